@@ -1,0 +1,1 @@
+//! A small client of the Chrome DevTools Protocol over any byte stream.

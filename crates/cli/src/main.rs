@@ -1,0 +1,3 @@
+//! The command line: arguments, configuration, wiring, terminal, exit codes.
+
+fn main() {}

@@ -1,0 +1,4 @@
+//! The one integration-test binary of the command line.
+#![expect(clippy::expect_used, reason = "a test may panic")]
+
+mod tidy;

@@ -1,0 +1,171 @@
+//! Checks of the repository itself: arrows between crates, sizes, opening comments, borders.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FILE_CAP: usize = 500;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// Every Rust source file of the workspace, relative to its root, with its text.
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).expect("inside").to_string_lossy().into_owned();
+                found.push((name, fs::read_to_string(&path).expect("text")));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The part of a file that is shipped: everything above its test module.
+fn shipped(text: &str) -> &str {
+    text.find("#[cfg(test)]\nmod tests").map_or(text, |at| &text[..at])
+}
+
+fn is_test(name: &str) -> bool {
+    name.contains("/tests/")
+        || name.ends_with("/tests.rs")
+        || name.contains("/benches/")
+        || name.contains("/examples/")
+}
+
+#[test]
+fn arrows_between_crates_only_go_down() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("protocol", &[][..]),
+        ("pixels", &[]),
+        ("cdp", &[]),
+        ("host", &["protocol"]),
+        ("harness", &["protocol", "pixels", "cdp"]),
+        ("skills", &["protocol"]),
+        ("evaluator", &["protocol", "harness", "skills"]),
+        ("cli", &["protocol", "harness", "skills", "evaluator"]),
+    ]);
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir(root().join("crates")).expect("crates") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let manifest: toml::Table =
+            fs::read_to_string(path.join("Cargo.toml")).expect("a manifest").parse().expect("toml");
+        let allowed =
+            allowed.get(name.as_str()).unwrap_or_else(|| panic!("crate {name} is not in the house"));
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let Some(section) = manifest.get(section).and_then(|section| section.as_table()) else {
+                continue;
+            };
+            for ours in section.keys().filter_map(|key| key.strip_prefix("apprentice-")) {
+                assert!(allowed.contains(&ours), "{name} must not depend on {ours}");
+            }
+        }
+        seen.insert(name);
+    }
+    assert_eq!(seen.len(), allowed.len(), "crates and plan differ: {seen:?}");
+}
+
+#[test]
+fn files_open_with_what_they_are_for_and_stay_small() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        if !text.starts_with("//! ") {
+            wrong.push(format!("{name}: no opening comment"));
+        }
+        let lines = shipped(&text).lines().count();
+        if lines > FILE_CAP && !is_test(&name) {
+            wrong.push(format!("{name}: {lines} lines without tests, the cap is {FILE_CAP}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_command_line_prints_exits_or_reads_the_environment() {
+    let forbidden =
+        ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "env::var", "env::args"];
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        if name.starts_with("crates/cli/") || is_test(&name) {
+            continue;
+        }
+        for word in forbidden {
+            if shipped(&text).lines().any(|line| line.contains(word) && !line.trim_start().starts_with("//"))
+            {
+                wrong.push(format!("{name}: {word}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_agent_loop_names_no_model_and_no_world() {
+    for (name, text) in sources() {
+        if !name.starts_with("crates/harness/src/agent/") {
+            continue;
+        }
+        for word in ["crate::model", "crate::env", "super::super::model", "super::super::env"] {
+            assert!(!shipped(&text).contains(word), "{name} names {word}");
+        }
+    }
+}
+
+#[test]
+fn adapters_do_not_know_each_other() {
+    for (family, members) in
+        [("model", &["builtin", "scripted"][..]), ("env", &["browser", "desktop", "scene"][..])]
+    {
+        for (name, text) in sources() {
+            for own in
+                members.iter().filter(|own| name.starts_with(&format!("crates/harness/src/{family}/{own}")))
+            {
+                for other in members.iter().filter(|other| other != &own) {
+                    let path = format!("{family}::{other}");
+                    assert!(!shipped(&text).contains(&path), "{name} names {path}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_built_in_models_import_the_protocol_alone() {
+    for (name, text) in sources() {
+        if !name.starts_with("crates/harness/src/model/builtin/") {
+            continue;
+        }
+        for line in shipped(&text).lines().map(str::trim_start).filter(|line| line.starts_with("use crate::"))
+        {
+            assert!(line.starts_with("use crate::model::builtin"), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn tracked_files_are_small_and_free_of_this_machine() {
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
+    let Ok(listed) = listed.map(|output| output.stdout) else { return };
+    let root_text = root().to_string_lossy().into_owned();
+    for name in listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let Ok(bytes) = fs::read(root().join(&name)) else { continue };
+        assert!(bytes.len() <= 500_000, "{name} has {} bytes", bytes.len());
+        if name != "Cargo.lock" && root_text.len() > 6 {
+            assert!(
+                !String::from_utf8_lossy(&bytes).contains(&root_text),
+                "{name} names this checkout's place"
+            );
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Checks: collect evidence from a world, then judge it without one.

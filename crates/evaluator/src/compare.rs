@@ -1,0 +1,1 @@
+//! Paired comparison of two sets of trials. Pure.

@@ -1,0 +1,1 @@
+//! The learning cycle: traces in, reviews and learnings, the book out.

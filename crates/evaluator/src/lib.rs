@@ -1,0 +1,16 @@
+//! Judges: suites, checks, trials, dispatch, statistics, the learning loop, reports.
+//!
+//! The only crate that knows both that a skill exists and that a run happened.
+
+pub mod arm;
+pub mod check;
+pub mod compare;
+pub mod learn;
+pub mod report;
+pub mod row;
+pub mod run;
+pub mod seed;
+pub mod setup;
+pub mod split;
+pub mod stats;
+pub mod suite;

@@ -1,0 +1,1 @@
+//! Reports: one self-contained page and the same numbers as JSON.

@@ -1,0 +1,1 @@
+//! Runs: the plan, trials, attempts, rows, dispatch and resume.

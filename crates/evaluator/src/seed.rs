@@ -1,0 +1,1 @@
+//! What a seed varies in a world, derived from labelled hashes.

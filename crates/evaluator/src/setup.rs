@@ -1,0 +1,1 @@
+//! Setup steps, run against the Machine port with readiness instead of sleeps.

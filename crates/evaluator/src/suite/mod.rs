@@ -1,0 +1,3 @@
+//! Suites and their task files.
+
+pub mod task;

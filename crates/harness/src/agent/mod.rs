@@ -1,0 +1,1 @@
+//! The agent loop: one task, one world, one model, one trace.

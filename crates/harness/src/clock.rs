@@ -1,0 +1,1 @@
+//! The one place that reads the machine's clock and sleeps.

@@ -1,0 +1,1 @@
+//! Chromium over its own protocol.

@@ -1,0 +1,1 @@
+//! Isolated desktops on this machine.

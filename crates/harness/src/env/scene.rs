@@ -1,0 +1,1 @@
+//! An in-memory world of pages and controls.

@@ -1,0 +1,10 @@
+//! Acts in worlds: models, environments, the agent loop, recording.
+//!
+//! This crate knows no skill: a run gets [`Guidance`](apprentice_protocol::Guidance), which may be empty.
+
+pub mod agent;
+pub mod clock;
+pub mod env;
+pub mod model;
+pub mod record;
+pub mod tool;

@@ -1,0 +1,1 @@
+//! A model that replays written replies.

@@ -1,0 +1,1 @@
+//! Recording: events, blobs and the redaction that stands before them.

@@ -1,0 +1,1 @@
+//! Function tools that are not lent by guidance.

@@ -1,0 +1,1 @@
+//! The desktop that the user sits at, through xcap and enigo.

@@ -1,0 +1,1 @@
+//! Codecs, frame comparison and shared memory: non-generic and always optimised.

@@ -1,0 +1,219 @@
+//! Typed coordinates: a screen's pixels, and points in the space in which a model answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A width and a height in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Size {
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
+}
+
+impl Size {
+    /// A size of `width` by `height` pixels.
+    pub const fn new(width: u32, height: u32) -> Self {
+        Self { width, height }
+    }
+}
+
+/// A point on the screen in pixels, origin at the top left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct ScreenPoint {
+    /// Pixels from the left edge.
+    pub x: i32,
+    /// Pixels from the top edge.
+    pub y: i32,
+}
+
+impl ScreenPoint {
+    /// The point `x` pixels from the left and `y` from the top.
+    pub const fn new(x: i32, y: i32) -> Self {
+        Self { x, y }
+    }
+}
+
+/// A point as a model gave it, in its own [`CoordinateSpace`]; meaningless without the [`View`] it saw.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ImagePoint {
+    /// Across, in the model's space.
+    pub x: f64,
+    /// Down, in the model's space.
+    pub y: f64,
+}
+
+impl ImagePoint {
+    /// A point in a model's space.
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+}
+
+/// A rectangle on the screen in pixels. Accessibility buses report negative and huge ones for hidden things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Rect {
+    /// Left edge.
+    pub x: i32,
+    /// Top edge.
+    pub y: i32,
+    /// Pixels across.
+    pub width: i32,
+    /// Pixels down.
+    pub height: i32,
+}
+
+impl Rect {
+    /// The rectangle with this left edge, top edge, width and height.
+    pub const fn new(x: i32, y: i32, width: i32, height: i32) -> Self {
+        Self { x, y, width, height }
+    }
+
+    /// The middle, or nothing when the rectangle has no area or lies outside any possible screen.
+    pub fn centre(&self) -> Option<ScreenPoint> {
+        let sane = self.width > 0 && self.height > 0 && self.x > -30_000 && self.y > -30_000;
+        sane.then(|| ScreenPoint::new(self.x + self.width / 2, self.y + self.height / 2))
+    }
+
+    /// Whether the point lies inside.
+    pub fn contains(&self, point: ScreenPoint) -> bool {
+        (self.x..self.x.saturating_add(self.width)).contains(&point.x)
+            && (self.y..self.y.saturating_add(self.height)).contains(&point.y)
+    }
+}
+
+/// The space in which a model's points are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CoordinateSpace {
+    /// Pixels of the image that the model was sent.
+    ImagePixels,
+    /// A grid from 0 to `max` on both axes, whatever the image's shape.
+    Grid {
+        /// The last grid line: 999 or 1000 in the models known so far.
+        max: u32,
+    },
+    /// Fractions of the image from 0 to 1.
+    Unit,
+}
+
+/// What a model last saw: which part of the screen, at which image size, in which space it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// The part of the screen in the image.
+    pub region: Rect,
+    /// The image's size as the model received it.
+    pub image: Size,
+    /// How the model's points are to be read.
+    pub space: CoordinateSpace,
+}
+
+/// A model's point that lies outside what it saw. It is reported back, never clamped.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("point ({x}, {y}) lies outside the picture: x must be from 0 to {max_x} and y from 0 to {max_y}")]
+pub struct OutsideView {
+    /// The point's x.
+    pub x: f64,
+    /// The point's y.
+    pub y: f64,
+    /// The largest x allowed.
+    pub max_x: f64,
+    /// The largest y allowed.
+    pub max_y: f64,
+}
+
+impl View {
+    /// The whole screen, sent pixel for pixel.
+    pub fn whole(screen: Size) -> Self {
+        let (width, height) = (screen.width.cast_signed(), screen.height.cast_signed());
+        Self { region: Rect::new(0, 0, width, height), image: screen, space: CoordinateSpace::ImagePixels }
+    }
+
+    /// The largest coordinates of the model's space.
+    fn extent(&self) -> (f64, f64) {
+        match self.space {
+            CoordinateSpace::ImagePixels => (f64::from(self.image.width), f64::from(self.image.height)),
+            CoordinateSpace::Grid { max } => (f64::from(max), f64::from(max)),
+            CoordinateSpace::Unit => (1.0, 1.0),
+        }
+    }
+
+    /// The screen pixel that a model's point means.
+    pub fn to_screen(&self, point: ImagePoint) -> Result<ScreenPoint, OutsideView> {
+        let (max_x, max_y) = self.extent();
+        let inside = |value: f64, max: f64| value.is_finite() && (0.0..=max).contains(&value);
+        if !inside(point.x, max_x) || !inside(point.y, max_y) {
+            return Err(OutsideView { x: point.x, y: point.y, max_x, max_y });
+        }
+        Ok(ScreenPoint {
+            x: scale(point.x, max_x, self.region.x, self.region.width),
+            y: scale(point.y, max_y, self.region.y, self.region.height),
+        })
+    }
+
+    /// The model's point for a screen pixel's middle, or nothing when the pixel is not in the picture.
+    pub fn to_image(&self, point: ScreenPoint) -> Option<ImagePoint> {
+        if !self.region.contains(point) {
+            return None;
+        }
+        let (max_x, max_y) = self.extent();
+        let across = |value: i32, start: i32, length: i32, max: f64| {
+            (f64::from(value - start) + 0.5) / f64::from(length) * max
+        };
+        let x = across(point.x, self.region.x, self.region.width, max_x);
+        let y = across(point.y, self.region.y, self.region.height, max_y);
+        Some(match self.space {
+            CoordinateSpace::Unit => ImagePoint::new(x, y),
+            CoordinateSpace::ImagePixels | CoordinateSpace::Grid { .. } => {
+                ImagePoint::new(x.floor(), y.floor())
+            }
+        })
+    }
+}
+
+/// Maps `value` of `0..=max` onto the pixels `start..start+length`; the far edge belongs to the last pixel.
+fn scale(value: f64, max: f64, start: i32, length: i32) -> i32 {
+    let offset = (value / max * f64::from(length)).floor();
+    #[expect(clippy::cast_possible_truncation, reason = "offset lies between 0 and an i32 length")]
+    let offset = offset as i32;
+    start + offset.min(length - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    use super::{CoordinateSpace, ImagePoint, Rect, ScreenPoint, Size, View};
+
+    #[test]
+    fn outside_is_an_error_and_never_a_clamp() {
+        let view = View::whole(Size::new(1920, 1080));
+        assert_eq!(view.to_screen(ImagePoint::new(0.0, 0.0)), Ok(ScreenPoint::new(0, 0)));
+        assert_eq!(view.to_screen(ImagePoint::new(1919.0, 1079.0)), Ok(ScreenPoint::new(1919, 1079)));
+        for (x, y) in [(-1.0, 5.0), (5.0, 1081.0), (f64::NAN, 0.0), (f64::INFINITY, 0.0)] {
+            assert!(view.to_screen(ImagePoint::new(x, y)).is_err(), "{x},{y}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_pixel_survives_the_way_there_and_back(
+            x in 0i32..1920, y in 0i32..1080, which in 0u8..3, same_size in any::<bool>(),
+        ) {
+            let space = match which {
+                0 => CoordinateSpace::ImagePixels,
+                1 => CoordinateSpace::Grid { max: 1000 },
+                _ => CoordinateSpace::Unit,
+            };
+            let image = if same_size { Size::new(1920, 1080) } else { Size::new(1280, 720) };
+            let view = View { region: Rect::new(0, 0, 1920, 1080), image, space };
+            let there = view.to_image(ScreenPoint::new(x, y)).expect("inside");
+            let back = view.to_screen(there).expect("inside");
+            prop_assert!((back.x - x).abs() <= 2 && (back.y - y).abs() <= 2, "{back:?}");
+            if same_size && which == 0 {
+                prop_assert_eq!(back, ScreenPoint::new(x, y));
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The words every room of Apprentice speaks and the ports it plugs into.
+//!
+//! This crate holds plain data and traits: no I/O, no clock, no async runtime, no environment. A trait
+//! lives beside the types in its signature. Whatever is written to disk or sent to a model is a type
+//! of this crate or of `apprentice-evaluator`.
+
+mod action;
+mod chord;
+mod clock;
+mod content;
+mod embed;
+mod environment;
+mod event;
+mod geometry;
+mod guidance;
+mod id;
+mod limits;
+mod machine;
+mod model;
+mod observation;
+mod outline;
+mod profile;
+mod tool;
+mod trajectory;
+mod tree;
+
+pub use action::{Action, Button, Finish, History, TabAction, Target};
+pub use chord::{Chord, ChordError, Key};
+pub use clock::{Clock, Why};
+pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget};
+pub use embed::{EmbedError, Embedder};
+pub use environment::{
+    ActReport, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, PortFuture, World,
+    WorldError, WorldFault, WorldSpec,
+};
+pub use event::{
+    ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
+    SinkError, SkillEvent, SkillHappening, StopReason, VoidCause,
+};
+pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
+pub use guidance::{Guidance, Refresh};
+pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
+pub use limits::{Limits, Spent, TaskBrief};
+pub use machine::{
+    Capability, ChildProcess, Command, Dial, DirEntry, EntryKind, Machine, MachineError, Offers, Output,
+    Window,
+};
+pub use model::{
+    Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelFault,
+    NamedSchema, PerAction, Purpose, RawContent, ReplyStop, Retry, Timing, Usage, WorldTool,
+};
+pub use observation::{Observation, Tab, Want};
+pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
+pub use profile::{HistoryRule, ImageRule, ModelProfile, ToolRule};
+pub use tool::{StepRef, Tool, ToolOutcome, ToolSpec};
+pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict};
+pub use tree::{NodeRef, Role, State, TreeBudget, Truncated, UiNode, UiTree};

@@ -1,0 +1,305 @@
+//! The outline: the one text form in which an interface tree is put before a model, version 1.
+//!
+//! One element a line, two spaces of indent per level: `role "name" = "value" [state, state] @x,y #ref`.
+//! Nameless containers are left out and their children move up; hidden elements are left out; the point
+//! is the element's middle in the model's own space. What does not fit the budget is counted in a last
+//! line. The desktop and the browser share this form, and [`Outline::parse`] reads it back.
+
+use std::fmt::Write as _;
+
+use crate::{BoundedText, ImagePoint, NodeRef, Role, State, TextBudget, UiNode, UiTree, View};
+
+/// The version of the text form.
+pub const OUTLINE_VERSION: u32 = 1;
+
+const NAME_LIMIT: usize = 120;
+const VALUE_LIMIT: usize = 400;
+
+/// Roles that only group others: without a name they say nothing.
+const CONTAINERS: &[&str] = &[
+    "generic",
+    "group",
+    "panel",
+    "none",
+    "presentation",
+    "scrollpane",
+    "viewport",
+    "splitpane",
+    "layeredpane",
+    "filler",
+    "rootpane",
+    "section",
+    "paragraph",
+    "ignored",
+    "document",
+    "region",
+    "unknown",
+    "redundant object",
+];
+
+/// One element as an outline shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutlineNode {
+    /// Levels of indent.
+    pub depth: u32,
+    /// What it is.
+    pub role: String,
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: Option<String>,
+    /// Its states.
+    pub states: Vec<State>,
+    /// Its middle, in the model's space.
+    pub at: Option<ImagePoint>,
+    /// Its reference.
+    pub id: NodeRef,
+}
+
+/// An outline read back from its text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outline {
+    /// The elements, in order.
+    pub nodes: Vec<OutlineNode>,
+}
+
+/// Writes the outline of a tree as the model sees it, at most `budget` characters long.
+pub fn outline(tree: &UiTree, view: &View, budget: TextBudget) -> BoundedText {
+    let mut text = String::new();
+    let mut used = 0;
+    let mut left_out = 0usize;
+    // The depth that the children of each node are written at.
+    let mut child_depth: Vec<u32> = Vec::with_capacity(tree.nodes.len());
+    let room = budget.0.saturating_sub(80);
+    for node in &tree.nodes {
+        let depth = node.parent.and_then(|parent| child_depth.get(parent as usize).copied()).unwrap_or(0);
+        if !is_shown(node) {
+            child_depth.push(depth);
+            continue;
+        }
+        child_depth.push(depth + 1);
+        let line = line(node, depth, view);
+        let length = line.chars().count() + 1;
+        if left_out > 0 || used + length > room {
+            left_out += 1;
+            continue;
+        }
+        used += length;
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if left_out > 0 {
+        let _ = writeln!(text, "[{left_out} more elements do not fit]");
+    }
+    if let Some(why) = tree.truncated {
+        let _ = writeln!(text, "[the tree is not whole: the budget of {why:?} ran out]");
+    }
+    BoundedText::cut(&text, budget)
+}
+
+fn is_shown(node: &UiNode) -> bool {
+    if node.is(State::Hidden) {
+        return false;
+    }
+    let says = !node.name.is_empty() || node.value.as_deref().is_some_and(|value| !value.is_empty());
+    let acts = node.is(State::Focused) || node.is(State::Editable);
+    says || acts || !CONTAINERS.contains(&node.role.as_str())
+}
+
+fn line(node: &UiNode, depth: u32, view: &View) -> String {
+    let mut line = "  ".repeat(depth as usize);
+    line.push_str(&node.role.as_str().replace(' ', "_"));
+    if !node.name.is_empty() {
+        line.push(' ');
+        line.push_str(&quote(&node.name, NAME_LIMIT));
+    }
+    if let Some(value) = &node.value {
+        line.push_str(" = ");
+        line.push_str(&quote(value, VALUE_LIMIT));
+    }
+    if !node.states.is_empty() {
+        let names: Vec<&str> = node.states.iter().map(|state| state_name(*state)).collect();
+        line.push_str(" [");
+        line.push_str(&names.join(", "));
+        line.push(']');
+    }
+    let middle = node.bounds.and_then(|bounds| bounds.centre()).and_then(|centre| view.to_image(centre));
+    if let Some(point) = middle {
+        let _ = match view.space {
+            crate::CoordinateSpace::Unit => write!(line, " @{:.4},{:.4}", point.x, point.y),
+            crate::CoordinateSpace::ImagePixels | crate::CoordinateSpace::Grid { .. } => {
+                write!(line, " @{:.0},{:.0}", point.x, point.y)
+            }
+        };
+    }
+    let _ = write!(line, " #{}", node.id);
+    line
+}
+
+/// A JSON string, so that quotes and line breaks can be read back.
+fn quote(text: &str, limit: usize) -> String {
+    let cut: String = if text.chars().count() > limit {
+        text.chars().take(limit - 1).chain(std::iter::once('…')).collect()
+    } else {
+        text.to_owned()
+    };
+    serde_json::Value::String(cut).to_string()
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Focused => "focused",
+        State::Active => "active",
+        State::Checked => "checked",
+        State::Unchecked => "unchecked",
+        State::Selected => "selected",
+        State::Expanded => "expanded",
+        State::Collapsed => "collapsed",
+        State::Disabled => "disabled",
+        State::Editable => "editable",
+        State::Modal => "modal",
+        State::Hidden => "hidden",
+    }
+}
+
+const STATES: &[State] = &[
+    State::Focused,
+    State::Active,
+    State::Checked,
+    State::Unchecked,
+    State::Selected,
+    State::Expanded,
+    State::Collapsed,
+    State::Disabled,
+    State::Editable,
+    State::Modal,
+    State::Hidden,
+];
+
+impl Outline {
+    /// Reads an outline; lines of another form are passed over.
+    pub fn parse(text: &str) -> Self {
+        Self { nodes: text.lines().filter_map(parse_line).collect() }
+    }
+}
+
+fn parse_line(line: &str) -> Option<OutlineNode> {
+    let body = line.trim_start_matches(' ');
+    let depth = u32::try_from((line.len() - body.len()) / 2).ok()?;
+    let role_end = body.find(' ')?;
+    let (role, rest) = body.split_at(role_end);
+    if role.is_empty() || !role.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-')) {
+        return None;
+    }
+    let (name, rest) = take_quoted(rest, " ");
+    let (value, rest) = take_quoted(rest, " = ");
+    let (states, rest) = take_states(rest);
+    let (at, rest) = take_point(rest);
+    let id = rest.strip_prefix(" #").filter(|id| !id.is_empty() && !id.contains(' '))?;
+    Some(OutlineNode {
+        depth,
+        role: Role::new(role).0,
+        name: name.unwrap_or_default(),
+        value,
+        states,
+        at,
+        id: NodeRef(id.to_owned()),
+    })
+}
+
+fn take_quoted<'a>(text: &'a str, prefix: &str) -> (Option<String>, &'a str) {
+    let Some(quoted) = text.strip_prefix(prefix).filter(|rest| rest.starts_with('"')) else {
+        return (None, text);
+    };
+    let mut stream = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+    match stream.next() {
+        Some(Ok(string)) => (Some(string), &quoted[stream.byte_offset()..]),
+        Some(Err(_)) | None => (None, text),
+    }
+}
+
+fn take_states(text: &str) -> (Vec<State>, &str) {
+    let Some((inside, rest)) = text.strip_prefix(" [").and_then(|rest| rest.split_once(']')) else {
+        return (Vec::new(), text);
+    };
+    let find = |name: &str| STATES.iter().copied().find(|state| state_name(*state) == name);
+    (inside.split(", ").filter_map(find).collect(), rest)
+}
+
+fn take_point(text: &str) -> (Option<ImagePoint>, &str) {
+    let Some(rest) = text.strip_prefix(" @") else { return (None, text) };
+    let end = rest.find(' ').unwrap_or(rest.len());
+    let (numbers, after) = rest.split_at(end);
+    let point =
+        numbers.split_once(',').and_then(|(x, y)| Some(ImagePoint::new(x.parse().ok()?, y.parse().ok()?)));
+    (point, if point.is_some() { after } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    use super::{Outline, outline};
+    use crate::{NodeRef, Rect, Role, Size, State, TextBudget, UiNode, UiTree, View};
+
+    fn node(id: u32, parent: Option<u32>, role: &str, name: &str) -> UiNode {
+        UiNode {
+            id: NodeRef(format!("n{id}")),
+            parent,
+            role: Role::new(role),
+            name: name.into(),
+            value: None,
+            states: BTreeSet::new(),
+            bounds: Some(Rect::new(10, 10, 100, 20)),
+        }
+    }
+
+    #[test]
+    fn containers_without_a_name_and_hidden_items_are_left_out() {
+        let mut entry = node(4, Some(1), "textbox", "Find \"it\"");
+        entry.value = Some("two\nlines".into());
+        entry.states = BTreeSet::from([State::Focused, State::Editable]);
+        let mut hidden = node(5, Some(0), "menuitem", "Save As…");
+        hidden.states = BTreeSet::from([State::Hidden]);
+        let tree = UiTree {
+            nodes: vec![
+                node(1, None, "window", "Editor"),
+                node(2, Some(0), "group", ""),
+                node(3, Some(1), "button", "Open"),
+                entry,
+                hidden,
+            ],
+            truncated: None,
+        };
+        let text = outline(&tree, &View::whole(Size::new(1920, 1080)), TextBudget(4000));
+        insta::assert_snapshot!(text.as_str(), @r#"
+        window "Editor" @60,20 #n1
+          button "Open" @60,20 #n3
+          textbox "Find \"it\"" = "two\nlines" [focused, editable] @60,20 #n4
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            names in proptest::collection::vec(".{0,30}", 1..30), budget in 200usize..3000,
+        ) {
+            let nodes: Vec<UiNode> = names
+                .iter()
+                .enumerate()
+                .map(|(index, name)| {
+                    let index = u32::try_from(index).expect("small");
+                    node(index, index.checked_sub(1), "button", name)
+                })
+                .collect();
+            let tree = UiTree { nodes, truncated: None };
+            let text = outline(&tree, &View::whole(Size::new(1920, 1080)), TextBudget(budget));
+            prop_assert!(text.as_str().chars().count() <= budget);
+            for (read, name) in Outline::parse(text.as_str()).nodes.iter().zip(&names) {
+                prop_assert_eq!(&read.name, name);
+            }
+        }
+    }
+}
