@@ -1,4 +1,5 @@
 //! The one integration-test binary of the command line.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
+mod command;
 mod tidy;

@@ -1,0 +1,35 @@
+//! The tree of commands.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{config, doctor};
+use crate::config::{Settings, Sources};
+use crate::failure::Failure;
+
+/// A capable model works on real desktops and in browsers; what it learns the hard way becomes a skillbook;
+/// a small model works with that book; and the difference is measured.
+#[derive(Debug, Parser)]
+#[command(name = "apprentice", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 our bug, 2 usage, 3 configuration, 4 nothing matched, 10 tasks failed, \
+                        11 trials void, 20 model, 21 environment, 130 interrupted."
+)]
+pub(crate) struct Apprentice {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Doctor(doctor::Doctor),
+    Config(config::ConfigCommand),
+}
+
+/// Runs what was asked.
+pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
+    let settings = || Settings::layer(&Sources::read()?);
+    match &arguments.command {
+        Command::Doctor(doctor) => doctor::run(doctor),
+        Command::Config(config) => config::run(config, &settings()?),
+    }
+}

@@ -1,0 +1,37 @@
+//! `apprentice config show`: the settings in force.
+
+use clap::{Args, Subcommand};
+
+use crate::config::Settings;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Shows settings.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Prints every setting in force.
+    Show {
+        /// Say where each came from.
+        #[arg(long)]
+        origin: bool,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ConfigCommand, settings: &Settings) -> Result<(), Failure> {
+    let What::Show { origin } = &arguments.what;
+    for (key, value, place) in settings.rows() {
+        if *origin {
+            terminal::line(format_args!("{key} = {value}  # {place}"));
+        } else {
+            terminal::line(format_args!("{key} = {value}"));
+        }
+    }
+    Ok(())
+}

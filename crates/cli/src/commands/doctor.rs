@@ -1,0 +1,329 @@
+//! `apprentice doctor`: what this machine lacks, what that costs, and the exact line that mends it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::{surroundings, terminal};
+
+/// Says what is missing, what it costs, and how to install it.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Install what is missing (asks the system's package manager, as root or through sudo).
+    #[arg(long)]
+    fix: bool,
+    /// Also want LibreOffice and GIMP, for `tasks/office`.
+    #[arg(long)]
+    office: bool,
+    /// Print one JSON object (`apprentice.doctor/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Something that worlds need from this machine.
+struct Need {
+    name: &'static str,
+    /// Any of these programs or files will do.
+    any_of: &'static [&'static str],
+    package: &'static str,
+    /// What does not work without it.
+    costs: &'static str,
+    group: Group,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Group {
+    /// Every isolated world.
+    Isolation,
+    /// Desktop worlds.
+    Desktop,
+    /// Browser worlds, and Chromium on a desktop.
+    Browser,
+    /// Programs of the starter suite.
+    Starter,
+    /// Programs of the office suite.
+    Office,
+}
+
+const NEEDS: &[Need] = &[
+    Need {
+        name: "bubblewrap",
+        any_of: &["bwrap"],
+        package: "bubblewrap",
+        costs: "no isolated worlds; only `--isolation plain`, which shares files, network and processes with you",
+        group: Group::Isolation,
+    },
+    Need {
+        name: "unshare",
+        any_of: &["unshare"],
+        package: "util-linux",
+        costs: "no isolated worlds",
+        group: Group::Isolation,
+    },
+    Need {
+        name: "virtual display",
+        any_of: &["Xvfb"],
+        package: "xvfb",
+        costs: "no desktop worlds; browser worlds still run",
+        group: Group::Desktop,
+    },
+    Need {
+        name: "window manager",
+        any_of: &["openbox"],
+        package: "openbox",
+        costs: "no desktop worlds; browser worlds still run",
+        group: Group::Desktop,
+    },
+    Need {
+        name: "session bus",
+        any_of: &["dbus-daemon"],
+        package: "dbus",
+        costs: "no desktop worlds; browser worlds still run",
+        group: Group::Desktop,
+    },
+    Need {
+        name: "accessibility bus",
+        any_of: &["/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher"],
+        package: "at-spi2-core",
+        costs: "no interface tree of desktop programs: the built-in models see nothing there",
+        group: Group::Desktop,
+    },
+    Need {
+        name: "settings store",
+        any_of: &["/usr/libexec/dconf-service", "/usr/lib/dconf/dconf-service"],
+        package: "dconf-gsettings-backend",
+        costs: "desktop programs forget their settings; tasks that check them fail",
+        group: Group::Desktop,
+    },
+    Need {
+        name: "settings tool",
+        any_of: &["gsettings"],
+        package: "libglib2.0-bin",
+        costs: "tasks that check desktop settings are void",
+        group: Group::Desktop,
+    },
+    Need {
+        name: "browser",
+        any_of: &["chromium", "google-chrome", "chromium-browser"],
+        package: "chromium",
+        costs: "no browser worlds, and no Chromium tasks on desktops",
+        group: Group::Browser,
+    },
+    Need {
+        name: "editor",
+        any_of: &["mousepad"],
+        package: "mousepad",
+        costs: "the starter suite's editor tasks are void",
+        group: Group::Starter,
+    },
+    Need {
+        name: "file manager",
+        any_of: &["thunar"],
+        package: "thunar",
+        costs: "the starter suite's file tasks are void",
+        group: Group::Starter,
+    },
+    Need {
+        name: "trash of the file manager",
+        any_of: &["/usr/libexec/gvfsd", "/usr/lib/gvfs/gvfsd"],
+        package: "gvfs gvfs-daemons",
+        costs: "deleting in the file manager is permanent there",
+        group: Group::Starter,
+    },
+    Need {
+        name: "terminal",
+        any_of: &["xfce4-terminal"],
+        package: "xfce4-terminal",
+        costs: "the starter suite's terminal tasks are void",
+        group: Group::Starter,
+    },
+    Need {
+        name: "spreadsheet and writer",
+        any_of: &["soffice", "libreoffice"],
+        package: "libreoffice-calc libreoffice-writer libreoffice-gtk3",
+        costs: "the office suite's document tasks are void",
+        group: Group::Office,
+    },
+    Need {
+        name: "image editor",
+        any_of: &["gimp"],
+        package: "gimp",
+        costs: "the office suite's picture tasks are void",
+        group: Group::Office,
+    },
+];
+
+/// One line of the report.
+#[derive(Debug, Serialize)]
+struct Finding {
+    name: String,
+    group: Group,
+    ok: bool,
+    found: Option<PathBuf>,
+    costs: String,
+    remedy: Option<String>,
+}
+
+/// The whole report.
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: &'static str,
+    ok: bool,
+    findings: Vec<Finding>,
+    install: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Doctor) -> Result<(), Failure> {
+    let mut report = examine(arguments.office);
+    if arguments.fix && report.install.is_some() {
+        install(&missing_packages(&report.findings))?;
+        report = examine(arguments.office);
+    }
+    if arguments.json {
+        terminal::json(&report)?;
+    } else {
+        print(&report);
+    }
+    if report.ok { Ok(()) } else { Err(failure(&report)) }
+}
+
+fn failure(report: &Report) -> Failure {
+    let missing = report.findings.iter().filter(|finding| !finding.ok).count();
+    let failure = Failure::say(Kind::Environment, format!("{missing} things are missing on this machine"));
+    match &report.install {
+        Some(line) => failure.hint(line.clone()).hint("or `apprentice doctor --fix`"),
+        None => failure,
+    }
+}
+
+fn examine(office: bool) -> Report {
+    let wanted = |need: &&Need| office || need.group != Group::Office;
+    let mut findings: Vec<Finding> = NEEDS.iter().filter(wanted).map(look_for).collect();
+    findings.push(try_namespaces());
+    let packages = missing_packages(&findings);
+    let install = (!packages.is_empty())
+        .then(|| format!("apt-get install -y --no-install-recommends {}", packages.join(" ")));
+    Report { schema: "apprentice.doctor/1", ok: findings.iter().all(|finding| finding.ok), findings, install }
+}
+
+fn look_for(need: &Need) -> Finding {
+    let found = need.any_of.iter().find_map(|name| find(name));
+    Finding {
+        name: need.name.to_owned(),
+        group: need.group,
+        ok: found.is_some(),
+        remedy: found.is_none().then(|| need.package.to_owned()),
+        found,
+        costs: need.costs.to_owned(),
+    }
+}
+
+/// The program's place: itself when absolute, else the first hit on the search path or in the usual folders.
+fn find(name: &str) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.is_absolute() {
+        return path.exists().then(|| path.to_owned());
+    }
+    surroundings::program_folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether an unprivileged user namespace with mounts can be made: some systems bar it by a setting.
+fn try_namespaces() -> Finding {
+    let tried = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "true"])
+        .stdin(Stdio::null())
+        .output();
+    let problem = match tried {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    let remedy = problem.as_ref().map(|problem| {
+        format!(
+            "{problem}; allow it with `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu) or \
+             `sysctl kernel.unprivileged_userns_clone=1` (older Debian), or choose `--isolation plain` knowingly"
+        )
+    });
+    Finding {
+        name: "user namespaces".into(),
+        group: Group::Isolation,
+        ok: problem.is_none(),
+        found: None,
+        costs: "no isolated worlds; only `--isolation plain`".into(),
+        remedy,
+    }
+}
+
+fn missing_packages(findings: &[Finding]) -> Vec<String> {
+    let missing = findings.iter().filter(|finding| !finding.ok && finding.name != "user namespaces");
+    missing.filter_map(|finding| finding.remedy.clone()).flat_map(|names| words(&names)).collect()
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn install(packages: &[String]) -> Result<(), Failure> {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
+    let run = |arguments: &[&str]| -> Result<(), Failure> {
+        let mut command = if root { Command::new("apt-get") } else { Command::new("sudo") };
+        if !root {
+            command.arg("apt-get");
+        }
+        let status = command.args(["-o", "DPkg::Lock::Timeout=300"]).args(arguments).status();
+        match status.kind(Kind::Environment)?.success() {
+            true => Ok(()),
+            false => Err(Failure::say(Kind::Environment, format!("apt-get {} failed", arguments.join(" ")))),
+        }
+    };
+    run(&["update", "-q"])?;
+    let mut arguments = vec!["install", "-y", "-q", "--no-install-recommends"];
+    arguments.extend(packages.iter().map(String::as_str));
+    run(&arguments)
+}
+
+fn print(report: &Report) {
+    for finding in &report.findings {
+        let mark = if finding.ok { "ok     " } else { "MISSING" };
+        let place = finding.found.as_deref().map(|path| format!(" ({})", path.display())).unwrap_or_default();
+        terminal::line(format_args!("{mark} {}{place}", finding.name));
+        if !finding.ok {
+            terminal::line(format_args!("        costs: {}", finding.costs));
+            if let Some(remedy) = &finding.remedy {
+                terminal::line(format_args!("        mend:  {remedy}"));
+            }
+        }
+    }
+    if let Some(line) = &report.install {
+        terminal::line(format_args!("\n{line}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Finding, Group, missing_packages};
+
+    #[test]
+    fn packages_of_missing_programs_are_named_one_by_one() {
+        let finding = |name: &str, ok: bool, remedy: &str| Finding {
+            name: name.into(),
+            group: Group::Desktop,
+            ok,
+            found: None,
+            costs: String::new(),
+            remedy: (!ok).then(|| remedy.to_owned()),
+        };
+        let findings = [
+            finding("virtual display", false, "xvfb"),
+            finding("trash", false, "gvfs gvfs-daemons"),
+            finding("editor", true, "mousepad"),
+            finding("user namespaces", false, "a sentence"),
+        ];
+        assert_eq!(missing_packages(&findings), ["xvfb", "gvfs", "gvfs-daemons"]);
+    }
+}

@@ -1,0 +1,4 @@
+//! The commands: each file holds its arguments and one function.
+
+pub(crate) mod config;
+pub(crate) mod doctor;

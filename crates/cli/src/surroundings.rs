@@ -1,0 +1,24 @@
+//! The one place that reads the process's environment.
+#![expect(clippy::disallowed_methods, reason = "this is the one adapter of the environment")]
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A variable's value.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// All variables whose name starts with `prefix` and whose value is text.
+pub(crate) fn variables(prefix: &str) -> Vec<(String, String)> {
+    let texts = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, _)| name.starts_with(prefix)).collect()
+}
+
+/// Folders in which programs are looked for: the search path, then the usual ones.
+pub(crate) fn program_folders() -> Vec<PathBuf> {
+    let search = variable("PATH").unwrap_or_default();
+    let usual = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin"].map(PathBuf::from);
+    std::env::split_paths(&search).chain(usual).collect()
+}
