@@ -1,0 +1,16 @@
+//! The manager: an agent that decides on one item at a time, through eight tools and one write.
+//!
+//! Every tool answers with one JSON object. `fetch_similar_skills`: `{"skills": [{"skill_id", "description",
+//! "situation", "similarity"}]}`, best first. `read_skills`: `{"skills": [{"skill_id", "version",
+//! "description", "situation", "guidance", "annotations", "metrics"}], "missing": [id]}`. A write:
+//! `{"ok": true, "skill_id", "version"}`. A refusal is an error result: `{"error": code, "message"}`.
+
+mod item;
+mod tools;
+
+pub use item::{Corroboration, ITEM_SCHEMA, InputType, ManageItem};
+pub use tools::{
+    ANNOTATE_SKILL, AnnotateSkill, CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, DELETE_SKILL,
+    DeleteSkill, FETCH_SIMILAR_SKILLS, FetchSimilar, MERGE_SKILLS, MergeSkills, READ_SKILLS, ReadSkills,
+    ToolCall, UPDATE_SKILL, UpdateSkill, manager_tools, read_call,
+};

@@ -1,0 +1,120 @@
+//! What the program makes of a reflection: reviews are matched with the skills really received, and
+//! confidence with what the trace can show.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::{RetrievedSkill, SkillId, StepId, Trajectory, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::{Confidence, Learning, SkillReview, TrajectoryReflection};
+
+/// Something of a reflection that is not used, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "dropped", rename_all = "snake_case")]
+pub enum Dropped {
+    /// A review of a skill that was never received.
+    UnknownSkill {
+        /// As the model wrote it.
+        skill_id: String,
+    },
+    /// A second review of one skill.
+    SecondReview {
+        /// Which.
+        skill: SkillId,
+    },
+    /// A learning over the cap; kept as a candidate.
+    OverCap {
+        /// Its place in the list.
+        index: usize,
+    },
+    /// A text that no skill may hold.
+    Refused {
+        /// Where it stood.
+        place: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// A reflection that fits its trajectory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Checked {
+    /// At most one review per skill received, in the order of receipt.
+    pub reviews: Vec<(SkillId, SkillReview)>,
+    /// Skills received and not reviewed.
+    pub unreviewed: Vec<SkillId>,
+    /// Learnings with settled confidence.
+    pub learnings: Vec<Learning>,
+    /// Learnings over the cap.
+    pub overflow: Vec<Learning>,
+    /// What was not used.
+    pub dropped: Vec<Dropped>,
+}
+
+/// Matches a reflection with its trajectory.
+pub fn check(reflection: TrajectoryReflection, trajectory: &Trajectory, max_learnings: usize) -> Checked {
+    let mut checked = Checked::default();
+    let received: Vec<&RetrievedSkill> = unique(&trajectory.skills);
+    let mut reviews: Vec<Option<SkillReview>> = vec![None; received.len()];
+    for review in reflection.skill_reviews {
+        match received.iter().position(|skill| skill.id.as_str() == review.skill_id()) {
+            None => checked.dropped.push(Dropped::UnknownSkill { skill_id: review.skill_id().to_owned() }),
+            Some(place) if reviews[place].is_some() => {
+                checked.dropped.push(Dropped::SecondReview { skill: received[place].id.clone() });
+            }
+            Some(place) => reviews[place] = Some(review),
+        }
+    }
+    for (skill, review) in received.iter().zip(reviews) {
+        match review {
+            Some(review) => checked.reviews.push((skill.id.clone(), review)),
+            None => checked.unreviewed.push(skill.id.clone()),
+        }
+    }
+    let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).collect();
+    for (index, mut learning) in reflection.new_learnings.into_iter().enumerate() {
+        settle(&mut learning, &steps, trajectory.verdict);
+        if index < max_learnings {
+            checked.learnings.push(learning);
+        } else {
+            checked.dropped.push(Dropped::OverCap { index });
+            checked.overflow.push(learning);
+        }
+    }
+    checked
+}
+
+fn unique(skills: &[RetrievedSkill]) -> Vec<&RetrievedSkill> {
+    let mut seen = BTreeSet::new();
+    skills.iter().filter(|skill| seen.insert(skill.id.clone())).collect()
+}
+
+/// Evidence that is no step is dropped; without evidence, or after a failure, a learning is a suspicion.
+fn settle(learning: &mut Learning, steps: &BTreeSet<StepId>, verdict: Verdict) {
+    let evidence: Vec<StepId> =
+        learning.evidence().iter().copied().filter(|step| steps.contains(step)).collect();
+    let proven = verdict == Verdict::Pass && !evidence.is_empty();
+    let confidence = if proven { learning.confidence() } else { Confidence::Low };
+    learning.settle(confidence, evidence);
+}
+
+/// What in a reflection contradicts the trace in a way that the model can mend.
+pub(super) fn contradictions(reflection: &TrajectoryReflection, trajectory: &Trajectory) -> Vec<String> {
+    let steps = trajectory.steps.len();
+    let mut found = Vec::new();
+    for (index, learning) in reflection.new_learnings.iter().enumerate() {
+        if let Learning::Friction(friction) = learning {
+            let wasted = usize::try_from(friction.steps_wasted).unwrap_or(usize::MAX);
+            if wasted == 0 || wasted > steps {
+                found.push(format!(
+                    "new_learnings[{index}].steps_wasted is {wasted}; the attempt has {steps} steps, so it \
+                     must be between 1 and {steps}"
+                ));
+            }
+        }
+        if learning.guidance().trim().is_empty() || learning.situation().trim().is_empty() {
+            found.push(format!("new_learnings[{index}] needs both a situation and a guidance"));
+        }
+    }
+    found
+}

@@ -1,0 +1,20 @@
+//! The reflector: one conversation that turns a trajectory into reviews and learnings, and what the
+//! program makes of its answer before anything is counted.
+
+mod check;
+mod conversation;
+mod material;
+mod reflection;
+
+pub use check::{Checked, Dropped, check};
+pub use conversation::{
+    ReflectError, ReflectOptions, Reflected, reflect, reflection_request, reflection_schema,
+};
+pub use material::{
+    BudgetShown, Gap, MATERIAL_SCHEMA, Material, MaterialBudget, ReflectMode, Share, SkillShown, material,
+};
+pub use reflection::{
+    Confidence, DiscoveredLearning, Followed, FrictionLearning, IssueType, Learning, NegativeMark,
+    NeutralMark, NeutralReason, NotFollowedMark, NotFollowedReason, PositiveMark, REFLECTION_SCHEMA,
+    SkillNegative, SkillNeutral, SkillNotFollowed, SkillPositive, SkillReview, TrajectoryReflection,
+};
