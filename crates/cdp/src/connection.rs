@@ -1,0 +1,308 @@
+//! The connection: one task owns the socket, a table of pending calls, and the subscribers.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
+
+use crate::event::{Event, EventFilter, Events, Subscriber};
+use crate::message::{Incoming, Outgoing, Refusal};
+use crate::session::{Session, SessionId};
+
+/// The largest message taken: an accessibility tree of a huge page is some 10 MB.
+const LARGEST_MESSAGE: usize = 256 << 20;
+/// Calls that may wait for the socket.
+const QUEUE: usize = 256;
+
+/// Why a connection could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The handshake was refused or broke off.
+    #[error("the browser refused the DevTools handshake at {path}")]
+    Handshake {
+        /// The path asked for.
+        path: String,
+        /// What went wrong.
+        #[source]
+        source: Box<tungstenite::Error>,
+    },
+    /// It did not end in time.
+    #[error("the DevTools handshake took longer than {0:?}")]
+    TimedOut(Duration),
+}
+
+/// Why a call has no reply.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallError {
+    /// The connection is closed; no later call will do better.
+    #[error("the connection to the browser is closed: {0}")]
+    Closed(Arc<str>),
+    /// The deadline passed; the browser may still be doing it.
+    #[error("{method} was not answered within {after:?}")]
+    TimedOut {
+        /// The call.
+        method: String,
+        /// Its deadline.
+        after: Duration,
+    },
+    /// The browser refused the call.
+    #[error("{method} was refused")]
+    Refused {
+        /// The call.
+        method: String,
+        /// In the browser's words.
+        #[source]
+        refusal: Refusal,
+    },
+    /// The reply, or the call's own parameters, have another form than expected.
+    #[error("{method} has a malformed reply or parameters")]
+    Malformed {
+        /// The call.
+        method: String,
+        /// Where it differs.
+        #[source]
+        source: Arc<serde_json::Error>,
+    },
+}
+
+impl CallError {
+    /// The browser's own refusal, if this is one.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Refused { refusal, .. } => Some(refusal),
+            Self::Closed(_) | Self::TimedOut { .. } | Self::Malformed { .. } => None,
+        }
+    }
+}
+
+/// An open connection. It owns the task that owns the socket: dropping it closes both, and every handle
+/// fails at once from then on.
+#[derive(Debug)]
+pub struct Connection {
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl Connection {
+    /// Shakes hands over `stream` for the DevTools endpoint at `path`, within `deadline`.
+    pub async fn open<S>(stream: S, path: &str, deadline: Duration) -> Result<Self, OpenError>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(LARGEST_MESSAGE))
+            .max_frame_size(Some(LARGEST_MESSAGE));
+        let url = format!("ws://localhost{path}");
+        let handshake = tokio_tungstenite::client_async_with_config(url, stream, Some(config));
+        let (socket, _) = tokio::time::timeout(deadline, handshake)
+            .await
+            .map_err(|_| OpenError::TimedOut(deadline))?
+            .map_err(|source| OpenError::Handshake { path: path.to_owned(), source: Box::new(source) })?;
+        let (outbox, inbox) = mpsc::channel(QUEUE);
+        let shared = Arc::new(Shared {
+            table: Mutex::default(),
+            outbox,
+            last_id: AtomicU64::new(0),
+            ended: watch::Sender::new(None),
+        });
+        let task = tokio::spawn(carry(socket, inbox, Ending(Arc::clone(&shared))));
+        Ok(Self { shared, task })
+    }
+
+    /// A handle on the browser itself, whose calls have this deadline.
+    pub fn browser(&self, deadline: Duration) -> Session {
+        Session::browser(Arc::clone(&self.shared), deadline)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+type Reply = Result<Box<RawValue>, Refusal>;
+
+#[derive(Debug, Default)]
+struct Table {
+    pending: HashMap<u64, oneshot::Sender<Reply>>,
+    subscribers: Vec<Subscriber>,
+}
+
+/// What the task and the handles share. No lock is held across an await.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    table: Mutex<Table>,
+    outbox: mpsc::Sender<Utf8Bytes>,
+    last_id: AtomicU64,
+    ended: watch::Sender<Option<Arc<str>>>,
+}
+
+impl Shared {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn encode<P: Serialize + ?Sized>(
+        &self,
+        session: Option<&SessionId>,
+        method: &str,
+        params: &P,
+    ) -> Result<(u64, Utf8Bytes), CallError> {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let session_id = session.map(|session| &*session.0);
+        serde_json::to_string(&Outgoing { id, session_id, method, params })
+            .map(|text| (id, text.into()))
+            .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
+    }
+
+    pub(crate) async fn exchange<P: Serialize + Sync + ?Sized>(
+        self: &Arc<Self>,
+        session: Option<&SessionId>,
+        method: &str,
+        params: &P,
+    ) -> Result<Box<RawValue>, CallError> {
+        let (id, text) = self.encode(session, method, params)?;
+        let (sender, receiver) = oneshot::channel();
+        self.table().pending.insert(id, sender);
+        let _forget = Forget { shared: self, id };
+        // An ending that comes after the insertion drops the sender; one before it is seen here.
+        if let Some(why) = self.ended.borrow().clone() {
+            return Err(CallError::Closed(why));
+        }
+        if self.outbox.send(text).await.is_err() {
+            return Err(CallError::Closed(self.closed().await));
+        }
+        match receiver.await {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(refusal)) => Err(CallError::Refused { method: method.to_owned(), refusal }),
+            Err(_) => Err(CallError::Closed(self.closed().await)),
+        }
+    }
+
+    pub(crate) fn post<P: Serialize + ?Sized>(&self, session: Option<&SessionId>, method: &str, params: &P) {
+        if let Ok((_, text)) = self.encode(session, method, params) {
+            let _ = self.outbox.try_send(text);
+        }
+    }
+
+    pub(crate) fn subscribe(&self, filter: EventFilter, capacity: usize) -> Events {
+        let (subscriber, events) = Subscriber::new(filter, capacity);
+        // On a closed connection the sender is dropped at once, and the stream ends.
+        let mut table = self.table();
+        if self.ended.borrow().is_none() {
+            table.subscribers.push(subscriber);
+        }
+        events
+    }
+
+    pub(crate) async fn closed(&self) -> Arc<str> {
+        let mut ended = self.ended.subscribe();
+        match ended.wait_for(Option::is_some).await {
+            Ok(why) => why.clone().unwrap_or_else(|| "dropped".into()),
+            Err(_) => "dropped".into(),
+        }
+    }
+
+    /// Gives a message to whom it concerns; an error ends the connection.
+    fn deliver(&self, text: &str) -> Result<(), String> {
+        let message: Incoming<'_> = serde_json::from_str(text)
+            .map_err(|error| format!("the browser sent a message that is none: {error}"))?;
+        match (message.id, message.method) {
+            (Some(id), _) => {
+                let reply = match (message.error, message.result) {
+                    (Some(refusal), _) => Err(refusal),
+                    (None, Some(result)) => Ok(result.to_owned()),
+                    (None, None) => {
+                        return Err(format!("the reply to call {id} holds neither result nor error"));
+                    }
+                };
+                // A call whose caller has left is not in the table any more.
+                if let Some(caller) = self.table().pending.remove(&id) {
+                    let _ = caller.send(reply);
+                }
+            }
+            (None, Some(method)) => {
+                let params = message.params.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
+                let event = Event {
+                    session: message.session_id.map(|id| SessionId(id.as_ref().into())),
+                    method: method.as_ref().into(),
+                    params: params.into(),
+                };
+                self.table().subscribers.retain(|subscriber| subscriber.offer(&event));
+            }
+            (None, None) => return Err("the browser sent a message with neither id nor method".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn end(&self, why: &str) {
+        self.ended.send_if_modified(|ended| {
+            let first = ended.is_none();
+            ended.get_or_insert_with(|| why.into());
+            first
+        });
+        let mut table = self.table();
+        table.pending.clear();
+        table.subscribers.clear();
+    }
+}
+
+/// Takes a call out of the table when its caller leaves, however it leaves.
+struct Forget<'a> {
+    shared: &'a Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.shared.table().pending.remove(&self.id);
+    }
+}
+
+/// Fails every waiting call when the task ends, however it ends.
+struct Ending(Arc<Shared>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end("it was dropped");
+    }
+}
+
+async fn carry<S>(mut socket: WebSocketStream<S>, mut inbox: mpsc::Receiver<Utf8Bytes>, ending: Ending)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let why = loop {
+        tokio::select! {
+            outgoing = inbox.recv() => {
+                let Some(text) = outgoing else { break "every handle is gone".to_owned() };
+                if let Err(error) = socket.send(Message::Text(text)).await {
+                    break format!("sending failed: {error}");
+                }
+            }
+            incoming = socket.next() => match incoming {
+                Some(Ok(Message::Text(text))) => {
+                    if let Err(why) = ending.0.deliver(&text) {
+                        break why;
+                    }
+                }
+                Some(Ok(Message::Binary(_))) => break "the browser sent a binary message".to_owned(),
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                Some(Ok(Message::Close(_))) | None => break "the browser closed it".to_owned(),
+                Some(Err(error)) => break format!("reading failed: {error}"),
+            },
+        }
+    };
+    ending.0.end(&why);
+}

@@ -1,0 +1,109 @@
+//! A session: the handle through which one target (the browser, a page, a frame of another process) is
+//! called.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::connection::{CallError, Shared};
+use crate::domain::target::AttachToTarget;
+use crate::event::{EventFilter, Events};
+use crate::message::Command;
+
+/// The browser's name for an attached session.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SessionId(pub(crate) Box<str>);
+
+impl SessionId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A cheap handle on one target. Dropping a call's future forgets the call.
+#[derive(Clone, Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+    id: Option<SessionId>,
+    deadline: Duration,
+}
+
+impl Session {
+    pub(crate) fn browser(shared: Arc<Shared>, deadline: Duration) -> Self {
+        Self { shared, id: None, deadline }
+    }
+
+    /// The session's id; none for the browser itself.
+    pub fn id(&self) -> Option<&SessionId> {
+        self.id.as_ref()
+    }
+
+    /// A handle on another session of the same connection.
+    #[must_use]
+    pub fn sibling(&self, id: SessionId) -> Self {
+        Self { id: Some(id), ..self.clone() }
+    }
+
+    /// The same session with another deadline for every call.
+    #[must_use]
+    pub fn within(&self, deadline: Duration) -> Self {
+        Self { deadline, ..self.clone() }
+    }
+
+    /// Attaches to a target and returns its session.
+    pub async fn attach(&self, target: &str) -> Result<Self, CallError> {
+        let reply = self.call(&AttachToTarget { target_id: target.to_owned(), flatten: true }).await?;
+        Ok(self.sibling(reply.session_id))
+    }
+
+    /// Makes a call and reads its reply.
+    pub async fn call<C: Command>(&self, command: &C) -> Result<C::Reply, CallError> {
+        let raw = self.exchange(C::METHOD, command).await?;
+        serde_json::from_str(raw.get())
+            .map_err(|source| CallError::Malformed { method: C::METHOD.to_owned(), source: Arc::new(source) })
+    }
+
+    /// Makes any call by its name.
+    pub async fn raw(&self, method: &str, params: &Value) -> Result<Value, CallError> {
+        let raw = self.exchange(method, params).await?;
+        serde_json::from_str(raw.get())
+            .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
+    }
+
+    /// Sends a call and awaits no reply: for cleaning up where nothing can be awaited. Best effort.
+    pub fn post<C: Command>(&self, command: &C) {
+        self.shared.post(self.id.as_ref(), C::METHOD, command);
+    }
+
+    /// Subscribes to events; at most `capacity` wait unread.
+    pub fn events(&self, filter: EventFilter, capacity: usize) -> Events {
+        self.shared.subscribe(filter, capacity)
+    }
+
+    /// Completes when the connection is closed, with the reason.
+    pub async fn closed(&self) -> Arc<str> {
+        self.shared.closed().await
+    }
+
+    async fn exchange<P: Serialize + Sync + ?Sized>(
+        &self,
+        method: &str,
+        params: &P,
+    ) -> Result<Box<RawValue>, CallError> {
+        let late = || CallError::TimedOut { method: method.to_owned(), after: self.deadline };
+        let exchange = self.shared.exchange(self.id.as_ref(), method, params);
+        tokio::time::timeout(self.deadline, exchange).await.unwrap_or_else(|_| Err(late()))
+    }
+}
