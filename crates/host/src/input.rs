@@ -1,0 +1,193 @@
+//! Pointer and keyboard through enigo. Held keys and buttons are released when this is dropped.
+
+use apprentice_protocol::{ActReport, Action, Button, Chord, ScreenPoint, Target, WorldError, WorldFault};
+use enigo::{
+    Axis, Button as NativeButton, Coordinate, Direction, Enigo, InputError, Key, Keyboard as _, Mouse as _,
+    Settings,
+};
+
+use crate::keys::native;
+use crate::screen::Screen;
+
+/// The user's pointer and keyboard.
+pub(crate) struct Input {
+    enigo: Enigo,
+    buttons: Vec<NativeButton>,
+}
+
+/// Why an action was not done: the model's mistake, or ours.
+enum Trouble {
+    Refused(String),
+    Lost(InputError),
+}
+
+impl From<InputError> for Trouble {
+    fn from(error: InputError) -> Self {
+        Self::Lost(error)
+    }
+}
+
+impl Input {
+    /// Takes hold of pointer and keyboard.
+    pub(crate) fn open() -> Result<Self, WorldError> {
+        let settings = Settings { linux_delay: 0, ..Settings::default() };
+        let enigo = Enigo::new(&settings)
+            .map_err(|error| WorldError::new(WorldFault::Start, format!("input cannot be sent: {error}")))?;
+        Ok(Self { enigo, buttons: Vec::new() })
+    }
+
+    /// Does one action.
+    pub(crate) fn act(
+        &mut self,
+        action: &Action<ScreenPoint>,
+        screen: &Screen,
+    ) -> Result<ActReport, WorldError> {
+        match self.try_act(action, screen) {
+            Ok(()) => Ok(ActReport::delivered()),
+            Err(Trouble::Refused(problem)) => Ok(ActReport::refused(problem)),
+            Err(Trouble::Lost(error)) => {
+                Err(WorldError::new(WorldFault::Input, format!("input failed: {error}")))
+            }
+        }
+    }
+
+    fn try_act(&mut self, action: &Action<ScreenPoint>, screen: &Screen) -> Result<(), Trouble> {
+        match action {
+            Action::Click { at, button, count, hold } => {
+                self.point_at(at, screen)?;
+                self.while_holding(hold.as_ref(), |input| {
+                    (0..*count).try_for_each(|_| input.enigo.button(button_of(*button), Direction::Click))
+                })
+            }
+            Action::Move { to } => self.point_at(to, screen),
+            Action::Press { at, button } => {
+                self.point_at_some(at.as_ref(), screen)?;
+                self.buttons.push(button_of(*button));
+                Ok(self.enigo.button(button_of(*button), Direction::Press)?)
+            }
+            Action::Release { at, button } => {
+                self.point_at_some(at.as_ref(), screen)?;
+                self.buttons.retain(|held| *held != button_of(*button));
+                Ok(self.enigo.button(button_of(*button), Direction::Release)?)
+            }
+            Action::Drag { path, button } => self.drag(path, *button, screen),
+            Action::Scroll { at, dx, dy } => {
+                self.point_at_some(at.as_ref(), screen)?;
+                if *dy != 0 {
+                    self.enigo.scroll(*dy, Axis::Vertical)?;
+                }
+                if *dx != 0 {
+                    self.enigo.scroll(*dx, Axis::Horizontal)?;
+                }
+                Ok(())
+            }
+            Action::Type { text } => self.type_text(text),
+            Action::Key { chord, hold_ms: _ } => self.while_holding(Some(chord), |_| Ok(())),
+            Action::Wait { .. } | Action::Screenshot | Action::Zoom { .. } => Ok(()),
+            Action::Select { .. }
+            | Action::Navigate { .. }
+            | Action::History { .. }
+            | Action::Tab { .. }
+            | Action::Dialog { .. } => {
+                Err(Trouble::Refused("this desktop offers pointer and keyboard only; use those".into()))
+            }
+        }
+    }
+
+    fn point_at_some(
+        &mut self,
+        target: Option<&Target<ScreenPoint>>,
+        screen: &Screen,
+    ) -> Result<(), Trouble> {
+        target.map_or(Ok(()), |target| self.point_at(target, screen))
+    }
+
+    fn point_at(&mut self, target: &Target<ScreenPoint>, screen: &Screen) -> Result<(), Trouble> {
+        match target {
+            Target::Point(point) => self.move_to(*point, screen),
+            Target::Ref(node) => Err(Trouble::Refused(format!(
+                "this desktop has no element references ({node}); give a point"
+            ))),
+        }
+    }
+
+    fn move_to(&mut self, point: ScreenPoint, screen: &Screen) -> Result<(), Trouble> {
+        let outside = || Trouble::Refused(format!("({}, {}) is not on the screen", point.x, point.y));
+        let (x, y) = screen.to_input(point).ok_or_else(outside)?;
+        Ok(self.enigo.move_mouse(x, y, Coordinate::Abs)?)
+    }
+
+    fn drag(&mut self, path: &[ScreenPoint], button: Button, screen: &Screen) -> Result<(), Trouble> {
+        let [first, rest @ ..] = path else { return Err(Trouble::Refused("a drag needs two points".into())) };
+        if rest.is_empty() {
+            return Err(Trouble::Refused("a drag needs two points".into()));
+        }
+        self.move_to(*first, screen)?;
+        self.enigo.button(button_of(button), Direction::Press)?;
+        let moved = rest.iter().try_for_each(|point| self.move_to(*point, screen));
+        self.enigo.button(button_of(button), Direction::Release)?;
+        moved
+    }
+
+    /// A line break is the Enter key: as a character, some toolkits drop it.
+    fn type_text(&mut self, text: &str) -> Result<(), Trouble> {
+        for (index, line) in text.split('\n').enumerate() {
+            if index > 0 {
+                self.enigo.key(Key::Return, Direction::Click)?;
+            }
+            for (index, part) in line.split('\t').enumerate() {
+                if index > 0 {
+                    self.enigo.key(Key::Tab, Direction::Click)?;
+                }
+                if !part.is_empty() {
+                    self.enigo.text(part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Presses the chord, does `inside`, and releases in reverse order whatever happened.
+    fn while_holding(
+        &mut self,
+        chord: Option<&Chord>,
+        inside: impl FnOnce(&mut Self) -> Result<(), InputError>,
+    ) -> Result<(), Trouble> {
+        let keys = chord.map_or(&[][..], Chord::keys);
+        let unknown = |name: &str| Trouble::Refused(format!("the key {name:?} cannot be pressed here"));
+        let keys: Vec<Key> = keys
+            .iter()
+            .map(|key| native(key).ok_or_else(|| unknown(key.as_str())))
+            .collect::<Result<_, _>>()?;
+        let mut held = Vec::new();
+        let mut outcome = Ok(());
+        for key in keys {
+            outcome = self.enigo.key(key, Direction::Press);
+            if outcome.is_err() {
+                break;
+            }
+            held.push(key);
+        }
+        let outcome = outcome.and_then(|()| inside(self));
+        let released = held.into_iter().rev().map(|key| self.enigo.key(key, Direction::Release));
+        let released = released.fold(Ok(()), Result::and);
+        Ok(outcome.and(released)?)
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        for button in std::mem::take(&mut self.buttons) {
+            // Nobody is left to tell when even this fails.
+            let _ = self.enigo.button(button, Direction::Release);
+        }
+    }
+}
+
+fn button_of(button: Button) -> NativeButton {
+    match button {
+        Button::Left => NativeButton::Left,
+        Button::Middle => NativeButton::Middle,
+        Button::Right => NativeButton::Right,
+    }
+}

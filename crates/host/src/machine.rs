@@ -1,0 +1,73 @@
+//! What setup and checks get of the user's own desktop: nothing. Its files and commands are the user's.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::{
+    Capability, ChildProcess, Command, Dial, DirEntry, Image, Machine, MachineError, Offers, Output,
+    PortFuture, Size, TreeBudget, UiTree, Window,
+};
+
+/// A machine that offers nothing but the knowledge of its screen's size.
+pub(crate) struct HostMachine {
+    offers: Offers,
+}
+
+impl HostMachine {
+    pub(crate) fn new(screen: Size) -> Self {
+        Self { offers: Offers { capabilities: BTreeSet::new(), home: String::new(), screen: Some(screen) } }
+    }
+}
+
+fn no<'a, T: Send + 'a>(what: Capability) -> PortFuture<'a, Result<T, MachineError>> {
+    Box::pin(std::future::ready(Err(MachineError::Unsupported(what))))
+}
+
+impl Machine for HostMachine {
+    fn offers(&self) -> &Offers {
+        &self.offers
+    }
+
+    fn read<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+        no(Capability::Files)
+    }
+
+    fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+        no(Capability::Files)
+    }
+
+    fn list<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+        no(Capability::Files)
+    }
+
+    fn remove<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+        no(Capability::Files)
+    }
+
+    fn run<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+        no(Capability::Commands)
+    }
+
+    fn spawn<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+        no(Capability::Processes)
+    }
+
+    fn launch<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+        no(Capability::Commands)
+    }
+
+    fn tree<'a>(&'a self, _: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+        no(Capability::Tree)
+    }
+
+    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+        no(Capability::Screenshots)
+    }
+
+    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+        no(Capability::Windows)
+    }
+
+    fn dial(&self, _: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+        no(Capability::Ports)
+    }
+}
