@@ -11,6 +11,7 @@ pub mod row;
 pub mod run;
 pub mod seed;
 pub mod setup;
+pub mod solution;
 pub mod split;
 pub mod stats;
 pub mod suite;

@@ -1,1 +1,300 @@
-//! What a seed varies in a world, derived from labelled hashes.
+//! A seed varies the world: names, values, files and the window, the same for all arms and models.
+//!
+//! A task's `vary` names placeholders. `{{name}}` in its instruction, setup, check, solution and near miss
+//! takes the value; `{{name.field}}` and `{{name.0}}` reach into a value that is an object or a list. A
+//! string that is one placeholder and nothing else takes the value with its JSON type. Each name is one of:
+//!
+//! - a list: one of its values;
+//! - `{"pick": n, "of": [...]}`: a list of `n` different values of it;
+//! - `{"integer": [low, high]}`: a number from `low` to `high`, both included.
+//!
+//! The name `screen` also sets the screen's size (`{"width": …, "height": …}`).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use apprentice_protocol::{Size, WorldSpec};
+use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use regex::{Captures, Regex};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::suite::nearest;
+use crate::suite::task::Task;
+
+/// The screen of a task that does not say otherwise.
+pub const SCREEN: Size = Size::new(1920, 1080);
+
+/// A task with its placeholders filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Varied {
+    /// The task as it is to be run.
+    pub task: Task,
+    /// The world it needs.
+    pub world: WorldSpec,
+    /// Sent to models that take a seed.
+    pub seed: u64,
+    /// Whether the world depends on the index at all.
+    pub varies: bool,
+}
+
+/// Why a task cannot be varied.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum VaryError {
+    /// A placeholder that `vary` does not name.
+    #[error("unknown placeholder {{{{{name}}}}} in {place}{hint}")]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// The path in the task file.
+        place: String,
+        /// The nearest name, as the end of a sentence.
+        hint: String,
+    },
+    /// An entry of `vary` has none of the known forms.
+    #[error("vary.{name} must be a list, a pick or an integer range: {why}")]
+    Form {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The filled-in task is no longer a task.
+    #[error("with its placeholders filled in the task no longer reads: {0}")]
+    Broken(String),
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Source {
+    List(Vec<Value>),
+    Pick { pick: usize, of: Vec<Value> },
+    Integer { integer: (i64, i64) },
+}
+
+/// The number a world's variation is drawn from.
+pub fn seed_for(suite: &str, task: &str, index: u32) -> u64 {
+    let digest = digest(&[("suite", suite), ("task", task), ("index", &index.to_string())]);
+    u64::from_be_bytes(std::array::from_fn(|at| digest[at]))
+}
+
+/// Fills in a task's placeholders for one variation.
+pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<Varied, VaryError> {
+    let seed = seed_for(suite_name, task.id.as_str(), index);
+    let mut values = BTreeMap::new();
+    for (name, source) in task.apprentice.iter().flat_map(|ours| &ours.vary) {
+        values.insert(name.clone(), draw(name, source, seed)?);
+    }
+    let varies = task.varies();
+    let task = if task.apprentice.is_some() { fill_task(task, &values)? } else { task.clone() };
+    let ours = task.apprentice.as_ref();
+    let drawn = values.get("screen").map(|size| serde_json::from_value(size.clone()));
+    let drawn = drawn
+        .transpose()
+        .map_err(|error| VaryError::Form { name: "screen".into(), why: error.to_string() })?;
+    let world = WorldSpec {
+        environment: task.environment(),
+        screen: drawn.or(ours.and_then(|ours| ours.screen)).unwrap_or(SCREEN),
+        url: ours.and_then(|ours| ours.url.clone()),
+        scene: ours.and_then(|ours| ours.scene.clone()),
+    };
+    Ok(Varied { task, world, seed, varies })
+}
+
+/// Labelled parts, each with its length, so that no two lists of parts meet in one hash.
+fn digest(parts: &[(&str, &str)]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for text in parts.iter().flat_map(|(label, text)| [label, text]) {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    }
+    hash.finalize().into()
+}
+
+/// Each name has its own stream, so that a new placeholder leaves the others as they were.
+fn draw(name: &str, source: &Value, seed: u64) -> Result<Value, VaryError> {
+    let wrong = |why: String| VaryError::Form { name: name.to_owned(), why };
+    let source: Source =
+        serde_json::from_value(source.clone()).map_err(|_| wrong(format!("found {source}")))?;
+    let mut rng = ChaCha12Rng::from_seed(digest(&[("seed", &seed.to_string()), ("name", name)]));
+    match source {
+        Source::List(list) => list.choose(&mut rng).cloned().ok_or_else(|| wrong("the list is empty".into())),
+        Source::Pick { pick, of } => {
+            pick_some(&mut rng, pick, of).ok_or_else(|| wrong(format!("cannot pick {pick} of so few")))
+        }
+        Source::Integer { integer: (low, high) } if low <= high => Ok(rng.random_range(low..=high).into()),
+        Source::Integer { integer: (low, high) } => Err(wrong(format!("{low} is above {high}"))),
+    }
+}
+
+fn pick_some(rng: &mut impl Rng, pick: usize, mut of: Vec<Value>) -> Option<Value> {
+    of.shuffle(rng);
+    (pick <= of.len()).then(|| of.into_iter().take(pick).collect())
+}
+
+fn fill_task(task: &Task, values: &BTreeMap<String, Value>) -> Result<Task, VaryError> {
+    let broken = |error: serde_json::Error| VaryError::Broken(error.to_string());
+    let mut json = serde_json::to_value(task).map_err(broken)?;
+    let kept = json.pointer_mut("/apprentice/vary").map(Value::take);
+    fill(&mut json, values, "")?;
+    if let (Some(slot), Some(kept)) = (json.pointer_mut("/apprentice/vary"), kept) {
+        *slot = kept;
+    }
+    let mut filled: Task = serde_json::from_value(json).map_err(broken)?;
+    filled.app.clone_from(&task.app);
+    Ok(filled)
+}
+
+fn fill(json: &mut Value, values: &BTreeMap<String, Value>, place: &str) -> Result<(), VaryError> {
+    let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+    match json {
+        Value::String(text) => {
+            if let Some(filled) = fill_text(text, values, place)? {
+                *json = filled;
+            }
+        }
+        Value::Array(list) => {
+            for (index, item) in list.iter_mut().enumerate() {
+                fill(item, values, &below(&index.to_string()))?;
+            }
+        }
+        Value::Object(map) => {
+            for (name, item) in map.iter_mut() {
+                fill(item, values, &below(name))?;
+            }
+            let keys: Vec<String> = map.keys().filter(|key| key.contains("{{")).cloned().collect();
+            for key in keys {
+                if let (Some(filled), Some(item)) = (fill_text(&key, values, place)?, map.remove(&key)) {
+                    map.insert(plain(&filled), item);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    Ok(())
+}
+
+static PLACEHOLDER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*\}\}").ok());
+
+fn fill_text(text: &str, values: &BTreeMap<String, Value>, place: &str) -> Result<Option<Value>, VaryError> {
+    let Some(pattern) = PLACEHOLDER.as_ref() else { return Ok(None) };
+    let mut unknown = None;
+    let whole = pattern.captures(text).filter(|found| found[0].len() == text.len());
+    if let Some(found) = whole {
+        return find(values, &found[1])
+            .cloned()
+            .map(Some)
+            .ok_or_else(|| unknown_name(values, &found[1], place));
+    }
+    let filled = pattern.replace_all(text, |found: &Captures<'_>| {
+        find(values, &found[1]).map_or_else(
+            || {
+                unknown.get_or_insert_with(|| found[1].to_owned());
+                String::new()
+            },
+            plain,
+        )
+    });
+    match unknown {
+        Some(name) => Err(unknown_name(values, &name, place)),
+        None => Ok(matches!(filled, std::borrow::Cow::Owned(_)).then(|| filled.into_owned().into())),
+    }
+}
+
+fn unknown_name(values: &BTreeMap<String, Value>, name: &str, place: &str) -> VaryError {
+    let first = name.split('.').next().unwrap_or(name);
+    let like = nearest(first, values.keys().map(String::as_str).filter(|known| *known != first));
+    let hint = like.map_or(String::new(), |like| format!("; nearest is {like:?}"));
+    VaryError::Unknown { name: name.to_owned(), place: place.to_owned(), hint }
+}
+
+fn find<'a>(values: &'a BTreeMap<String, Value>, name: &str) -> Option<&'a Value> {
+    let mut parts = name.split('.');
+    let mut value = values.get(parts.next()?)?;
+    for part in parts {
+        value = match value {
+            Value::Array(list) => list.get(part.parse::<usize>().ok()?)?,
+            other => other.get(part)?,
+        };
+    }
+    Some(value)
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::{VaryError, seed_for, vary};
+    use crate::suite::load::read_task;
+    use crate::suite::task::Task;
+
+    fn task(instruction: &str, vary: &Value, rules: &Value) -> Task {
+        let text = json!({
+            "id": "t", "instruction": instruction,
+            "evaluator": {"func": "exact_match", "result": {"type": "rule", "rules": rules},
+                "expected": {"type": "rule", "rules": {"expected": 1}}},
+            "apprentice": {"environment": "desktop", "template": "t", "vary": vary},
+        })
+        .to_string();
+        read_task(Path::new("t.json"), &text).expect("reads")
+    }
+
+    #[test]
+    fn placeholders_take_text_fields_and_types() {
+        let source = json!({"who": [{"name": "Ada", "age": 36}], "two": {"pick": 2, "of": ["x", "x"]},
+            "screen": [{"width": 800, "height": 600}]});
+        let rules =
+            json!({"{{who.name}}": "{{who.age}}", "list": "{{two.0}}-{{ two.1 }}", "kept": "{{}} {a}"});
+        let varied =
+            vary(&task("Greet {{who.name}}, {{who.age}}.", &source, &rules), "s", 0).expect("varies");
+        assert_eq!(varied.task.instruction, "Greet Ada, 36.");
+        let result = serde_json::to_value(&varied.task.evaluator.result).expect("writes");
+        assert_eq!(result["rules"], json!({"Ada": 36, "list": "x-x", "kept": "{{}} {a}"}));
+        assert_eq!((varied.world.screen.width, varied.varies), (800, true));
+    }
+
+    #[test]
+    fn an_unknown_placeholder_names_its_place() {
+        let wrong = task("Open {{flie}}.", &json!({"file": ["a"]}), &json!(1));
+        let expected = VaryError::Unknown {
+            name: "flie".into(),
+            place: "instruction".into(),
+            hint: "; nearest is \"file\"".into(),
+        };
+        assert_eq!(vary(&wrong, "s", 0), Err(expected));
+        let deep = task("x", &json!({"file": ["a"]}), &json!({"a": ["{{file.name}}"]}));
+        let message = vary(&deep, "s", 0).expect_err("no field").to_string();
+        assert_eq!(message, "unknown placeholder {{file.name}} in evaluator.result.rules.a.0");
+    }
+
+    #[test]
+    fn the_same_index_gives_the_same_world_and_indices_differ() {
+        let task = task("Count {{n}}.", &json!({"n": {"integer": [1, 1_000_000]}}), &json!(1));
+        let said: Vec<String> =
+            (0..20).map(|index| vary(&task, "s", index).expect("varies").task.instruction).collect();
+        let again: Vec<String> =
+            (0..20).map(|index| vary(&task, "s", index).expect("varies").task.instruction).collect();
+        assert_eq!(said, again);
+        assert!(said.iter().collect::<BTreeSet<_>>().len() > 15);
+        assert_ne!(seed_for("ab", "c", 0), seed_for("a", "bc", 0));
+        assert_eq!(seed_for("starter", "t", 0), 2_034_038_946_023_735_067);
+    }
+
+    #[test]
+    fn wrong_sources_are_refused() {
+        for source in [json!([]), json!({"pick": 3, "of": [1]}), json!({"integer": [2, 1]}), json!("x")] {
+            let task = task("x", &json!({"n": source}), &json!(1));
+            assert!(matches!(vary(&task, "s", 0), Err(VaryError::Form { .. })), "{source}");
+        }
+    }
+}

@@ -1,1 +1,13 @@
-//! Checks: collect evidence from a world, then judge it without one.
+//! Checks in two halves: `collect` looks at the world, `judge` grades what was found without one.
+
+mod collect;
+mod evidence;
+mod getter;
+mod judge;
+mod metric;
+
+pub use collect::{CollectContext, CollectError, collect};
+pub use evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, FileRef, Found, Piece};
+pub use getter::GETTERS;
+pub use judge::{Ending, judge};
+pub use metric::METRICS;

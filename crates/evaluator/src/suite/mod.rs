@@ -1,3 +1,8 @@
 //! Suites and their task files.
 
+pub mod load;
+mod spot;
 pub mod task;
+
+pub use load::{Suite, SuiteError, load};
+pub use spot::{Spot, nearest};

@@ -119,4 +119,57 @@ pub struct Task {
     /// Other fields, kept.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
+    /// The application under which the suite lists it.
+    #[serde(skip)]
+    pub app: String,
+}
+
+impl<T> OneOrMany<T> {
+    /// The values, one or many.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        match self {
+            Self::Many(list) => list.iter(),
+            Self::One(one) => std::slice::from_ref(one).iter(),
+        }
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.iter().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Task {
+    /// The unit of splits and of inference: the template, or the task itself.
+    pub fn template(&self) -> &str {
+        self.apprentice.as_ref().map_or(self.id.as_str(), |ours| ours.template.as_str())
+    }
+
+    /// The attempt's caps.
+    pub fn limits(&self) -> Limits {
+        self.apprentice.as_ref().map_or_else(Limits::default, |ours| ours.limits)
+    }
+
+    /// Which world it needs. OSWorld's own files name none: they are desktop tasks.
+    pub fn environment(&self) -> EnvironmentKind {
+        self.apprentice.as_ref().map_or(EnvironmentKind::Desktop, |ours| ours.environment)
+    }
+
+    /// The programs it is about, as domains of a skillbook.
+    pub fn apps(&self) -> Vec<String> {
+        let related = self.extra.get("related_apps").and_then(Value::as_array);
+        let related: Vec<String> =
+            related.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        if related.is_empty() { vec![self.app.clone()] } else { related }
+    }
+
+    /// Whether a seed changes its world.
+    pub fn varies(&self) -> bool {
+        self.apprentice.as_ref().is_some_and(|ours| !ours.vary.is_empty())
+    }
 }

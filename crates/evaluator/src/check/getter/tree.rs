@@ -1,0 +1,161 @@
+//! Getters that read the interface tree.
+
+use std::fmt::Write as _;
+
+use apprentice_protocol::{State, TreeBudget, UiNode, UiTree};
+use serde_json::Value;
+
+use super::{CollectContext, CollectError, Look, refused};
+
+const NAMESPACE: &str = "https://accessibility.ubuntu.example.org/ns";
+
+/// The tree as OSWorld's XML.
+pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    Ok(Look::value(to_xml(&tree("accessibility_tree", context).await?)))
+}
+
+/// The text of the focused terminal, or of the first one.
+pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let tree = tree("vm_terminal_output", context).await?;
+    let mut terminals: Vec<&UiNode> =
+        tree.nodes.iter().filter(|node| node.role.as_str() == "terminal").collect();
+    terminals.sort_by_key(|node| !node.is(State::Focused));
+    Ok(match terminals.first().and_then(|node| node.value.as_deref()) {
+        Some(text) => Look::value(text.trim_end()),
+        None => Look::absent("no terminal is open"),
+    })
+}
+
+/// The address bar's text with the scheme that browsers hide.
+pub(super) async fn active_url(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let tree = tree("active_url_from_accessTree", context).await?;
+    let bar = tree.nodes.iter().find(|node| node.name == "Address and search bar");
+    let prefix = spec.get("goto_prefix").and_then(Value::as_str).unwrap_or("https://");
+    Ok(match bar.and_then(|node| node.value.as_deref()) {
+        Some(text) if text.contains("://") => Look::value(text),
+        Some(text) => Look::value(format!("{prefix}{text}")),
+        None => Look::absent("no address bar is open"),
+    })
+}
+
+async fn tree(getter: &str, context: &CollectContext<'_>) -> Result<UiTree, CollectError> {
+    let budget = TreeBudget { nodes: 10_000, depth: 50, ms: 10_000 };
+    context.machine.tree(&budget).await.map_err(refused(getter))
+}
+
+fn to_xml(tree: &UiTree) -> String {
+    let mut xml = format!(
+        "<desktop-frame xmlns:st=\"{NAMESPACE}/state\" xmlns:cp=\"{NAMESPACE}/component\" xmlns:val=\"{NAMESPACE}/value\">"
+    );
+    let depths = tree.depths();
+    let mut open: Vec<String> = Vec::new();
+    for (node, depth) in tree.nodes.iter().zip(depths) {
+        close_to(&mut xml, &mut open, depth as usize);
+        let tag = tag(node.role.as_str());
+        let _ = write!(xml, "<{tag} name=\"{}\"", escape(&node.name));
+        for state in &node.states {
+            if let Some(name) = state_name(*state) {
+                let _ = write!(xml, " st:{name}=\"true\"");
+            }
+        }
+        if let Some(bounds) = node.bounds.filter(|bounds| bounds.centre().is_some()) {
+            let _ = write!(
+                xml,
+                " st:visible=\"true\" st:showing=\"true\" cp:screencoord=\"({}, {})\"",
+                bounds.x, bounds.y
+            );
+            let _ = write!(xml, " cp:size=\"({}, {})\"", bounds.width, bounds.height);
+        }
+        xml.push('>');
+        xml.push_str(&escape(node.value.as_deref().unwrap_or_default()));
+        open.push(tag);
+    }
+    close_to(&mut xml, &mut open, 0);
+    xml.push_str("</desktop-frame>");
+    xml
+}
+
+fn close_to(xml: &mut String, open: &mut Vec<String>, depth: usize) {
+    while open.len() > depth {
+        if let Some(tag) = open.pop() {
+            let _ = write!(xml, "</{tag}>");
+        }
+    }
+}
+
+/// The accessibility bus's own name of a role, as a tag.
+fn tag(role: &str) -> String {
+    let name = match role {
+        "button" => "push-button",
+        "menuitem" => "menu-item",
+        "menuitemcheckbox" => "check-menu-item",
+        "menuitemradio" => "radio-menu-item",
+        "menubar" => "menu-bar",
+        "checkbox" => "check-box",
+        "radio" => "radio-button",
+        "textbox" => "entry",
+        "combobox" => "combo-box",
+        "tab" => "page-tab",
+        "tablist" => "page-tab-list",
+        "window" => "frame",
+        "cell" | "gridcell" => "table-cell",
+        "row" => "table-row",
+        "listitem" => "list-item",
+        "treeitem" => "tree-item",
+        "spinbutton" => "spin-button",
+        "progressbar" => "progress-bar",
+        "scrollbar" => "scroll-bar",
+        "toolbar" => "tool-bar",
+        "switch" => "toggle-button",
+        other => other,
+    };
+    let name: String = name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '-' }).collect();
+    if name.starts_with(|c: char| c.is_alphabetic()) { name } else { format!("role-{name}") }
+}
+
+fn state_name(state: State) -> Option<&'static str> {
+    Some(match state {
+        State::Focused => "focused",
+        State::Active => "active",
+        State::Checked => "checked",
+        State::Selected => "selected",
+        State::Expanded => "expanded",
+        State::Editable => "editable",
+        State::Modal => "modal",
+        State::Unchecked | State::Collapsed | State::Disabled | State::Hidden => return None,
+    })
+}
+
+fn escape(text: &str) -> String {
+    quick_xml::escape::escape(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use apprentice_protocol::{NodeRef, Rect, Role, State, UiNode, UiTree};
+
+    #[test]
+    fn a_tree_is_written_in_osworlds_form() {
+        let node = |id: &str, parent, role: &str, name: &str| UiNode {
+            id: NodeRef(id.into()),
+            parent,
+            role: Role::new(role),
+            name: name.into(),
+            value: None,
+            states: BTreeSet::new(),
+            bounds: None,
+        };
+        let mut button = node("n3", Some(1), "button", "A & B");
+        button.states.insert(State::Focused);
+        button.bounds = Some(Rect::new(1, 2, 3, 4));
+        let nodes = vec![node("n1", None, "application", "x"), node("n2", Some(0), "window", ""), button];
+        let xml = super::to_xml(&UiTree { nodes, truncated: None });
+        assert!(xml.ends_with(
+            "<application name=\"x\"><frame name=\"\"><push-button name=\"A &amp; B\" st:focused=\"true\" \
+             st:visible=\"true\" st:showing=\"true\" cp:screencoord=\"(1, 2)\" cp:size=\"(3, 4)\"></push-button>\
+             </frame></application></desktop-frame>"
+        ), "{xml}");
+    }
+}

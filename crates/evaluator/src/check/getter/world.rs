@@ -1,0 +1,214 @@
+//! Getters of files, commands, folders and windows.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use apprentice_protocol::{Command, DirEntry, EntryKind, MachineError};
+use serde_json::{Value, json};
+
+use super::{CollectContext, CollectError, Look, need, refused};
+use crate::check::evidence::{FileRef, Found};
+use crate::setup::{CommandText, argv, at_home, is_true};
+
+/// Which output of a command.
+#[derive(Clone, Copy)]
+pub(super) enum Stream {
+    Output,
+    Errors,
+}
+
+/// A file, or several with `multi`; `gives` names those that the metric gets.
+pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let wrong =
+        |problem: &str| CollectError::Parameters { getter: "vm_file".into(), problem: problem.into() };
+    if !spec.get("multi").is_some_and(is_true) {
+        let path = need(spec, "vm_file", "path")?;
+        let name = spec.get("dest").and_then(Value::as_str).unwrap_or(path);
+        return Ok(one_file(path, name, context).await?.of(path));
+    }
+    let list =
+        |field: &str| spec.get(field).and_then(Value::as_array).ok_or_else(|| wrong("`multi` needs lists"));
+    let (paths, names) = (list("path")?, list("dest")?);
+    let gives: Vec<usize> = match spec.get("gives").and_then(Value::as_array) {
+        Some(gives) => {
+            gives.iter().filter_map(Value::as_u64).filter_map(|at| usize::try_from(at).ok()).collect()
+        }
+        None => vec![0],
+    };
+    let mut files = Vec::new();
+    for at in gives {
+        let (path, name) =
+            paths.get(at).zip(names.get(at)).ok_or_else(|| wrong("`gives` is out of range"))?;
+        let (path, name) = (path.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
+        files.push(read(path, name, context).await?);
+    }
+    Ok(Look { found: Found::Files { files }, command: None, code: None })
+}
+
+async fn one_file(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    Ok(match read(path, name, context).await? {
+        Some(file) => Look { found: Found::Files { files: vec![Some(file)] }, command: None, code: None },
+        None => Look::absent(format!("{path} does not exist")),
+    })
+}
+
+async fn read(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Option<FileRef>, CollectError> {
+    match context.machine.read(&at_home(context.machine, path)).await {
+        Ok(bytes) => Ok(Some(FileRef::new(name, bytes))),
+        Err(MachineError::NotFound(_)) => Ok(None),
+        Err(source) => Err(CollectError::Machine { getter: "vm_file".into(), source }),
+    }
+}
+
+/// A file below the home folder: `file_name` inside a folder, or the file itself.
+pub(super) async fn config_file(
+    spec: &Value,
+    place: &str,
+    context: &CollectContext<'_>,
+) -> Result<Look, CollectError> {
+    let path = match spec.get("file_name").and_then(Value::as_str) {
+        Some(name) => format!("~/{place}/{name}"),
+        None => format!("~/{place}"),
+    };
+    Ok(one_file(&path, &path, context).await?.of(path.as_str()))
+}
+
+/// A file that an `execute` step kept; it must be there.
+pub(super) async fn cache_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let name = need(spec, "cache_file", "path")?;
+    let missing =
+        || CollectError::Missing { getter: "cache_file".into(), what: format!("the kept file {name:?}") };
+    let file = Path::new(name).file_name().ok_or_else(missing)?;
+    let bytes = tokio::fs::read(context.cache_dir.join(file)).await.map_err(|_| missing())?;
+    let files = vec![Some(FileRef::new(name, bytes))];
+    Ok(Look { found: Found::Files { files }, command: Some(name.to_owned()), code: None })
+}
+
+/// A command's output as text, whatever its exit code.
+pub(super) async fn command(
+    spec: &Value,
+    context: &CollectContext<'_>,
+    stream: Stream,
+) -> Result<Look, CollectError> {
+    let getter = match stream {
+        Stream::Output => "vm_command_line",
+        Stream::Errors => "vm_command_error",
+    };
+    let wrong = |problem: String| CollectError::Parameters { getter: getter.into(), problem };
+    let text: CommandText = serde_json::from_value(spec.get("command").cloned().unwrap_or_default())
+        .map_err(|_| wrong("it needs \"command\" as text or list".into()))?;
+    let shell = spec.get("shell").is_some_and(is_true);
+    let words = argv(&text, shell).ok_or_else(|| wrong(format!("{text:?} cannot be split into words")))?;
+    let words: Vec<String> = words.into_iter().map(|word| at_home(context.machine, &word)).collect();
+    let shown = words.join(" ");
+    let output = match context.machine.run(&Command::new(words)).await {
+        Err(error @ (MachineError::TimedOut(_) | MachineError::MissingProgram(_))) => {
+            return Ok(Look::absent(error.to_string()).of(shown));
+        }
+        other => other.map_err(refused(getter))?,
+    };
+    if output.timed_out {
+        return Ok(Look::absent("the command did not end in time").of(shown));
+    }
+    let bytes = match stream {
+        Stream::Output => &output.stdout,
+        Stream::Errors => &output.stderr,
+    };
+    let mut look = Look::value(String::from_utf8_lossy(bytes).into_owned()).of(shown);
+    look.code = Some(output.code);
+    Ok(look)
+}
+
+/// A folder as a tree of `{type, name, children}`.
+pub(super) async fn list_directory(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let path = need(spec, "list_directory", "path")?;
+    match context.machine.list(&at_home(context.machine, path)).await {
+        Ok(entries) => Ok(Look::value(folder_tree(path, &entries)).of(path)),
+        Err(MachineError::NotFound(_)) => Ok(Look::absent(format!("{path} does not exist")).of(path)),
+        Err(source) => Err(CollectError::Machine { getter: "list_directory".into(), source }),
+    }
+}
+
+fn folder_tree(path: &str, entries: &[DirEntry]) -> Value {
+    let mut children: BTreeMap<&str, Vec<&DirEntry>> = BTreeMap::new();
+    for entry in entries {
+        let parent = entry.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        children.entry(parent).or_default().push(entry);
+    }
+    fn below(folder: &str, children: &BTreeMap<&str, Vec<&DirEntry>>) -> Vec<Value> {
+        let list = children.get(folder).map(Vec::as_slice).unwrap_or_default();
+        let node = |entry: &&DirEntry| {
+            let name = last_part(&entry.path);
+            match entry.kind {
+                EntryKind::Directory => {
+                    json!({"type": "directory", "name": name, "children": below(&entry.path, children)})
+                }
+                EntryKind::File | EntryKind::Link | EntryKind::Other => json!({"type": "file", "name": name}),
+            }
+        };
+        list.iter().map(node).collect()
+    }
+    json!({"type": "directory", "name": last_part(path), "children": below("", &children)})
+}
+
+fn last_part(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
+pub(super) fn screen_size(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let missing =
+        || CollectError::Missing { getter: "vm_screen_size".into(), what: "a world with a screen".into() };
+    let size = context.machine.offers().screen.ok_or_else(missing)?;
+    Ok(Look::value(json!({"width": size.width, "height": size.height})))
+}
+
+pub(super) async fn window_size(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let class = need(spec, "vm_window_size", "app_class_name")?;
+    let windows = context.machine.windows().await.map_err(refused("vm_window_size"))?;
+    let named = |text: &str| text.to_lowercase().contains(&class.to_lowercase());
+    Ok(match windows.iter().find(|window| named(&window.class)) {
+        Some(window) => Look::value(json!({"width": window.bounds.width, "height": window.bounds.height})),
+        None => Look::absent(format!("no window of class {class:?}")),
+    })
+}
+
+/// The text of every starter on the desktop, by file name.
+pub(super) async fn shortcuts(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let folder = at_home(context.machine, "~/Desktop");
+    let entries = match context.machine.list(&folder).await {
+        Ok(entries) => entries,
+        Err(MachineError::NotFound(_)) => Vec::new(),
+        Err(source) => return Err(CollectError::Machine { getter: "shortcuts_on_desktop".into(), source }),
+    };
+    let mut texts = serde_json::Map::new();
+    for entry in entries.iter().filter(|entry| entry.path.ends_with(".desktop") && !entry.path.contains('/'))
+    {
+        let path = format!("{folder}/{}", entry.path);
+        let bytes = context.machine.read(&path).await.map_err(refused("shortcuts_on_desktop"))?;
+        texts.insert(entry.path.clone(), String::from_utf8_lossy(&bytes).into());
+    }
+    Ok(Look::value(texts))
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{DirEntry, EntryKind};
+    use serde_json::json;
+
+    use super::folder_tree;
+
+    #[test]
+    fn a_flat_listing_becomes_a_tree() {
+        let entry = |path: &str, kind| DirEntry { path: path.into(), kind, size: 0 };
+        let entries = [
+            entry("a", EntryKind::Directory),
+            entry("a/x.txt", EntryKind::File),
+            entry("b.txt", EntryKind::Link),
+        ];
+        let expected = json!({"type": "directory", "name": "home", "children": [
+            {"type": "directory", "name": "a", "children": [{"type": "file", "name": "x.txt"}]},
+            {"type": "file", "name": "b.txt"},
+        ]});
+        assert_eq!(folder_tree("/home/", &entries), expected);
+    }
+}

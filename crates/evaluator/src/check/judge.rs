@@ -1,0 +1,205 @@
+//! Grades evidence: pure, without a world, a network or a clock.
+
+use apprentice_protocol::{CheckRecord, Finish, Judged, StopReason, Verdict};
+use serde_json::{Map, Value};
+
+use super::evidence::{Evidence, Found};
+use super::metric::{self, Case, Fault, Mark};
+use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
+
+/// The only metric that looks at how the attempt ended and at nothing else.
+const INFEASIBLE: &str = "infeasible";
+
+/// How an attempt ended, as far as grading asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The model said that it is done, or was stopped.
+    Ended,
+    /// The model gave an answer.
+    Answered(String),
+    /// The model said that the task cannot be done (`FAIL` in OSWorld's words).
+    GaveUp,
+}
+
+impl Ending {
+    /// The ending of an attempt that stopped for this reason, with what the model said last.
+    pub fn of(stop: StopReason, finish: Option<&Finish>) -> Self {
+        match (stop, finish) {
+            (StopReason::GaveUp, _) => Self::GaveUp,
+            (StopReason::Answered, Some(Finish::Answer { text })) => Self::Answered(text.clone()),
+            (
+                StopReason::Done
+                | StopReason::Answered
+                | StopReason::StepLimit
+                | StopReason::TokenLimit
+                | StopReason::TrialCostLimit
+                | StopReason::WorkingTimeLimit
+                | StopReason::Loop
+                | StopReason::InvalidOutput
+                | StopReason::Refused
+                | StopReason::SafetyCheckDeclined
+                | StopReason::ContextFull,
+                _,
+            ) => Self::Ended,
+        }
+    }
+}
+
+impl CheckSpec {
+    /// Whether the right thing to do is to say that it cannot be done.
+    pub fn is_infeasible(&self) -> bool {
+        matches!(&self.func, OneOrMany::One(name) if name == INFEASIBLE)
+    }
+}
+
+/// Grades what was collected. A verdict of void means that a metric is unknown or met evidence that it
+/// cannot read: its record has no score, and the attempt is void with the cause `check_crashed`.
+pub fn judge(spec: &CheckSpec, evidence: &Evidence, ending: &Ending) -> Judged {
+    if spec.is_infeasible() {
+        let gave_up = *ending == Ending::GaveUp;
+        let explanation = if gave_up {
+            "said that it cannot be done, which is right"
+        } else {
+            "never said that it cannot be done"
+        };
+        return verdict(
+            f64::from(u8::from(gave_up)),
+            explanation.into(),
+            vec![record(INFEASIBLE, Ok(Mark::of(gave_up, explanation)))],
+        );
+    }
+    if *ending == Ending::GaveUp {
+        return verdict(0.0, "gave up a task that can be done".into(), Vec::new());
+    }
+    let checks: Vec<CheckRecord> =
+        spec.func.iter().enumerate().map(|(at, name)| record(name, mark(name, at, spec, evidence))).collect();
+    match &spec.func {
+        OneOrMany::One(_) => joined(&checks, Conjunction::And),
+        OneOrMany::Many(_) => joined(&checks, spec.conj),
+    }
+}
+
+fn mark(name: &str, at: usize, spec: &CheckSpec, evidence: &Evidence) -> Result<Mark, Fault> {
+    let absent = Found::Absent { why: "nothing was collected".into() };
+    let none = Map::new();
+    let options = match &spec.options {
+        None => None,
+        Some(OneOrMany::One(one)) => Some(one),
+        Some(OneOrMany::Many(list)) => list.get(at),
+    };
+    let case = Case {
+        result: evidence.results.get(at).map_or(&absent, |piece| &piece.found),
+        expected: evidence.expected.get(at).and_then(Option::as_ref).map(|piece| &piece.found),
+        options: options.and_then(Value::as_object).unwrap_or(&none),
+    };
+    metric::mark(name, &case)
+}
+
+fn record(metric: &str, mark: Result<Mark, Fault>) -> CheckRecord {
+    match mark {
+        Ok(mark) => {
+            CheckRecord { metric: metric.into(), score: Some(mark.score), explanation: mark.explanation }
+        }
+        Err(fault) => CheckRecord { metric: metric.into(), score: None, explanation: fault.0 },
+    }
+}
+
+/// Joins the metrics in order, stopping where upstream stops: what lies behind a short circuit cannot
+/// make the attempt void.
+fn joined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
+    let decides = |score: f64| match conj {
+        Conjunction::And => score == 0.0,
+        Conjunction::Or => is_full(score),
+    };
+    let mut scores = Vec::new();
+    for check in checks {
+        let Some(score) = check.score else {
+            let explanation = format!("{} could not be computed: {}", check.metric, check.explanation);
+            return Judged { verdict: Verdict::Void, score: 0.0, explanation, checks: checks.to_vec() };
+        };
+        scores.push(score);
+        if decides(score) {
+            return verdict(score, check.explanation.clone(), checks.to_vec());
+        }
+    }
+    let score = match conj {
+        Conjunction::And if scores.is_empty() => 0.0,
+        Conjunction::And => {
+            scores.iter().sum::<f64>() / f64::from(u32::try_from(scores.len()).unwrap_or(u32::MAX))
+        }
+        Conjunction::Or => scores.iter().copied().fold(0.0, f64::max),
+    };
+    let said: Vec<&str> = checks.iter().map(|check| check.explanation.as_str()).collect();
+    verdict(score, said.join("; "), checks.to_vec())
+}
+
+/// A pass is a full score; floating sums may miss it by a hair.
+fn is_full(score: f64) -> bool {
+    score >= 1.0 - 1e-9
+}
+
+fn verdict(score: f64, explanation: String, checks: Vec<CheckRecord>) -> Judged {
+    let verdict = if is_full(score) { Verdict::Pass } else { Verdict::Fail };
+    Judged { verdict, score: score.clamp(0.0, 1.0), explanation, checks }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::Verdict;
+    use serde_json::{Value, json};
+
+    use super::{Ending, judge};
+    use crate::check::evidence::{EVIDENCE_SCHEMA, Evidence, Found, Piece};
+    use crate::suite::task::CheckSpec;
+
+    fn piece(value: Value) -> Piece {
+        Piece { getter: "rule".into(), command: None, code: None, took_ms: 0, found: Found::Value { value } }
+    }
+
+    /// Judges numbers against 1 with `exact_match`, one metric per number; `null` is an unknown metric.
+    #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
+    fn check(func: Value, conj: &str, values: &[i32], ending: &Ending, expected: (Verdict, f64)) {
+        let spec: CheckSpec = serde_json::from_value(json!({"func": func, "conj": conj})).expect("reads");
+        let evidence = Evidence {
+            schema: EVIDENCE_SCHEMA.into(),
+            results: values.iter().map(|value| piece(json!(value))).collect(),
+            expected: values.iter().map(|_| Some(piece(json!({"expected": 1})))).collect(),
+        };
+        let judged = judge(&spec, &evidence, ending);
+        assert_eq!(
+            (judged.verdict, judged.score),
+            expected,
+            "{func} {conj} {values:?}: {}",
+            judged.explanation
+        );
+    }
+
+    #[test]
+    fn metrics_are_joined_as_upstream_joins_them() {
+        let ended = &Ending::Ended;
+        let three = json!(["exact_match", "exact_match", "exact_match"]);
+        check(json!("exact_match"), "and", &[1], ended, (Verdict::Pass, 1.0));
+        check(json!("exact_match"), "or", &[0], ended, (Verdict::Fail, 0.0));
+        check(three.clone(), "and", &[1, 1, 1], ended, (Verdict::Pass, 1.0));
+        check(three.clone(), "and", &[1, 0, 1], ended, (Verdict::Fail, 0.0));
+        check(three.clone(), "or", &[0, 0, 1], ended, (Verdict::Pass, 1.0));
+        check(three, "or", &[0, 0, 0], ended, (Verdict::Fail, 0.0));
+    }
+
+    #[test]
+    fn an_unknown_metric_is_void_unless_a_short_circuit_stands_before_it() {
+        let ended = &Ending::Ended;
+        check(json!("no_such"), "and", &[1], ended, (Verdict::Void, 0.0));
+        check(json!(["exact_match", "no_such"]), "and", &[1, 1], ended, (Verdict::Void, 0.0));
+        check(json!(["exact_match", "no_such"]), "and", &[0, 1], ended, (Verdict::Fail, 0.0));
+        check(json!(["exact_match", "no_such"]), "or", &[1, 1], ended, (Verdict::Pass, 1.0));
+    }
+
+    #[test]
+    fn giving_up_is_right_for_infeasible_tasks_alone() {
+        check(json!("infeasible"), "and", &[], &Ending::GaveUp, (Verdict::Pass, 1.0));
+        check(json!("infeasible"), "and", &[], &Ending::Ended, (Verdict::Fail, 0.0));
+        check(json!("exact_match"), "and", &[1], &Ending::GaveUp, (Verdict::Fail, 0.0));
+        check(json!("no_such"), "and", &[1], &Ending::GaveUp, (Verdict::Fail, 0.0));
+    }
+}

@@ -1,1 +1,0 @@
-//! Setup steps, run against the Machine port with readiness instead of sleeps.

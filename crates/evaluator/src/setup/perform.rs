@@ -1,0 +1,408 @@
+//! Performs setup steps against a [`Machine`], waiting for readiness instead of sleeping.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use apprentice_protocol::{Clock, Command, Machine, MachineError, Output, Size, VoidCause, Why, Window};
+
+use super::step::{CommandText, Execute, Launch, Step, Until, WindowChoice, argv};
+use crate::suite::task::SetupStep;
+
+const POLL_FLOOR: Duration = Duration::from_millis(50);
+const WINDOW_DEADLINE: Duration = Duration::from_secs(60);
+const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
+const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
+const UNTIL_PAUSE: Duration = Duration::from_millis(300);
+const UNTIL_TRIES: u32 = 5;
+
+/// How a task's `sleep` steps are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// As an upper bound: what the step waits for, a window just launched, ends it early.
+    #[default]
+    Ready,
+    /// In full, as upstream does.
+    Exact,
+}
+
+/// What steps work on.
+#[derive(Clone, Copy)]
+pub struct SetupContext<'a> {
+    /// The world.
+    pub machine: &'a dyn Machine,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// The suite's folder: where relative local files are taken from.
+    pub suite_root: &'a Path,
+    /// The screen, for placeholders.
+    pub screen: Size,
+    /// Where output that the checks want is kept; one folder per attempt.
+    pub cache_dir: &'a Path,
+    /// How `sleep` steps are taken.
+    pub pace: Pace,
+}
+
+/// One step that was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepDone {
+    /// Its place in the list.
+    pub index: u32,
+    /// Its type.
+    pub step: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A setup step that failed: the attempt is void.
+#[derive(Debug, thiserror::Error)]
+#[error("setup step {index} ({step}) failed")]
+pub struct SetupError {
+    /// Its place in the list.
+    pub index: u32,
+    /// Its type.
+    pub step: String,
+    /// Why.
+    #[source]
+    pub source: StepError,
+}
+
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// Its type is not known here.
+    #[error("steps of this type are not supported; supported are {}", super::STEPS.join(", "))]
+    Unknown,
+    /// Its parameters cannot be read.
+    #[error("its parameters do not fit")]
+    Parameters(#[source] serde_json::Error),
+    /// Its command holds no program or an open quote.
+    #[error("the command {0:?} cannot be split into words")]
+    Command(String),
+    /// It wants a file from the network.
+    #[error("{0} is not fetched: only files of the suite's own folder are; use upload_file or write_file")]
+    Network(String),
+    /// It names a local file outside the suite's folder.
+    #[error("{0:?} leads out of the suite's folder")]
+    Outside(String),
+    /// A local file cannot be read or kept.
+    #[error("{}", path.display())]
+    Local {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// No such window came in time.
+    #[error("no window named {0:?} appeared in time; there are: {1}")]
+    NoWindow(String, String),
+    /// A command never reached the state that `until` asks for.
+    #[error("{command:?} did not reach what `until` asks for; it last ended with code {code}: {output}")]
+    Until {
+        /// The command.
+        command: String,
+        /// Its last exit code.
+        code: i32,
+        /// The end of its last output.
+        output: String,
+    },
+    /// The world refused or was lost.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+impl SetupError {
+    /// The cause under which the attempt becomes void.
+    pub fn void_cause(&self) -> VoidCause {
+        match &self.source {
+            StepError::Machine(MachineError::Lost(_)) => VoidCause::WorldLost,
+            StepError::Machine(MachineError::MissingProgram(_)) => VoidCause::MissingProgram,
+            StepError::Machine(
+                MachineError::Unsupported(_)
+                | MachineError::NotFound(_)
+                | MachineError::Refused { .. }
+                | MachineError::TimedOut(_),
+            )
+            | StepError::Unknown
+            | StepError::Parameters(_)
+            | StepError::Command(_)
+            | StepError::Network(_)
+            | StepError::Outside(_)
+            | StepError::Local { .. }
+            | StepError::NoWindow(..)
+            | StepError::Until { .. } => VoidCause::Setup,
+        }
+    }
+
+    /// The failure with its cause, in one line.
+    pub fn story(&self) -> String {
+        format!("{self}: {}", self.source)
+    }
+}
+
+/// Performs the steps in order; the first failure ends it.
+pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<Vec<StepDone>, SetupError> {
+    let mut launched = None;
+    let mut done = Vec::new();
+    for (index, step) in (0u32..).zip(steps) {
+        let begun = context.clock.mono();
+        perform(step, context, &mut launched).await.map_err(|source| SetupError {
+            index,
+            step: step.kind.clone(),
+            source,
+        })?;
+        let took = context.clock.mono().saturating_sub(begun);
+        done.push(StepDone { index, step: step.kind.clone(), took });
+    }
+    Ok(done)
+}
+
+/// The windows that stood before the last launch, until somebody has waited for its own.
+type Launched = Option<Vec<String>>;
+
+async fn perform(
+    step: &SetupStep,
+    context: &SetupContext<'_>,
+    launched: &mut Launched,
+) -> Result<(), StepError> {
+    match Step::read(step).ok_or(StepError::Unknown)?.map_err(StepError::Parameters)? {
+        Step::Download(files) => {
+            for file in files {
+                let local =
+                    file.url.strip_prefix("file:").ok_or_else(|| StepError::Network(file.url.clone()))?;
+                upload(context, local.trim_start_matches("//"), &file.path).await?;
+            }
+            Ok(())
+        }
+        Step::Upload(files) => {
+            for file in files {
+                upload(context, &file.local_path, &file.path).await?;
+            }
+            Ok(())
+        }
+        Step::Write(file) => {
+            let path = at_home(context.machine, &file.path);
+            Ok(context.machine.write(&path, file.content.as_bytes()).await?)
+        }
+        Step::Launch(launch) => start(context, launch, launched).await,
+        Step::Open(path) => open(context, &path).await,
+        Step::Execute(execute) => run(context, &execute).await,
+        Step::Activate(choice) => {
+            let window =
+                await_window(context, |window| matches(window, &choice), &choice.window_name).await?;
+            point_at(context, "-a", &window).await
+        }
+        Step::Close(choice) => close(context, &choice).await,
+        Step::Sleep(seconds) => sleep(context, seconds, launched).await,
+    }
+}
+
+async fn upload(context: &SetupContext<'_>, local: &str, path: &str) -> Result<(), StepError> {
+    let inside =
+        Path::new(local).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err(StepError::Outside(local.to_owned()));
+    }
+    let local = context.suite_root.join(local);
+    let bytes = tokio::fs::read(&local).await.map_err(|source| StepError::Local { path: local, source })?;
+    Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
+}
+
+async fn start(context: &SetupContext<'_>, launch: Launch, launched: &mut Launched) -> Result<(), StepError> {
+    let before = window_ids(context.machine).await?;
+    let words = words_of(context, &launch.command, launch.shell)?;
+    match context.machine.launch(&Command::new(words.clone())).await {
+        Err(MachineError::MissingProgram(program)) if program == "google-chrome" => {
+            let words = std::iter::once("chromium".to_owned()).chain(words.into_iter().skip(1));
+            context.machine.launch(&Command::new(words)).await?;
+        }
+        other => other?,
+    }
+    *launched = Some(before);
+    let Some(name) = launch.window else { return Ok(()) };
+    let before = launched.take().unwrap_or_default();
+    let mine = |window: &Window| !before.contains(&window.id) && names(window, &name);
+    await_window(context, mine, &name).await.map(|_| ())
+}
+
+async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
+    let path = at_home(context.machine, path);
+    let place = Path::new(&path);
+    let part = |part: Option<&std::ffi::OsStr>| {
+        part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let (name, stem) = (part(place.file_name()), part(place.file_stem()));
+    context.machine.launch(&Command::new(["xdg-open".to_owned(), path])).await?;
+    let window =
+        await_window(context, |window| window.title.contains(&name) || window.title.contains(&stem), &name);
+    let window = window.await?;
+    point_at(context, "-a", &window).await
+}
+
+async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {
+    let words = words_of(context, &execute.command, execute.shell)?;
+    let command = Command::new(words).within(COMMAND_DEADLINE);
+    let mut output = context.machine.run(&command).await?;
+    if let Some(until) = &execute.until {
+        let mut tries = 1;
+        while !holds(until, &output) {
+            if tries == UNTIL_TRIES {
+                let said = String::from_utf8_lossy(if output.stderr.is_empty() {
+                    &output.stdout
+                } else {
+                    &output.stderr
+                });
+                let tail: String = said.chars().skip(said.chars().count().saturating_sub(200)).collect();
+                return Err(StepError::Until {
+                    command: command.argv.join(" "),
+                    code: output.code,
+                    output: tail,
+                });
+            }
+            context.clock.pause(UNTIL_PAUSE, Why::PollFloor).await;
+            output = context.machine.run(&command).await?;
+            tries += 1;
+        }
+    }
+    for (name, bytes) in [(&execute.stdout, &output.stdout), (&execute.stderr, &output.stderr)] {
+        if name.is_empty() {
+            continue;
+        }
+        let file = Path::new(name).file_name().ok_or_else(|| StepError::Outside(name.clone()))?;
+        let path = context.cache_dir.join(file);
+        let kept = tokio::fs::create_dir_all(context.cache_dir).await;
+        let kept = if kept.is_ok() { tokio::fs::write(&path, bytes).await } else { kept };
+        kept.map_err(|source| StepError::Local { path, source })?;
+    }
+    Ok(())
+}
+
+fn holds(until: &Until, output: &Output) -> bool {
+    let contains = |bytes: &[u8], part: &Option<String>| {
+        part.as_ref().is_none_or(|part| String::from_utf8_lossy(bytes).contains(part.as_str()))
+    };
+    until.returncode.is_none_or(|code| code == output.code)
+        && contains(&output.stdout, &until.stdout)
+        && contains(&output.stderr, &until.stderr)
+}
+
+/// Closes a window and waits until it and, as far as it ends with it, its program are gone: programs
+/// write their settings on the way out.
+async fn close(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
+    let windows = context.machine.windows().await?;
+    let Some(window) = windows.into_iter().find(|window| matches(window, choice)) else { return Ok(()) };
+    point_at(context, "-c", &window).await?;
+    let deadline = context.clock.mono() + CLOSE_DEADLINE;
+    while context.clock.mono() < deadline {
+        let still = context.machine.windows().await?.iter().any(|open| open.id == window.id);
+        if !still && !lives_without_windows(context.machine, &window).await? {
+            break;
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(())
+}
+
+async fn lives_without_windows(machine: &dyn Machine, window: &Window) -> Result<bool, MachineError> {
+    let Some(pid) = window.pid else { return Ok(false) };
+    if machine.windows().await?.iter().any(|open| open.pid == Some(pid)) {
+        return Ok(false);
+    }
+    let output = machine.run(&Command::new(["test", "-d", &format!("/proc/{pid}")])).await?;
+    Ok(output.code == 0)
+}
+
+async fn sleep(context: &SetupContext<'_>, seconds: f64, launched: &mut Launched) -> Result<(), StepError> {
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let Some(before) = launched.take().filter(|_| context.pace == Pace::Ready) else {
+        context.clock.pause(time, Why::TaskStep).await;
+        return Ok(());
+    };
+    let deadline = context.clock.mono() + time;
+    while context.clock.mono() < deadline {
+        if context.machine.windows().await?.iter().any(|window| !before.contains(&window.id)) {
+            break;
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(())
+}
+
+async fn await_window(
+    context: &SetupContext<'_>,
+    wanted: impl Fn(&Window) -> bool,
+    name: &str,
+) -> Result<Window, StepError> {
+    let deadline = context.clock.mono() + WINDOW_DEADLINE;
+    loop {
+        let windows = context.machine.windows().await?;
+        let titles: Vec<String> = windows.iter().map(|window| format!("{:?}", window.title)).collect();
+        if let Some(window) = windows.into_iter().find(|window| wanted(window)) {
+            return Ok(window);
+        }
+        if context.clock.mono() >= deadline {
+            return Err(StepError::NoWindow(name.to_owned(), titles.join(", ")));
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+}
+
+fn names(window: &Window, name: &str) -> bool {
+    window.title.contains(name) || window.class.to_lowercase().contains(&name.to_lowercase())
+}
+
+fn matches(window: &Window, choice: &WindowChoice) -> bool {
+    let text = if choice.by_class { &window.class } else { &window.title };
+    if choice.strict {
+        *text == choice.window_name
+    } else {
+        text.to_lowercase().contains(&choice.window_name.to_lowercase())
+    }
+}
+
+async fn point_at(context: &SetupContext<'_>, how: &str, window: &Window) -> Result<(), StepError> {
+    context.machine.run(&Command::new(["wmctrl", "-i", how, &window.id])).await?;
+    Ok(())
+}
+
+async fn window_ids(machine: &dyn Machine) -> Result<Vec<String>, StepError> {
+    match machine.windows().await {
+        Ok(windows) => Ok(windows.into_iter().map(|window| window.id).collect()),
+        Err(MachineError::Unsupported(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn words_of(
+    context: &SetupContext<'_>,
+    command: &CommandText,
+    shell: bool,
+) -> Result<Vec<String>, StepError> {
+    let words = argv(command, shell).ok_or_else(|| StepError::Command(format!("{command:?}")))?;
+    Ok(words.into_iter().map(|word| at_home(context.machine, &fill_screen(context.screen, word))).collect())
+}
+
+/// OSWorld's own placeholders. The password is that of its public machine images; a cell has none.
+fn fill_screen(screen: Size, word: String) -> String {
+    if !word.contains('{') {
+        return word;
+    }
+    [
+        ("{SCREEN_WIDTH_HALF}", (screen.width / 2).to_string()),
+        ("{SCREEN_HEIGHT_HALF}", (screen.height / 2).to_string()),
+        ("{SCREEN_WIDTH}", screen.width.to_string()),
+        ("{SCREEN_HEIGHT}", screen.height.to_string()),
+        ("{CLIENT_PASSWORD}", String::new()),
+    ]
+    .iter()
+    .fold(word, |word, (name, value)| word.replace(name, value))
+}
+
+/// A path with its leading `~` taken as the user's home in the world.
+pub(crate) fn at_home(machine: &dyn Machine, path: &str) -> String {
+    match path.strip_prefix('~') {
+        Some("") => machine.offers().home.clone(),
+        Some(rest) if rest.starts_with('/') => format!("{}{rest}", machine.offers().home),
+        Some(_) | None => path.to_owned(),
+    }
+}

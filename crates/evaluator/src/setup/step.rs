@@ -1,0 +1,227 @@
+//! The step types, read from a task file's JSON with OSWorld's names and leniencies.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::suite::task::SetupStep;
+
+/// Names of the step types that can be performed here. `write_file` is ours, the others are OSWorld's.
+pub const STEPS: &[&str] = &[
+    "download",
+    "upload_file",
+    "write_file",
+    "launch",
+    "open",
+    "execute",
+    "command",
+    "activate_window",
+    "close_window",
+    "sleep",
+];
+
+/// A command as a task file writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum CommandText {
+    /// One line.
+    Line(String),
+    /// Program and arguments.
+    Words(Vec<String>),
+}
+
+/// `execute` and `command`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Execute {
+    pub(crate) command: CommandText,
+    #[serde(default, deserialize_with = "truth")]
+    pub(crate) shell: bool,
+    /// Name of a cache file that takes the output.
+    #[serde(default)]
+    pub(crate) stdout: String,
+    /// Name of a cache file that takes the error output.
+    #[serde(default)]
+    pub(crate) stderr: String,
+    /// Repeated until this holds.
+    #[serde(default)]
+    pub(crate) until: Option<Until>,
+}
+
+/// What `execute` waits for. Each field that is given must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Until {
+    #[serde(default)]
+    pub(crate) returncode: Option<i32>,
+    #[serde(default)]
+    pub(crate) stdout: Option<String>,
+    #[serde(default)]
+    pub(crate) stderr: Option<String>,
+}
+
+/// `launch`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Launch {
+    pub(crate) command: CommandText,
+    #[serde(default, deserialize_with = "truth")]
+    pub(crate) shell: bool,
+    /// Ours: wait until a window with this in its title or class is there.
+    #[serde(default)]
+    pub(crate) window: Option<String>,
+}
+
+/// `activate_window` and `close_window`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct WindowChoice {
+    pub(crate) window_name: String,
+    #[serde(default, deserialize_with = "truth")]
+    pub(crate) strict: bool,
+    #[serde(default, deserialize_with = "truth")]
+    pub(crate) by_class: bool,
+}
+
+/// One entry of `download`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Download {
+    pub(crate) url: String,
+    pub(crate) path: String,
+}
+
+/// One entry of `upload_file`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Upload {
+    pub(crate) local_path: String,
+    pub(crate) path: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Files<T> {
+    files: Vec<T>,
+}
+
+/// `write_file`: text put into the world as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteFile {
+    pub(crate) path: String,
+    pub(crate) content: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Pause {
+    seconds: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Open {
+    path: String,
+}
+
+/// A step that is understood.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    Download(Vec<Download>),
+    Upload(Vec<Upload>),
+    Write(WriteFile),
+    Launch(Launch),
+    Open(String),
+    Execute(Execute),
+    Activate(WindowChoice),
+    Close(WindowChoice),
+    Sleep(f64),
+}
+
+impl Step {
+    /// Reads a step; nothing when its type is unknown here.
+    pub(crate) fn read(step: &SetupStep) -> Option<Result<Self, serde_json::Error>> {
+        Some(match step.kind.as_str() {
+            "download" => parameters(step).map(|Files { files }| Self::Download(files)),
+            "upload_file" => parameters(step).map(|Files { files }| Self::Upload(files)),
+            "write_file" => parameters(step).map(Self::Write),
+            "launch" => parameters(step).map(Self::Launch),
+            "open" => parameters(step).map(|Open { path }| Self::Open(path)),
+            "execute" | "command" => parameters(step).map(Self::Execute),
+            "activate_window" => parameters(step).map(Self::Activate),
+            "close_window" => parameters(step).map(Self::Close),
+            "sleep" => parameters(step).map(|Pause { seconds }| Self::Sleep(seconds)),
+            _ => return None,
+        })
+    }
+}
+
+fn parameters<T: serde::de::DeserializeOwned>(step: &SetupStep) -> Result<T, serde_json::Error> {
+    T::deserialize(Value::Object(Map::clone(&step.parameters)))
+}
+
+/// A flag as OSWorld's files write it: a boolean, or any text that is not empty.
+pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(is_true(&Value::deserialize(deserializer)?))
+}
+
+/// Whether a JSON value counts as true where the task format was born.
+pub(crate) fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(flag) => *flag,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty() && !text.eq_ignore_ascii_case("false"),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+    }
+}
+
+/// Program and arguments of a command. A list with a shell runs its first entry as the script, as
+/// `sh -c` does; without one a line is split into words as a shell would.
+pub(crate) fn argv(command: &CommandText, shell: bool) -> Option<Vec<String>> {
+    let script =
+        |words: &[String]| ["sh", "-c"].iter().map(ToString::to_string).chain(words.to_vec()).collect();
+    match (command, shell) {
+        (CommandText::Line(line), true) => Some(script(std::slice::from_ref(line))),
+        (CommandText::Words(words), true) => Some(script(words)),
+        (CommandText::Line(line), false) => shlex::split(line),
+        (CommandText::Words(words), false) => Some(words.clone()),
+    }
+    .filter(|words| !words.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{CommandText, Step, argv};
+    use crate::suite::task::SetupStep;
+
+    fn step(kind: &str, parameters: Value) -> SetupStep {
+        let Value::Object(parameters) = parameters else { panic!("parameters are an object") };
+        SetupStep { kind: kind.into(), parameters }
+    }
+
+    #[test]
+    fn flags_may_be_texts() {
+        let read = Step::read(&step("launch", json!({"command": "a b", "shell": "true"})));
+        let Some(Ok(Step::Launch(launch))) = read else { panic!("{read:?}") };
+        assert!(launch.shell);
+        assert!(Step::read(&step("googledrive", json!({}))).is_none());
+        assert!(matches!(Step::read(&step("sleep", json!({"seconds": "x"}))), Some(Err(_))));
+    }
+
+    #[test]
+    fn commands_follow_the_four_cases() {
+        let line = |text: &str| CommandText::Line(text.into());
+        let words = |list: &[&str]| CommandText::Words(list.iter().map(ToString::to_string).collect());
+        let cases = [
+            (line("ls 'a b' | wc"), false, vec!["ls", "a b", "|", "wc"]),
+            (line("ls | wc"), true, vec!["sh", "-c", "ls | wc"]),
+            (words(&["ls", "|"]), false, vec!["ls", "|"]),
+            (words(&["ls $0", "x"]), true, vec!["sh", "-c", "ls $0", "x"]),
+        ];
+        for (command, shell, expected) in cases {
+            assert_eq!(
+                argv(&command, shell),
+                Some(expected.into_iter().map(str::to_owned).collect()),
+                "{command:?}"
+            );
+        }
+        assert_eq!(argv(&line(""), false), None);
+        assert_eq!(argv(&line("un'closed"), false), None);
+    }
+}

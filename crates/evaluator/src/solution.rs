@@ -1,0 +1,1 @@
+//! A task's known-good actions as a model.
