@@ -8,6 +8,7 @@ pub mod compare;
 pub mod learn;
 pub mod report;
 pub mod row;
+pub mod rows;
 pub mod run;
 pub mod seed;
 pub mod setup;

@@ -28,6 +28,18 @@ pub enum Role {
     Baseline,
 }
 
+impl Role {
+    /// The role's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Teacher => "teacher",
+            Self::Student => "student",
+            Self::Solo => "solo",
+            Self::Baseline => "baseline",
+        }
+    }
+}
+
 /// Which part of a suite a template belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

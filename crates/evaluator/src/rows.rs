@@ -1,0 +1,270 @@
+//! Reads files of trial rows, whoever wrote them, and finds the attempt that counts for each trial.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use apprentice_protocol::{RunId, TrialId, Verdict, VoidCause};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::row::{ROW_SCHEMA, TrialRow};
+
+/// The rows of one file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// The finished attempts, in the file's order.
+    pub rows: Vec<TrialRow>,
+    /// What stands behind the last line break, if anything does: an attempt whose line was never finished.
+    pub torn: Option<Torn>,
+}
+
+/// An unfinished last line. It is not a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// Its line number, from 1.
+    pub line: usize,
+    /// How many bytes it has.
+    pub bytes: usize,
+}
+
+/// Why a file's rows cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RowsError {
+    /// It cannot be read.
+    #[error("{path} cannot be read")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A finished line is no row.
+    #[error("{path}, line {line}: not a trial row (field {field})")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line number, from 1.
+        line: usize,
+        /// Where in the row.
+        field: String,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// A row is of a format that this version does not know.
+    #[error("{path}, line {line}: schema {schema:?}, expected {ROW_SCHEMA:?}")]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// The line number, from 1.
+        line: usize,
+        /// What it says.
+        schema: String,
+    },
+}
+
+/// Reads a `trials.jsonl`. A line is finished when it ends in a line break; blank lines are skipped.
+pub fn read(path: &Path) -> Result<Rows, RowsError> {
+    let bytes = fs::read(path).map_err(|source| RowsError::Read { path: path.to_owned(), source })?;
+    parse(&bytes, path)
+}
+
+/// Reads rows from memory; `path` is for messages only.
+pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
+    let mut read = Rows::default();
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let number = index + 1;
+        let Some(line) = line.strip_suffix(b"\n") else {
+            read.torn = Some(Torn { line: number, bytes: line.len() });
+            break;
+        };
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let mut json = serde_json::Deserializer::from_slice(line);
+        let row: TrialRow = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let field = error.path().to_string();
+            RowsError::Line { path: path.to_owned(), line: number, field, source: error.into_inner() }
+        })?;
+        if row.schema != ROW_SCHEMA {
+            return Err(RowsError::Schema { path: path.to_owned(), line: number, schema: row.schema });
+        }
+        read.rows.push(row);
+    }
+    Ok(read)
+}
+
+/// The result of one trial: its last attempt, and the void attempts before it.
+#[derive(Clone, Debug)]
+pub struct Trial<'a> {
+    /// The attempt that counts.
+    pub last: &'a TrialRow,
+    /// Earlier attempts, in order; by the rules of a run all of them void.
+    pub earlier: Vec<&'a TrialRow>,
+}
+
+impl Trial<'_> {
+    /// Whether it gave a result.
+    pub fn is_void(&self) -> bool {
+        self.last.verdict == Verdict::Void
+    }
+
+    /// Where it is found.
+    pub fn reference(&self) -> TrialRef {
+        TrialRef::of(self.last)
+    }
+}
+
+/// Names one attempt, so that a number can be traced to it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct TrialRef {
+    /// The run.
+    pub run: RunId,
+    /// The trial.
+    pub trial: TrialId,
+    /// The attempt, from 1.
+    pub attempt: u32,
+}
+
+impl TrialRef {
+    /// The reference of a row.
+    pub fn of(row: &TrialRow) -> Self {
+        Self { run: row.run.clone(), trial: row.trial.clone(), attempt: row.attempt }
+    }
+}
+
+/// A void attempt and its cause.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct VoidAttempt {
+    /// Which attempt.
+    #[serde(flatten)]
+    pub at: TrialRef,
+    /// Its cause.
+    pub cause: Option<VoidCause>,
+}
+
+/// Gathers attempts into trials, ordered by run and trial whatever the rows' order. Of rows for the same
+/// attempt the last one in the sequence stands.
+pub fn trials<'a>(rows: impl IntoIterator<Item = &'a TrialRow>) -> Vec<Trial<'a>> {
+    let mut grouped: BTreeMap<(&RunId, &TrialId), BTreeMap<u32, &TrialRow>> = BTreeMap::new();
+    for row in rows {
+        grouped.entry((&row.run, &row.trial)).or_default().insert(row.attempt, row);
+    }
+    grouped
+        .into_values()
+        .filter_map(|attempts| {
+            let mut earlier: Vec<&TrialRow> = attempts.into_values().collect();
+            let last = earlier.pop()?;
+            Some(Trial { last, earlier })
+        })
+        .collect()
+}
+
+/// The void attempts of some trials, last ones included, with their causes.
+pub fn voids(trials: &[Trial<'_>]) -> Vec<VoidAttempt> {
+    let attempts = trials.iter().flat_map(|trial| trial.earlier.iter().copied().chain([trial.last]));
+    attempts
+        .filter(|row| row.verdict == Verdict::Void)
+        .map(|row| VoidAttempt { at: TrialRef::of(row), cause: row.void_cause })
+        .collect()
+}
+
+/// Rows made in memory, for the tests of this crate.
+#[cfg(test)]
+pub(crate) mod sample {
+    use apprentice_protocol::{Isolation, RunId, StopReason, TaskId, TrialId, Usage, Verdict, VoidCause};
+    use jiff::Timestamp;
+
+    use crate::row::{ROW_SCHEMA, Role, TrialRow};
+
+    /// A first attempt of a student.
+    pub(crate) fn row(arm: &str, template: &str, task: &str, seed: u32, verdict: Verdict) -> TrialRow {
+        let passed = verdict == Verdict::Pass;
+        TrialRow {
+            schema: ROW_SCHEMA.into(),
+            run: RunId::new("20261120T101500Z-x7k2"),
+            trial: TrialId::new(format!("{arm}-{task}-{seed}")),
+            suite: "starter".into(),
+            role: Role::Student,
+            task: TaskId::new(task),
+            template: template.into(),
+            suite_hash: "5uite".into(),
+            split: None,
+            arm: arm.into(),
+            seed,
+            attempt: 1,
+            model: "builtin/novice".into(),
+            skillbook_hash: None,
+            verdict,
+            score: if passed { 1.0 } else { 0.0 },
+            world_steps: if passed { 6 } else { 12 },
+            turns: 8,
+            tokens: Usage { input: 9000, output: 400, cached: 0 },
+            delivered_tokens: 0,
+            cost_usd: None,
+            wall_s: 4.5,
+            working_s: 4.0,
+            stop_reason: (verdict != Verdict::Void).then_some(StopReason::Done),
+            void_cause: (verdict == Verdict::Void).then_some(VoidCause::WorldLost),
+            skills_viewed: Vec::new(),
+            order: seed,
+            started_at: Timestamp::UNIX_EPOCH,
+            prompt_hash: "pr0mpt".into(),
+            provider_model: None,
+            isolation: Isolation::Memory,
+            admit: None,
+            trace: format!("trials/{task}-{arm}-{seed}/attempt-01"),
+            extra: std::collections::BTreeMap::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use apprentice_protocol::Verdict;
+
+    use super::{Torn, parse, sample::row, trials, voids};
+
+    fn line(arm: &str, attempt: u32, verdict: Verdict) -> String {
+        let mut row = row(arm, "save-as", "save-1", 0, verdict);
+        row.attempt = attempt;
+        serde_json::to_string(&row).expect("writes") + "\n"
+    }
+
+    #[test]
+    fn a_torn_last_line_is_reported_and_never_a_result() {
+        let whole = line("none", 1, Verdict::Pass);
+        let torn = whole.clone() + whole.trim_end();
+        let read = parse(torn.as_bytes(), Path::new("trials.jsonl")).expect("reads");
+        assert_eq!(read.rows.len(), 1);
+        assert_eq!(read.torn, Some(Torn { line: 2, bytes: whole.len() - 1 }));
+    }
+
+    #[test]
+    fn a_broken_line_is_named_with_its_field() {
+        let bad =
+            line("none", 1, Verdict::Pass) + &line("none", 1, Verdict::Fail).replace("\"fail\"", "\"lost\"");
+        let error = parse(bad.as_bytes(), Path::new("trials.jsonl")).expect_err("a verdict of no kind");
+        assert_eq!(error.to_string(), "trials.jsonl, line 2: not a trial row (field verdict)");
+        let later = line("none", 1, Verdict::Pass).replace("apprentice.trial/1", "apprentice.trial/9");
+        let error = parse(later.as_bytes(), Path::new("trials.jsonl")).expect_err("a later format");
+        assert_eq!(
+            error.to_string(),
+            "trials.jsonl, line 1: schema \"apprentice.trial/9\", expected \"apprentice.trial/1\""
+        );
+    }
+
+    #[test]
+    fn the_last_attempt_counts_and_void_ones_are_kept() {
+        let text = line("none", 2, Verdict::Pass) + &line("none", 1, Verdict::Void);
+        let read = parse(text.as_bytes(), Path::new("trials.jsonl")).expect("reads");
+        let trials = trials(&read.rows);
+        let [trial] = trials.as_slice() else { panic!("one trial: {trials:?}") };
+        assert_eq!((trial.last.verdict, trial.earlier.len()), (Verdict::Pass, 1));
+        assert_eq!(voids(&trials).len(), 1);
+    }
+}

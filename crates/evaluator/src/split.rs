@@ -1,1 +1,0 @@
-//! Splits by template, locked in a file; the only way by which an attempt is admitted to learning.

@@ -1,0 +1,32 @@
+//! Statistics of paired comparisons, by template. Pure; no clock and no unseeded randomness.
+//!
+//! The template is the unit: repeats are averaged within a task, tasks within a template, and each template
+//! then gives one number. [`sign_flip`] decides and gives the interval; [`wilson`] describes one arm,
+//! [`mcnemar`] the tasks that changed sides, [`holm`] corrects a family of tests.
+
+mod holm;
+mod mcnemar;
+mod signflip;
+mod voids;
+mod wilson;
+
+pub use holm::holm;
+pub use mcnemar::{McNemar, mcnemar};
+pub use signflip::{EXACT_UP_TO, Interval, MONTE_CARLO_DRAWS, SignFlip, sign_flip};
+pub use voids::{VOID_CAP, VoidCounts, VoidFault};
+pub use wilson::{Cluster, Rate, clustered_rate, wilson};
+
+/// The level at which a difference is claimed.
+pub const ALPHA: f64 = 0.05;
+
+/// Fewer templates than this are too few to decide anything.
+pub const MIN_TEMPLATES: usize = 8;
+
+/// The mean, or none of nothing.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.into_iter().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+#[cfg(test)]
+mod tests;
