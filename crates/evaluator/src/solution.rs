@@ -1,1 +1,0 @@
-//! A task's known-good actions as a model.

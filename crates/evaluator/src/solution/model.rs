@@ -1,0 +1,301 @@
+//! The baselines' side of the model port. Nothing is kept between calls: where a script stands is read
+//! from the conversation, so an attempt can be repeated from its requests alone.
+
+use apprentice_protocol::{
+    Action, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace,
+    Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline, OutlineNode,
+    PerAction, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage,
+};
+
+use super::script::{Act, Condition, End, Script, ScriptError, TargetName};
+use crate::suite::task::Task;
+
+/// How often a missing target is waited for. Each wait is longer than the one before, so that patience is
+/// not taken for a loop; all of them are some eight seconds.
+const WAITS: u32 = 12;
+const FIRST_WAIT_MS: u32 = 150;
+const LONGER_MS: u32 = 100;
+
+/// A script as a model.
+#[derive(Clone, Debug)]
+pub struct SolutionModel {
+    script: Script,
+    profile: ModelProfile,
+}
+
+/// A model that ends every attempt at once in the same way.
+#[derive(Clone, Debug)]
+pub struct FixedModel {
+    finish: Finish,
+    profile: ModelProfile,
+}
+
+impl SolutionModel {
+    /// The known-good actions of a task, its placeholders filled in.
+    pub fn solution(task: &Task) -> Result<Self, ScriptError> {
+        let steps = task.apprentice.as_ref().map(|ours| ours.solution.as_slice());
+        Ok(Self { script: Script::read(steps.unwrap_or_default())?, profile: profile("baseline/solution") })
+    }
+
+    /// The near miss of a task, its placeholders filled in.
+    pub fn near_miss(task: &Task) -> Result<Self, ScriptError> {
+        let steps = task.apprentice.as_ref().map(|ours| ours.near_miss.as_slice());
+        Ok(Self { script: Script::read(steps.unwrap_or_default())?, profile: profile("baseline/near-miss") })
+    }
+
+    fn answer(&self, request: &ChatRequest) -> CallBody {
+        let (done, waited) = progress(&request.messages);
+        let nodes = last_outline(&request.messages);
+        let (conditions, act) = match self.script.acts.get(done) {
+            Some((conditions, act)) => (conditions, Some(act)),
+            None => (&self.script.last, None),
+        };
+        let missing = conditions.iter().find_map(|condition| unmet(condition, &nodes));
+        let next = match (missing, act) {
+            (Some(missing), _) => Err(missing),
+            (None, Some(act)) => action(act, &nodes),
+            (None, None) => return CallBody::Finish(self.end()),
+        };
+        match next {
+            Ok(action) => CallBody::World { actions: vec![action] },
+            Err(_) if waited < WAITS => {
+                CallBody::World { actions: vec![Action::Wait { ms: FIRST_WAIT_MS + LONGER_MS * waited }] }
+            }
+            Err(missing) => {
+                let reason = format!("step {} of the script: {missing}", done + 1);
+                CallBody::Finish(Finish::GiveUp { reason })
+            }
+        }
+    }
+
+    fn end(&self) -> Finish {
+        match &self.script.end {
+            End::Done => Finish::Done,
+            End::Answer(text) => Finish::Answer { text: text.clone() },
+            End::GiveUp(reason) => Finish::GiveUp { reason: reason.clone() },
+        }
+    }
+}
+
+impl FixedModel {
+    /// Says at once that it is done: what passes then, passes by itself.
+    pub fn noop() -> Self {
+        Self { finish: Finish::Done, profile: profile("baseline/noop") }
+    }
+
+    /// Says at once that it cannot be done.
+    pub fn give_up() -> Self {
+        Self { finish: Finish::GiveUp { reason: "always".into() }, profile: profile("baseline/give-up") }
+    }
+}
+
+impl ChatModel for SolutionModel {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        let body = self.answer(request);
+        Box::pin(std::future::ready(Ok(reply(request, body))))
+    }
+}
+
+impl ChatModel for FixedModel {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(std::future::ready(Ok(reply(request, CallBody::Finish(self.finish.clone())))))
+    }
+}
+
+fn profile(name: &str) -> ModelProfile {
+    ModelProfile {
+        name: name.to_owned(),
+        consumer: "baseline".to_owned(),
+        space: CoordinateSpace::ImagePixels,
+        images: ImageRule::None,
+        outline: true,
+        history: HistoryRule::AppendOnly { max_request_bytes: 1 << 30, uploads: false },
+        tools: ToolRule::Fixed,
+        max_output_tokens: 1024,
+    }
+}
+
+fn reply(request: &ChatRequest, body: CallBody) -> ChatReply {
+    let id = CallId::new(format!("b{}", request.messages.len()));
+    ChatReply {
+        raw: RawContent::default(),
+        say: Vec::new(),
+        calls: vec![Call { id, body }],
+        stop: ReplyStop::Calls,
+        usage: Usage::default(),
+        timing: Timing::default(),
+        cost_usd: Some(0.0),
+        provider_model: None,
+    }
+}
+
+/// How many actions of the script arrived, and how many turns were spent waiting for the next one.
+fn progress(messages: &[Message]) -> (usize, u32) {
+    let (mut done, mut waited) = (0, 0);
+    let mut asked: &[Call] = &[];
+    for message in messages {
+        match message {
+            Message::Assistant { calls, .. } => asked = calls,
+            Message::Results { results, .. } => {
+                for call in asked {
+                    let CallBody::World { actions } = &call.body else { continue };
+                    let result = results.iter().find(|result| result.id == call.id);
+                    let arrived = result.is_some_and(|result| {
+                        matches!(result.per_action.first(), Some(PerAction::Done { .. }))
+                    });
+                    if arrived && !matches!(actions.first(), Some(Action::Wait { .. })) {
+                        (done, waited) = (done + 1, 0);
+                    } else {
+                        waited += 1;
+                    }
+                }
+            }
+            Message::User { .. } => {}
+        }
+    }
+    (done, waited)
+}
+
+/// The elements of the last outline in the conversation.
+fn last_outline(messages: &[Message]) -> Vec<OutlineNode> {
+    let texts = |content: &[Content]| -> Vec<OutlineNode> {
+        let texts = content.iter().rev().filter_map(Content::as_text);
+        texts.map(|text| Outline::parse(text).nodes).find(|nodes| !nodes.is_empty()).unwrap_or_default()
+    };
+    for message in messages.iter().rev() {
+        let nodes = match message {
+            Message::User { content } => texts(content),
+            Message::Results { results, .. } => results
+                .iter()
+                .rev()
+                .map(|result| texts(&result.content))
+                .find(|nodes| !nodes.is_empty())
+                .unwrap_or_default(),
+            Message::Assistant { .. } => Vec::new(),
+        };
+        if !nodes.is_empty() {
+            return nodes;
+        }
+    }
+    Vec::new()
+}
+
+fn unmet(condition: &Condition, nodes: &[OutlineNode]) -> Option<String> {
+    match condition {
+        Condition::Present(target) => {
+            target.find(nodes).is_none().then(|| format!("{} did not appear", target.words()))
+        }
+        Condition::Gone(target) => {
+            target.find(nodes).is_some().then(|| format!("{} did not go away", target.words()))
+        }
+    }
+}
+
+fn action(act: &Act, nodes: &[OutlineNode]) -> Result<Action<apprentice_protocol::ImagePoint>, String> {
+    let at = |target: &TargetName| -> Result<Target<_>, String> {
+        let found: Option<&NodeRef> = target.find(nodes).map(|node| &node.id);
+        found.map(|id| Target::Ref(id.clone())).ok_or_else(|| format!("{} is not there", target.words()))
+    };
+    let click = |target: &TargetName, button, count| {
+        Ok(Action::Click { at: at(target)?, button, count, hold: target.hold.clone() })
+    };
+    match act {
+        Act::Click(target) => click(target, Button::Left, 1),
+        Act::DoubleClick(target) => click(target, Button::Left, 2),
+        Act::RightClick(target) => click(target, Button::Right, 1),
+        Act::Hover(target) => Ok(Action::Move { to: at(target)? }),
+        Act::Select(target, option) => Ok(Action::Select { at: at(target)?, option: option.clone() }),
+        Act::Key(chord) => Ok(Action::Key { chord: chord.clone(), hold_ms: None }),
+        Act::Type(text) => Ok(Action::Type { text: text.clone() }),
+        Act::Scroll(notches) => Ok(Action::Scroll { at: None, dx: 0, dy: *notches }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{
+        Action, CallBody, CallResult, ChatModel, ChatRequest, Content, Finish, Message, PerAction, RawContent,
+    };
+    use serde_json::json;
+
+    use super::SolutionModel;
+    use crate::solution::script::Script;
+
+    fn model(steps: serde_json::Value) -> SolutionModel {
+        let steps: Vec<serde_json::Value> = serde_json::from_value(steps).expect("a list");
+        SolutionModel { script: Script::read(&steps).expect("reads"), profile: super::profile("x") }
+    }
+
+    fn ask(model: &SolutionModel, messages: &[Message]) -> apprentice_protocol::Call {
+        let request = ChatRequest { messages: messages.to_vec(), ..ChatRequest::default() };
+        let reply =
+            futures_util::FutureExt::now_or_never(model.reply(&request)).expect("ready").expect("replies");
+        reply.calls[0].clone()
+    }
+
+    /// Appends a turn: the call, answered with this outcome and outline.
+    fn answer(
+        messages: &mut Vec<Message>,
+        call: apprentice_protocol::Call,
+        outcome: PerAction,
+        outline: &str,
+    ) {
+        let result = CallResult {
+            id: call.id.clone(),
+            per_action: vec![outcome],
+            content: vec![Content::text(outline)],
+            is_error: false,
+        };
+        messages.push(Message::Assistant { raw: RawContent::default(), say: Vec::new(), calls: vec![call] });
+        messages.push(Message::Results { results: vec![result], notices: Vec::new() });
+    }
+
+    #[test]
+    fn a_script_waits_for_its_target_retries_what_was_refused_and_ends() {
+        let model = model(json!([{"click": {"name": "Go"}}, {"type": "x"}]));
+        let mut messages = vec![Message::User { content: vec![Content::text("do it")] }];
+        let call = ask(&model, &messages);
+        assert!(
+            matches!(&call.body, CallBody::World { actions } if matches!(actions[..], [Action::Wait { .. }]))
+        );
+        answer(&mut messages, call, PerAction::Done { text: None }, "button \"Go\" #n1");
+        let call = ask(&model, &messages);
+        assert!(
+            matches!(&call.body, CallBody::World { actions } if matches!(actions[..], [Action::Click { .. }]))
+        );
+        answer(&mut messages, call, PerAction::Failed { problem: "dead".into() }, "button \"Go\" #n2");
+        let call = ask(&model, &messages);
+        assert!(
+            matches!(&call.body, CallBody::World { actions } if actions[0].node().is_some_and(|id| id.0 == "n2"))
+        );
+        answer(&mut messages, call, PerAction::Done { text: None }, "");
+        let call = ask(&model, &messages);
+        assert!(
+            matches!(&call.body, CallBody::World { actions } if matches!(actions[..], [Action::Type { .. }]))
+        );
+        answer(&mut messages, call, PerAction::Done { text: None }, "");
+        assert_eq!(ask(&model, &messages).body, CallBody::Finish(Finish::Done));
+    }
+
+    #[test]
+    fn a_target_that_never_comes_ends_in_giving_up() {
+        let model = model(json!([{"click": {"name": "Go"}}]));
+        let mut messages = vec![Message::User { content: vec![Content::text("do it")] }];
+        for _ in 0..super::WAITS {
+            let call = ask(&model, &messages);
+            answer(&mut messages, call, PerAction::Done { text: None }, "");
+        }
+        let CallBody::Finish(Finish::GiveUp { reason }) = ask(&model, &messages).body else {
+            panic!("goes on")
+        };
+        assert_eq!(reason, "step 1 of the script: element \"Go\" is not there");
+    }
+}

@@ -1,0 +1,270 @@
+//! The form in which tasks write known-good actions: targets by role and name, keys and text. There are no
+//! commands and no file writes, and points are refused: a solution goes through the interface.
+//!
+//! - `{"click": {"role": "menuitem", "name": "Save"}}`, also `double_click`, `right_click`, `hover`; a target
+//!   may say `nth` (from 0), `in` (a target that must enclose it) and `hold` (modifiers held meanwhile);
+//! - `{"key": "ctrl+s"}`, `{"type": "text"}`, `{"scroll": 3}` (notches down, negative is up);
+//! - `{"select": {"role": …, "name": …}, "option": "text"}`;
+//! - `{"wait_for": target}` and `{"wait_gone": target}`: conditions of the action that follows;
+//! - `{"answer": "text"}` and `{"give_up": "why"}` as a last step instead of plain success.
+
+use apprentice_protocol::{Chord, OutlineNode};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// No solution may need more actions than this.
+pub const SOLUTION_LIMIT: usize = 60;
+
+/// An element, as an outline names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TargetName {
+    /// Its role; any if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) role: Option<String>,
+    /// Its name, without regard to outer blanks and trailing dots; any if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    /// Which of those that fit, from 0.
+    #[serde(default)]
+    pub(super) nth: usize,
+    /// An element that must enclose it.
+    #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
+    pub(super) within: Option<Box<Self>>,
+    /// Modifiers held during the click.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hold: Option<Chord>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+struct Written {
+    click: Option<TargetName>,
+    double_click: Option<TargetName>,
+    right_click: Option<TargetName>,
+    hover: Option<TargetName>,
+    select: Option<TargetName>,
+    option: Option<String>,
+    key: Option<Chord>,
+    r#type: Option<String>,
+    scroll: Option<i32>,
+    wait_for: Option<TargetName>,
+    wait_gone: Option<TargetName>,
+    answer: Option<String>,
+    give_up: Option<String>,
+}
+
+/// What one action of a script does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Act {
+    Click(TargetName),
+    DoubleClick(TargetName),
+    RightClick(TargetName),
+    Hover(TargetName),
+    Select(TargetName, String),
+    Key(Chord),
+    Type(String),
+    Scroll(i32),
+}
+
+/// How a script ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Done,
+    Answer(String),
+    GiveUp(String),
+}
+
+/// What must hold before an action.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Condition {
+    Present(TargetName),
+    Gone(TargetName),
+}
+
+/// Actions, each with the conditions it waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    pub(super) acts: Vec<(Vec<Condition>, Act)>,
+    /// Conditions of the end.
+    pub(super) last: Vec<Condition>,
+    pub(super) end: End,
+}
+
+/// Why a script cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// A step has none of the known forms.
+    #[error(
+        "step {index} is none of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up: {step}"
+    )]
+    Form {
+        /// Its place in the list.
+        index: usize,
+        /// The step.
+        step: Value,
+    },
+    /// A step stands behind the end.
+    #[error("step {0} stands behind an answer or a give_up")]
+    AfterEnd(usize),
+    /// Too long.
+    #[error("{0} actions are more than {SOLUTION_LIMIT}")]
+    TooLong(usize),
+}
+
+impl Script {
+    /// Reads a list of steps.
+    pub fn read(steps: &[Value]) -> Result<Self, ScriptError> {
+        let mut script = Self { acts: Vec::new(), last: Vec::new(), end: End::Done };
+        for (index, step) in steps.iter().enumerate() {
+            if script.end != End::Done {
+                return Err(ScriptError::AfterEnd(index));
+            }
+            let wrong = || ScriptError::Form { index, step: step.clone() };
+            if step
+                .as_object()
+                .is_none_or(|step| step.len() != if step.contains_key("select") { 2 } else { 1 })
+            {
+                return Err(wrong());
+            }
+            let written: Written = serde_json::from_value(step.clone()).map_err(|_| wrong())?;
+            script.push(written).ok_or_else(wrong)?;
+        }
+        if script.acts.len() > SOLUTION_LIMIT {
+            return Err(ScriptError::TooLong(script.acts.len()));
+        }
+        Ok(script)
+    }
+
+    fn push(&mut self, step: Written) -> Option<()> {
+        let act = match step {
+            Written { wait_for: Some(target), .. } => {
+                self.last.push(Condition::Present(target));
+                return Some(());
+            }
+            Written { wait_gone: Some(target), .. } => {
+                self.last.push(Condition::Gone(target));
+                return Some(());
+            }
+            Written { answer: Some(text), .. } => {
+                self.end = End::Answer(text);
+                return Some(());
+            }
+            Written { give_up: Some(reason), .. } => {
+                self.end = End::GiveUp(reason);
+                return Some(());
+            }
+            Written { click: Some(target), .. } => Act::Click(target),
+            Written { double_click: Some(target), .. } => Act::DoubleClick(target),
+            Written { right_click: Some(target), .. } => Act::RightClick(target),
+            Written { hover: Some(target), .. } => Act::Hover(target),
+            Written { select: Some(target), option: Some(option), .. } => Act::Select(target, option),
+            Written { key: Some(chord), .. } => Act::Key(chord),
+            Written { r#type: Some(text), .. } => Act::Type(text),
+            Written { scroll: Some(notches), .. } => Act::Scroll(notches),
+            _ => return None,
+        };
+        let conditions = std::mem::take(&mut self.last);
+        self.acts.push((conditions, act));
+        Some(())
+    }
+}
+
+impl TargetName {
+    /// The element that this names, among those of an outline.
+    pub(super) fn find<'a>(&self, nodes: &'a [OutlineNode]) -> Option<&'a OutlineNode> {
+        let fitting =
+            nodes.iter().enumerate().filter(|(at, node)| self.fits(node) && self.encloses(nodes, *at));
+        fitting.map(|(_, node)| node).nth(self.nth)
+    }
+
+    fn fits(&self, node: &OutlineNode) -> bool {
+        self.role.as_deref().is_none_or(|role| role.replace(' ', "_") == node.role)
+            && self.name.as_deref().is_none_or(|name| plain(name) == plain(&node.name))
+    }
+
+    /// Whether an ancestor fits `within`. Ancestors are the nearest lines above with less indent.
+    fn encloses(&self, nodes: &[OutlineNode], at: usize) -> bool {
+        let Some(within) = &self.within else { return true };
+        let mut depth = nodes[at].depth;
+        for node in nodes[..at].iter().rev() {
+            if node.depth < depth {
+                depth = node.depth;
+                if within.fits(node) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// In words.
+    pub(super) fn words(&self) -> String {
+        let role = self.role.as_deref().unwrap_or("element");
+        let name = self.name.as_deref().map_or(String::new(), |name| format!(" {name:?}"));
+        let nth = if self.nth == 0 { String::new() } else { format!(" number {}", self.nth) };
+        let within = self.within.as_ref().map_or(String::new(), |within| format!(" in {}", within.words()));
+        format!("{role}{name}{nth}{within}")
+    }
+}
+
+/// A name as people read it: menus end some in dots, and toolkits pad some with blanks.
+fn plain(name: &str) -> String {
+    let trimmed = name.trim().trim_end_matches("...").trim_end_matches('…');
+    trimmed.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::Outline;
+    use serde::Deserialize as _;
+    use serde_json::{Value, json};
+
+    use super::{Condition, Script, TargetName};
+
+    fn steps(value: Value) -> Vec<Value> {
+        value.as_array().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn waits_belong_to_the_action_that_follows() {
+        let script = Script::read(&steps(json!([
+            {"wait_for": {"name": "A"}}, {"key": "ctrl+s"}, {"wait_gone": {"name": "B"}}
+        ])))
+        .expect("reads");
+        assert_eq!(script.acts.len(), 1);
+        assert!(matches!(script.acts[0].0[..], [Condition::Present(_)]));
+        assert!(matches!(script.last[..], [Condition::Gone(_)]));
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        for step in [
+            json!({"run": "ls"}),
+            json!({"click": {"x": 1}}),
+            json!({"key": "nokey"}),
+            json!({"select": {"name": "A"}}),
+            json!({"key": "a", "type": "b"}),
+        ] {
+            assert!(Script::read(std::slice::from_ref(&step)).is_err(), "{step}");
+        }
+        assert!(Script::read(&steps(json!([{"answer": "x"}, {"key": "a"}]))).is_err());
+        assert!(Script::read(&vec![json!({"key": "a"}); 61]).is_err());
+    }
+
+    #[test]
+    fn targets_are_found_by_role_name_place_and_surroundings() {
+        let outline = Outline::parse(
+            "window \"Main\" #n1\n  button \"Close\" #n2\n  menuitem \"Save As...   \" #n3\nwindow \"Ask\" #n4\n  group \"Row\" #n5\n    button \"Close\" #n6\n",
+        );
+        let find = |target: Value| {
+            let target = TargetName::deserialize(target).expect("reads");
+            target.find(&outline.nodes).map(|node| node.id.0.clone())
+        };
+        assert_eq!(find(json!({"name": "save as"})), Some("n3".into()));
+        assert_eq!(find(json!({"role": "button", "name": "Close", "nth": 1})), Some("n6".into()));
+        assert_eq!(find(json!({"name": "Close", "in": {"name": "Ask"}})), Some("n6".into()));
+        assert_eq!(find(json!({"name": "Close", "in": {"name": "Nothing"}})), None);
+        assert_eq!(find(json!({"role": "link"})), None);
+    }
+}
