@@ -4,9 +4,9 @@
 //! list or among hits: `- <domain>/<name>: <description>`. A view: `# <domain>/<name>`, the description, then
 //! the skill's three sections `## Situation`, `## Guidance`, `## Annotations`.
 
-/// `skill_list { domain }`: the notes of one program, one line each.
-pub const SKILL_LIST: &str = "skill_list";
-/// `skill_search { query, limit? }`: notes by words, one line each, best first.
-pub const SKILL_SEARCH: &str = "skill_search";
-/// `skill_view { skill }`: the text of one note.
-pub const SKILL_VIEW: &str = "skill_view";
+mod placebo;
+mod policy;
+mod tools;
+
+pub use policy::{ArmPolicy, LendError, TaskView, lend};
+pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW};

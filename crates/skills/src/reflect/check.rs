@@ -51,6 +51,39 @@ pub struct Checked {
     pub dropped: Vec<Dropped>,
 }
 
+impl Checked {
+    /// Every free text in it, for scanning.
+    pub fn texts(&self) -> Vec<&str> {
+        let reviews = self.reviews.iter().flat_map(|(_, review)| review.texts());
+        let learnings = self.learnings.iter().chain(&self.overflow);
+        reviews.chain(learnings.flat_map(|learning| [learning.situation(), learning.guidance()])).collect()
+    }
+
+    /// Takes out what no skill may hold, so that not even the log holds it.
+    #[must_use]
+    pub fn sifted(mut self, refuse: impl Fn(&str) -> Option<String>) -> Self {
+        let Self { reviews, unreviewed, learnings, overflow, dropped } = &mut self;
+        reviews.retain(|(skill, review)| {
+            let why = review.texts().into_iter().find_map(&refuse);
+            if let Some(why) = &why {
+                unreviewed.push(skill.clone());
+                dropped.push(Dropped::Refused { place: format!("review of {skill}"), why: why.clone() });
+            }
+            why.is_none()
+        });
+        for (name, list) in [("learning", learnings), ("learning over the cap", overflow)] {
+            list.retain(|learning| {
+                let why = [learning.situation(), learning.guidance()].into_iter().find_map(&refuse);
+                if let Some(why) = &why {
+                    dropped.push(Dropped::Refused { place: name.to_owned(), why: why.clone() });
+                }
+                why.is_none()
+            });
+        }
+        self
+    }
+}
+
 /// Matches a reflection with its trajectory.
 pub fn check(reflection: TrajectoryReflection, trajectory: &Trajectory, max_learnings: usize) -> Checked {
     let mut checked = Checked::default();

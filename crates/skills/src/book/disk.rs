@@ -1,0 +1,234 @@
+//! The pages on disk against what the log answers for: unfinished writes of ours, and edits of people.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use apprentice_protocol::SkillId;
+
+use super::operation::{Change, OpId, Origin, SkillText};
+use super::page::Page;
+use super::state::{State, hash, page_path};
+use super::{BookError, Problem};
+
+const PAGE_LIMIT: u64 = 200_000;
+const APPLIED: &str = ".meta/cache/applied";
+
+/// What a comparison found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Pages that the last operation did not get to.
+    pub(super) unfinished: Vec<SkillId>,
+    /// What people did, as changes, with the hash that their page has.
+    pub(super) edits: Vec<Edit>,
+    /// Files that could not be read as pages.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Something a person did to a page.
+#[derive(Clone, Debug)]
+pub(super) struct Edit {
+    pub(super) change: Change,
+    /// Path, and hash after.
+    pub(super) files: Vec<(String, Option<String>)>,
+}
+
+/// Compares pages with the state. `applied` is the last operation whose files are known to be written.
+pub(super) fn compare(folder: &Path, state: &State) -> Result<Found, BookError> {
+    let mut found = Found::default();
+    let pages = read_pages(folder, &mut found.problems)?;
+    let applied = read_applied(folder);
+    let open = |path: &str| {
+        state.files.get(path).filter(|mark| mark.by == state.last && applied != Some(state.last))
+    };
+    let mut missing: Vec<SkillId> = Vec::new();
+    for id in state.skills.keys() {
+        let path = page_path(id);
+        let known = state.files.get(&path).and_then(|mark| mark.after.as_deref());
+        let on_disk = pages.get(id);
+        let before = open(&path).map(|mark| mark.before.as_deref());
+        match on_disk {
+            Some(page) if Some(page.hash.as_str()) == known => {}
+            Some(page) if before == Some(Some(page.hash.as_str())) => found.unfinished.push(id.clone()),
+            Some(page) => edited(id, page, &mut found),
+            None if before.is_some() => found.unfinished.push(id.clone()),
+            None => missing.push(id.clone()),
+        }
+    }
+    for (id, page) in pages.iter().filter(|(id, _)| !state.skills.contains_key(id)) {
+        let path = page_path(id);
+        let ours = open(&path).is_some_and(|mark| mark.before.as_ref() == Some(&page.hash));
+        if ours {
+            found.unfinished.push(id.clone());
+        } else {
+            arrived(id, page, (state, &mut missing), &mut found);
+        }
+    }
+    for id in missing {
+        let files = vec![(page_path(&id), None)];
+        found.edits.push(Edit { change: Change::SkillDeleted { skill: id }, files });
+    }
+    Ok(found)
+}
+
+fn edited(id: &SkillId, page: &DiskPage, found: &mut Found) {
+    match &page.read {
+        Ok(read) => found.edits.push(Edit {
+            change: Change::SkillEdited {
+                skill: id.clone(),
+                situation: read.situation.clone(),
+                guidance: read.guidance.clone(),
+                annotations: read.annotations.clone(),
+            },
+            files: vec![(page_path(id), Some(page.hash.clone()))],
+        }),
+        Err(what) => found.problems.push(Problem { path: page_path(id), what: what.clone() }),
+    }
+}
+
+fn arrived(id: &SkillId, page: &DiskPage, at: (&State, &mut Vec<SkillId>), found: &mut Found) {
+    let (state, missing) = at;
+    let same = |from: &SkillId| {
+        state.files.get(&page_path(from)).and_then(|mark| mark.after.as_ref()) == Some(&page.hash)
+    };
+    if let Some(place) = missing.iter().position(same) {
+        let from = missing.remove(place);
+        let files = vec![(page_path(&from), None), (page_path(id), Some(page.hash.clone()))];
+        found.edits.push(Edit { change: Change::SkillRenamed { from, to: id.clone() }, files });
+        return;
+    }
+    match &page.read {
+        Ok(read) => found.edits.push(Edit {
+            change: Change::SkillCreated {
+                skill: id.clone(),
+                text: SkillText {
+                    description: first_sentence(&read.situation),
+                    situation: read.situation.clone(),
+                    guidance: read.guidance.clone(),
+                },
+                annotations: read.annotations.clone(),
+                origin: Origin::Authored,
+                domain: None,
+            },
+            files: vec![(page_path(id), Some(page.hash.clone()))],
+        }),
+        Err(what) => found.problems.push(Problem { path: page_path(id), what: what.clone() }),
+    }
+}
+
+/// A person's page has no description of its own: its first sentence serves.
+fn first_sentence(situation: &str) -> String {
+    let flat = situation.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = flat.find(". ").map_or(flat.len(), |at| at + 1);
+    flat[..end].chars().take(160).collect()
+}
+
+struct DiskPage {
+    hash: String,
+    read: Result<Page, String>,
+}
+
+fn read_pages(folder: &Path, problems: &mut Vec<Problem>) -> Result<BTreeMap<SkillId, DiskPage>, BookError> {
+    let mut pages = BTreeMap::new();
+    for domain in names(folder)? {
+        if domain.starts_with('.') || !folder.join(&domain).is_dir() {
+            continue;
+        }
+        let mut problem = |path: String, what: &str| {
+            problems.push(Problem { path, what: what.to_owned() });
+        };
+        if !SkillId::is_slug(&domain) {
+            problem(domain, "a domain is named by lower-case letters, digits and hyphens");
+            continue;
+        }
+        for name in names(&folder.join(&domain))? {
+            let path = format!("{domain}/{name}");
+            let Some(slug) = name.strip_suffix(".md") else {
+                problem(path, "a domain holds pages only, in no folders");
+                continue;
+            };
+            if slug == "INDEX" {
+                continue;
+            }
+            match SkillId::parse(&format!("{domain}/{slug}")) {
+                Ok(id) => match read_page(&folder.join(&path)) {
+                    Ok(page) => {
+                        pages.insert(id, page);
+                    }
+                    Err(what) => problem(path, &what),
+                },
+                Err(error) => problem(path, &error.to_string()),
+            }
+        }
+    }
+    Ok(pages)
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, BookError> {
+    let failed = |source| BookError::Io { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(failed(source)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn read_page(path: &Path) -> Result<DiskPage, String> {
+    let meta = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+    if !meta.is_file() {
+        return Err("not a plain file".to_owned());
+    }
+    if meta.len() > PAGE_LIMIT {
+        return Err(format!("{} bytes; a page has at most {PAGE_LIMIT}", meta.len()));
+    }
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
+    let read = text.and_then(|text| Page::parse(text).map_err(|error| error.to_string()));
+    Ok(DiskPage { hash: hash(&bytes), read })
+}
+
+/// The hash of a file, or nothing if it is not there.
+pub(super) fn hash_of(path: &Path) -> Result<Option<String>, BookError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(hash(&bytes))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(BookError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Puts a file in place whole: written beside, synced, renamed. Absent text removes it.
+pub(super) fn put(folder: &Path, path: &str, text: Option<&str>) -> Result<(), BookError> {
+    let place = folder.join(path);
+    let failed = |source| BookError::Io { path: place.clone(), source };
+    let Some(text) = text else {
+        return match fs::remove_file(&place) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            Ok(()) | Err(_) => Ok(()),
+        };
+    };
+    let parent = place.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).map_err(failed)?;
+    let cache = folder.join(".meta").join("cache");
+    fs::create_dir_all(&cache).map_err(failed)?;
+    // One writer at a time, so one name is enough; a leftover is written over.
+    let beside = cache.join("writing");
+    let mut file = fs::File::create(&beside).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.sync_data().map_err(failed)?;
+    fs::rename(&beside, &place).map_err(failed)
+}
+
+pub(super) fn mark_applied(folder: &Path, id: OpId) -> Result<(), BookError> {
+    put(folder, APPLIED, Some(&id.to_string()))
+}
+
+fn read_applied(folder: &Path) -> Option<OpId> {
+    fs::read_to_string(folder.join(APPLIED)).ok().and_then(|text| OpId::try_from(text.trim().to_owned()).ok())
+}

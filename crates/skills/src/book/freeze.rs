@@ -1,0 +1,25 @@
+//! Copies a snapshot into a folder of its own, so that a run keeps the very book it used.
+
+use std::fs;
+use std::path::Path;
+
+use super::disk::{mark_applied, put};
+use super::state::page_path;
+use super::{BookError, Snapshot, domains_file, index_file};
+
+/// Writes the snapshot's log, pages and indexes into `folder`, which is created.
+pub fn freeze(snapshot: &Snapshot, folder: &Path) -> Result<(), BookError> {
+    let meta = folder.join(".meta");
+    let failed = |source| BookError::Io { path: meta.clone(), source };
+    fs::create_dir_all(&meta).map_err(failed)?;
+    fs::write(meta.join("ops.jsonl"), snapshot.log_bytes()).map_err(failed)?;
+    for skill in snapshot.skills() {
+        put(folder, &page_path(&skill.id), Some(&skill.page().render()))?;
+    }
+    let state = snapshot.state();
+    for domain in snapshot.domains() {
+        put(folder, &format!("{domain}/INDEX.md"), Some(&index_file(state, domain)))?;
+    }
+    put(folder, "DOMAINS.md", Some(&domains_file(state)))?;
+    mark_applied(folder, state.last)
+}

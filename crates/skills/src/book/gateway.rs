@@ -1,0 +1,380 @@
+//! The gateway: the only way to write a book, whoever writes. Validate, scan, leak check, read-version check,
+//! append, write the pages, regenerate the indexes; in this order, one writer at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_protocol::SkillId;
+use jiff::Timestamp;
+
+use super::disk::{self, Edit};
+use super::index::{domains_file, index_file};
+use super::log::{self, Log};
+use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Operation};
+use super::snapshot::Snapshot;
+use super::state::{State, page_path};
+use super::validate::validate;
+use super::{BookError, Problem};
+use crate::leak::{LeakIndex, NoSealedTasks};
+use crate::scan::{Finding, scan};
+
+/// How a book is opened for writing.
+#[derive(Clone)]
+pub struct GatewayOptions {
+    /// The time that recorded edits of people get.
+    pub time: Timestamp,
+    /// What no skill may repeat.
+    pub leaks: Arc<dyn LeakIndex>,
+}
+
+impl GatewayOptions {
+    /// At this time, with no sealed tasks.
+    pub fn at(time: Timestamp) -> Self {
+        Self { time, leaks: Arc::new(NoSealedTasks) }
+    }
+}
+
+/// What opening a book for writing did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// Pages of an unfinished write that were completed.
+    pub completed: Vec<String>,
+    /// Pages whose edits were recorded.
+    pub recorded: Vec<String>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// One change asked for.
+#[derive(Clone, Debug)]
+pub struct WriteRequest {
+    /// When.
+    pub time: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// From what; the same cause never acts twice.
+    pub cause: Option<Cause>,
+    /// Versions that the decision was based on.
+    pub read: BTreeMap<SkillId, u32>,
+    /// What.
+    pub change: Change,
+}
+
+/// What became of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It was written.
+    Written(OpId),
+    /// Its cause had acted before.
+    AlreadyThere(OpId),
+}
+
+/// Why a change was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteRefusal {
+    /// The writer can mend it.
+    #[error("{code}: {why}")]
+    Refused {
+        /// A word for programs.
+        code: &'static str,
+        /// A sentence for the writer.
+        why: String,
+    },
+    /// The disk failed.
+    #[error("the skillbook could not be written")]
+    Book(#[from] BookError),
+}
+
+/// The only type with writes. Holds the lock of the book as long as it lives; a dead process holds none.
+pub struct Gateway {
+    folder: PathBuf,
+    _lock: File,
+    log: File,
+    bytes: Vec<u8>,
+    state: State,
+    leaks: Arc<dyn LeakIndex>,
+    unreadable: BTreeSet<String>,
+    broken: bool,
+}
+
+impl Gateway {
+    /// Opens a book for writing, creating it if need be; waits for another writer to finish. Completes an
+    /// unfinished write and records what people did to the pages.
+    pub fn open(folder: &Path, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
+        let lock = lock_file(folder)?;
+        lock.lock().map_err(|source| BookError::Io { path: folder.to_owned(), source })?;
+        Self::load(folder, lock, options)
+    }
+
+    /// Like [`Gateway::open`], but another writer is an error.
+    pub fn try_open(folder: &Path, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
+        let lock = lock_file(folder)?;
+        match lock.try_lock() {
+            Ok(()) => Self::load(folder, lock, options),
+            Err(TryLockError::WouldBlock) => Err(BookError::Locked(folder.to_owned())),
+            Err(TryLockError::Error(source)) => Err(BookError::Io { path: folder.to_owned(), source }),
+        }
+    }
+
+    fn load(folder: &Path, lock: File, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
+        let read = Log::read(folder, None)?;
+        let log = log::open(folder, &read)?;
+        let state = State::fold(&read.operations);
+        let mut gateway = Self {
+            folder: folder.to_owned(),
+            _lock: lock,
+            log,
+            bytes: read.bytes,
+            state,
+            leaks: options.leaks,
+            unreadable: BTreeSet::new(),
+            broken: false,
+        };
+        let found = disk::compare(folder, &gateway.state)?;
+        let mut opened = Opened { problems: read.problems, ..Opened::default() };
+        for skill in found.unfinished {
+            gateway.write_page(&skill)?;
+            opened.completed.push(page_path(&skill));
+        }
+        for edit in found.edits {
+            opened.recorded.extend(edit.files.iter().map(|(path, _)| path.clone()));
+            gateway.record(edit, options.time)?;
+        }
+        gateway.unreadable = found.problems.iter().map(|problem| problem.path.clone()).collect();
+        opened.problems.extend(found.problems);
+        gateway.write_indexes()?;
+        disk::mark_applied(folder, gateway.state.last)?;
+        Ok((gateway, opened))
+    }
+
+    /// The book as it stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The book as it stands, to lend.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::of(self.state.clone(), self.bytes.clone())
+    }
+
+    /// Writes one change, or says why not.
+    pub fn apply(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
+        if self.broken {
+            return Err(BookError::Broken(self.folder.clone()).into());
+        }
+        let acted = request.cause.as_ref().and_then(|cause| self.state.causes.get(cause));
+        if let Some(earlier) = acted {
+            return Ok(Applied::AlreadyThere(*earlier));
+        }
+        let refused = |(code, why)| WriteRefusal::Refused { code, why };
+        validate(&self.state, request.actor, &request.change).map_err(refused)?;
+        self.inspect(request.actor, &request.change).map_err(refused)?;
+        self.check_read(&request.read).map_err(refused)?;
+        self.check_pages(&request.change)?;
+        let WriteRequest { time, actor, cause, change, .. } = request;
+        let id = self.commit(Operation {
+            version: OPERATION_VERSION,
+            id: OpId(self.state.last.0 + 1),
+            time,
+            actor,
+            cause,
+            files: Vec::new(),
+            change,
+        })?;
+        Ok(Applied::Written(id))
+    }
+
+    /// Why a learned text may not stand in this book: a secret, words to the agent, sealed material.
+    pub fn objection(&self, text: &str) -> Option<(&'static str, String)> {
+        let unsafe_text = scan(text).map(|finding| ("unsafe_text", finding.why().to_owned()));
+        unsafe_text.or_else(|| self.leak(text))
+    }
+
+    fn leak(&self, text: &str) -> Option<(&'static str, String)> {
+        let found = self.leaks.find(text)?;
+        Some(("leak", format!("it repeats {found}; say it without the words of one task")))
+    }
+
+    /// People may name addresses; nobody may write the rest.
+    fn inspect(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
+        for text in texts(change) {
+            let allowed = actor == Actor::Human && scan(text) == Some(Finding::Address);
+            let objection = if allowed { self.leak(text) } else { self.objection(text) };
+            if let Some(objection) = objection {
+                return Err(objection);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_read(&self, read: &BTreeMap<SkillId, u32>) -> Result<(), (&'static str, String)> {
+        for (skill, version) in read {
+            let now = self.state.skills.get(skill).map(|skill| skill.version);
+            if now != Some(*version) {
+                let why = format!("{skill} has changed since it was read; read it again");
+                return Err(("stale_read", why));
+            }
+        }
+        Ok(())
+    }
+
+    /// A page that a person is editing right now is not written over.
+    fn check_pages(&self, change: &Change) -> Result<(), WriteRefusal> {
+        for skill in touched(change) {
+            let path = page_path(skill);
+            let known = self.state.files.get(&path).and_then(|mark| mark.after.clone());
+            let now = disk::hash_of(&self.folder.join(&path))?;
+            if now != known || self.unreadable.contains(&path) {
+                let why = format!("{path} was changed by hand meanwhile; it is left as it is");
+                return Err(WriteRefusal::Refused { code: "edited_by_hand", why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends, then writes what follows from it. A failure in between leaves the committed prefix; the next
+    /// opening completes it.
+    fn commit(&mut self, mut operation: Operation) -> Result<OpId, BookError> {
+        let skills: Vec<SkillId> = touched(&operation.change).into_iter().cloned().collect();
+        let before: Vec<Option<String>> = skills.iter().map(|skill| self.known_hash(skill)).collect();
+        let mut after = self.state.clone();
+        after.apply(&operation);
+        for (skill, before) in skills.iter().zip(before) {
+            let page = after.skills.get(skill).map(|skill| skill.page().render());
+            let hash = page.map(|text| super::state::hash(text.as_bytes()));
+            operation.files.push(FileChange { path: page_path(skill), before, after: hash });
+        }
+        self.append(&operation)?;
+        for skill in &skills {
+            self.write_page(skill)?;
+        }
+        if !skills.is_empty() || matches!(operation.change, Change::DomainCreated(_)) {
+            self.write_indexes()?;
+            disk::mark_applied(&self.folder, operation.id)?;
+        }
+        Ok(operation.id)
+    }
+
+    fn known_hash(&self, skill: &SkillId) -> Option<String> {
+        self.state.files.get(&page_path(skill)).and_then(|mark| mark.after.clone())
+    }
+
+    fn append(&mut self, operation: &Operation) -> Result<(), BookError> {
+        let line = operation.to_line()?;
+        if let Err(source) = log::append(&mut self.log, &line) {
+            self.broken = true;
+            return Err(BookError::Io { path: log::path(&self.folder), source });
+        }
+        self.bytes.extend_from_slice(line.as_bytes());
+        self.bytes.push(b'\n');
+        self.state.apply(operation);
+        Ok(())
+    }
+
+    /// Records a person's edit; the page stays as the person wrote it.
+    fn record(&mut self, edit: Edit, time: Timestamp) -> Result<(), BookError> {
+        let files = edit.files.into_iter().map(|(path, after)| FileChange {
+            before: self.state.files.get(&path).and_then(|mark| mark.after.clone()),
+            path,
+            after,
+        });
+        let operation = Operation {
+            version: OPERATION_VERSION,
+            id: OpId(self.state.last.0 + 1),
+            time,
+            actor: Actor::Human,
+            cause: None,
+            files: files.collect(),
+            change: edit.change,
+        };
+        self.append(&operation)
+    }
+
+    fn write_page(&mut self, skill: &SkillId) -> Result<(), BookError> {
+        let page = self.state.skills.get(skill).map(|skill| skill.page().render());
+        let written = disk::put(&self.folder, &page_path(skill), page.as_deref());
+        self.broken |= written.is_err();
+        written
+    }
+
+    /// Regenerates the indexes; a file that is right already is not touched.
+    fn write_indexes(&self) -> Result<(), BookError> {
+        let mut wanted = BTreeMap::from([("DOMAINS.md".to_owned(), Some(domains_file(&self.state)))]);
+        for domain in self.state.domains.keys() {
+            let used = self.state.skills.keys().any(|id| id.domain() == domain);
+            wanted.insert(format!("{domain}/INDEX.md"), used.then(|| index_file(&self.state, domain)));
+        }
+        for (path, text) in wanted {
+            let now = disk::hash_of(&self.folder.join(&path))?;
+            if now != text.as_deref().map(|text| super::state::hash(text.as_bytes())) {
+                disk::put(&self.folder, &path, text.as_deref())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lock_file(folder: &Path) -> Result<File, BookError> {
+    let meta = folder.join(".meta");
+    let failed = |source| BookError::Io { path: meta.clone(), source };
+    fs::create_dir_all(&meta).map_err(failed)?;
+    // A closed file lets go of its lock, so the name may stay.
+    File::options().create(true).truncate(false).write(true).open(meta.join("lock")).map_err(failed)
+}
+
+/// The skills whose pages a change writes.
+fn touched(change: &Change) -> Vec<&SkillId> {
+    match change {
+        Change::SkillCreated { skill, .. }
+        | Change::SkillUpdated { skill, .. }
+        | Change::SkillEdited { skill, .. }
+        | Change::SkillAnnotated { skill, .. }
+        | Change::SkillDeleted { skill } => vec![skill],
+        Change::SkillMerged { source, target, .. } => vec![target, source],
+        Change::SkillRenamed { from, to } => vec![to, from],
+        Change::DomainCreated(_)
+        | Change::SkillReviewed { .. }
+        | Change::TrajectoryReflected { .. }
+        | Change::CandidateRecorded { .. }
+        | Change::ItemClosed { .. }
+        | Change::PairKept { .. }
+        | Change::TrajectoryLearned
+        | Change::CleanupFinished
+        | Change::Unknown { .. } => Vec::new(),
+    }
+}
+
+/// Every free text of a change.
+fn texts(change: &Change) -> Vec<&str> {
+    match change {
+        Change::DomainCreated(NewDomain { domain, description }) => vec![domain, description],
+        Change::SkillCreated { skill, text, annotations, domain, .. } => {
+            let mut all = vec![skill.as_str(), &text.description, &text.situation, &text.guidance];
+            all.extend(annotations.iter().map(String::as_str));
+            all.extend(domain.iter().map(|domain| domain.description.as_str()));
+            all
+        }
+        Change::SkillUpdated { description, situation, guidance, .. } => {
+            [description, situation, guidance].into_iter().flatten().map(String::as_str).collect()
+        }
+        Change::SkillEdited { situation, guidance, annotations, .. } => {
+            [situation, guidance].into_iter().chain(annotations).map(String::as_str).collect()
+        }
+        Change::SkillMerged { text, .. } => vec![&text.description, &text.situation, &text.guidance],
+        Change::SkillAnnotated { note, .. } => vec![note],
+        Change::SkillReviewed { review, .. } => {
+            review.as_ref().map(crate::reflect::SkillReview::texts).unwrap_or_default()
+        }
+        Change::TrajectoryReflected { checked, .. } => checked.texts(),
+        Change::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
+        Change::ItemClosed { outcome } => vec![outcome],
+        Change::SkillDeleted { .. }
+        | Change::SkillRenamed { .. }
+        | Change::PairKept { .. }
+        | Change::TrajectoryLearned
+        | Change::CleanupFinished
+        | Change::Unknown { .. } => Vec::new(),
+    }
+}

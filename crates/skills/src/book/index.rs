@@ -1,0 +1,72 @@
+//! The generated files: `DOMAINS.md` and one `INDEX.md` per domain. The same state always gives the same
+//! bytes, within a cap; they are never read back.
+
+use std::fmt::Write as _;
+
+use super::state::State;
+
+/// Characters that `DOMAINS.md` may have: about 600 tokens.
+pub const DOMAINS_CAP: usize = 2400;
+/// Characters of one line of either file.
+pub const LINE_CAP: usize = 180;
+/// Skills that one `INDEX.md` lists.
+pub const INDEX_CAP: usize = 100;
+
+/// One line, cut to its cap.
+fn line(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= LINE_CAP {
+        return flat;
+    }
+    flat.chars().take(LINE_CAP - 1).chain(std::iter::once('…')).collect()
+}
+
+/// How a skill stands in a list.
+pub(crate) fn skill_line(id: &str, description: &str) -> String {
+    line(&format!("- {id}: {description}"))
+}
+
+/// The lines of the domains that hold skills, within the cap.
+pub(super) fn domain_lines(state: &State) -> String {
+    let mut lines = Vec::new();
+    for (domain, description) in &state.domains {
+        let count = state.skills.keys().filter(|id| id.domain() == domain).count();
+        let noun = if count == 1 { "skill" } else { "skills" };
+        let tail = if description.is_empty() { String::new() } else { format!(": {description}") };
+        if count > 0 {
+            lines.push(line(&format!("- {domain} ({count} {noun}){tail}")));
+        }
+    }
+    let total = lines.len();
+    let mut text = String::new();
+    for (index, line) in lines.into_iter().enumerate() {
+        if text.chars().count() + line.chars().count() + 60 > DOMAINS_CAP {
+            let _ = writeln!(text, "- and {} more; skill_search finds their skills", total - index);
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// `DOMAINS.md`
+pub fn domains_file(state: &State) -> String {
+    format!("# Domains\n\n{}", domain_lines(state))
+}
+
+/// `INDEX.md` of a domain; also what a listing answers.
+pub fn index_file(state: &State, domain: &str) -> String {
+    let mut text = format!("# {domain}\n\n");
+    if let Some(description) = state.domains.get(domain).filter(|text| !text.is_empty()) {
+        let _ = writeln!(text, "{}\n", line(description));
+    }
+    let skills: Vec<_> = state.skills.values().filter(|skill| skill.id.domain() == domain).collect();
+    for skill in skills.iter().take(INDEX_CAP) {
+        let _ = writeln!(text, "{}", skill_line(skill.id.as_str(), &skill.text.description));
+    }
+    if skills.len() > INDEX_CAP {
+        let _ = writeln!(text, "- and {} more; skill_search finds them", skills.len() - INDEX_CAP);
+    }
+    text
+}

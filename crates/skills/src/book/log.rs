@@ -1,0 +1,74 @@
+//! The log on disk: one operation a line, appended and synced. A torn last line was never committed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::operation::{OpId, Operation};
+use super::{BookError, Problem};
+
+/// A log as read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Log {
+    /// Committed operations, in order.
+    pub(super) operations: Vec<Operation>,
+    /// The committed bytes.
+    pub(super) bytes: Vec<u8>,
+    /// Bytes after the last line break: a write that was cut off.
+    pub(super) torn: Vec<u8>,
+    /// Lines that could not be read.
+    pub(super) problems: Vec<Problem>,
+}
+
+pub(super) fn path(folder: &Path) -> PathBuf {
+    folder.join(".meta").join("ops.jsonl")
+}
+
+impl Log {
+    /// Reads a book's log, up to an operation if one is named; a book without one has an empty log.
+    pub(super) fn read(folder: &Path, upto: Option<OpId>) -> Result<Self, BookError> {
+        let path = path(folder);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(source) => return Err(BookError::Io { path, source }),
+        };
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let mut log = Self { torn: bytes[end..].to_vec(), ..Self::default() };
+        for (index, line) in bytes[..end].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let text = std::str::from_utf8(line).map(str::trim_end);
+            let read = text.map_err(|error| error.to_string());
+            match read.and_then(|text| Operation::from_line(text).map_err(|error| error.to_string())) {
+                Ok(operation) if upto.is_some_and(|upto| operation.id > upto) => break,
+                Ok(operation) => log.operations.push(operation),
+                Err(why) => log.problems.push(Problem {
+                    path: ".meta/ops.jsonl".to_owned(),
+                    what: format!("line {}: not an operation: {why}", index + 1),
+                }),
+            }
+            log.bytes.extend_from_slice(line);
+        }
+        Ok(log)
+    }
+}
+
+/// Opens the log for appending, moving a torn last line aside.
+pub(super) fn open(folder: &Path, log: &Log) -> Result<File, BookError> {
+    let path = path(folder);
+    let failed = |source| BookError::Io { path: path.clone(), source };
+    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
+    if !log.torn.is_empty() {
+        let aside = folder.join(".meta").join(format!("ops.torn-{}", log.bytes.len()));
+        fs::write(&aside, &log.torn).map_err(failed)?;
+        let length = u64::try_from(log.bytes.len()).unwrap_or(u64::MAX);
+        file.set_len(length).map_err(failed)?;
+        file.sync_data().map_err(failed)?;
+    }
+    Ok(file)
+}
+
+/// Appends one line: one write, then a sync.
+pub(super) fn append(file: &mut File, line: &str) -> io::Result<()> {
+    file.write_all(format!("{line}\n").as_bytes())?;
+    file.sync_data()
+}

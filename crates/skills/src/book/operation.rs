@@ -1,0 +1,416 @@
+//! The operations of a book: every change there ever was, as typed records. The log of them is the truth.
+//!
+//! A line is read in two stages, the envelope and then its data by name; an operation of a later version is
+//! kept as it is.
+
+use std::fmt;
+
+use apprentice_protocol::SkillId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::reflect::{Checked, Learning, ReflectMode, SkillReview};
+
+/// The version of the line format.
+pub const OPERATION_VERSION: u32 = 1;
+
+/// An operation of one book, counted from `o1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OpId(pub u64);
+
+impl fmt::Display for OpId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "o{}", self.0)
+    }
+}
+
+impl From<OpId> for String {
+    fn from(id: OpId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for OpId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let number = text.strip_prefix('o').and_then(|digits| digits.parse().ok());
+        number.map(Self).ok_or_else(|| format!("expected o<number>, found {text:?}"))
+    }
+}
+
+/// Who asks for a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// The reflector's part of learning: reflections, candidates, marks of progress.
+    Learner,
+    /// The programmatic handler: counters and notes.
+    Handler,
+    /// The manager agent.
+    Manager,
+    /// The manager agent on a cleaner's task.
+    Cleaner,
+    /// A person.
+    Human,
+}
+
+/// In which stage of learning a change arose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Reviewing a trajectory.
+    Reflect,
+    /// Counting reviews.
+    Handle,
+    /// Deciding on one item.
+    Manage,
+    /// Cleaning.
+    Clean,
+    /// Closing a trajectory.
+    Learn,
+}
+
+/// What a change came from. The same cause never acts twice.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Cause {
+    /// The trajectory.
+    pub trajectory: String,
+    /// The item of it: `review:<skill>`, `learning:<n>`, a pair, or nothing.
+    pub item: String,
+    /// The stage.
+    pub stage: Stage,
+}
+
+/// A file that an operation writes. Absent hashes mean an absent file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Relative to the book, with `/`.
+    pub path: String,
+    /// SHA-256 before.
+    pub before: Option<String>,
+    /// SHA-256 after.
+    pub after: Option<String>,
+}
+
+/// Where a skill's text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Distilled from trajectories.
+    Learned,
+    /// Written by a person.
+    Authored,
+    /// Taken over from a package.
+    Imported,
+}
+
+/// A domain that is opened together with its first skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewDomain {
+    /// Its name.
+    pub domain: String,
+    /// One line.
+    pub description: String,
+}
+
+/// The texts of a skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillText {
+    /// One line that says when to look at it.
+    pub description: String,
+    /// When it applies.
+    pub situation: String,
+    /// What to do.
+    pub guidance: String,
+}
+
+/// What one review adds to the counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// Times its text was received.
+    pub times_requested: u32,
+    /// Times it was followed; in part counts as configured.
+    pub times_followed: f64,
+    /// Times it helped.
+    pub positive_impact: u32,
+    /// Times it hurt.
+    pub negative_impact: u32,
+    /// Times it changed little.
+    pub neutral_impact: u32,
+    /// Times it was received and the reflector said nothing.
+    pub times_unreviewed: u32,
+}
+
+impl Counts {
+    /// Requests that were not followed.
+    pub fn times_not_followed(&self) -> f64 {
+        f64::from(self.times_requested) - self.times_followed
+    }
+
+    /// Reviews with an impact.
+    pub fn impacts(&self) -> u32 {
+        self.positive_impact + self.negative_impact + self.neutral_impact
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.times_requested += other.times_requested;
+        self.times_followed += other.times_followed;
+        self.positive_impact += other.positive_impact;
+        self.negative_impact += other.negative_impact;
+        self.neutral_impact += other.neutral_impact;
+        self.times_unreviewed += other.times_unreviewed;
+    }
+}
+
+/// What an operation changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", content = "data")]
+pub enum Change {
+    /// A domain is opened.
+    #[serde(rename = "domain.created")]
+    DomainCreated(NewDomain),
+    /// A skill is created, with its domain if that is new: one change, so that neither stands alone.
+    #[serde(rename = "skill.created")]
+    SkillCreated {
+        /// Its id.
+        skill: SkillId,
+        /// Its texts.
+        text: SkillText,
+        /// Notes it already has.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        annotations: Vec<String>,
+        /// Where it comes from.
+        origin: Origin,
+        /// The domain, if it is new.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        domain: Option<NewDomain>,
+    },
+    /// Parts of a skill are replaced; its counters start anew.
+    #[serde(rename = "skill.updated")]
+    SkillUpdated {
+        /// Which.
+        skill: SkillId,
+        /// The new line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+        /// The new situation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        situation: Option<String>,
+        /// The new guidance.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        guidance: Option<String>,
+    },
+    /// A person edited the page.
+    #[serde(rename = "skill.edited")]
+    SkillEdited {
+        /// Which.
+        skill: SkillId,
+        /// As it stands on the page.
+        situation: String,
+        /// As it stands on the page.
+        guidance: String,
+        /// As they stand on the page.
+        annotations: Vec<String>,
+    },
+    /// One skill is taken up by another.
+    #[serde(rename = "skill.merged")]
+    SkillMerged {
+        /// The one that goes.
+        source: SkillId,
+        /// The one that stays.
+        target: SkillId,
+        /// The result.
+        text: SkillText,
+    },
+    /// A note is added.
+    #[serde(rename = "skill.annotated")]
+    SkillAnnotated {
+        /// Which.
+        skill: SkillId,
+        /// The note.
+        note: String,
+    },
+    /// A skill is taken out; its content stays in the log.
+    #[serde(rename = "skill.tombstoned")]
+    SkillDeleted {
+        /// Which.
+        skill: SkillId,
+    },
+    /// A skill gets another id; the old one leads to it.
+    #[serde(rename = "skill.renamed")]
+    SkillRenamed {
+        /// The old id.
+        from: SkillId,
+        /// The new id.
+        to: SkillId,
+    },
+    /// A review is counted.
+    #[serde(rename = "skill.reviewed")]
+    SkillReviewed {
+        /// Which.
+        skill: SkillId,
+        /// The version that was received.
+        version: u32,
+        /// The class of the model that received it.
+        consumer: String,
+        /// What it adds.
+        counts: Counts,
+        /// The review, or nothing if the reflector kept silent.
+        review: Option<SkillReview>,
+        /// Whether the attempt passed.
+        passed: bool,
+    },
+    /// A trajectory was reflected on.
+    #[serde(rename = "trajectory.reflected")]
+    TrajectoryReflected {
+        /// How.
+        mode: ReflectMode,
+        /// What came of it.
+        checked: Checked,
+    },
+    /// Knowledge that is not supported well enough to be a skill.
+    #[serde(rename = "candidate.recorded")]
+    CandidateRecorded {
+        /// What was said.
+        learning: Learning,
+        /// Whether the attempt passed.
+        passed: bool,
+    },
+    /// An item was decided without a change.
+    #[serde(rename = "item.closed")]
+    ItemClosed {
+        /// In words.
+        outcome: String,
+    },
+    /// A pair of like skills is to stay as it is.
+    #[serde(rename = "cleanup.kept")]
+    PairKept {
+        /// Both, in order.
+        skills: [SkillId; 2],
+        /// The hashes of their texts.
+        hashes: [String; 2],
+    },
+    /// All of a trajectory is worked in.
+    #[serde(rename = "trajectory.learned")]
+    TrajectoryLearned,
+    /// A cleaning is finished.
+    #[serde(rename = "cleanup.finished")]
+    CleanupFinished,
+    /// An operation of a later version, kept as it is.
+    #[serde(skip)]
+    Unknown {
+        /// Its name.
+        op: String,
+        /// Its data, as JSON text.
+        data: String,
+    },
+}
+
+impl Change {
+    /// The names of this version.
+    pub const NAMES: &'static [&'static str] = &[
+        "domain.created",
+        "skill.created",
+        "skill.updated",
+        "skill.edited",
+        "skill.merged",
+        "skill.annotated",
+        "skill.tombstoned",
+        "skill.renamed",
+        "skill.reviewed",
+        "trajectory.reflected",
+        "candidate.recorded",
+        "item.closed",
+        "cleanup.kept",
+        "trajectory.learned",
+        "cleanup.finished",
+    ];
+}
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// The line format's version.
+    pub version: u32,
+    /// Its id.
+    pub id: OpId,
+    /// When, as the caller says.
+    pub time: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// From what.
+    pub cause: Option<Cause>,
+    /// The files it writes.
+    pub files: Vec<FileChange>,
+    /// What it changes.
+    pub change: Change,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope<'a> {
+    v: u32,
+    id: OpId,
+    time: Timestamp,
+    actor: Actor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<Cause>,
+    op: std::borrow::Cow<'a, str>,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<FileChange>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Tagged {
+    op: String,
+    #[serde(default)]
+    data: Option<Box<RawValue>>,
+}
+
+impl Operation {
+    /// One compact line, without the line break.
+    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+        let tagged = match &self.change {
+            Change::Unknown { op, data } => {
+                Tagged { op: op.clone(), data: Some(RawValue::from_string(data.clone())?) }
+            }
+            known => serde_json::from_str(&serde_json::to_string(known)?)?,
+        };
+        serde_json::to_string(&Envelope {
+            v: self.version,
+            id: self.id,
+            time: self.time,
+            actor: self.actor,
+            cause: self.cause.clone(),
+            op: tagged.op.as_str().into(),
+            data: tagged.data.as_deref(),
+            files: self.files.clone(),
+        })
+    }
+
+    /// Reads one line.
+    pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
+        let envelope: Envelope<'_> = serde_json::from_str(line)?;
+        let name = envelope.op.as_ref();
+        let data = envelope.data.map_or("null", RawValue::get);
+        let change = if Change::NAMES.contains(&name) {
+            let text = if data == "null" {
+                format!(r#"{{"op":"{name}"}}"#)
+            } else {
+                format!(r#"{{"op":"{name}","data":{data}}}"#)
+            };
+            serde_json::from_str(&text)?
+        } else {
+            Change::Unknown { op: name.to_owned(), data: data.to_owned() }
+        };
+        let Envelope { v: version, id, time, actor, cause, files, .. } = envelope;
+        Ok(Self { version, id, time, actor, cause, files, change })
+    }
+}

@@ -1,0 +1,173 @@
+//! A skill's page: exactly `## Situation`, `## Guidance`, `## Annotations`, readable and editable by hand.
+
+use std::fmt::Write as _;
+
+/// What stands on a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// When it applies.
+    pub situation: String,
+    /// What to do.
+    pub guidance: String,
+    /// Notes, without bullets.
+    pub annotations: Vec<String>,
+}
+
+/// Why a text is no page. Lines count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// Something stands before the first section.
+    #[error("line {line}: a page begins with \"## Situation\"")]
+    Preamble {
+        /// Where.
+        line: usize,
+    },
+    /// A section is missing, repeated, or in another place.
+    #[error("line {line}: expected \"## {expected}\", found {found:?}")]
+    Section {
+        /// Where.
+        line: usize,
+        /// What should stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// The text ends before the last section.
+    #[error("the section \"## {0}\" is missing")]
+    Missing(&'static str),
+    /// A section that must say something is empty.
+    #[error("the section \"## {0}\" is empty")]
+    Empty(&'static str),
+    /// A line of the annotations is not a bullet.
+    #[error("line {line}: annotations are a list of \"- \" lines, or the word None")]
+    Bullet {
+        /// Where.
+        line: usize,
+    },
+}
+
+const SECTIONS: [&str; 3] = ["Situation", "Guidance", "Annotations"];
+const NONE: &str = "None";
+
+impl Page {
+    /// Reads a page.
+    pub fn parse(text: &str) -> Result<Self, PageError> {
+        let mut bodies: [String; 3] = Default::default();
+        let mut starts = [0; 3];
+        let mut seen = 0usize;
+        for (index, line) in text.lines().enumerate() {
+            let number = index + 1;
+            if let Some(title) = line.strip_prefix("## ") {
+                let expected = SECTIONS.get(seen).copied().unwrap_or("nothing more");
+                if title.trim() != expected {
+                    return Err(PageError::Section { line: number, expected, found: line.to_owned() });
+                }
+                starts[seen] = number;
+                seen += 1;
+            } else if seen == 0 {
+                if !line.trim().is_empty() {
+                    return Err(PageError::Preamble { line: number });
+                }
+            } else {
+                bodies[seen - 1].push_str(line.trim_end());
+                bodies[seen - 1].push('\n');
+            }
+        }
+        if let Some(missing) = SECTIONS.get(seen) {
+            return Err(PageError::Missing(missing));
+        }
+        let [situation, guidance, notes] = bodies;
+        let annotations = read_notes(&notes, starts[2])?;
+        for (name, body) in [("Situation", &situation), ("Guidance", &guidance)] {
+            if body.trim().is_empty() {
+                return Err(PageError::Empty(name));
+            }
+        }
+        let settle = |body: String| body.trim_matches('\n').trim_end().to_owned();
+        Ok(Self { situation: settle(situation), guidance: settle(guidance), annotations })
+    }
+
+    /// Writes a page; the same page always gives the same bytes.
+    pub fn render(&self) -> String {
+        let mut text = format!(
+            "## Situation\n\n{}\n\n## Guidance\n\n{}\n\n## Annotations\n\n",
+            self.situation, self.guidance
+        );
+        for note in &self.annotations {
+            let _ = writeln!(text, "- {note}");
+        }
+        if self.annotations.is_empty() {
+            text.push_str(NONE);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn read_notes(body: &str, heading: usize) -> Result<Vec<String>, PageError> {
+    let mut notes: Vec<String> = Vec::new();
+    if body.trim().eq_ignore_ascii_case(NONE) {
+        return Ok(notes);
+    }
+    for (index, line) in body.lines().enumerate() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            continue;
+        }
+        match line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
+            Some(note) => notes.push(note.trim().to_owned()),
+            None => match notes.last_mut().filter(|_| line.starts_with(' ')) {
+                Some(note) => {
+                    note.push(' ');
+                    note.push_str(trimmed);
+                }
+                None => return Err(PageError::Bullet { line: heading + index + 1 }),
+            },
+        }
+    }
+    Ok(notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    use super::{Page, PageError};
+
+    #[test]
+    fn none_and_bullets_are_read() {
+        let text = "## Situation\n\nWhen.\n\n## Guidance\n\n1. Do.\n\n2. Then.\n\n## Annotations\n\n- one\n  more\n- two\n";
+        let page = Page::parse(text).expect("a page");
+        assert_eq!(page.annotations, ["one more", "two"]);
+        assert_eq!(page.guidance, "1. Do.\n\n2. Then.");
+        assert_eq!(Page::parse(&page.render()).expect("a page"), page);
+        let bare = Page::parse("## Situation\nA\n## Guidance\nB\n## Annotations\n\nNone\n").expect("a page");
+        assert!(bare.annotations.is_empty() && bare.render().ends_with("\n\nNone\n"));
+    }
+
+    #[test]
+    fn a_broken_page_names_its_line() {
+        let check = |text: &str, expected: PageError| assert_eq!(Page::parse(text), Err(expected));
+        check("# Title\n## Situation\n", PageError::Preamble { line: 1 });
+        check("## Situation\nA\n## Guidance\nB\n", PageError::Missing("Annotations"));
+        check(
+            "## Situation\nA\n## Notes\nB\n",
+            PageError::Section { line: 3, expected: "Guidance", found: "## Notes".into() },
+        );
+        check("## Situation\nA\n## Guidance\nB\n## Annotations\nhello\n", PageError::Bullet { line: 6 });
+        check("## Situation\n\n## Guidance\nB\n## Annotations\nNone\n", PageError::Empty("Situation"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_rendered_page_reads_back(
+            situation in "[a-z][a-zA-Z0-9 .,>]{0,80}[a-z]",
+            guidance in "[a-z]([a-zA-Z0-9 .,>]|\n){0,80}[a-z]",
+            notes in proptest::collection::vec("[a-z\\[][a-zA-Z0-9 .,\\]]{0,30}[a-z]", 0..4),
+        ) {
+            let guidance: Vec<&str> = guidance.lines().map(str::trim_end).collect();
+            let page = Page { situation, guidance: guidance.join("\n"), annotations: notes };
+            prop_assert_eq!(Page::parse(&page.render()), Ok(page));
+        }
+    }
+}

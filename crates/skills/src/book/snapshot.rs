@@ -1,0 +1,197 @@
+//! A book as it stood at one operation: immutable, and the only form of it that a trial gets.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use apprentice_protocol::SkillId;
+use jiff::Timestamp;
+
+use super::disk::{self, Found};
+use super::index::{domain_lines, index_file};
+use super::log::Log;
+use super::operation::{Actor, FileChange, OPERATION_VERSION, OpId, Operation};
+use super::state::{Skill, State, hash};
+use super::{BookError, Problem};
+use crate::search::{Hit, Search, similar};
+
+/// Which moment of a book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The pages as they stand now, edits of people included.
+    Now,
+    /// The end of one operation.
+    Operation(OpId),
+}
+
+/// An immutable book.
+#[derive(Clone)]
+pub struct Snapshot {
+    state: Arc<State>,
+    log: Arc<[u8]>,
+    pending: Vec<String>,
+    problems: Vec<Problem>,
+    search: Arc<OnceLock<Search>>,
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "book at {} with {} skills", self.state.last, self.state.skills.len())
+    }
+}
+
+impl Snapshot {
+    /// A book without skills.
+    pub fn empty() -> Self {
+        Self::of(State::default(), Vec::new())
+    }
+
+    pub(super) fn of(state: State, log: Vec<u8>) -> Self {
+        Self {
+            state: Arc::new(state),
+            log: log.into(),
+            pending: Vec::new(),
+            problems: Vec::new(),
+            search: Arc::default(),
+        }
+    }
+
+    /// A book with the same names and other texts; what placebo arms are made of.
+    pub(crate) fn with_skills(&self, skills: BTreeMap<SkillId, Arc<Skill>>) -> Self {
+        let state = State { skills, ..(*self.state).clone() };
+        Self::of(state, self.log.to_vec())
+    }
+
+    /// Opens a book. A folder that is not there is an error; a folder without a log is a book of pages.
+    pub fn open(folder: &Path, at: At) -> Result<Self, BookError> {
+        if !folder.is_dir() {
+            return Err(BookError::Missing(folder.to_owned()));
+        }
+        let upto = match at {
+            At::Now => None,
+            At::Operation(id) => Some(id),
+        };
+        let log = Log::read(folder, upto)?;
+        let mut state = State::fold(&log.operations);
+        let mut problems = log.problems;
+        let mut pending = Vec::new();
+        if at == At::Now {
+            let found = disk::compare(folder, &state)?;
+            pending = overlay(&mut state, &found);
+            problems.extend(found.problems);
+        }
+        Ok(Self { pending, problems, ..Self::of(state, log.bytes) })
+    }
+
+    /// The same book if no person's edit waits to be recorded; a frozen run takes no other.
+    pub fn clean(self) -> Result<Self, BookError> {
+        if self.pending.is_empty() { Ok(self) } else { Err(BookError::Pending(self.pending)) }
+    }
+
+    /// Pages that people changed and no writer has recorded yet.
+    pub fn pending(&self) -> &[String] {
+        &self.pending
+    }
+
+    /// What could not be read.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The last operation.
+    pub fn last(&self) -> OpId {
+        self.state.last
+    }
+
+    /// Everything, for those who show it.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The skills, by id.
+    pub fn skills(&self) -> impl Iterator<Item = &Skill> {
+        self.state.skills.values().map(Arc::as_ref)
+    }
+
+    /// A skill; one that was merged or renamed leads to where it went.
+    pub fn skill(&self, id: &SkillId) -> Option<&Skill> {
+        self.state.resolve(id).map(Arc::as_ref)
+    }
+
+    /// Whether there is nothing to lend.
+    pub fn is_empty(&self) -> bool {
+        self.state.skills.is_empty()
+    }
+
+    /// The lines of the domains that hold skills.
+    pub fn domain_lines(&self) -> String {
+        domain_lines(&self.state)
+    }
+
+    /// The names of the domains that hold skills.
+    pub fn domains(&self) -> Vec<&str> {
+        let mut domains: Vec<&str> = self.state.skills.keys().map(SkillId::domain).collect();
+        domains.dedup();
+        domains
+    }
+
+    /// A domain's index.
+    pub fn index(&self, domain: &str) -> String {
+        index_file(&self.state, domain)
+    }
+
+    /// Skills by words, best first.
+    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+        self.search.get_or_init(|| Search::over(self.skills())).find(query, limit)
+    }
+
+    /// Skills like a text, with how alike they are from 0 to 1; most alike first.
+    pub fn similar(&self, text: &str, limit: usize) -> Vec<(f64, &Skill)> {
+        similar(self.skills(), text, limit)
+    }
+
+    /// A hash of all that can reach a model.
+    pub fn content_hash(&self) -> String {
+        let mut text = self.domain_lines();
+        for domain in self.domains() {
+            text.push_str(&self.index(domain));
+        }
+        for skill in self.skills() {
+            text.push_str(&skill.view());
+        }
+        hash(text.as_bytes())
+    }
+
+    /// A hash of the operations.
+    pub fn log_hash(&self) -> String {
+        hash(&self.log)
+    }
+
+    pub(super) fn log_bytes(&self) -> &[u8] {
+        &self.log
+    }
+}
+
+/// Shows people's edits on top of the log, without recording them.
+fn overlay(state: &mut State, found: &Found) -> Vec<String> {
+    let mut pending = Vec::new();
+    for edit in &found.edits {
+        let files = edit.files.iter().map(|(path, after)| FileChange {
+            path: path.clone(),
+            before: None,
+            after: after.clone(),
+        });
+        let operation = Operation {
+            version: OPERATION_VERSION,
+            id: state.last,
+            time: Timestamp::UNIX_EPOCH,
+            actor: Actor::Human,
+            cause: None,
+            files: files.collect(),
+            change: edit.change.clone(),
+        };
+        state.apply(&operation);
+        pending.extend(edit.files.iter().map(|(path, _)| path.clone()));
+    }
+    pending
+}

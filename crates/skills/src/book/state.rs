@@ -1,0 +1,422 @@
+//! The state of a book: a fold over a prefix of its operations, and nothing else. Folding never fails; what
+//! may be written is decided before, by the gateway.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use apprentice_protocol::SkillId;
+use jiff::Timestamp;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::operation::{
+    Actor, Cause, Change, Counts, FileChange, NewDomain, OpId, Operation, Origin, SkillText,
+};
+use super::page::Page;
+use crate::reflect::{Checked, Learning, SkillReview};
+
+/// How many notes a page shows; older ones stay in the log.
+pub const VISIBLE_NOTES: usize = 12;
+const KEPT_REMARKS: usize = 20;
+
+/// A note on a skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The text.
+    pub text: String,
+    /// How often the same was said.
+    pub count: u32,
+    /// Who said it first.
+    pub author: Actor,
+    /// In which trajectory, if any.
+    pub trajectory: Option<String>,
+    /// When.
+    pub time: Timestamp,
+}
+
+impl Note {
+    fn shown(&self) -> String {
+        if self.count > 1 { format!("{} (×{})", self.text, self.count) } else { self.text.clone() }
+    }
+}
+
+/// What a review said of a skill.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Remark {
+    /// The trajectory.
+    pub trajectory: String,
+    /// The version it speaks of.
+    pub version: u32,
+    /// The review.
+    pub review: SkillReview,
+    /// Whether the attempt passed.
+    pub passed: bool,
+}
+
+/// A skill as it stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Skill {
+    /// Its id.
+    pub id: SkillId,
+    /// The operation that created it: stays when the id changes.
+    pub uid: OpId,
+    /// Counts from 1; a new text is a new version.
+    pub version: u32,
+    /// Its texts.
+    #[serde(flatten)]
+    pub text: SkillText,
+    /// Notes, oldest first.
+    pub notes: Vec<Note>,
+    /// How many of the oldest notes the page does not show.
+    pub hidden_notes: usize,
+    /// Counters by version and class of consumer.
+    #[serde(serialize_with = "by_version")]
+    pub counters: BTreeMap<(u32, String), Counts>,
+    /// The last things that reviews said.
+    pub remarks: Vec<Remark>,
+    /// Where the text comes from.
+    pub origin: Origin,
+    /// The operations that made this text, oldest first.
+    pub history: Vec<OpId>,
+}
+
+fn by_version<S: serde::Serializer>(
+    counters: &BTreeMap<(u32, String), Counts>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut nested: BTreeMap<u32, BTreeMap<&str, Counts>> = BTreeMap::new();
+    for ((version, consumer), counts) in counters {
+        nested.entry(*version).or_default().insert(consumer, *counts);
+    }
+    nested.serialize(serializer)
+}
+
+impl Skill {
+    fn new(id: &SkillId, (text, notes): (&SkillText, Vec<Note>), origin: Origin, by: OpId) -> Self {
+        Self {
+            id: id.clone(),
+            uid: by,
+            version: 1,
+            text: text.clone(),
+            notes,
+            hidden_notes: 0,
+            counters: BTreeMap::new(),
+            remarks: Vec::new(),
+            origin,
+            history: vec![by],
+        }
+    }
+
+    /// The page as it is written.
+    pub fn page(&self) -> Page {
+        Page {
+            situation: self.text.situation.clone(),
+            guidance: self.text.guidance.clone(),
+            annotations: self.notes.iter().skip(self.hidden_notes).map(Note::shown).collect(),
+        }
+    }
+
+    /// The text that a model receives when it views the skill.
+    pub fn view(&self) -> String {
+        format!("# {}\n\n{}\n\n{}", self.id, self.text.description, self.page().render())
+    }
+
+    /// Counters of the current version, for one class of consumer or for all.
+    pub fn counts(&self, consumer: Option<&str>) -> Counts {
+        let mut sum = Counts::default();
+        for ((version, class), counts) in &self.counters {
+            if *version == self.version && consumer.is_none_or(|wanted| wanted == class) {
+                sum += *counts;
+            }
+        }
+        sum
+    }
+
+    /// Counters of all versions, for all consumers.
+    pub fn lifetime(&self) -> Counts {
+        self.counters.values().fold(Counts::default(), |mut sum, counts| {
+            sum += *counts;
+            sum
+        })
+    }
+
+    /// A hash of the text alone.
+    pub fn text_hash(&self) -> String {
+        let SkillText { description, situation, guidance } = &self.text;
+        hash(format!("{description}\n\u{1f}{situation}\n\u{1f}{guidance}").as_bytes())
+    }
+}
+
+/// What is left of a skill that is gone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tombstone {
+    /// The skill as it was.
+    pub skill: Arc<Skill>,
+    /// Where its knowledge went, if anywhere.
+    pub redirect: Option<SkillId>,
+}
+
+/// Knowledge that waits for support.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// What was said.
+    pub learning: Learning,
+    /// In which trajectory.
+    pub trajectory: String,
+    /// Whether the attempt passed.
+    pub passed: bool,
+}
+
+/// A file that the log answers for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileMark {
+    /// The operation that wrote it last.
+    pub by: OpId,
+    /// Its hash before that.
+    pub before: Option<String>,
+    /// Its hash since.
+    pub after: Option<String>,
+}
+
+/// The fold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Domains and their descriptions.
+    pub domains: BTreeMap<String, String>,
+    /// Skills by id.
+    pub skills: BTreeMap<SkillId, Arc<Skill>>,
+    /// Skills that are gone.
+    pub tombstones: BTreeMap<SkillId, Tombstone>,
+    /// Knowledge that waits.
+    pub candidates: Vec<Candidate>,
+    /// Pairs that stay as they are, with the hashes of their texts.
+    pub kept_pairs: BTreeSet<([SkillId; 2], [String; 2])>,
+    /// Causes that have acted, with the operation.
+    pub causes: BTreeMap<Cause, OpId>,
+    /// Reflections by trajectory.
+    pub reflections: BTreeMap<String, Checked>,
+    /// Trajectories worked in since the last cleaning.
+    pub learned_since_cleaning: usize,
+    /// Files by path.
+    pub files: BTreeMap<String, FileMark>,
+    /// The last operation.
+    pub last: OpId,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        let domains = [
+            ("general", "What holds in many programs."),
+            ("os", "The desktop itself: windows, files, dialogs, clipboard."),
+        ];
+        Self {
+            domains: domains.map(|(name, text)| (name.to_owned(), text.to_owned())).into(),
+            skills: BTreeMap::new(),
+            tombstones: BTreeMap::new(),
+            candidates: Vec::new(),
+            kept_pairs: BTreeSet::new(),
+            causes: BTreeMap::new(),
+            reflections: BTreeMap::new(),
+            learned_since_cleaning: 0,
+            files: BTreeMap::new(),
+            last: OpId(0),
+        }
+    }
+}
+
+/// SHA-256 as hex.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The page's path, relative to the book.
+pub(crate) fn page_path(skill: &SkillId) -> String {
+    format!("{skill}.md")
+}
+
+impl State {
+    /// The fold of a list of operations.
+    pub fn fold<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Self {
+        let mut state = Self::default();
+        for operation in operations {
+            state.apply(operation);
+        }
+        state
+    }
+
+    /// A skill, following redirects of skills that are gone.
+    pub fn resolve(&self, id: &SkillId) -> Option<&Arc<Skill>> {
+        let mut at = id.clone();
+        for _ in 0..=self.tombstones.len() {
+            if let Some(skill) = self.skills.get(&at) {
+                return Some(skill);
+            }
+            at = self.tombstones.get(&at)?.redirect.clone()?;
+        }
+        None
+    }
+
+    /// Takes one operation in.
+    pub fn apply(&mut self, operation: &Operation) {
+        self.last = self.last.max(operation.id);
+        if let Some(cause) = &operation.cause {
+            self.causes.insert(cause.clone(), operation.id);
+        }
+        for file in &operation.files {
+            let FileChange { path, before, after } = file.clone();
+            self.files.insert(path, FileMark { by: operation.id, before, after });
+        }
+        self.change(operation);
+    }
+
+    fn change(&mut self, operation: &Operation) {
+        let trajectory = || operation.cause.as_ref().map(|cause| cause.trajectory.clone());
+        match &operation.change {
+            Change::DomainCreated(domain) => self.open_domain(domain),
+            Change::SkillCreated { skill, text, annotations, origin, domain } => {
+                domain.iter().for_each(|domain| self.open_domain(domain));
+                let notes = annotations.iter().map(|note| read_note(note, operation)).collect();
+                self.create(Skill::new(skill, (text, notes), *origin, operation.id));
+            }
+            Change::SkillUpdated { skill, description, situation, guidance } => {
+                self.with(skill, |skill| {
+                    let text = &mut skill.text;
+                    for (place, new) in [
+                        (&mut text.description, description),
+                        (&mut text.situation, situation),
+                        (&mut text.guidance, guidance),
+                    ] {
+                        new.iter().for_each(|new| place.clone_from(new));
+                    }
+                    renew(skill, operation.id);
+                });
+            }
+            Change::SkillEdited { skill, situation, guidance, annotations } => {
+                self.with(skill, |skill| edit(skill, (situation, guidance), annotations, operation));
+            }
+            Change::SkillMerged { source, target, text } => self.merge(source, target, text, operation.id),
+            Change::SkillAnnotated { skill, note } => {
+                self.with(skill, |skill| annotate(skill, read_note(note, operation), VISIBLE_NOTES));
+            }
+            Change::SkillDeleted { skill } => self.bury(skill, None),
+            Change::SkillRenamed { from, to } => self.rename(from, to),
+            Change::SkillReviewed { skill, version, consumer, counts, review, passed } => {
+                let remark = review.clone().zip(trajectory()).map(|(review, trajectory)| Remark {
+                    trajectory,
+                    version: *version,
+                    review,
+                    passed: *passed,
+                });
+                self.with(skill, |skill| {
+                    *skill.counters.entry((*version, consumer.clone())).or_default() += *counts;
+                    skill.remarks.extend(remark);
+                    let over = skill.remarks.len().saturating_sub(KEPT_REMARKS);
+                    skill.remarks.drain(..over);
+                });
+            }
+            Change::TrajectoryReflected { checked, .. } => {
+                self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());
+            }
+            Change::CandidateRecorded { learning, passed } => self.candidates.push(Candidate {
+                learning: learning.clone(),
+                trajectory: trajectory().unwrap_or_default(),
+                passed: *passed,
+            }),
+            Change::PairKept { skills, hashes } => {
+                self.kept_pairs.insert((skills.clone(), hashes.clone()));
+            }
+            Change::TrajectoryLearned => self.learned_since_cleaning += 1,
+            Change::CleanupFinished => self.learned_since_cleaning = 0,
+            Change::ItemClosed { .. } | Change::Unknown { .. } => {}
+        }
+    }
+
+    fn open_domain(&mut self, domain: &NewDomain) {
+        self.domains.insert(domain.domain.clone(), domain.description.clone());
+    }
+
+    fn with(&mut self, id: &SkillId, change: impl FnOnce(&mut Skill)) {
+        if let Some(skill) = self.skills.get_mut(id) {
+            change(Arc::make_mut(skill));
+        }
+    }
+
+    /// A name that was used before goes on counting versions, so that old counters never speak of the new text.
+    fn create(&mut self, mut skill: Skill) {
+        self.domains.entry(skill.id.domain().to_owned()).or_default();
+        if let Some(tomb) = self.tombstones.remove(&skill.id) {
+            skill.version = tomb.skill.version + 1;
+        }
+        self.skills.insert(skill.id.clone(), Arc::new(skill));
+    }
+
+    fn merge(&mut self, source: &SkillId, target: &SkillId, text: &SkillText, by: OpId) {
+        let notes = self.skills.get(source).map(|skill| skill.notes.clone()).unwrap_or_default();
+        self.bury(source, Some(target.clone()));
+        self.with(target, |skill| {
+            skill.text.clone_from(text);
+            for note in notes {
+                annotate(skill, note, VISIBLE_NOTES);
+            }
+            renew(skill, by);
+        });
+    }
+
+    fn bury(&mut self, id: &SkillId, redirect: Option<SkillId>) {
+        if let Some(skill) = self.skills.remove(id) {
+            self.tombstones.insert(id.clone(), Tombstone { skill, redirect });
+        }
+    }
+
+    fn rename(&mut self, from: &SkillId, to: &SkillId) {
+        let Some(skill) = self.skills.get(from).cloned() else { return };
+        self.bury(from, Some(to.clone()));
+        self.domains.entry(to.domain().to_owned()).or_default();
+        self.tombstones.remove(to);
+        self.skills.insert(to.clone(), Arc::new(Skill { id: to.clone(), ..(*skill).clone() }));
+    }
+}
+
+fn renew(skill: &mut Skill, by: OpId) {
+    skill.version += 1;
+    skill.history.push(by);
+}
+
+/// A note as it stands on a page; a count at its end is read back.
+fn read_note(text: &str, operation: &Operation) -> Note {
+    let counted = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (×"));
+    let counted = counted.and_then(|(text, count)| count.parse().ok().map(|count| (text, count)));
+    let (text, count) = counted.unwrap_or((text, 1));
+    Note {
+        text: text.to_owned(),
+        count,
+        author: operation.actor,
+        trajectory: operation.cause.as_ref().map(|cause| cause.trajectory.clone()),
+        time: operation.time,
+    }
+}
+
+fn annotate(skill: &mut Skill, note: Note, visible: usize) {
+    match skill.notes.iter_mut().find(|known| known.text == note.text) {
+        Some(known) => known.count += note.count,
+        None => skill.notes.push(note),
+    }
+    skill.hidden_notes = skill.hidden_notes.max(skill.notes.len().saturating_sub(visible));
+}
+
+/// A person's page replaces what the page showed; notes that stay keep their author.
+fn edit(skill: &mut Skill, texts: (&String, &String), annotations: &[String], operation: &Operation) {
+    let mut notes: Vec<Note> = skill.notes.drain(..skill.hidden_notes).collect();
+    for text in annotations {
+        let note = read_note(text, operation);
+        let known = skill.notes.iter().find(|known| known.text == note.text).cloned();
+        notes.push(known.map_or_else(|| note.clone(), |known| Note { count: note.count, ..known }));
+    }
+    skill.notes = notes;
+    let (situation, guidance) = texts;
+    if skill.text.situation != *situation || skill.text.guidance != *guidance {
+        skill.text.situation.clone_from(situation);
+        skill.text.guidance.clone_from(guidance);
+        renew(skill, operation.id);
+    }
+}

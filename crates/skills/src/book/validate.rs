@@ -1,0 +1,154 @@
+//! What a change must be before it may be written: shapes, sizes, permissions, and what it refers to.
+
+use apprentice_protocol::SkillId;
+
+use super::operation::{Actor, Change, SkillText};
+use super::state::State;
+
+const DESCRIPTION_CAP: usize = 160;
+const SITUATION_CAP: usize = 1500;
+const GUIDANCE_CAP: usize = 3600;
+const NOTE_CAP: usize = 500;
+
+/// A refusal: a word for programs, a sentence for the writer.
+pub(super) type Fault = (&'static str, String);
+
+pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(), Fault> {
+    if !may(actor, change) {
+        return Err(("not_permitted", format!("{actor:?} may not make this change")));
+    }
+    match change {
+        Change::DomainCreated(domain) => new_domain(state, &domain.domain, &domain.description),
+        Change::SkillCreated { skill, text, domain, .. } => {
+            if let Some(domain) = domain {
+                new_domain(state, &domain.domain, &domain.description)?;
+                if domain.domain != skill.domain() {
+                    return Err(("wrong_domain", format!("{skill} is not in domain {}", domain.domain)));
+                }
+            } else if !state.domains.contains_key(skill.domain()) {
+                let known = state.domains.keys().cloned().collect::<Vec<_>>().join(", ");
+                let why = format!(
+                    "there is no domain {:?}; call create_domain first, or use one of: {known}",
+                    skill.domain()
+                );
+                return Err(("unknown_domain", why));
+            }
+            if state.skills.contains_key(skill) {
+                return Err(("exists", format!("{skill} exists already; update it or choose another name")));
+            }
+            texts(text)
+        }
+        Change::SkillUpdated { skill, description, situation, guidance } => {
+            let known = live(state, skill)?;
+            if description.is_none() && situation.is_none() && guidance.is_none() {
+                return Err(("no_change", format!("nothing is given to change in {skill}")));
+            }
+            texts(&SkillText {
+                description: description.clone().unwrap_or_else(|| known.description.clone()),
+                situation: situation.clone().unwrap_or_else(|| known.situation.clone()),
+                guidance: guidance.clone().unwrap_or_else(|| known.guidance.clone()),
+            })
+        }
+        Change::SkillMerged { source, target, text } => {
+            live(state, source)?;
+            live(state, target)?;
+            if source == target {
+                return Err(("same_skill", format!("{source} cannot be merged into itself")));
+            }
+            texts(text)
+        }
+        Change::SkillAnnotated { skill, note } => {
+            live(state, skill)?;
+            one_line("annotation", note, NOTE_CAP)
+        }
+        Change::SkillDeleted { skill }
+        | Change::SkillReviewed { skill, .. }
+        | Change::SkillRenamed { from: skill, .. }
+        | Change::SkillEdited { skill, .. } => live(state, skill).map(|_| ()),
+        Change::TrajectoryReflected { .. }
+        | Change::CandidateRecorded { .. }
+        | Change::ItemClosed { .. }
+        | Change::PairKept { .. }
+        | Change::TrajectoryLearned
+        | Change::CleanupFinished => Ok(()),
+        Change::Unknown { op, .. } => Err(("unknown_operation", format!("{op:?} is not of this version"))),
+    }
+}
+
+/// Who may write what.
+fn may(actor: Actor, change: &Change) -> bool {
+    match change {
+        Change::SkillReviewed { .. } => matches!(actor, Actor::Handler),
+        Change::SkillAnnotated { .. } => {
+            matches!(actor, Actor::Handler | Actor::Manager | Actor::Cleaner | Actor::Human)
+        }
+        Change::DomainCreated(_)
+        | Change::SkillCreated { .. }
+        | Change::SkillUpdated { .. }
+        | Change::SkillMerged { .. }
+        | Change::SkillDeleted { .. } => matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human),
+        Change::SkillEdited { .. } | Change::SkillRenamed { .. } => actor == Actor::Human,
+        Change::PairKept { .. } | Change::CleanupFinished => matches!(actor, Actor::Cleaner),
+        Change::TrajectoryReflected { .. } | Change::CandidateRecorded { .. } | Change::TrajectoryLearned => {
+            actor == Actor::Learner
+        }
+        Change::ItemClosed { .. } => matches!(actor, Actor::Manager | Actor::Cleaner),
+        Change::Unknown { .. } => true,
+    }
+}
+
+fn live<'a>(state: &'a State, skill: &SkillId) -> Result<&'a SkillText, Fault> {
+    if let Some(known) = state.skills.get(skill) {
+        return Ok(&known.text);
+    }
+    let why = match state.resolve(skill) {
+        Some(now) => format!("{skill} is gone; its knowledge is in {}", now.id),
+        None => format!("there is no skill {skill}"),
+    };
+    Err(("unknown_skill", why))
+}
+
+fn new_domain(state: &State, domain: &str, description: &str) -> Result<(), Fault> {
+    if !SkillId::is_slug(domain) {
+        return Err((
+            "bad_name",
+            format!("{domain:?} is no domain; use lower-case letters, digits and hyphens"),
+        ));
+    }
+    if state.domains.contains_key(domain) {
+        return Err(("exists", format!("the domain {domain} exists already; create the skill in it")));
+    }
+    one_line("description", description, DESCRIPTION_CAP)
+}
+
+fn texts(text: &SkillText) -> Result<(), Fault> {
+    one_line("description", &text.description, DESCRIPTION_CAP)?;
+    for (name, body, cap) in
+        [("situation", &text.situation, SITUATION_CAP), ("guidance", &text.guidance, GUIDANCE_CAP)]
+    {
+        sized(name, body, cap)?;
+        if body.lines().any(|line| line.starts_with("## ")) {
+            return Err(("heading", format!("the {name} must not hold a line that begins with \"## \"")));
+        }
+    }
+    Ok(())
+}
+
+fn one_line(name: &str, text: &str, cap: usize) -> Result<(), Fault> {
+    sized(name, text, cap)?;
+    if text.contains('\n') { Err(("line_break", format!("the {name} must be one line"))) } else { Ok(()) }
+}
+
+fn sized(name: &str, text: &str, cap: usize) -> Result<(), Fault> {
+    let length = text.chars().count();
+    if text.trim().is_empty() {
+        return Err(("empty", format!("the {name} is empty")));
+    }
+    if length > cap {
+        return Err(("too_long", format!("the {name} has {length} characters; at most {cap} fit")));
+    }
+    if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+        return Err(("control_character", format!("the {name} holds control characters")));
+    }
+    Ok(())
+}

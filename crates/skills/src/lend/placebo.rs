@@ -1,0 +1,104 @@
+//! Books that look like the book and cannot help: what shows that an effect comes from knowledge and not
+//! from more text or more tools.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use apprentice_protocol::SkillId;
+
+use super::policy::query;
+use super::{LendError, TaskView};
+use crate::book::{Skill, Snapshot};
+
+/// Skills that score this share of the best hit bear on the task as well.
+const NEAR: f32 = 0.8;
+
+/// The book without what bears on the task. Every text of the task's programs is as long as the text that
+/// would have helped.
+pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendError> {
+    let relevant = task.relevant.clone().unwrap_or_else(|| by_words(book, task));
+    let of_task = |id: &SkillId| {
+        task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")
+    };
+    let kept: BTreeMap<SkillId, Arc<Skill>> = book
+        .skills()
+        .filter(|skill| !relevant.contains(&skill.id))
+        .map(|skill| (skill.id.clone(), Arc::new(skill.clone())))
+        .collect();
+    if !kept.keys().any(of_task) {
+        let apps = task.apps.join(", ");
+        return Err(LendError::NothingEligible(format!("no skill of {apps} is irrelevant to it")));
+    }
+    let Some(length) = relevant.iter().filter_map(|id| book.skill(id)).map(length).max() else {
+        return Ok(book.with_skills(kept));
+    };
+    let fitted = kept.iter().map(|(id, skill)| {
+        let others = kept.values().filter(|other| other.id != *id && other.id.domain() == id.domain());
+        let filler: Vec<&str> = others.map(|other| other.text.guidance.as_str()).collect();
+        (id.clone(), Arc::new(fit(skill, length, &filler)))
+    });
+    Ok(book.with_skills(fitted.collect()))
+}
+
+/// The best hit for the instruction, and what comes near it.
+fn by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
+    let hits = book.search(&query(task), usize::MAX);
+    let Some(best) = hits.first().map(|hit| hit.score) else { return BTreeSet::new() };
+    hits.into_iter().filter(|hit| hit.score >= best * NEAR).map(|hit| hit.id).collect()
+}
+
+/// Every name with the body of a skill from another domain, as long as its own.
+pub(super) fn wrong(book: &Snapshot) -> Result<Snapshot, LendError> {
+    let skills: Vec<&Skill> = book.skills().collect();
+    let mut relabelled = BTreeMap::new();
+    for (place, skill) in skills.iter().enumerate() {
+        // Half a turn away first, so that neighbours of one domain do not all draw from the same one.
+        let donors = (0..skills.len()).map(|step| skills[(place + skills.len() / 2 + step) % skills.len()]);
+        let mut strangers = donors.filter(|donor| donor.id.domain() != skill.id.domain());
+        let Some(donor) = strangers.next() else {
+            return Err(LendError::NothingEligible("the book has one domain only".to_owned()));
+        };
+        let filler: Vec<&str> = strangers.map(|other| other.text.guidance.as_str()).collect();
+        let mut body = (*skill).clone();
+        body.text.situation.clone_from(&donor.text.situation);
+        body.text.guidance.clone_from(&donor.text.guidance);
+        body.notes.clone_from(&donor.notes);
+        body.hidden_notes = donor.hidden_notes;
+        relabelled.insert(skill.id.clone(), Arc::new(fit(&body, length(skill), &filler)));
+    }
+    if relabelled.is_empty() {
+        return Err(LendError::NothingEligible("the book is empty".to_owned()));
+    }
+    Ok(book.with_skills(relabelled))
+}
+
+fn length(skill: &Skill) -> usize {
+    skill.view().chars().count()
+}
+
+/// Cuts or fills the guidance until the view has the given length; notes go first when it is too long.
+fn fit(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
+    let mut fitted = skill.clone();
+    let bare = |skill: &Skill| skill.view().chars().count() - skill.text.guidance.chars().count();
+    if bare(&fitted) >= length {
+        fitted.notes.clear();
+        fitted.hidden_notes = 0;
+    }
+    let room = length.saturating_sub(bare(&fitted)).max(1);
+    let own = fitted.text.guidance.clone();
+    let mut text = own.clone();
+    for more in filler.iter().copied().chain(std::iter::repeat(own.as_str())) {
+        if text.chars().count() >= room {
+            break;
+        }
+        text.push('\n');
+        text.push_str(more);
+    }
+    let mut cut: String = text.chars().take(room).collect();
+    if cut.ends_with(char::is_whitespace) {
+        cut.pop();
+        cut.push('.');
+    }
+    fitted.text.guidance = cut;
+    fitted
+}

@@ -1,0 +1,129 @@
+//! Arms as data: which part of a book reaches a trial, and in which way. The agent loop knows none of it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use apprentice_protocol::{BoundedText, Guidance, SkillId, TextBudget};
+
+use super::{placebo, tools};
+use crate::book::{Skill, Snapshot};
+
+const PULL: &str = include_str!("../prompts/advice.md");
+const GIVEN: &str = include_str!("../prompts/given.md");
+const NO_DOMAINS: &str = "(none yet)\n";
+
+/// The opening never has more characters than this.
+pub(super) const OPENING_BUDGET: TextBudget = TextBudget(4000);
+/// The cap for arms that put whole texts in.
+pub(super) const GIVEN_BUDGET: TextBudget = TextBudget(24_000);
+
+/// What help a trial gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArmPolicy {
+    /// None.
+    None,
+    /// The tools and their prompt over an empty book.
+    ToolsOnly,
+    /// The index lines, without bodies and without tools.
+    Index,
+    /// Domains in view, the rest on request.
+    Pull,
+    /// The best skills for the instruction, put in.
+    Push {
+        /// How many.
+        count: usize,
+    },
+    /// Every skill, put in.
+    All,
+    /// These skills, put in.
+    Forced {
+        /// Which.
+        skills: Vec<SkillId>,
+    },
+    /// Exactly this text, put in.
+    Inline {
+        /// What.
+        text: String,
+    },
+    /// True skills of the same program that do not bear on the task, as long as delivered, by the same tools.
+    PlaceboInert,
+    /// Names as they are, bodies of other domains, as long as delivered, by the same tools.
+    PlaceboWrong,
+}
+
+/// What lending may know of a task.
+#[derive(Clone, Debug, Default)]
+pub struct TaskView {
+    /// As the agent is told.
+    pub instruction: String,
+    /// Programs involved, as domains.
+    pub apps: Vec<String>,
+    /// The skills that bear on it, where provenance tells; otherwise the words decide.
+    pub relevant: Option<BTreeSet<SkillId>>,
+}
+
+/// Why an arm has nothing to lend for a task; such a trial is not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LendError {
+    /// The book holds no skill of the kind that the arm needs.
+    #[error("the arm has no eligible skill for this task: {0}")]
+    NothingEligible(String),
+}
+
+/// Lends a book to one trial.
+pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, LendError> {
+    let pull =
+        |book: &Snapshot| Guidance { opening: pull_opening(book), tools: tools::over(book), refresh: None };
+    Ok(match policy {
+        ArmPolicy::None => Guidance::default(),
+        ArmPolicy::ToolsOnly => pull(&Snapshot::empty()),
+        ArmPolicy::Pull => pull(book),
+        ArmPolicy::Index => {
+            let lines: String = book.domains().into_iter().map(|domain| book.index(domain) + "\n").collect();
+            given(&lines)
+        }
+        ArmPolicy::Push { count } => {
+            let hits = book.search(&query(task), *count);
+            let skills: Vec<&Skill> = hits.iter().filter_map(|hit| book.skill(&hit.id)).collect();
+            texts(&skills, "no skill shares a word with the instruction")?
+        }
+        ArmPolicy::All => texts(&book.skills().collect::<Vec<_>>(), "the book is empty")?,
+        ArmPolicy::Forced { skills } => {
+            let found: Vec<&Skill> = skills.iter().filter_map(|id| book.skill(id)).collect();
+            texts(&found, "none of the skills to force is in the book")?
+        }
+        ArmPolicy::Inline { text } if text.trim().is_empty() => {
+            return Err(LendError::NothingEligible("there is no text to put in".to_owned()));
+        }
+        ArmPolicy::Inline { text } => given(text),
+        ArmPolicy::PlaceboInert => pull(&placebo::inert(book, task)?),
+        ArmPolicy::PlaceboWrong => pull(&placebo::wrong(book)?),
+    })
+}
+
+/// What a search for a task asks.
+pub(super) fn query(task: &TaskView) -> String {
+    format!("{} {}", task.instruction, task.apps.join(" "))
+}
+
+fn pull_opening(book: &Snapshot) -> BoundedText {
+    let lines = book.domain_lines();
+    let lines = if lines.is_empty() { NO_DOMAINS } else { &lines };
+    BoundedText::cut(&format!("{PULL}\n{lines}"), OPENING_BUDGET)
+}
+
+fn given(text: &str) -> Guidance {
+    let opening = BoundedText::cut(&format!("{GIVEN}\n{text}"), GIVEN_BUDGET);
+    Guidance { opening, ..Guidance::default() }
+}
+
+fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, LendError> {
+    if skills.is_empty() {
+        return Err(LendError::NothingEligible(otherwise.to_owned()));
+    }
+    let mut text = String::new();
+    for skill in skills {
+        let _ = writeln!(text, "{}", skill.view());
+    }
+    Ok(given(&text))
+}

@@ -1,0 +1,191 @@
+//! The three tools over a snapshot. They only read; what they delivered goes into the trace.
+
+use std::sync::Arc;
+
+use apprentice_protocol::{
+    BoundedText, Content, EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, TextBudget,
+    Tool, ToolOutcome, ToolSpec,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::book::{Skill, Snapshot, skill_line};
+use crate::words::domain_name;
+
+/// `skill_list { domain }`: the notes of one program, one line each.
+pub const SKILL_LIST: &str = "skill_list";
+/// `skill_search { query, limit? }`: notes by words, one line each, best first.
+pub const SKILL_SEARCH: &str = "skill_search";
+/// `skill_view { skill }`: the text of one note.
+pub const SKILL_VIEW: &str = "skill_view";
+
+const DEFAULT_HITS: usize = 5;
+const MOST_HITS: usize = 20;
+const VIEW_BUDGET: TextBudget = TextBudget(12_000);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListArguments {
+    /// A program's domain, as listed.
+    domain: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    /// What you want to do, in a few words.
+    query: String,
+    /// How many notes, at most 20.
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ViewArguments {
+    /// The note's name, `domain/name`.
+    skill: String,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    List,
+    Search,
+    View,
+}
+
+struct SkillTool {
+    kind: Kind,
+    spec: ToolSpec,
+    book: Snapshot,
+}
+
+/// The tools over a book.
+pub(super) fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
+    let tool = |kind, spec| -> Arc<dyn Tool> { Arc::new(SkillTool { kind, spec, book: book.clone() }) };
+    vec![
+        tool(Kind::List, spec::<ListArguments>(SKILL_LIST, "Lists the notes of one program, one line each.")),
+        tool(
+            Kind::Search,
+            spec::<SearchArguments>(SKILL_SEARCH, "Finds notes by words, best first, in all programs."),
+        ),
+        tool(Kind::View, spec::<ViewArguments>(SKILL_VIEW, "Shows one note in full.")),
+    ]
+}
+
+fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+    let mut schema = schemars::schema_for!(T);
+    schema.remove("$schema");
+    schema.remove("title");
+    ToolSpec { name: name.to_owned(), description: description.to_owned(), schema: schema.to_value() }
+}
+
+impl Tool for SkillTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        let outcome = match self.kind {
+            Kind::List => read(arguments).map(|arguments| list(&self.book, &arguments)),
+            Kind::Search => read(arguments).map(|arguments| search(&self.book, &arguments)),
+            Kind::View => read(arguments).map(|arguments| view(&self.book, &arguments)),
+        };
+        let outcome = outcome.unwrap_or_else(|why| {
+            ToolOutcome::error(format!("the arguments of {} do not fit: {why}", self.spec.name))
+        });
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, serde_json::Error> {
+    serde_json::from_value(arguments.clone())
+}
+
+fn happened(happening: SkillHappening, delivered: &str) -> SkillEvent {
+    SkillEvent {
+        happening,
+        skill: None,
+        version: None,
+        rank: None,
+        detail: None,
+        text: None,
+        delivered_chars: u64::try_from(delivered.chars().count()).unwrap_or(u64::MAX),
+    }
+}
+
+fn answered(text: String, events: Vec<SkillEvent>) -> ToolOutcome {
+    ToolOutcome {
+        content: vec![Content::text(text)],
+        is_error: false,
+        events: events.into_iter().map(EventKind::Skill).collect(),
+    }
+}
+
+fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
+    let domains = book.domains();
+    let wanted = domain_name(&arguments.domain).unwrap_or_default();
+    if !domains.contains(&wanted.as_str()) {
+        let known = if domains.is_empty() { "none".to_owned() } else { domains.join(", ") };
+        return ToolOutcome::error(format!("There are no notes on {:?}. Known: {known}.", arguments.domain));
+    }
+    let text = book.index(&wanted);
+    let event = SkillEvent { detail: Some(wanted), ..happened(SkillHappening::Indexed, &text) };
+    answered(text, vec![event])
+}
+
+fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
+    let limit = arguments.limit.unwrap_or(DEFAULT_HITS).clamp(1, MOST_HITS);
+    let hits = book.search(&arguments.query, limit);
+    if hits.is_empty() {
+        return ToolOutcome::text("Nothing found.");
+    }
+    let mut text = String::new();
+    let mut events = Vec::new();
+    for (rank, hit) in (1..).zip(&hits) {
+        let line = skill_line(hit.id.as_str(), &hit.description) + "\n";
+        events.push(SkillEvent {
+            skill: Some(hit.id.clone()),
+            version: Some(hit.version),
+            rank: Some(rank),
+            detail: Some(arguments.query.clone()),
+            ..happened(SkillHappening::Searched, &line)
+        });
+        text.push_str(&line);
+    }
+    answered(text, events)
+}
+
+fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
+    let Some(skill) = find(book, arguments.skill.trim()) else {
+        return ToolOutcome::error(unknown(book, &arguments.skill));
+    };
+    let text = BoundedText::cut(&skill.view(), VIEW_BUDGET).as_str().to_owned();
+    let event = SkillEvent {
+        skill: Some(skill.id.clone()),
+        version: Some(skill.version),
+        text: Some(text.clone()),
+        ..happened(SkillHappening::Viewed, &text)
+    };
+    answered(text, vec![event])
+}
+
+/// By id, following redirects; a bare name will do if only one skill has it.
+fn find<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
+    if let Ok(id) = SkillId::parse(name) {
+        return book.skill(&id);
+    }
+    let mut named = book.skills().filter(|skill| skill.id.slug() == name);
+    named.next().filter(|_| named.next().is_none())
+}
+
+fn unknown(book: &Snapshot, name: &str) -> String {
+    let near = book.skills().map(|skill| (strsim::jaro_winkler(name, skill.id.as_str()), &skill.id));
+    let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));
+    match nearest.filter(|(likeness, _)| *likeness > 0.7) {
+        Some((_, id)) => format!("There is no note {name:?}. Did you mean {id}?"),
+        None => format!("There is no note {name:?}. skill_list shows the notes of one program."),
+    }
+}

@@ -1,0 +1,172 @@
+//! Laws of the store: what is committed survives a crash after any byte, whatever was written.
+
+use std::fs;
+
+use apprentice_skills::book::{Actor, At, Change, Gateway, OpId, Snapshot};
+use proptest::prelude::{Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::test_runner::Config;
+
+use crate::shelf::{Shelf, create, creation, id, request, text, tree, write};
+
+const NAMES: [&str; 4] = ["gimp/a", "gimp/b", "os/c", "calc/d"];
+
+#[derive(Clone, Debug)]
+enum Deed {
+    Create(usize, u8),
+    Update(usize, u8),
+    Annotate(usize, u8),
+    Merge(usize, usize),
+    Delete(usize),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let name = 0..NAMES.len();
+    prop_oneof![
+        3 => (name.clone(), 0u8..9).prop_map(|(name, word)| Deed::Create(name, word)),
+        1 => (name.clone(), 0u8..9).prop_map(|(name, word)| Deed::Update(name, word)),
+        1 => (name.clone(), 0u8..9).prop_map(|(name, word)| Deed::Annotate(name, word)),
+        1 => (name.clone(), 0..NAMES.len()).prop_map(|(from, to)| Deed::Merge(from, to)),
+        1 => name.prop_map(Deed::Delete),
+    ]
+}
+
+/// Does what can be done; refusals are fine here.
+fn act(gateway: &mut Gateway, deed: &Deed) {
+    let change = match deed {
+        Deed::Create(name, word) => {
+            let known = gateway.state().domains.contains_key(id(NAMES[*name]).domain());
+            let mut change = creation(NAMES[*name], &format!("word{word}"));
+            if let Change::SkillCreated { domain, .. } = &mut change
+                && known
+            {
+                *domain = None;
+            }
+            change
+        }
+        Deed::Update(name, word) => Change::SkillUpdated {
+            skill: id(NAMES[*name]),
+            description: None,
+            situation: None,
+            guidance: Some(format!("Do {word}.")),
+        },
+        Deed::Annotate(name, word) => {
+            Change::SkillAnnotated { skill: id(NAMES[*name]), note: format!("note {word}") }
+        }
+        Deed::Merge(from, to) => Change::SkillMerged {
+            source: id(NAMES[*from]),
+            target: id(NAMES[*to]),
+            text: text("joined", "Both.", "Do both."),
+        },
+        Deed::Delete(name) => Change::SkillDeleted { skill: id(NAMES[*name]) },
+    };
+    let _ = gateway.apply(request(Actor::Manager, change));
+}
+
+proptest! {
+    #![proptest_config(Config::with_cases(24))]
+
+    #[test]
+    fn what_is_written_reads_back_at_every_moment(deeds in proptest::collection::vec(deed(), 1..14)) {
+        let shelf = Shelf::new();
+        let (mut gateway, _) = shelf.open();
+        let mut hashes = Vec::new();
+        for deed in &deeds {
+            act(&mut gateway, deed);
+            hashes.push((gateway.state().last, gateway.snapshot().content_hash()));
+        }
+        drop(gateway);
+        let now = shelf.snapshot();
+        prop_assert!(now.pending().is_empty() && now.problems().is_empty());
+        for (moment, hash) in hashes {
+            let then = Snapshot::open(shelf.path(), At::Operation(moment)).expect("opens");
+            prop_assert_eq!(then.content_hash(), hash);
+        }
+        let before = tree(shelf.path());
+        drop(shelf.open());
+        prop_assert_eq!(tree(shelf.path()), before);
+    }
+}
+
+#[test]
+fn a_log_cut_at_any_byte_gives_the_committed_prefix() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "beta")]);
+    let (mut gateway, _) = shelf.open();
+    write(&mut gateway, Change::SkillAnnotated { skill: id("gimp/a"), note: "seen".into() })
+        .expect("written");
+    drop(gateway);
+    let log = fs::read(shelf.path().join(".meta/ops.jsonl")).expect("a log");
+    let state_at = |lines: usize| {
+        Snapshot::open(shelf.path(), At::Operation(OpId(u64::try_from(lines).expect("fits")))).expect("opens")
+    };
+    for cut in 0..=log.len() {
+        let crashed = Shelf::new();
+        fs::create_dir_all(crashed.path().join(".meta")).expect("a folder");
+        fs::write(crashed.path().join(".meta/ops.jsonl"), &log[..cut]).expect("writes");
+        let lines = log[..cut].iter().filter(|byte| **byte == b'\n').count();
+        // Pages as a crash right after the last committed line leaves them.
+        let done = state_at(lines.saturating_sub(1));
+        for skill in done.skills() {
+            crashed.edit(&format!("{}.md", skill.id), &skill.page().render());
+        }
+        let (gateway, opened) = crashed.open();
+        assert_eq!(gateway.snapshot().content_hash(), state_at(lines).content_hash(), "cut at {cut}");
+        assert_eq!(opened.recorded, [""; 0], "cut at {cut}: nothing is taken for a person's edit");
+        drop(gateway);
+        let kept = fs::read(crashed.path().join(".meta/ops.jsonl")).expect("a log");
+        assert_eq!(kept.iter().filter(|byte| **byte == b'\n').count(), lines);
+        assert!(log.starts_with(&kept), "cut at {cut}: the torn line is gone from the log");
+    }
+}
+
+#[test]
+fn a_torn_line_is_moved_aside_and_work_goes_on() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+    let log = shelf.path().join(".meta/ops.jsonl");
+    let mut bytes = fs::read(&log).expect("a log");
+    let whole = bytes.len();
+    bytes.extend_from_slice(br#"{"v":1,"id":"o2","ti"#);
+    fs::write(&log, bytes).expect("writes");
+    assert_eq!(shelf.snapshot().skills().count(), 1, "a reader passes over it");
+    let (mut gateway, _) = shelf.open();
+    create(&mut gateway, "gimp/b", "beta");
+    assert_eq!(gateway.state().last, OpId(2));
+    let aside = fs::read_to_string(shelf.path().join(format!(".meta/ops.torn-{whole}"))).expect("kept");
+    assert!(aside.starts_with("{\"v\":1"));
+}
+
+#[test]
+fn an_unknown_operation_is_kept_and_a_broken_line_is_named() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+    let log = shelf.path().join(".meta/ops.jsonl");
+    let mut text = fs::read_to_string(&log).expect("a log");
+    let later = r#"{"v":9,"id":"o2","time":"1970-01-01T00:00:00Z","actor":"human","op":"skill.sung","data":{"b": 1,"a":2}}"#;
+    text.push_str(later);
+    text.push_str("\nnot json\n");
+    fs::write(&log, &text).expect("writes");
+    let (mut gateway, opened) = shelf.open();
+    assert_eq!(opened.problems.len(), 1);
+    assert!(opened.problems[0].what.starts_with("line 3: "), "{:?}", opened.problems);
+    create(&mut gateway, "gimp/b", "beta");
+    assert_eq!(gateway.state().last, OpId(3));
+    assert!(fs::read_to_string(&log).expect("a log").starts_with(&text), "nothing is rewritten");
+}
+
+#[test]
+fn an_unfinished_write_is_completed_from_the_log() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "beta")]);
+    let before = tree(shelf.path());
+    let (mut gateway, _) = shelf.open();
+    let merged =
+        Change::SkillMerged { source: id("gimp/a"), target: id("gimp/b"), text: text("d", "s", "g") };
+    write(&mut gateway, merged).expect("written");
+    drop(gateway);
+    let after = tree(shelf.path());
+    // The log got the operation, the pages did not.
+    for (path, bytes) in before.iter().filter(|(path, _)| *path != ".meta/ops.jsonl") {
+        fs::write(shelf.path().join(path), bytes).expect("writes");
+    }
+    fs::remove_file(shelf.path().join(".meta/cache/applied")).expect("removes");
+    let (_, opened) = shelf.open();
+    assert_eq!(opened.completed, ["gimp/b.md", "gimp/a.md"]);
+    assert_eq!(tree(shelf.path()), after);
+}
