@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{config, doctor};
+use crate::commands::{compare, config, doctor, tasks};
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
 
@@ -22,6 +22,8 @@ pub(crate) struct Apprentice {
 #[derive(Debug, Subcommand)]
 enum Command {
     Doctor(doctor::Doctor),
+    Tasks(tasks::Tasks),
+    Compare(compare::Compare),
     Config(config::ConfigCommand),
 }
 
@@ -30,6 +32,8 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
     let settings = || Settings::layer(&Sources::read()?);
     match &arguments.command {
         Command::Doctor(doctor) => doctor::run(doctor),
+        Command::Tasks(tasks) => tasks::run(tasks),
+        Command::Compare(compare) => compare::run(compare),
         Command::Config(config) => config::run(config, &settings()?),
     }
 }

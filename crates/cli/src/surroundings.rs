@@ -22,3 +22,12 @@ pub(crate) fn program_folders() -> Vec<PathBuf> {
     let usual = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin"].map(PathBuf::from);
     std::env::split_paths(&search).chain(usual).collect()
 }
+
+/// A program's place: itself when absolute, else the first hit in [`program_folders`].
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(name);
+    if path.is_absolute() {
+        return path.exists().then_some(path);
+    }
+    program_folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+}

@@ -1,6 +1,6 @@
 //! `apprentice doctor`: what this machine lacks, what that costs, and the exact line that mends it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::Args;
@@ -212,7 +212,7 @@ fn examine(office: bool) -> Report {
 }
 
 fn look_for(need: &Need) -> Finding {
-    let found = need.any_of.iter().find_map(|name| find(name));
+    let found = need.any_of.iter().find_map(|name| surroundings::find_program(name));
     Finding {
         name: need.name.to_owned(),
         group: need.group,
@@ -221,15 +221,6 @@ fn look_for(need: &Need) -> Finding {
         found,
         costs: need.costs.to_owned(),
     }
-}
-
-/// The program's place: itself when absolute, else the first hit on the search path or in the usual folders.
-fn find(name: &str) -> Option<PathBuf> {
-    let path = Path::new(name);
-    if path.is_absolute() {
-        return path.exists().then(|| path.to_owned());
-    }
-    surroundings::program_folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Whether an unprivileged user namespace with mounts can be made: some systems bar it by a setting.

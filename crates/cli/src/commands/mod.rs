@@ -1,4 +1,6 @@
 //! The commands: each file holds its arguments and one function.
 
+pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod tasks;

@@ -1,0 +1,88 @@
+//! `apprentice compare A B`: whether two sets of trials differ.
+
+use std::path::{Path, PathBuf};
+
+use apprentice_evaluator::compare::{CompareOptions, Comparison, Measure, Mixed, Selector, compare};
+use apprentice_evaluator::row::TrialRow;
+use apprentice_evaluator::rows;
+use clap::Args;
+
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Compares two sets of trials, pair by pair: run folders or `trials.jsonl` files.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The first run, or its `trials.jsonl`.
+    a: PathBuf,
+    /// The second run; the same as the first if two of its arms are compared.
+    b: PathBuf,
+    /// Which rows of A, by arm, role, model or split: `arm=none,role=student`.
+    #[arg(long, value_name = "FIELD=VALUE,…", default_value = "")]
+    only_a: String,
+    /// Which rows of B.
+    #[arg(long, value_name = "FIELD=VALUE,…", default_value = "")]
+    only_b: String,
+    /// Compare scores instead of passes.
+    #[arg(long)]
+    score: bool,
+    /// Compare rows of different suite or book versions all the same; the result says so.
+    #[arg(long)]
+    mixed: bool,
+    /// Print one JSON object (`apprentice.compare/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
+    let a = read(&arguments.a, &arguments.only_a)?;
+    let b = read(&arguments.b, &arguments.only_b)?;
+    let options = CompareOptions {
+        measure: if arguments.score { Measure::Score } else { Measure::Success },
+        mixed: if arguments.mixed { Mixed::Allow } else { Mixed::Refuse },
+        ..CompareOptions::default()
+    };
+    let found = compare(&a, &b, options).kind(Kind::Usage)?;
+    if arguments.json {
+        return terminal::json(&found);
+    }
+    print(&found);
+    Ok(())
+}
+
+fn read(path: &Path, only: &str) -> Result<Vec<TrialRow>, Failure> {
+    let file = if path.is_dir() { path.join("trials.jsonl") } else { path.to_owned() };
+    let read = rows::read(&file).kind(Kind::Config)?;
+    if let Some(torn) = &read.torn {
+        let (line, bytes) = (torn.line, torn.bytes);
+        terminal::note(format_args!(
+            "{}:{line}: an unfinished line of {bytes} bytes is left out",
+            file.display()
+        ));
+    }
+    let kept = Selector::parse(only).kind(Kind::Usage)?.select(&read.rows);
+    if kept.is_empty() {
+        let what = if only.is_empty() { "no rows".into() } else { format!("no rows with {only}") };
+        return Err(Failure::say(Kind::NothingMatched, format!("{}: {what}", file.display())));
+    }
+    Ok(kept)
+}
+
+fn print(found: &Comparison) {
+    let side = |one: &apprentice_evaluator::compare::Contestant| format!("{} / {}", one.model, one.arm);
+    terminal::line(format_args!("a: {}\nb: {}", side(&found.a), side(&found.b)));
+    let points = |share: f64| format!("{:+.1} points", share * 100.0);
+    let difference = found.difference.map_or("none".into(), points);
+    let interval = found.ci95.map_or(String::new(), |interval| {
+        format!(" (95 %: {:+.1} to {:+.1})", interval.low * 100.0, interval.high * 100.0)
+    });
+    let (templates, tasks, trials) = (found.templates, found.tasks, found.trials);
+    terminal::line(format_args!(
+        "b - a: {difference}{interval} over {templates} templates, {tasks} tasks, {trials} pairs"
+    ));
+    terminal::line(format_args!("verdict: {:?}: {}", found.verdict, found.because));
+    for note in &found.notes {
+        terminal::line(format_args!("note: {note}"));
+    }
+}
