@@ -1,0 +1,108 @@
+//! PNG in and out, cropping and resizing.
+
+use std::io::Cursor;
+
+use fast_image_resize::images::{Image, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use image::codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder};
+use image::{ExtendedColorType, ImageEncoder, ImageFormat, ImageReader, Limits};
+
+use crate::{Area, Frame, PixelError};
+
+/// The most memory that a picture may take while it is decoded.
+const DECODE_LIMIT: u64 = 512 << 20;
+
+/// Encodes a frame as PNG, quickly rather than small.
+pub fn encode_png(frame: &Frame) -> Result<Vec<u8>, PixelError> {
+    let mut bytes = Vec::with_capacity(frame.rgb().len() / 8);
+    PngEncoder::new_with_quality(&mut bytes, CompressionType::Fast, PngFilter::Adaptive).write_image(
+        frame.rgb(),
+        frame.width(),
+        frame.height(),
+        ExtendedColorType::Rgb8,
+    )?;
+    Ok(bytes)
+}
+
+/// Decodes a PNG of any colour type; transparency is dropped.
+pub fn decode_png(bytes: &[u8]) -> Result<Frame, PixelError> {
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), ImageFormat::Png);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(DECODE_LIMIT);
+    reader.limits(limits);
+    let image = reader.decode()?.into_rgb8();
+    Frame::from_rgb(image.width(), image.height(), image.into_raw())
+}
+
+/// The part of a frame within an area.
+pub fn crop(frame: &Frame, area: Area) -> Result<Frame, PixelError> {
+    let inside = |start: u32, length: u32, side: u32| start.checked_add(length).is_some_and(|end| end <= side);
+    if !inside(area.x, area.width, frame.width()) || !inside(area.y, area.height, frame.height()) {
+        return Err(PixelError::Outside { area, width: frame.width(), height: frame.height() });
+    }
+    let (from, length) = (area.x as usize * 3, area.width as usize * 3);
+    let rows = frame.rgb().chunks_exact(frame.width() as usize * 3);
+    let kept = rows.skip(area.y as usize).take(area.height as usize);
+    let rgb: Vec<u8> = kept.flat_map(|row| &row[from..from + length]).copied().collect();
+    Frame::from_rgb(area.width, area.height, rgb)
+}
+
+/// The frame at another size.
+pub fn resize(frame: &Frame, width: u32, height: u32) -> Result<Frame, PixelError> {
+    if (frame.width(), frame.height()) == (width, height) {
+        return Ok(frame.clone());
+    }
+    let blank = vec![0; (width as usize).saturating_mul(height as usize).saturating_mul(3)];
+    Frame::from_rgb(width, height, blank)?;
+    let from = ImageRef::new(frame.width(), frame.height(), frame.rgb(), PixelType::U8x3)
+        .map_err(|error| PixelError::Resize(error.to_string()))?;
+    let mut to = Image::new(width, height, PixelType::U8x3);
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom));
+    Resizer::new()
+        .resize(&from, &mut to, &options)
+        .map_err(|error| PixelError::Resize(error.to_string()))?;
+    Frame::from_rgb(width, height, to.into_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{crop, decode_png, encode_png, resize};
+    use crate::{Area, Frame};
+
+    fn gradient(width: u32, height: u32) -> Frame {
+        let bytes = (0..width * height * 3).map(|index| u8::try_from(index % 251).expect("small")).collect();
+        Frame::from_rgb(width, height, bytes).expect("a frame")
+    }
+
+    #[test]
+    fn a_frame_survives_its_encoding() {
+        let frame = gradient(64, 33);
+        let png = encode_png(&frame).expect("encodes");
+        assert_eq!(decode_png(&png).expect("decodes"), frame);
+    }
+
+    #[test]
+    fn broken_pictures_are_errors() {
+        let png = encode_png(&gradient(64, 33)).expect("encodes");
+        for length in [0, 7, 8, 20, 40, png.len() / 2] {
+            assert!(decode_png(&png[..length]).is_err(), "{length} bytes");
+        }
+        // A header that promises more pixels than memory may hold.
+        let mut huge = png;
+        huge[16..24].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff]);
+        assert!(decode_png(&huge).is_err());
+    }
+
+    #[test]
+    fn cutting_and_resizing_keep_to_the_size_asked_for() {
+        let frame = gradient(64, 32);
+        let part = crop(&frame, Area { x: 10, y: 4, width: 3, height: 2 }).expect("inside");
+        assert_eq!((part.width(), part.height()), (3, 2));
+        assert_eq!(part.pixel(2, 1), frame.pixel(12, 5));
+        assert!(crop(&frame, Area { x: 62, y: 0, width: 3, height: 1 }).is_err());
+        assert!(crop(&frame, Area { x: u32::MAX, y: 0, width: 3, height: 1 }).is_err());
+        let small = resize(&frame, 32, 16).expect("resizes");
+        assert_eq!((small.width(), small.height()), (32, 16));
+        assert!(resize(&frame, 0, 16).is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! A picture in memory and the comparison of two.
+
+/// The longest side a picture may have.
+const SIDE_LIMIT: u32 = 16_384;
+
+/// A picture of 8-bit red, green and blue, row after row without gaps.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Frame {
+    width: u32,
+    height: u32,
+    rgb: Vec<u8>,
+}
+
+impl std::fmt::Debug for Frame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Frame({}x{})", self.width, self.height)
+    }
+}
+
+/// A rectangle of pixels within a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// Left edge.
+    pub x: u32,
+    /// Top edge.
+    pub y: u32,
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
+}
+
+/// Why pixels could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PixelError {
+    /// A side is zero or absurdly long.
+    #[error("a picture of {width} by {height} pixels is not possible, sides go from 1 to {SIDE_LIMIT}")]
+    Side {
+        /// Pixels across.
+        width: u32,
+        /// Pixels down.
+        height: u32,
+    },
+    /// The bytes do not fit the size.
+    #[error("a picture of {width} by {height} pixels needs {needed} bytes and came with {found}")]
+    Length {
+        /// Pixels across.
+        width: u32,
+        /// Pixels down.
+        height: u32,
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes found.
+        found: usize,
+    },
+    /// The area is not within the picture.
+    #[error("the area {area:?} lies outside a picture of {width} by {height} pixels")]
+    Outside {
+        /// The area.
+        area: Area,
+        /// Pixels across.
+        width: u32,
+        /// Pixels down.
+        height: u32,
+    },
+    /// The codec refused.
+    #[error("the picture could not be coded")]
+    Codec(#[from] image::ImageError),
+    /// The resizer refused.
+    #[error("the picture could not be resized: {0}")]
+    Resize(String),
+}
+
+/// The number of pixels of a possible picture.
+fn pixels(width: u32, height: u32) -> Result<usize, PixelError> {
+    let possible = |side: u32| (1..=SIDE_LIMIT).contains(&side);
+    if possible(width) && possible(height) {
+        Ok(width as usize * height as usize)
+    } else {
+        Err(PixelError::Side { width, height })
+    }
+}
+
+impl Frame {
+    /// A frame of RGB bytes.
+    pub fn from_rgb(width: u32, height: u32, rgb: Vec<u8>) -> Result<Self, PixelError> {
+        let needed = pixels(width, height)? * 3;
+        if rgb.len() == needed {
+            Ok(Self { width, height, rgb })
+        } else {
+            Err(PixelError::Length { width, height, needed, found: rgb.len() })
+        }
+    }
+
+    /// A frame from four bytes a pixel: blue, green, red and one that is ignored, as an X server gives them.
+    pub fn from_bgrx(width: u32, height: u32, bgrx: &[u8]) -> Result<Self, PixelError> {
+        let count = pixels(width, height)?;
+        let needed = count * 4;
+        if bgrx.len() != needed {
+            return Err(PixelError::Length { width, height, needed, found: bgrx.len() });
+        }
+        let mut rgb = vec![0; count * 3];
+        for (to, from) in rgb.as_chunks_mut::<3>().0.iter_mut().zip(bgrx.as_chunks::<4>().0) {
+            *to = [from[2], from[1], from[0]];
+        }
+        Ok(Self { width, height, rgb })
+    }
+
+    /// Pixels across.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Pixels down.
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// The bytes: red, green, blue, row after row.
+    pub fn rgb(&self) -> &[u8] {
+        &self.rgb
+    }
+
+    /// The red, green and blue of one pixel, if it is within the frame.
+    pub fn pixel(&self, x: u32, y: u32) -> Option<[u8; 3]> {
+        if x >= self.width || y >= self.height {
+            return None;
+        }
+        let at = (y as usize * self.width as usize + x as usize) * 3;
+        self.rgb.get(at..at + 3).and_then(|pixel| pixel.try_into().ok())
+    }
+}
+
+/// The smallest area outside which two frames are equal; nothing if they are equal. Frames of unequal
+/// size differ everywhere.
+pub fn diff(one: &Frame, other: &Frame) -> Option<Area> {
+    if (one.width, one.height) != (other.width, other.height) {
+        return Some(Area { x: 0, y: 0, width: other.width, height: other.height });
+    }
+    if one.rgb == other.rgb {
+        return None;
+    }
+    let row = one.width as usize * 3;
+    let rows = || one.rgb.chunks_exact(row).zip(other.rgb.chunks_exact(row));
+    let top = rows().position(|(a, b)| a != b)?;
+    let bottom = rows().rposition(|(a, b)| a != b)?;
+    let (mut left, mut right) = (row, 0);
+    for (a, b) in rows().take(bottom + 1).skip(top).filter(|(a, b)| a != b) {
+        let unequal = |(a, b): (&u8, &u8)| a != b;
+        left = left.min(a.iter().zip(b).position(unequal).unwrap_or(left));
+        right = right.max(a.iter().zip(b).rposition(unequal).unwrap_or(right));
+    }
+    let whole = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    let (left, right) = (left / 3, right / 3);
+    Some(Area {
+        x: whole(left),
+        y: whole(top),
+        width: whole(right + 1 - left),
+        height: whole(bottom + 1 - top),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Area, Frame, PixelError, diff};
+
+    fn grey(width: u32, height: u32) -> Frame {
+        Frame::from_rgb(width, height, vec![128; (width * height * 3) as usize]).expect("a frame")
+    }
+
+    #[test]
+    fn four_bytes_become_three_in_the_other_order() {
+        let frame = Frame::from_bgrx(2, 1, &[1, 2, 3, 9, 4, 5, 6, 9]).expect("a frame");
+        assert_eq!(frame.rgb(), [3, 2, 1, 6, 5, 4]);
+        assert_eq!((frame.pixel(1, 0), frame.pixel(2, 0)), (Some([6, 5, 4]), None));
+    }
+
+    #[test]
+    fn wrong_sizes_are_errors() {
+        assert!(matches!(Frame::from_bgrx(2, 2, &[0; 15]), Err(PixelError::Length { needed: 16, .. })));
+        assert!(matches!(Frame::from_bgrx(0, 2, &[]), Err(PixelError::Side { .. })));
+        assert!(matches!(Frame::from_rgb(u32::MAX, u32::MAX, vec![]), Err(PixelError::Side { .. })));
+    }
+
+    #[test]
+    fn the_difference_of_two_frames_is_their_smallest_box() {
+        let one = grey(20, 10);
+        assert_eq!(diff(&one, &one.clone()), None);
+        let mut bytes = one.rgb().to_vec();
+        for (x, y) in [(3, 2), (7, 5)] {
+            bytes[(y * 20 + x) * 3 + 1] = 0;
+        }
+        let other = Frame::from_rgb(20, 10, bytes).expect("a frame");
+        assert_eq!(diff(&one, &other), Some(Area { x: 3, y: 2, width: 5, height: 4 }));
+        assert_eq!(diff(&one, &grey(5, 5)), Some(Area { x: 0, y: 0, width: 5, height: 5 }));
+    }
+}
