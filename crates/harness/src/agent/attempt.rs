@@ -1,0 +1,264 @@
+//! The loop itself: observe, ask, act, answer, until one `stopped` event.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_protocol::{
+    Call, ChatModel, ChatReply, Clock, Content, Environment, EnvironmentKind, EventKind, EventSink, Finish,
+    Guidance, Header, Message, SkillHappening, SkillId, Spent, StepId, StopReason, TaskBrief, Tool,
+    VoidCause, WorldTool,
+};
+use futures_util::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::batch::Turn;
+use super::budget::Budget;
+use super::conversation::Conversation;
+use super::repeat::Repeats;
+use super::sight::Sight;
+use super::stop::Stop;
+use super::{picture, prompt};
+
+/// From so many repeats on the model is told; [`Limits::repeats`](apprentice_protocol::Limits) end it.
+const REPEATS_TOLD: u32 = 3;
+
+/// Everything that one attempt needs, besides the world and the trace.
+pub struct Attempt<'a> {
+    /// What to do, and the caps.
+    pub brief: &'a TaskBrief,
+    /// Who does it.
+    pub model: &'a dyn ChatModel,
+    /// What help it gets.
+    pub guidance: &'a Guidance,
+    /// Tools besides those lent by guidance.
+    pub tools: &'a [Arc<dyn Tool>],
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// The trace's header. Its owner has recorded it as `started` before the world was opened; here it
+    /// tells which world this is.
+    pub header: Header,
+    /// Sent to models that take one.
+    pub seed: Option<u64>,
+    /// Ends the attempt as `interrupted`.
+    pub cancel: CancellationToken,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// Why it ended by itself, or why it is void.
+    pub stop: Result<StopReason, VoidCause>,
+    /// What the model said at its end.
+    pub finish: Option<Finish>,
+    /// The reason in words.
+    pub detail: String,
+    /// What it used.
+    pub spent: Spent,
+    /// Characters of guidance that were delivered.
+    pub delivered_chars: u64,
+    /// Skills whose text the model received, in order, each once.
+    pub skills_viewed: Vec<SkillId>,
+    /// The exact model that answered.
+    pub provider_model: Option<String>,
+}
+
+/// Runs one attempt to its end and records exactly one `stopped` event, whatever happens, panics included.
+pub async fn run<'a>(
+    attempt: Attempt<'a>,
+    environment: &'a mut dyn Environment,
+    sink: &'a mut dyn EventSink,
+) -> Ended {
+    let mut run = Run::new(attempt, environment, sink);
+    let stop = match AssertUnwindSafe(run.live()).catch_unwind().await {
+        Ok(stop) => stop,
+        Err(panic) => Stop::void(VoidCause::Internal, format!("panic: {}", panic_text(panic.as_ref()))),
+    };
+    run.end(stop)
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+/// The state of one attempt.
+pub(super) struct Run<'a> {
+    pub(super) attempt: Attempt<'a>,
+    pub(super) environment: &'a mut dyn Environment,
+    pub(super) sink: &'a mut dyn EventSink,
+    pub(super) budget: Budget<'a>,
+    pub(super) talk: Conversation,
+    repeats: Repeats,
+    pub(super) step: StepId,
+    pub(super) unusable: u32,
+    pub(super) finish: Option<Finish>,
+    pub(super) delivered_chars: u64,
+    skills_viewed: Vec<SkillId>,
+    pub(super) provider_model: Option<String>,
+}
+
+impl<'a> Run<'a> {
+    fn new(attempt: Attempt<'a>, environment: &'a mut dyn Environment, sink: &'a mut dyn EventSink) -> Self {
+        let (profile, world) = (attempt.model.profile(), &attempt.header.world);
+        let display = picture::fit(&profile.images, world.screen).unwrap_or(world.screen);
+        let world = WorldTool { browser: world.environment == EnvironmentKind::Browser, display };
+        let lent = attempt.guidance.tools.iter().chain(attempt.tools).map(|tool| tool.spec().clone());
+        Self {
+            talk: Conversation::new(profile, world, lent, attempt.seed),
+            budget: Budget::new(attempt.brief.limits, attempt.clock),
+            attempt,
+            environment,
+            sink,
+            repeats: Repeats::default(),
+            step: StepId(1),
+            unusable: 0,
+            finish: None,
+            delivered_chars: 0,
+            skills_viewed: Vec::new(),
+            provider_model: None,
+        }
+    }
+
+    async fn live(&mut self) -> Stop {
+        let mut sight = match self.open().await {
+            Ok(sight) => sight,
+            Err(stop) => return stop,
+        };
+        loop {
+            match self.turn(&sight).await {
+                Ok(Some(next)) => sight = next,
+                Ok(None) => {}
+                Err(stop) => return stop,
+            }
+        }
+    }
+
+    /// The first look and the first words.
+    async fn open(&mut self) -> Result<Sight, Stop> {
+        let sight = self.look().await?;
+        let guidance = self.attempt.guidance;
+        let mut content = vec![prompt::task(&self.attempt.brief.instruction)];
+        if !guidance.opening.is_empty() {
+            let advice = prompt::advice(&guidance.opening);
+            self.deliver(&guidance.opening, vec![advice.clone()])?;
+            content.push(advice);
+        }
+        content.extend(sight.contents(self.attempt.model.profile().outline));
+        content.extend(self.refresh(&sight)?);
+        self.talk.push(Message::User { content });
+        Ok(sight)
+    }
+
+    /// One model turn with its batch; returns the new view when the world was touched.
+    async fn turn(&mut self, sight: &Sight) -> Result<Option<Sight>, Stop> {
+        if let Some(reason) = self.budget.reached() {
+            return Err(Stop::at_limit(reason));
+        }
+        let reply = self.ask().await?;
+        if reply.calls.is_empty() {
+            self.take_words(&reply)?;
+            self.step = self.step.next();
+            return Ok(None);
+        }
+        let told = self.notice_repeats(&reply, sight)?;
+        let mut turn = self.answer(&reply.calls, sight).await?;
+        if let Some(stop) = turn.stop {
+            return Err(stop);
+        }
+        if turn.all_unusable {
+            self.count_unusable()?;
+        } else {
+            self.unusable = 0;
+        }
+        self.step = self.step.next();
+        let mut notices: Vec<Content> = told.into_iter().collect();
+        let next = match turn.last_world_call {
+            Some(place) => {
+                let next = self.look().await?;
+                turn.results[place].content.extend(next.contents(self.attempt.model.profile().outline));
+                notices.extend(self.refresh(&next)?);
+                Some(next)
+            }
+            None => None,
+        };
+        self.talk.push(Message::Results { results: turn.results, notices });
+        Ok(next)
+    }
+
+    /// Tells a model that repeats itself, and ends it when it goes on.
+    fn notice_repeats(&mut self, reply: &ChatReply, sight: &Sight) -> Result<Option<Content>, Stop> {
+        let repeats = self.repeats.note(&reply.calls, &sight.fingerprint);
+        let limit = self.attempt.brief.limits.repeats.max(2);
+        if repeats >= limit {
+            self.emit(EventKind::LoopSuspected { repeats })?;
+            let detail = format!("the same calls on the same screen {repeats} times in a row");
+            return Err(Stop::judged(StopReason::Loop, detail));
+        }
+        if repeats != REPEATS_TOLD {
+            return Ok(None);
+        }
+        self.emit(EventKind::LoopSuspected { repeats })?;
+        let told = prompt::repeat(repeats);
+        self.emit(EventKind::Notice { content: vec![told.clone()] })?;
+        Ok(Some(told))
+    }
+
+    /// Records what a tool or guidance reports, and keeps account of skills.
+    pub(super) fn emit_all(&mut self, events: Vec<EventKind>) -> Result<(), Stop> {
+        for event in events {
+            if let EventKind::Skill(skill) = &event {
+                self.delivered_chars += skill.delivered_chars;
+                let viewed = skill.happening == SkillHappening::Viewed;
+                if let Some(id) = skill.skill.iter().find(|id| viewed && !self.skills_viewed.contains(*id)) {
+                    self.skills_viewed.push(id.clone());
+                }
+            }
+            self.emit(event)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn emit(&mut self, kind: EventKind) -> Result<(), Stop> {
+        self.sink.emit(Some(self.step), kind)?;
+        Ok(())
+    }
+
+    /// Milliseconds since a moment of the clock.
+    pub(super) fn since(&self, begun: Duration) -> u64 {
+        let took = self.attempt.clock.mono().saturating_sub(begun);
+        u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn end(mut self, stop: Stop) -> Ended {
+        let Stop { mut how, mut detail } = stop;
+        let spent = self.budget.spent();
+        let (reason, void) = (how.ok(), how.err());
+        let stopped = EventKind::Stopped { reason, void, detail: detail.clone(), spent };
+        // A trace that could not be finished is no trace to judge by.
+        if let Err(unwritten) = self.emit(stopped)
+            && how.is_ok()
+        {
+            Stop { how, detail } = unwritten;
+        }
+        Ended {
+            stop: how,
+            finish: self.finish,
+            detail,
+            spent,
+            delivered_chars: self.delivered_chars,
+            skills_viewed: self.skills_viewed,
+            provider_model: self.provider_model,
+        }
+    }
+
+    async fn answer(&mut self, calls: &[Call], sight: &Sight) -> Result<Turn, Stop> {
+        let mut turn = Turn::default();
+        for call in calls {
+            let result = self.answer_call(call, sight, &mut turn).await?;
+            self.emit(EventKind::CallAnswered(result.clone()))?;
+            turn.results.push(result);
+        }
+        Ok(turn)
+    }
+}

@@ -1,0 +1,276 @@
+//! Carries out the calls of one turn and answers every one of them.
+
+use std::time::Duration;
+
+use apprentice_protocol::{
+    Action, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery, EventKind, Finish,
+    ImagePoint, ImageRule, PerAction, Rect, ScreenPoint, StepRef, StopReason, TextBudget, Tool, Want, Why,
+};
+use serde_json::Value;
+
+use super::attempt::Run;
+use super::picture;
+use super::prompt::FINISH_TOOL;
+use super::sight::Sight;
+use super::stop::{Stop, off_thread, until, world};
+
+/// How much one tool may put before a model, in characters.
+const TOOL_BUDGET: TextBudget = TextBudget(20_000);
+/// How much a world may add to one action, in characters.
+const REMARK_BUDGET: TextBudget = TextBudget(2_000);
+/// The longest that a model may wait at a time.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What has become of a turn so far.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// One per call, in order.
+    pub(super) results: Vec<CallResult>,
+    /// The call that the next view belongs to.
+    pub(super) last_world_call: Option<usize>,
+    /// Whether no call could be read.
+    pub(super) all_unusable: bool,
+    /// Why the attempt ends with this turn.
+    pub(super) stop: Option<Stop>,
+    /// A world action failed, so no later one is tried.
+    blocked: bool,
+    /// Something was done since the last view.
+    touched: bool,
+}
+
+impl Run<'_> {
+    /// Answers one call. Only a trace that cannot be written is an error; all else is an answer.
+    pub(super) async fn answer_call(
+        &mut self,
+        call: &Call,
+        sight: &Sight,
+        turn: &mut Turn,
+    ) -> Result<CallResult, Stop> {
+        let place = turn.results.len();
+        let unusable = matches!(&call.body, CallBody::Unusable { .. });
+        turn.all_unusable = unusable && (place == 0 || turn.all_unusable);
+        match &call.body {
+            CallBody::World { actions } => {
+                turn.last_world_call = Some(place);
+                self.act_all(call, actions, sight, turn).await
+            }
+            CallBody::Tool { name, arguments } if name == FINISH_TOOL => {
+                match serde_json::from_value(arguments.clone()) {
+                    Ok(finish) => self.take_finish(call, &finish, turn),
+                    Err(error) => Ok(refusal(call, format!("finish was not understood: {error}"))),
+                }
+            }
+            CallBody::Tool { name, arguments } => self.use_tool(call, name, arguments, turn).await,
+            CallBody::Finish(finish) => self.take_finish(call, finish, turn),
+            CallBody::Unusable { problem } => Ok(refusal(call, problem)),
+        }
+    }
+
+    async fn act_all(
+        &mut self,
+        call: &Call,
+        actions: &[Action<ImagePoint>],
+        sight: &Sight,
+        turn: &mut Turn,
+    ) -> Result<CallResult, Stop> {
+        let mut per_action = Vec::with_capacity(actions.len());
+        let mut content = Vec::new();
+        for (index, asked) in (0..).zip(actions) {
+            let untouched = !turn.touched;
+            let (sent, outcome) = if turn.blocked || turn.stop.is_some() {
+                (None, PerAction::NotExecuted)
+            } else {
+                self.act_one(asked, sight, turn, &mut content).await
+            };
+            turn.blocked |= matches!(outcome, PerAction::Failed { .. });
+            let target = sent.as_ref().and_then(|sent| sight.target(sent, untouched));
+            self.emit(EventKind::Action(Box::new(ActionRecord {
+                call: call.id.clone(),
+                index,
+                asked: asked.clone(),
+                target_role: target.map(|node| node.role.as_str().to_owned()),
+                target_name: target.map(|node| node.name.clone()),
+                sent,
+                outcome: outcome.clone(),
+            })))?;
+            per_action.push(outcome);
+        }
+        if actions.is_empty() {
+            content.push(Content::text("the batch holds no action"));
+        }
+        let is_error = per_action.iter().any(|one| !matches!(one, PerAction::Done { .. }));
+        Ok(CallResult { id: call.id.clone(), per_action, content, is_error: is_error || actions.is_empty() })
+    }
+
+    /// Does one action. What ends the attempt is left in the turn.
+    async fn act_one(
+        &mut self,
+        asked: &Action<ImagePoint>,
+        sight: &Sight,
+        turn: &mut Turn,
+        content: &mut Vec<Content>,
+    ) -> (Option<Action<ScreenPoint>>, PerAction) {
+        if let Some(reason) = self.budget.reached() {
+            turn.stop = Some(Stop::at_limit(reason));
+            return (None, PerAction::NotExecuted);
+        }
+        let sent = match asked.clone().to_screen(&sight.view) {
+            Ok(sent) => sent,
+            Err(outside) => return (None, PerAction::Failed { problem: outside.to_string() }),
+        };
+        let done = match &sent {
+            Action::Screenshot => Ok(self.needs_pictures()),
+            Action::Zoom { region } => self.zoom(*region, sight, content).await,
+            Action::Wait { ms } => {
+                self.budget.count_action();
+                turn.touched = true;
+                self.wait(Duration::from_millis(u64::from(*ms))).await
+            }
+            _ => {
+                self.budget.count_action();
+                turn.touched = true;
+                self.deliver_action(&sent).await
+            }
+        };
+        let outcome = done.unwrap_or_else(|stop| {
+            turn.stop = Some(stop);
+            PerAction::Failed { problem: "the attempt ended here".into() }
+        });
+        (Some(sent), outcome)
+    }
+
+    async fn deliver_action(&mut self, sent: &Action<ScreenPoint>) -> Result<PerAction, Stop> {
+        let report = world(&self.attempt.cancel, self.environment.act(sent)).await??;
+        let bounded = |text: &str| BoundedText::cut(text, REMARK_BUDGET).as_str().to_owned();
+        Ok(match report.delivery {
+            Delivery::Delivered => PerAction::Done { text: report.text.as_deref().map(bounded) },
+            Delivery::Refused { problem } => PerAction::Failed { problem: bounded(&problem) },
+        })
+    }
+
+    async fn wait(&mut self, asked: Duration) -> Result<PerAction, Stop> {
+        let time = asked.min(LONGEST_WAIT).min(self.budget.time_left());
+        until(&self.attempt.cancel, self.attempt.clock.pause(time, Why::ModelAsked)).await?;
+        let text = (time < asked).then(|| format!("waited {} ms, the most allowed", time.as_millis()));
+        Ok(PerAction::Done { text })
+    }
+
+    /// The new view at the turn's end carries the picture that a screenshot action asks for.
+    fn needs_pictures(&self) -> PerAction {
+        match self.attempt.model.profile().images {
+            ImageRule::None => PerAction::Failed { problem: "this model gets no pictures".into() },
+            ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => {
+                PerAction::Done { text: None }
+            }
+        }
+    }
+
+    async fn zoom(
+        &mut self,
+        [from, to]: [ScreenPoint; 2],
+        sight: &Sight,
+        content: &mut Vec<Content>,
+    ) -> Result<PerAction, Stop> {
+        let answer = self.needs_pictures();
+        if !matches!(answer, PerAction::Done { .. }) {
+            return Ok(answer);
+        }
+        let part = Rect::new(
+            from.x.min(to.x),
+            from.y.min(to.y),
+            (to.x - from.x).abs() + 1,
+            (to.y - from.y).abs() + 1,
+        );
+        let want = Want { screenshot: true, tree: None };
+        let seen = world(&self.attempt.cancel, self.environment.observe(want)).await??;
+        let Some(shot) = seen.screenshot else {
+            return Ok(PerAction::Failed { problem: "this world has no pictures".into() });
+        };
+        let size = sight.view.image;
+        let image = off_thread(move || picture::enlarge(&shot, part, size)).await?;
+        content.push(Content::Image { image });
+        Ok(PerAction::Done { text: None })
+    }
+
+    /// A model that is finished says so after its work: a failed action before it takes the word back.
+    fn take_finish(&mut self, call: &Call, finish: &Finish, turn: &mut Turn) -> Result<CallResult, Stop> {
+        if turn.stop.is_some() {
+            return Ok(refusal(call, "the attempt had ended"));
+        }
+        if turn.blocked {
+            return Ok(refusal(call, "not finished: an action of this turn failed; look at it first"));
+        }
+        self.emit(EventKind::Finished(finish.clone()))?;
+        self.finish = Some(finish.clone());
+        turn.stop = Some(match finish {
+            Finish::Done => Stop::judged(StopReason::Done, "the model says that it is done"),
+            Finish::Answer { .. } => Stop::judged(StopReason::Answered, "the model answered"),
+            Finish::GiveUp { .. } => Stop::judged(StopReason::GaveUp, "the model gave up"),
+        });
+        Ok(CallResult {
+            id: call.id.clone(),
+            per_action: Vec::new(),
+            content: vec![Content::text("finished")],
+            is_error: false,
+        })
+    }
+
+    async fn use_tool(
+        &mut self,
+        call: &Call,
+        name: &str,
+        arguments: &Value,
+        turn: &mut Turn,
+    ) -> Result<CallResult, Stop> {
+        if turn.stop.is_some() {
+            return Ok(refusal(call, "the attempt had ended"));
+        }
+        let lent = self.attempt.guidance.tools.iter().chain(self.attempt.tools);
+        let Some(tool) = lent.clone().find(|tool| tool.spec().name == name).cloned() else {
+            return Ok(refusal(call, unknown_tool(name, lent.map(|tool| tool.as_ref()))));
+        };
+        let begun = self.attempt.clock.mono();
+        let at = StepRef { step: self.step };
+        let work = tokio::time::timeout(self.budget.time_left(), tool.call(arguments, at));
+        let outcome = match until(&self.attempt.cancel, work).await {
+            Ok(outcome) => outcome,
+            Err(stop) => {
+                turn.stop = Some(stop);
+                return Ok(refusal(call, "the attempt ended here"));
+            }
+        };
+        let outcome = outcome.unwrap_or_else(|_| {
+            apprentice_protocol::ToolOutcome::error("the tool did not answer in the time left")
+        });
+        let (is_error, took_ms) = (outcome.is_error, self.since(begun));
+        self.emit(EventKind::ToolCalled { call: call.id.clone(), name: name.to_owned(), is_error, took_ms })?;
+        self.emit_all(outcome.events)?;
+        let content = outcome.content.into_iter().map(bounded).collect();
+        Ok(CallResult { id: call.id.clone(), per_action: Vec::new(), content, is_error })
+    }
+}
+
+fn bounded(content: Content) -> Content {
+    match content {
+        Content::Text { text } => Content::text(BoundedText::cut(&text, TOOL_BUDGET).as_str()),
+        Content::Image { .. } => content,
+    }
+}
+
+fn refusal(call: &Call, why: impl AsRef<str>) -> CallResult {
+    let why = BoundedText::cut(why.as_ref(), REMARK_BUDGET);
+    CallResult {
+        id: call.id.clone(),
+        per_action: Vec::new(),
+        content: vec![Content::text(why.as_str())],
+        is_error: true,
+    }
+}
+
+fn unknown_tool<'t>(name: &str, known: impl Iterator<Item = &'t dyn Tool>) -> String {
+    let names = known.map(|tool| tool.spec().name.as_str()).chain([FINISH_TOOL]);
+    let nearest = names
+        .max_by(|left, right| strsim::jaro_winkler(left, name).total_cmp(&strsim::jaro_winkler(right, name)));
+    nearest
+        .map_or_else(String::new, |nearest| format!("there is no tool {name:?}; did you mean {nearest:?}?"))
+}

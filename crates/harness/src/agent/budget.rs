@@ -1,0 +1,50 @@
+//! What an attempt has used, against its caps.
+
+use std::time::Duration;
+
+use apprentice_protocol::{ChatReply, Clock, Limits, Spent, StopReason};
+
+/// The meter of one attempt.
+pub(super) struct Budget<'a> {
+    clock: &'a dyn Clock,
+    limits: Limits,
+    begun: Duration,
+    waited: Duration,
+    spent: Spent,
+}
+
+impl<'a> Budget<'a> {
+    pub(super) fn new(limits: Limits, clock: &'a dyn Clock) -> Self {
+        Self { clock, limits, begun: clock.mono(), waited: Duration::ZERO, spent: Spent::default() }
+    }
+
+    /// The cap that forbids another turn or action, if any.
+    pub(super) fn reached(&self) -> Option<StopReason> {
+        self.limits.reached(&self.spent())
+    }
+
+    /// What is used so far. Waiting for rate limits is no work.
+    pub(super) fn spent(&self) -> Spent {
+        let working = self.clock.mono().saturating_sub(self.begun).saturating_sub(self.waited);
+        Spent { working_ms: u64::try_from(working.as_millis()).unwrap_or(u64::MAX), ..self.spent }
+    }
+
+    /// Working time that is left.
+    pub(super) fn time_left(&self) -> Duration {
+        let left = self.limits.working_s.saturating_mul(1000).saturating_sub(self.spent().working_ms);
+        Duration::from_millis(left)
+    }
+
+    pub(super) fn count_reply(&mut self, reply: &ChatReply) {
+        self.spent.turns += 1;
+        self.spent.tokens += reply.usage;
+        self.waited += Duration::from_millis(reply.timing.waiting_ms);
+        if let Some(cost) = reply.cost_usd {
+            *self.spent.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+
+    pub(super) fn count_action(&mut self) {
+        self.spent.world_steps += 1;
+    }
+}

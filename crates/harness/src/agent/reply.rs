@@ -1,0 +1,83 @@
+//! Asks the model, records its reply, and takes words without calls for what they are.
+
+use apprentice_protocol::{ChatReply, EventKind, Finish, Message, ReplyStop, StopReason};
+
+use super::attempt::Run;
+use super::prompt;
+use super::stop::{Stop, until};
+
+/// So many unusable replies in a row end an attempt.
+const UNUSABLE_LIMIT: u32 = 3;
+
+impl Run<'_> {
+    /// Asks the model and records what it replied.
+    pub(super) async fn ask(&mut self) -> Result<ChatReply, Stop> {
+        if !self.talk.fits() {
+            return Err(Stop::judged(
+                StopReason::ContextFull,
+                "the next request would pass the model's limit",
+            ));
+        }
+        let (model, request) = (self.attempt.model, self.talk.request());
+        let reply = until(&self.attempt.cancel, model.reply(request)).await??;
+        self.budget.count_reply(&reply);
+        self.provider_model.clone_from(&reply.provider_model);
+        let raw = reply.raw.blocks.iter().map(|block| self.sink.keep(block.as_bytes(), "json"));
+        let raw = raw.collect::<Result<Vec<_>, _>>()?;
+        self.emit(EventKind::ModelReplied {
+            raw,
+            say: reply.say.clone(),
+            calls: reply.calls.clone(),
+            usage: reply.usage,
+            timing: reply.timing,
+            cost_usd: reply.cost_usd,
+            provider_model: reply.provider_model.clone(),
+            request_bytes: self.talk.text_bytes(),
+        })?;
+        match reply.stop {
+            ReplyStop::Refusal => return Err(Stop::judged(StopReason::Refused, "the provider refused")),
+            ReplyStop::ContextFull => {
+                return Err(Stop::judged(
+                    StopReason::ContextFull,
+                    "the conversation no longer fits the model",
+                ));
+            }
+            ReplyStop::SafetyDeclined => {
+                let detail = "a pending safety check was declined";
+                return Err(Stop::judged(StopReason::SafetyCheckDeclined, detail));
+            }
+            ReplyStop::EndTurn | ReplyStop::Calls | ReplyStop::MaxTokens => {}
+        }
+        self.talk.push(Message::Assistant {
+            raw: reply.raw.clone(),
+            say: reply.say.clone(),
+            calls: reply.calls.clone(),
+        });
+        Ok(reply)
+    }
+
+    /// Words without calls: an answer when the turn is complete, else nothing usable.
+    pub(super) fn take_words(&mut self, reply: &ChatReply) -> Result<(), Stop> {
+        let text = reply.say.join("\n").trim().to_owned();
+        if reply.stop == ReplyStop::EndTurn && !text.is_empty() {
+            let finish = Finish::Answer { text };
+            self.emit(EventKind::Finished(finish.clone()))?;
+            self.finish = Some(finish);
+            return Err(Stop::judged(StopReason::Answered, "the model answered in words"));
+        }
+        self.count_unusable()?;
+        let told = prompt::unusable();
+        self.emit(EventKind::Notice { content: vec![told.clone()] })?;
+        self.talk.push(Message::User { content: vec![told] });
+        Ok(())
+    }
+
+    pub(super) fn count_unusable(&mut self) -> Result<(), Stop> {
+        self.unusable += 1;
+        if self.unusable < UNUSABLE_LIMIT {
+            return Ok(());
+        }
+        let detail = format!("{UNUSABLE_LIMIT} replies in a row could not be used");
+        Err(Stop::judged(StopReason::InvalidOutput, detail))
+    }
+}

@@ -1,0 +1,126 @@
+//! What the model last saw: how it is rendered, how its points are read, and what stands where.
+
+use apprentice_protocol::{
+    Action, BoundedText, Content, Image, Observation, ScreenPoint, State, Target, TextBudget, UiNode, UiTree,
+    View, outline,
+};
+
+/// How much of an interface tree is put before a model at a time, in characters.
+pub const OUTLINE_BUDGET: TextBudget = TextBudget(16_000);
+
+/// How much else is said of a screen: titles, tabs, a dialog's text.
+const HEADING_BUDGET: TextBudget = TextBudget(2_000);
+
+/// The last observation, as the model saw it.
+pub(super) struct Sight {
+    pub(super) view: View,
+    pub(super) text: BoundedText,
+    pub(super) outline: BoundedText,
+    pub(super) picture: Option<Image>,
+    pub(super) observation: Observation,
+    /// Two equal fingerprints mean that nothing visible changed.
+    pub(super) fingerprint: String,
+}
+
+impl Sight {
+    /// `picture` is the screenshot at the size in which the model gets it.
+    pub(super) fn new(observation: Observation, picture: Option<Image>, view: View) -> Self {
+        let heading = heading(&observation);
+        let tree = observation.tree.as_ref();
+        let outline = tree.map_or_else(BoundedText::default, |tree| outline(tree, &view, OUTLINE_BUDGET));
+        let shot = observation.screenshot.as_ref().map_or("", |image| image.hash.as_str());
+        let fingerprint = format!("{}\n{}\n{shot}", heading.as_str(), outline.as_str());
+        Self { view, text: heading, outline, picture, observation, fingerprint }
+    }
+
+    /// The observation as parts of a message.
+    pub(super) fn contents(&self, with_outline: bool) -> Vec<Content> {
+        let mut text = self.text.as_str().to_owned();
+        if with_outline {
+            text.push_str("Elements:\n");
+            text.push_str(self.outline.as_str());
+        }
+        let picture = self.picture.iter().map(|image| Content::Image { image: image.clone() });
+        std::iter::once(Content::text(text.trim_end())).chain(picture).collect()
+    }
+
+    /// The focused element as `role "name"`.
+    pub(super) fn focused(&self) -> Option<String> {
+        self.focused_node().map(|node| format!("{} {:?}", node.role.as_str(), node.name))
+    }
+
+    fn focused_node(&self) -> Option<&UiNode> {
+        self.observation.tree.as_ref()?.nodes.iter().rfind(|node| node.is(State::Focused))
+    }
+
+    /// The element that an action lands on, as far as this view tells. Keys land on the focused one, as
+    /// long as nothing was done since.
+    pub(super) fn target(&self, action: &Action<ScreenPoint>, untouched: bool) -> Option<&UiNode> {
+        let tree = self.observation.tree.as_ref()?;
+        match action {
+            Action::Click { at, .. } | Action::Select { at, .. } | Action::Move { to: at } => find(tree, at),
+            Action::Press { at, .. } | Action::Release { at, .. } | Action::Scroll { at, .. } => {
+                at.as_ref().and_then(|at| find(tree, at))
+            }
+            Action::Drag { path, .. } => path.first().and_then(|start| at_point(tree, *start)),
+            Action::Type { .. } | Action::Key { .. } => self.focused_node().filter(|_| untouched),
+            Action::Wait { .. }
+            | Action::Screenshot
+            | Action::Zoom { .. }
+            | Action::Navigate { .. }
+            | Action::History { .. }
+            | Action::Tab { .. }
+            | Action::Dialog { .. } => None,
+        }
+    }
+}
+
+fn find<'t>(tree: &'t UiTree, target: &Target<ScreenPoint>) -> Option<&'t UiNode> {
+    match target {
+        Target::Point(point) => at_point(tree, *point),
+        Target::Ref(node) => tree.get(node),
+    }
+}
+
+/// The smallest visible element with a name around a point; among equals the later, which lies above.
+fn at_point(tree: &UiTree, point: ScreenPoint) -> Option<&UiNode> {
+    let around = tree.nodes.iter().filter(|node| {
+        !node.is(State::Hidden)
+            && !node.name.is_empty()
+            && node.bounds.is_some_and(|bounds| bounds.contains(point))
+    });
+    around.rev().min_by_key(|node| {
+        node.bounds.map_or(i64::MAX, |bounds| i64::from(bounds.width) * i64::from(bounds.height))
+    })
+}
+
+/// What is in front, in lines that no outline line can be taken for.
+fn heading(observation: &Observation) -> BoundedText {
+    let mut text = String::from("Screen now.\n");
+    let mut line = |label: &str, words: String| {
+        text.push_str(label);
+        text.push_str(": ");
+        text.push_str(&words);
+        text.push('\n');
+    };
+    if !observation.title().is_empty() {
+        line("Front", format!("{:?}", observation.title()));
+    }
+    let behind: Vec<String> = observation
+        .windows
+        .iter()
+        .filter(|window| !window.active && !window.title.is_empty())
+        .map(|window| format!("{:?}", window.title))
+        .collect();
+    if !behind.is_empty() {
+        line("Windows behind", behind.join(", "));
+    }
+    for tab in &observation.tabs {
+        let mark = if tab.active { " (in front)" } else { "" };
+        line("Tab", format!("{} {:?} {}{mark}", tab.id, tab.title, tab.url));
+    }
+    if let Some(dialog) = &observation.dialog {
+        line("Dialog that waits for an answer", format!("{dialog:?}"));
+    }
+    BoundedText::cut(&text, HEADING_BUDGET)
+}

@@ -1,0 +1,110 @@
+//! Why a loop leaves off, and how it waits without missing the reason.
+
+use std::future::Future;
+use std::time::Duration;
+
+use apprentice_protocol::{ModelError, ModelFault, SinkError, StopReason, VoidCause, WorldError};
+use tokio_util::sync::CancellationToken;
+
+/// A world that takes longer than this over one action or look is lost.
+const WORLD_PATIENCE: Duration = Duration::from_secs(120);
+
+/// Why the loop leaves off.
+#[derive(Clone, Debug)]
+pub(super) struct Stop {
+    pub(super) how: Result<StopReason, VoidCause>,
+    pub(super) detail: String,
+}
+
+impl Stop {
+    pub(super) fn judged(reason: StopReason, detail: impl Into<String>) -> Self {
+        Self { how: Ok(reason), detail: detail.into() }
+    }
+
+    pub(super) fn void(cause: VoidCause, detail: impl Into<String>) -> Self {
+        Self { how: Err(cause), detail: detail.into() }
+    }
+
+    pub(super) fn at_limit(reason: StopReason) -> Self {
+        Self::judged(reason, "a cap was reached")
+    }
+}
+
+impl From<SinkError> for Stop {
+    fn from(error: SinkError) -> Self {
+        Self::void(error.void_cause(), error.to_string())
+    }
+}
+
+impl From<WorldError> for Stop {
+    fn from(error: WorldError) -> Self {
+        Self::void(error.void_cause(), error.message)
+    }
+}
+
+impl From<ModelError> for Stop {
+    fn from(error: ModelError) -> Self {
+        match error.void_cause() {
+            Some(cause) => Self::void(cause, error.message),
+            None if error.fault == ModelFault::ContextFull => {
+                Self::judged(StopReason::ContextFull, error.message)
+            }
+            None => Self::judged(StopReason::TrialCostLimit, error.message),
+        }
+    }
+}
+
+/// Waits for something, unless the attempt is cancelled first.
+pub(super) async fn until<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Stop::void(VoidCause::Interrupted, "the attempt was stopped from outside")),
+        done = work => Ok(done),
+    }
+}
+
+/// Waits for a world, which is lost when it does not answer.
+pub(super) async fn world<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Stop> {
+    within(WORLD_PATIENCE, cancel, work).await
+}
+
+async fn within<T>(
+    patience: Duration,
+    cancel: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, Stop> {
+    let answered = until(cancel, tokio::time::timeout(patience, work)).await?;
+    answered.map_err(|_| {
+        Stop::void(VoidCause::WorldLost, format!("the world did not answer for {} s", patience.as_secs()))
+    })
+}
+
+/// Does picture work where it holds up nobody.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, apprentice_pixels::PixelError> + Send + 'static,
+) -> Result<T, Stop> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => {
+            Err(Stop::void(VoidCause::Internal, format!("a picture could not be prepared: {error}")))
+        }
+        Err(error) => Err(Stop::void(VoidCause::Internal, format!("picture work failed: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use apprentice_protocol::VoidCause;
+    use tokio_util::sync::CancellationToken;
+
+    use super::within;
+
+    #[tokio::test]
+    async fn a_world_that_hangs_is_lost() {
+        let hanging = std::future::pending::<()>();
+        let stop = within(Duration::ZERO, &CancellationToken::new(), hanging).await.expect_err("is lost");
+        assert_eq!(stop.how, Err(VoidCause::WorldLost));
+    }
+}

@@ -1,1 +1,0 @@
-//! An in-memory world of pages and controls.

@@ -1,0 +1,179 @@
+//! What setup and checks may do with a scene: its files, its tree, its picture.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apprentice_protocol::{
+    Capability, ChildProcess, Command, Dial, DirEntry, EntryKind, Image, Machine, MachineError, Offers,
+    Output, PortFuture, Rect, TreeBudget, UiTree, Window, WorldError,
+};
+
+use super::definition::{Fault, FaultPlace};
+use super::paint::paint;
+use super::source::STATE_FILE;
+use super::state::Stage;
+
+/// A stage that both handles of a world share, with the faults that wait in it.
+pub(super) struct Shared {
+    stage: Mutex<Stage>,
+    faults: Vec<Fault>,
+    used: Mutex<[u32; 5]>,
+}
+
+impl Shared {
+    pub(super) fn new(stage: Stage, faults: Vec<Fault>) -> Self {
+        Self { stage: Mutex::new(stage), faults, used: Mutex::new([0; 5]) }
+    }
+
+    /// Works on the stage; nothing is awaited meanwhile.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Stage) -> T) -> T {
+        work(&mut self.stage.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts one use of a place and lets the fault strike that waits for it.
+    pub(super) async fn use_place(&self, place: FaultPlace) -> Result<(), WorldError> {
+        let before = {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = &mut used[place as usize];
+            *count += 1;
+            *count - 1
+        };
+        let struck = self.faults.iter().find(|fault| fault.at == place && fault.after <= before);
+        match struck.map(|fault| fault.fault) {
+            None => Ok(()),
+            Some(Some(fault)) => {
+                Err(WorldError::new(fault, format!("the scene's fault at {place:?} after {before} uses")))
+            }
+            Some(None) => std::future::pending().await,
+        }
+    }
+
+    pub(super) fn picture(&self) -> Result<Image, String> {
+        let (tree, screen) = self.with(|stage| (stage.tree(), stage.screen()));
+        paint(&tree, screen).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn windows(&self) -> Vec<Window> {
+        self.with(|stage| {
+            let (width, height) = (stage.screen().width.cast_signed(), stage.screen().height.cast_signed());
+            vec![Window {
+                id: "0x1".into(),
+                title: stage.title().to_owned(),
+                class: "scene".into(),
+                bounds: Rect::new(0, 0, width, height),
+                active: true,
+                pid: None,
+            }]
+        })
+    }
+}
+
+/// The side of a scene that setup and checks see.
+pub(super) struct SceneMachine {
+    pub(super) shared: Arc<Shared>,
+    pub(super) offers: Offers,
+}
+
+impl SceneMachine {
+    /// Does something with the stage, unless a fault strikes first.
+    fn work<'a, T: Send + 'a>(
+        &'a self,
+        work: impl FnOnce(&mut Stage) -> Result<T, MachineError> + Send + 'a,
+    ) -> PortFuture<'a, Result<T, MachineError>> {
+        Box::pin(async move {
+            let lost = |error: WorldError| MachineError::Lost(error.message);
+            self.shared.use_place(FaultPlace::Machine).await.map_err(lost)?;
+            self.shared.with(work)
+        })
+    }
+}
+
+fn unsupported<T: Send + 'static>(what: Capability) -> PortFuture<'static, Result<T, MachineError>> {
+    Box::pin(std::future::ready(Err(MachineError::Unsupported(what))))
+}
+
+impl Machine for SceneMachine {
+    fn offers(&self) -> &Offers {
+        &self.offers
+    }
+
+    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+        self.work(move |stage| match stage.files.get(path) {
+            Some(bytes) => Ok(bytes.clone()),
+            None if path == STATE_FILE => Ok(stage.as_file()),
+            None => Err(MachineError::NotFound(path.to_owned())),
+        })
+    }
+
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+        self.work(move |stage| {
+            if !path.starts_with('/') {
+                let why = "the path is not absolute".into();
+                return Err(MachineError::Refused { what: format!("write {path}"), why });
+            }
+            stage.files.insert(path.to_owned(), bytes.to_vec());
+            Ok(())
+        })
+    }
+
+    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+        self.work(move |stage| {
+            let folder = format!("{}/", path.trim_end_matches('/'));
+            let mut entries = std::collections::BTreeMap::new();
+            for (file, bytes) in &stage.files {
+                let Some(inner) = file.strip_prefix(&folder) else { continue };
+                for (end, _) in inner.match_indices('/') {
+                    entries.insert(inner[..end].to_owned(), (EntryKind::Directory, 0));
+                }
+                entries.insert(inner.to_owned(), (EntryKind::File, bytes.len() as u64));
+            }
+            if entries.is_empty() && folder != "/" {
+                return Err(MachineError::NotFound(path.to_owned()));
+            }
+            Ok(entries.into_iter().map(|(path, (kind, size))| DirEntry { path, kind, size }).collect())
+        })
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+        self.work(move |stage| {
+            let folder = format!("{}/", path.trim_end_matches('/'));
+            let before = stage.files.len();
+            stage.files.retain(|file, _| file != path && !file.starts_with(&folder));
+            let gone = stage.files.len() < before;
+            gone.then_some(()).ok_or_else(|| MachineError::NotFound(path.to_owned()))
+        })
+    }
+
+    fn run<'a>(&'a self, _command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+        unsupported(Capability::Commands)
+    }
+
+    fn spawn<'a>(
+        &'a self,
+        _command: &'a Command,
+    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+        unsupported(Capability::Processes)
+    }
+
+    fn launch<'a>(&'a self, _command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+        unsupported(Capability::Commands)
+    }
+
+    fn tree<'a>(&'a self, _budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+        self.work(|stage| Ok(stage.tree()))
+    }
+
+    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+        self.work(|stage| {
+            let tree = stage.tree();
+            paint(&tree, stage.screen()).map_err(|error| MachineError::Lost(error.to_string()))
+        })
+    }
+
+    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+        Box::pin(std::future::ready(Ok(self.shared.windows())))
+    }
+
+    fn dial(&self, _port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+        unsupported(Capability::Ports)
+    }
+}

@@ -1,0 +1,154 @@
+//! Takes secrets out of text before it is stored: known keys in every spelling, and whatever has the
+//! shape of a provider's key.
+
+use std::borrow::Cow;
+
+use regex::Regex;
+use serde_json::Value;
+
+/// What stands where a secret stood.
+pub const REDACTED: &str = "[redacted]";
+
+/// Shorter texts are no secrets: replacing them would tear ordinary words apart.
+const LEAST_LENGTH: usize = 6;
+
+/// Shapes of keys that are secrets whoever holds them.
+const SHAPES: &[&str] = &[
+    r"sk-[A-Za-z0-9_-]{16,}",
+    r"AIza[A-Za-z0-9_-]{30,}",
+    r"gh[pousr]_[A-Za-z0-9]{30,}",
+    r"github_pat_[A-Za-z0-9_]{30,}",
+    r"xox[abpors]-[A-Za-z0-9-]{10,}",
+    r"(?:AKIA|ASIA)[A-Z0-9]{16}",
+    r"gsk_[A-Za-z0-9]{20,}",
+    r"hf_[A-Za-z0-9]{30,}",
+    r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+];
+
+/// Replaces secrets. One instance stands in recorder, log layer and panic hook.
+#[derive(Clone, Debug)]
+pub struct Redactor {
+    pattern: Regex,
+}
+
+impl Redactor {
+    /// Knows the shapes of keys, and these secrets in their plain, JSON and URL spellings.
+    pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Result<Self, regex::Error> {
+        let mut spellings: Vec<String> = secrets
+            .into_iter()
+            .filter(|secret| secret.chars().count() >= LEAST_LENGTH)
+            .flat_map(|secret| {
+                [secret.to_owned(), in_json(secret), in_json(&in_json(secret)), in_url(secret)]
+            })
+            .collect();
+        // The longest first: a secret that begins with another must not leave its tail behind.
+        spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
+        spellings.dedup();
+        let known = spellings.iter().map(|spelling| regex::escape(spelling));
+        let all: Vec<String> = known.chain(SHAPES.iter().map(|shape| (*shape).to_owned())).collect();
+        Ok(Self { pattern: Regex::new(&all.join("|"))? })
+    }
+
+    /// The text without secrets.
+    pub fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.pattern.replace_all(text, REDACTED)
+    }
+
+    /// A line of JSON without secrets, still JSON: a secret made of digits is no reason to break a number.
+    pub fn apply_to_json<'t>(&self, line: &'t str) -> Cow<'t, str> {
+        let Cow::Owned(replaced) = self.apply(line) else { return Cow::Borrowed(line) };
+        if serde_json::from_str::<serde::de::IgnoredAny>(&replaced).is_ok() {
+            return Cow::Owned(replaced);
+        }
+        match serde_json::from_str::<Value>(line) {
+            Ok(mut value) => {
+                self.apply_to_value(&mut value);
+                Cow::Owned(value.to_string())
+            }
+            Err(_) => Cow::Owned(replaced),
+        }
+    }
+
+    fn apply_to_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(replaced) = self.apply(text) {
+                    *text = replaced;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.apply_to_value(item)),
+            Value::Object(fields) => {
+                for (name, mut field) in std::mem::take(fields) {
+                    self.apply_to_value(&mut field);
+                    fields.insert(self.apply(&name).into_owned(), field);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+fn in_json(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn in_url(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert, proptest};
+    use serde_json::Value;
+
+    use super::Redactor;
+
+    fn check(secrets: &[&str], text: &str, expected: &str) {
+        let redactor = Redactor::new(secrets.iter().copied()).expect("builds");
+        assert_eq!(redactor.apply_to_json(text), expected);
+    }
+
+    #[test]
+    fn secrets_are_found_in_every_spelling() {
+        check(&["hunter22"], r#"{"a":"xhunter22x"}"#, r#"{"a":"x[redacted]x"}"#);
+        check(&["a\"b\\cdef"], r#"{"a":"a\"b\\cdef"}"#, r#"{"a":"[redacted]"}"#);
+        check(&["a\"b\\cdef"], r#"{"a":"{\"k\":\"a\\\"b\\\\cdef\"}"}"#, r#"{"a":"{\"k\":\"[redacted]\"}"}"#);
+        check(&["p@ss/word"], r#"{"u":"http://x/?k=p%40ss%2Fword"}"#, r#"{"u":"http://x/?k=[redacted]"}"#);
+        check(&["secret", "secret-longer"], r#"{"a":"secret-longer"}"#, r#"{"a":"[redacted]"}"#);
+        check(&["tiny"], r#"{"a":"tiny"}"#, r#"{"a":"tiny"}"#);
+    }
+
+    #[test]
+    fn shapes_of_keys_are_secrets_whoever_holds_them() {
+        let key = format!("sk-{}-{}", "ant-api03", "x".repeat(24));
+        check(&[], &format!(r#"{{"a":"key {key}."}}"#), r#"{"a":"key [redacted]."}"#);
+    }
+
+    #[test]
+    fn a_secret_of_digits_breaks_no_number() {
+        check(&["123456"], r#"{"n":1234567,"s":"123456"}"#, r#"{"n":1234567,"s":"[redacted]"}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn json_stays_json_and_no_string_keeps_the_secret(
+            secret in "[ -~]{6,12}", before in "[ -~]{0,5}", number in 0u64..99_999_999,
+        ) {
+            let redactor = Redactor::new([secret.as_str()]).expect("builds");
+            let line = serde_json::json!({ "s": format!("{before}{secret}"), "n": number }).to_string();
+            let redacted: Value = serde_json::from_str(&redactor.apply_to_json(&line)).expect("JSON");
+            // The replacement itself may spell a secret such as "[redac".
+            if !"[redacted]".contains(&secret) && !secret.contains("redacted") {
+                prop_assert!(redacted["s"].as_str().is_none_or(|text| !text.contains(&secret)));
+            }
+        }
+    }
+}

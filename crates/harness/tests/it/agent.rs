@@ -1,0 +1,290 @@
+//! The loop in the four shapes in which models answer, and what it puts before them.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use apprentice_harness::model::scripted::ScriptedReply;
+use apprentice_protocol::{
+    BoundedText, CallBody, ChatRequest, Content, CoordinateSpace, EventKind, Guidance, HistoryRule,
+    ImageRule, Message, ModelProfile, PerAction, PortFuture, Size, SkillEvent, SkillHappening, SkillId,
+    StepRef, StopReason, TextBudget, Tool, ToolOutcome, ToolRule, ToolSpec,
+};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, Left, acts, call, done, editor, reply, says};
+
+/// A conversation as a person reads it; pictures by their size.
+fn rendered(request: &ChatRequest) -> String {
+    let mut text = String::new();
+    for message in &request.messages {
+        match message {
+            Message::User { content } => {
+                text.push_str("== user\n");
+                content.iter().for_each(|part| show(&mut text, part));
+            }
+            Message::Assistant { say, calls, .. } => {
+                text.push_str("== assistant\n");
+                say.iter().for_each(|words| _ = writeln!(text, "{words}"));
+                for call in calls {
+                    let body = serde_json::to_string(&call.body).expect("writes");
+                    _ = writeln!(text, "-> {} {body}", call.id);
+                }
+            }
+            Message::Results { results, notices } => {
+                text.push_str("== results\n");
+                for result in results {
+                    let per_action = serde_json::to_string(&result.per_action).expect("writes");
+                    _ = writeln!(text, "<- {} error={} {per_action}", result.id, result.is_error);
+                    result.content.iter().for_each(|part| show(&mut text, part));
+                }
+                notices.iter().for_each(|part| show(&mut text, part));
+            }
+        }
+    }
+    text
+}
+
+fn show(text: &mut String, part: &Content) {
+    match part {
+        Content::Text { text: words } => _ = writeln!(text, "{words}"),
+        Content::Image { image } => {
+            _ = writeln!(text, "[picture {}x{}]", image.size.width, image.size.height);
+        }
+    }
+}
+
+fn last_request(left: &Left) -> String {
+    rendered(left.requests.last().expect("a request"))
+}
+
+fn seeing(images: ImageRule, history: HistoryRule) -> ModelProfile {
+    ModelProfile {
+        name: "scripted/seeing".into(),
+        consumer: "scripted".into(),
+        space: CoordinateSpace::ImagePixels,
+        images,
+        outline: true,
+        history,
+        tools: ToolRule::Fixed,
+        max_output_tokens: 1000,
+    }
+}
+
+const ALL: HistoryRule = HistoryRule::AppendOnly { max_request_bytes: 1 << 24, uploads: false };
+
+#[tokio::test]
+async fn one_action_per_call() {
+    let click = |id: &str| json!([{ "do": "click", "at": { "ref": id } }]);
+    let replies = vec![acts(click("n2")), acts(click("n4")), acts(click("n5")), done()];
+    let left = Bench::new(editor(), replies).run().await;
+    assert_eq!(left.ended.stop, Ok(StopReason::Done));
+    assert_eq!(left.state().await["values"]["upper"], json!(true));
+    assert_eq!((left.ended.spent.world_steps, left.ended.spent.turns), (3, 4));
+    insta::assert_snapshot!(last_request(&left));
+}
+
+#[tokio::test]
+async fn many_actions_per_call_and_a_failed_one_stops_the_later_ones() {
+    let replies = vec![
+        acts(json!([
+            { "do": "click", "at": { "ref": "n7" }, "count": 3 },
+            { "do": "type", "text": "ABC" },
+            { "do": "key", "chord": "ctrl+s" }
+        ])),
+        reply(vec![
+            call(
+                "computer",
+                json!({ "actions": [
+                { "do": "click", "at": { "point": { "x": 10_000, "y": 5 } } },
+                { "do": "type", "text": "never typed" }
+            ] }),
+            ),
+            call("computer", json!({ "actions": [{ "do": "key", "chord": "ctrl+s" }] })),
+            call("no_such_tool", json!({})),
+            call("finish", json!({ "finish": "done" })),
+        ]),
+        done(),
+    ];
+    let left = Bench::new(editor(), replies).run().await;
+    assert_eq!(left.ended.stop, Ok(StopReason::Done));
+    assert_eq!(left.state().await["values"]["saved"], json!("ABC"));
+    let note = left.machine.read("/home/user/note.txt").await.expect("a file");
+    assert_eq!(note, b"ABC");
+    insta::assert_snapshot!(last_request(&left));
+}
+
+/// A tool that answers with what it was given, and says that a skill was viewed.
+struct Echo(ToolSpec);
+
+impl Echo {
+    fn lent() -> Arc<dyn Tool> {
+        Arc::new(Self(ToolSpec {
+            name: "skill_view".into(),
+            description: "Shows a skill.".into(),
+            schema: json!({ "type": "object" }),
+        }))
+    }
+}
+
+impl Tool for Echo {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        let viewed = SkillEvent {
+            happening: SkillHappening::Viewed,
+            skill: SkillId::parse("notes/capitals").ok(),
+            version: Some(1),
+            rank: None,
+            detail: None,
+            text: Some("the text".into()),
+            delivered_chars: 8,
+        };
+        let outcome = ToolOutcome {
+            events: vec![EventKind::Skill(viewed)],
+            ..ToolOutcome::text(format!("{arguments} {}", "x".repeat(30_000)))
+        };
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+fn advised() -> Guidance {
+    let opening = BoundedText::cut("Capitals are made in a submenu.", TextBudget(1000));
+    Guidance { opening, tools: vec![Echo::lent()], refresh: None }
+}
+
+#[tokio::test]
+async fn functions_spend_no_world_step_and_are_bounded() {
+    let view = call("skill_view", json!({ "id": "notes/capitals" }));
+    let replies = vec![reply(vec![view.clone(), view]), done()];
+    let mut bench = Bench::new(editor(), replies);
+    bench.guidance = advised();
+    let left = bench.run().await;
+    assert_eq!(left.ended.stop, Ok(StopReason::Done));
+    assert_eq!(left.ended.spent.world_steps, 0);
+    assert_eq!(left.ended.skills_viewed, [SkillId::parse("notes/capitals").expect("an id")]);
+    assert_eq!(left.ended.delivered_chars, 31 + 8 + 8);
+    let Some(Message::Results { results, .. }) = left.requests[1].messages.last() else { panic!("results") };
+    for result in results {
+        let text = result.content[0].as_text().expect("text");
+        assert_eq!(text.chars().count(), 20_000, "a tool's answer is bounded");
+    }
+    let observed = |kind: &EventKind| matches!(kind, EventKind::Observed { .. });
+    let looks = left.trace.events.iter().filter(|event| observed(&event.kind)).count();
+    assert_eq!(looks, 1, "a turn that touches nothing needs no new look");
+}
+
+#[tokio::test]
+async fn words_and_unusable_replies() {
+    let unusable = ScriptedReply { unusable: Some("no JSON was found".into()), ..ScriptedReply::default() };
+    let replies = vec![unusable, ScriptedReply::default(), says("The note says abc.")];
+    let left = Bench::new(editor(), replies).run().await;
+    assert_eq!(left.ended.stop, Ok(StopReason::Answered));
+    insta::assert_snapshot!(last_request(&left));
+}
+
+#[tokio::test]
+async fn first_requests_of_two_arms_differ_in_guidance_only() {
+    let alone = Bench::new(editor(), vec![done()]).run().await;
+    let mut bench = Bench::new(editor(), vec![done()]);
+    bench.guidance = advised();
+    let advised = bench.run().await;
+    let (mut with, without) = (advised.requests[0].clone(), alone.requests[0].clone());
+    assert_eq!(with.tools.pop().map(|tool| tool.name), Some("skill_view".into()));
+    let Message::User { content } = &mut with.messages[0] else { panic!("a user turn") };
+    let advice = content.remove(1);
+    assert_eq!(advice.as_text(), Some("<advice>\nCapitals are made in a submenu.\n</advice>"));
+    assert_eq!(with, without);
+    insta::assert_snapshot!(with.system);
+    insta::assert_json_snapshot!(with.tools);
+}
+
+#[tokio::test]
+async fn pictures_come_at_the_size_that_the_model_takes_and_points_are_read_in_it() {
+    // The text box lies at y 60 of 400 on the screen, so at y 30 in a picture of half the size.
+    let mut bench = Bench::new(
+        editor(),
+        vec![
+            acts(json!([
+                { "do": "click", "at": { "point": { "x": 20, "y": 36 } } },
+                { "do": "type", "text": "d" },
+                { "do": "screenshot" },
+                { "do": "zoom", "region": [{ "x": 0, "y": 0 }, { "x": 79, "y": 49 }] }
+            ])),
+            done(),
+        ],
+    );
+    let half = ImageRule::Within { size: Size::new(320, 320) };
+    bench.script = bench.script.with_profile(seeing(half, ALL));
+    let left = bench.run().await;
+    assert_eq!(left.state().await["values"]["text"], json!("abcd"));
+    insta::assert_snapshot!(last_request(&left));
+    let action = left.trace.events.iter().find_map(|event| match &event.kind {
+        EventKind::Action(record) => Some(record.clone()),
+        _ => None,
+    });
+    let action = action.expect("an action");
+    assert_eq!(
+        (action.target_role.as_deref(), action.target_name.as_deref()),
+        (Some("textbox"), Some("Note"))
+    );
+    assert_eq!(action.outcome, PerAction::Done { text: None });
+}
+
+#[tokio::test]
+async fn only_a_window_of_pictures_is_sent_again_and_the_text_stays() {
+    let type_one = |text: &str| acts(json!([{ "do": "type", "text": text }]));
+    let mut bench = Bench::new(editor(), vec![type_one("a"), type_one("b"), type_one("c"), done()]);
+    bench.script = bench.script.with_profile(seeing(ImageRule::AsIs, HistoryRule::Window { images: 2 }));
+    let left = bench.run().await;
+    let text = last_request(&left);
+    assert_eq!(text.matches("[picture 640x400]").count(), 2);
+    assert_eq!(text.matches("[an earlier picture, left out]").count(), 2);
+    assert_eq!(text.matches("Elements:").count(), 4);
+    assert!(text.rfind("left out]") < text.find("[picture"), "the latest pictures are kept");
+}
+
+#[tokio::test]
+async fn a_conversation_that_no_longer_fits_ends_as_context_full() {
+    let history = HistoryRule::AppendOnly { max_request_bytes: 12_000, uploads: false };
+    let wait = |ms: u32| acts(json!([{ "do": "wait", "ms": ms }]));
+    let mut bench = Bench::new(editor(), (1..40).map(wait).collect());
+    bench.script = bench.script.with_profile(seeing(ImageRule::None, history));
+    let left = bench.run().await;
+    assert_eq!(left.ended.stop, Ok(StopReason::ContextFull));
+    let sent = left.requests.iter().map(|request| serde_json::to_vec(request).expect("writes").len());
+    let largest = sent.max().expect("a request");
+    assert!((8_000..=12_000).contains(&largest), "{largest}");
+}
+
+#[tokio::test]
+async fn what_was_sent_is_never_edited() {
+    let replies = vec![acts(json!([{ "do": "key", "chord": "tab" }])), says(""), done()];
+    let left = Bench::new(editor(), replies).run().await;
+    for pair in left.requests.windows(2) {
+        let before = &pair[0].messages;
+        assert_eq!(pair[1].messages[..before.len()], before[..]);
+    }
+    for request in &left.requests {
+        let mut open: Vec<_> = Vec::new();
+        for message in &request.messages {
+            match message {
+                Message::Assistant { calls, .. } => open = calls.iter().map(|call| call.id.clone()).collect(),
+                Message::Results { results, .. } => {
+                    let answered: Vec<_> = results.iter().map(|result| result.id.clone()).collect();
+                    assert_eq!(std::mem::take(&mut open), answered);
+                }
+                Message::User { .. } => {}
+            }
+        }
+        assert!(open.is_empty(), "a call was left without an answer");
+    }
+    assert!(matches!(left.trace.events[1].kind, EventKind::ModelReplied { .. }));
+    let raw_finish = CallBody::Finish(apprentice_protocol::Finish::Done);
+    let replied = left.trace.events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::ModelReplied { calls, .. } => Some(calls[0].body.clone()),
+        _ => None,
+    });
+    assert_eq!(replied, Some(raw_finish));
+}
