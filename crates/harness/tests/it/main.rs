@@ -3,6 +3,8 @@
 
 mod agent;
 mod bench;
+mod builtin;
 mod endings;
 mod record;
 mod scene;
+mod shelf;

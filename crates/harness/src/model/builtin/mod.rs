@@ -1,1 +1,24 @@
-//! Rule-based policies that work as models do: offline, from the wire alone.
+//! Rule-based policies that work as models do: offline, from the wire alone. They are not language models.
+//!
+//! `explorer` searches the interface; `novice` and `literalist` do not, and differ in how they follow
+//! guidance. None knows a
+//! program: their words are those of interfaces in general.
+
+mod choose;
+mod consult;
+mod explorer;
+mod follow;
+mod goal;
+mod guidance;
+mod hands;
+mod literalist;
+mod novice;
+mod perceive;
+mod progress;
+mod role;
+mod search;
+mod transcript;
+mod wire;
+mod words;
+
+pub use wire::{BuiltIn, Policy};

@@ -1,0 +1,214 @@
+//! Which of the controls in sight answers a want, and which field takes which value.
+
+use super::goal::{Value, ValueKind, WantKind};
+use super::perceive::{Element, Kind, Scene};
+use super::progress::Open;
+use super::words::{Fit, Wanted, plain, same_label};
+
+/// How sure a model must be before it presses something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Every word of the label is asked for.
+    Exact,
+    /// Most of the label is asked for.
+    Loose,
+    /// Any overlap decides: the place is right already.
+    Any,
+}
+
+impl Care {
+    fn accepts(self, fit: Fit) -> bool {
+        match self {
+            Self::Exact => fit.share >= 0.99 && fit.matched >= 0.7,
+            Self::Loose => fit.share >= 0.6 && fit.matched >= 0.9 || fit.share >= 0.99 && fit.matched >= 0.6,
+            Self::Any => fit.matched > 0.0,
+        }
+    }
+}
+
+/// A control that answers a want.
+#[derive(Clone, Debug)]
+pub(super) struct Choice<'s> {
+    /// The control.
+    pub(super) element: &'s Element,
+    /// Its label.
+    pub(super) label: String,
+    /// The value that the label spells, if it spells one.
+    pub(super) value: Option<usize>,
+    /// How well it answers.
+    pub(super) score: f32,
+}
+
+fn can_be_pressed(kind: Kind) -> bool {
+    match kind {
+        Kind::Menu
+        | Kind::Item
+        | Kind::Switch
+        | Kind::Radio
+        | Kind::Button
+        | Kind::Combo
+        | Kind::Tab
+        | Kind::Link => true,
+        Kind::Field | Kind::Thing | Kind::Window | Kind::Dialog | Kind::Words | Kind::Other => false,
+    }
+}
+
+/// The label's own sense: `Hide …` turned on is the thing turned off.
+fn negates(label: &str) -> bool {
+    plain(label)
+        .iter()
+        .any(|word| matches!(word.as_str(), "hide" | "disable" | "never" | "no" | "don" | "not"))
+}
+
+/// The state that a switch of this label must get for a want.
+pub(super) fn wanted_state(open: &Open, label: &str) -> bool {
+    let on = open.want.switch.unwrap_or(true);
+    let said = negates(&open.want.clause);
+    if negates(label) && (!said || open.want.switch == Some(false)) { !on } else { on }
+}
+
+/// The control below `root` that best answers a want, if one does well enough.
+pub(super) fn control<'s>(
+    scene: &'s Scene,
+    root: Option<usize>,
+    open: &Open,
+    care: Care,
+) -> Option<Choice<'s>> {
+    let mut best: Option<Choice<'s>> = None;
+    for element in scene.below(root).into_iter().filter(|element| can_be_pressed(element.kind)) {
+        let label = scene.label_of(element);
+        if open.has_pressed(&label) && element.kind != Kind::Item {
+            continue;
+        }
+        let value = open.left().find(|(_, value)| same_label(&value.text, &label)).map(|(index, _)| index);
+        let fit = open.wanted.fit(&label);
+        let score = if value.is_some() { 3.0 } else { fit.score() };
+        let fits = value.is_some() || care.accepts(fit);
+        if fits && best.as_ref().is_none_or(|best| score > best.score + 0.001) {
+            best = Some(Choice { element, label, value, score });
+        }
+    }
+    best
+}
+
+/// A thing in sight that a value of the want names: a file, a row, a link.
+pub(super) fn object<'s>(scene: &'s Scene, open: &Open) -> Option<(&'s Element, usize)> {
+    let things = scene.below(scene.surface());
+    open.left().filter(|(_, value)| value.kind != ValueKind::Number).find_map(|(index, value)| {
+        let named = |element: &&&Element| {
+            matches!(element.kind, Kind::Thing | Kind::Other) && element.name.trim() == value.text.trim()
+        };
+        things.iter().find(named).map(|element| (*element, index))
+    })
+}
+
+/// A field and the value that belongs in it.
+#[derive(Clone, Debug)]
+pub(super) struct Filling<'s> {
+    /// The field.
+    pub(super) field: &'s Element,
+    /// Its label.
+    pub(super) label: String,
+    /// The value's place in the want.
+    pub(super) value: usize,
+    /// The text to put in.
+    pub(super) text: String,
+}
+
+/// How well a field's label answers a value: by the words before the value, then by the clause.
+fn affinity(label: &str, value: &Value, open: &Open) -> f32 {
+    let near = value.before.join(" ");
+    let shared = plain(label).iter().filter(|word| value.before.contains(word)).count();
+    let shared = f32::from(u8::try_from(shared).unwrap_or(u8::MAX));
+    Wanted::of(&near).fit(label).matched * 2.0 + open.wanted.fit(label).matched + shared * 0.3
+}
+
+/// The next field to fill below `root`. Without a telling label a value goes into a lone field, or into the
+/// first of very few.
+pub(super) fn filling<'s>(
+    scene: &'s Scene,
+    root: Option<usize>,
+    open: &Open,
+    filled: &[String],
+) -> Option<Filling<'s>> {
+    let document = scene.document().map(|element| &element.id);
+    let fields: Vec<(&Element, String)> = scene
+        .below(root)
+        .into_iter()
+        .filter(|element| element.kind == Kind::Field && Some(&element.id) != document)
+        .map(|element| (element, scene.label_of(element)))
+        .filter(|(element, label)| !filled.contains(&key_of(element, label)))
+        .collect();
+    let mut best: Option<(f32, Filling<'s>)> = None;
+    for (value_at, value) in open.left() {
+        for (field, label) in &fields {
+            let spins = field.role.contains("spin");
+            let number = value.text.parse::<f64>().is_ok();
+            if spins && !number {
+                continue;
+            }
+            let fit = affinity(label, value, open) + if spins && number { 0.2 } else { 0.0 };
+            if best.as_ref().is_none_or(|(most, _)| fit > *most + 0.001) {
+                let filling =
+                    Filling { field, label: label.clone(), value: value_at, text: value.text.clone() };
+                best = Some((fit, filling));
+            }
+        }
+    }
+    let (fit, filling) = best?;
+    let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
+    let few = fields.len() <= 2 && in_dialog && open.want.kind != WantKind::Save;
+    (fit >= 0.5 || few).then_some(filling)
+}
+
+/// What tells a field from the others of its surface.
+pub(super) fn key_of(element: &Element, label: &str) -> String {
+    format!("{label}#{}", element.id)
+}
+
+/// Labels that carry a dialog's work through, best first.
+const CONFIRMING: &[&str] = &[
+    "ok",
+    "apply",
+    "save",
+    "create",
+    "rename",
+    "replace all",
+    "replace",
+    "add",
+    "set",
+    "insert",
+    "go",
+    "done",
+    "yes",
+    "confirm",
+    "submit",
+    "accept",
+    "continue",
+    "overwrite",
+    "update",
+    "open",
+    "select",
+    "close",
+];
+
+/// The button that carries the front dialog's work through.
+pub(super) fn confirming<'s>(scene: &'s Scene, open: Option<&Open>) -> Option<&'s Element> {
+    let buttons: Vec<&Element> = scene
+        .below(scene.surface())
+        .into_iter()
+        .filter(|element| element.kind == Kind::Button && !element.name.is_empty())
+        .collect();
+    let asked = open.and_then(|open| {
+        let is_asked = |button: &&&Element| {
+            let words = plain(&button.name);
+            CONFIRMING.contains(&words.join(" ").as_str()) && open.wanted.fit(&button.name).matched > 0.0
+        };
+        buttons.iter().find(is_asked).copied()
+    });
+    asked.or_else(|| {
+        CONFIRMING
+            .iter()
+            .find_map(|word| buttons.iter().find(|button| same_label(&button.name, word)).copied())
+    })
+}

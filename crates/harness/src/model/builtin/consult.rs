@@ -1,0 +1,135 @@
+//! Looking into a lent skillbook: which domain, which lines of its index, which notes.
+//!
+//! A model knows the book only by what the tools and the opening say in words.
+
+use serde_json::json;
+
+use super::goal::Goal;
+use super::transcript::{Transcript, Turn};
+use super::wire::Move;
+use super::words::{Wanted, content};
+
+const LIST: &str = "skill_list";
+const SEARCH: &str = "skill_search";
+const VIEW: &str = "skill_view";
+
+/// One note, as it was delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Note {
+    /// Its text.
+    pub(super) text: String,
+}
+
+/// A look into the book, one call a turn.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Consult {
+    to_list: Vec<String>,
+    to_view: Vec<String>,
+    lines: Vec<(String, String)>,
+    can: [bool; 3],
+    searched: bool,
+    chosen: bool,
+    started: bool,
+    /// What was read.
+    pub(super) notes: Vec<Note>,
+}
+
+/// A line of the form `- id: description`; counts in brackets are passed over.
+fn index_line(line: &str) -> Option<(String, String)> {
+    let body = line.trim().strip_prefix("- ").or_else(|| line.trim().strip_prefix("* "))?;
+    let (head, description) = body.split_once(':').unwrap_or((body, ""));
+    let id = head.split_whitespace().next()?.trim_matches(['`', '*']).to_owned();
+    (!id.is_empty()).then(|| (id, description.trim().to_owned()))
+}
+
+impl Consult {
+    /// Decides where to look first.
+    fn start(&mut self, transcript: &Transcript, goal: &Goal, turn: &Turn) {
+        self.started = true;
+        self.can = [LIST, SEARCH, VIEW].map(|tool| transcript.tools.iter().any(|known| known == tool));
+        let mut here: Vec<String> = turn.scene.places().iter().flat_map(|place| content(place)).collect();
+        here.extend(goal.words.stems().iter().cloned());
+        let mut domains: Vec<(usize, String)> = transcript
+            .opening
+            .lines()
+            .filter_map(index_line)
+            .filter(|(id, _)| !id.contains('/'))
+            .map(|(id, description)| {
+                let named = content(&id).iter().filter(|word| here.contains(word)).count();
+                let told = content(&description).iter().filter(|word| here.contains(word)).count();
+                (named * 3 + told, id)
+            })
+            .filter(|(score, _)| *score > 0)
+            .collect();
+        domains.sort_by_key(|domain| std::cmp::Reverse(domain.0));
+        self.to_list = domains.into_iter().take(2).map(|(_, id)| id).rev().collect();
+    }
+
+    fn hear(&mut self, turn: &Turn) {
+        for answer in turn.answers.iter().filter(|answer| !answer.is_error) {
+            match answer.tool.as_str() {
+                LIST | SEARCH => {
+                    let found = answer.text.lines().filter_map(index_line);
+                    self.lines.extend(found.filter(|(id, _)| id.contains('/')));
+                }
+                VIEW => self.notes.push(Note { text: answer.text.clone() }),
+                _ => {}
+            }
+        }
+    }
+
+    /// The next call, or none when enough was read.
+    pub(super) fn next(&mut self, transcript: &Transcript, goal: &Goal, turn: &Turn) -> Option<Move> {
+        if !self.started {
+            self.start(transcript, goal, turn);
+        }
+        let [can_list, can_search, can_view] = self.can;
+        if !can_view {
+            return None;
+        }
+        self.hear(turn);
+        if can_list && let Some(domain) = self.to_list.pop() {
+            return Some(Move::Ask {
+                say: format!("The notes on {domain} may help."),
+                tool: LIST.into(),
+                arguments: json!({ "domain": domain }),
+            });
+        }
+        if !self.chosen {
+            self.choose(&goal.words);
+            if self.to_view.is_empty() && can_search && !self.searched {
+                self.searched = true;
+                return Some(Move::Ask {
+                    say: "Perhaps a note speaks of this.".into(),
+                    tool: SEARCH.into(),
+                    arguments: json!({ "query": goal.text }),
+                });
+            }
+            self.chosen = true;
+        }
+        let skill = self.to_view.pop()?;
+        Some(Move::Ask {
+            say: format!("{skill} speaks of what is asked."),
+            tool: VIEW.into(),
+            arguments: json!({ "skill": skill }),
+        })
+    }
+
+    /// Takes the lines that share most with the instruction: two at most, the second only if it is close.
+    fn choose(&mut self, words: &Wanted) {
+        let mut scored: Vec<(f32, String)> = Vec::new();
+        for (id, description) in &self.lines {
+            let name = id.rsplit('/').next().unwrap_or(id).replace('-', " ");
+            let fit = words.fit(&format!("{name} {description}"));
+            let score = fit.matched + fit.share;
+            if fit.matched >= 1.0 && !scored.iter().any(|(_, known)| known == id) {
+                scored.push((score, id.clone()));
+            }
+        }
+        scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let best = scored.first().map_or(0.0, |(score, _)| *score);
+        scored.retain(|(score, _)| *score >= best * 0.8);
+        scored.truncate(2);
+        self.to_view = scored.into_iter().rev().map(|(_, id)| id).collect();
+    }
+}

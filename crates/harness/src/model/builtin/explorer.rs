@@ -1,0 +1,117 @@
+//! The capable model: reads notes first, presses what answers the task, and otherwise searches menus,
+//! dialogs, tabs and pages, best first, keeping track of what it opened.
+
+use super::choose::Care;
+use super::consult::Consult;
+use super::follow::{Follow, Followed};
+use super::goal::Goal;
+use super::guidance;
+use super::hands::{Hands, keys, leave};
+use super::perceive::Scene;
+use super::search::Search;
+use super::transcript::{Transcript, Turn};
+use super::wire::Move;
+
+/// Turns after which it stops searching and hands in what it has.
+const PATIENCE: usize = 60;
+
+/// The explorer in one attempt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Explorer {
+    goal: Goal,
+    hands: Option<Hands>,
+    consult: Consult,
+    plans: Option<Vec<Follow>>,
+    search: Search,
+    searched_for: Option<usize>,
+    leaving: u32,
+    turns: usize,
+}
+
+impl Explorer {
+    /// An explorer with this instruction.
+    pub(super) fn new(transcript: &Transcript) -> Self {
+        Self { goal: Goal::read(&transcript.instruction), ..Self::default() }
+    }
+
+    /// Its move in one turn.
+    pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
+        let scene = &turn.scene;
+        self.turns += 1;
+        let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, scene));
+        hands.progress.settle(scene);
+        self.search.notice(scene);
+        let found = self.decide(transcript, turn, &mut hands);
+        self.hands = Some(hands);
+        found
+    }
+
+    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
+        let scene = &turn.scene;
+        if self.plans.is_none() {
+            if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
+                return found;
+            }
+            let notes = self.consult.notes.iter().rev();
+            self.plans = Some(notes.map(|note| Follow::new(guidance::read(&note.text))).collect());
+        }
+        if let Some(found) = self.follow(scene, hands) {
+            return found;
+        }
+        if let Some(found) = hands.direct(scene, Care::Loose) {
+            return found;
+        }
+        let pending = hands.progress.pending();
+        if let Some(want) = pending.first().copied()
+            && self.turns < PATIENCE
+        {
+            if self.searched_for != Some(want) {
+                self.searched_for = Some(want);
+                self.search.restart();
+                if !scene.open_menus().is_empty() {
+                    return keys("On with the next thing.", &["escape"]);
+                }
+            }
+            if let Some(open) = hands.progress.wants.get(want).cloned()
+                && let Some(found) = self.search.next(scene, &open, transcript.browser)
+            {
+                return found;
+            }
+        }
+        let missing = pending.first().and_then(|want| hands.progress.wants.get(*want));
+        let reason = missing.map(|open| format!("Nothing in reach answers this: {}.", open.want.clause));
+        hands.finish(scene, reason)
+    }
+
+    /// The next thing that a note says. What a note opened in vain is closed again.
+    fn follow(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+        if self.leaving > 0 {
+            self.leaving -= 1;
+            if !scene.open_menus().is_empty() || !scene.dialogs().is_empty() {
+                return Some(leave("The note does not fit here.", scene));
+            }
+            self.leaving = 0;
+        }
+        let plans = self.plans.as_mut()?;
+        let want = hands.progress.pending().first().copied()?;
+        let plan = plans.last_mut()?;
+        if plan.pressed == 0
+            && scene.open_menus().is_empty()
+            && let Some(found) = hands.select_whole(scene, want).or_else(|| hands.pick_object(scene, want))
+        {
+            return Some(found);
+        }
+        match plan.next(scene, hands) {
+            Followed::Act(found) => Some(found),
+            Followed::Through => {
+                plans.pop();
+                hands.direct(scene, Care::Loose)
+            }
+            Followed::Stuck => {
+                plans.pop();
+                self.leaving = 5;
+                self.follow(scene, hands)
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Following guidance literally: label by label, key by key. A label that is not there ends it.
+
+use std::collections::VecDeque;
+
+use apprentice_protocol::{Action, Button, State, Target};
+
+use super::choose::{Care, Choice, control, filling, key_of};
+use super::guidance::{Label, Step};
+use super::hands::{Hands, click, fill, keys, quoted};
+use super::perceive::{Element, Kind, Scene};
+use super::progress::{Pressed, Surfaces};
+use super::wire::Move;
+use super::words::{plain, stem};
+
+/// How following goes on.
+#[derive(Clone, Debug)]
+pub(super) enum Followed {
+    /// The next thing it says.
+    Act(Move),
+    /// It has been followed to its end.
+    Through,
+    /// What it names is not there.
+    Stuck,
+}
+
+/// Guidance on its way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Follow {
+    steps: VecDeque<Step>,
+    waited: bool,
+    /// Labels that were pressed.
+    pub(super) pressed: u32,
+}
+
+/// Whether two labels are the same but for endings.
+fn alike(one: &str, other: &str) -> bool {
+    let stems = |text: &str| plain(text).iter().map(|word| stem(word)).collect::<Vec<_>>();
+    let (one, other) = (stems(one), stems(other));
+    !one.is_empty() && one == other
+}
+
+/// The element of this label that takes input now: in the open menu first, then in front, then anywhere.
+fn find<'s>(scene: &'s Scene, label: &str) -> Option<&'s Element> {
+    let roots = [scene.front(), scene.surface(), None];
+    roots.into_iter().find_map(|root| {
+        let fits = |element: &&&Element| {
+            !matches!(element.kind, Kind::Window | Kind::Dialog)
+                && (alike(&element.name, label) || alike(&scene.label_of(element), label))
+        };
+        let below = scene.below(root);
+        let pressable = |element: &&&Element| fits(element) && element.kind != Kind::Words;
+        below.iter().find(pressable).or_else(|| below.iter().find(fits)).copied()
+    })
+}
+
+impl Follow {
+    /// Guidance to follow.
+    pub(super) fn new(steps: Vec<Step>) -> Self {
+        Self { steps: steps.into(), ..Self::default() }
+    }
+
+    /// What it says next.
+    pub(super) fn next(&mut self, scene: &Scene, hands: &mut Hands) -> Followed {
+        while let Some(step) = self.steps.pop_front() {
+            match self.take(step, scene, hands) {
+                Some(Followed::Act(found)) => return Followed::Act(found),
+                Some(Followed::Stuck) if !self.waited => {
+                    self.waited = true;
+                    let say = "What the guidance names may still appear.".into();
+                    return Followed::Act(Move::Act { say, actions: vec![Action::Wait { ms: 300 }] });
+                }
+                Some(Followed::Stuck) => return Followed::Stuck,
+                Some(Followed::Through) | None => self.waited = false,
+            }
+        }
+        Followed::Through
+    }
+
+    fn take(&mut self, step: Step, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+        match step {
+            Step::Path(labels) => self.take_path(labels, scene, hands),
+            Step::Labels(labels) => self.take_labels(labels, scene, hands),
+            Step::Keys(chord) => {
+                Some(Followed::Act(keys(format!("The guidance says to press {chord}."), &[chord.as_str()])))
+            }
+            Step::Fill(label) => self.take_fill(label.as_deref(), scene, hands),
+            Step::Pick => pick(scene, hands).map(Followed::Act),
+            Step::Context(label) => Some(context(label.as_deref(), scene)),
+            Step::Visit(address) => Some(Followed::Act(visit(&address, scene))),
+        }
+    }
+
+    fn take_path(&mut self, mut labels: Vec<Label>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+        if labels.is_empty() {
+            return None;
+        }
+        let label = labels.remove(0);
+        let Some(element) = find(scene, &label.text) else {
+            labels.insert(0, label);
+            self.steps.push_front(Step::Path(labels));
+            return Some(Followed::Stuck);
+        };
+        if !labels.is_empty() {
+            self.steps.push_front(Step::Path(labels));
+        }
+        self.press(element, &label, scene, hands).map(Followed::Act)
+    }
+
+    /// Of a sentence's labels, the first in sight; when several are in sight of one list, the one that the
+    /// task asks for.
+    fn take_labels(&mut self, labels: Vec<Label>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+        let seen: Vec<usize> =
+            (0..labels.len()).filter(|at| find(scene, &labels[*at].text).is_some()).collect();
+        let Some(first) = seen.first().copied() else {
+            let place_only = labels.iter().all(|label| is_place(scene, &label.text));
+            if place_only {
+                return None;
+            }
+            self.steps.push_front(Step::Labels(labels));
+            return Some(Followed::Stuck);
+        };
+        let in_menu = seen.iter().filter(|at| in_open_menu(scene, &labels[**at].text)).count();
+        let chosen = if in_menu >= 2 { asked_for(&labels, &seen, hands)? } else { first };
+        let chosen = if in_menu == 1 {
+            seen.iter().copied().find(|at| in_open_menu(scene, &labels[*at].text)).unwrap_or(chosen)
+        } else {
+            chosen
+        };
+        let mut rest = labels;
+        let label = rest.remove(chosen);
+        let element = find(scene, &label.text)?;
+        if in_menu < 2 && !rest.is_empty() {
+            self.steps.push_front(Step::Labels(rest));
+        }
+        self.press(element, &label, scene, hands).map(Followed::Act)
+    }
+
+    fn press(&mut self, element: &Element, label: &Label, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+        self.pressed += 1;
+        let is_open = element.kind == Kind::Menu
+            && scene.open_menus().iter().any(|index| scene.elements[*index].id == element.id);
+        if is_open || element.kind == Kind::Tab && element.is(State::Selected) {
+            return None;
+        }
+        let wants = &hands.progress.wants;
+        let current = hands.progress.current().unwrap_or(0);
+        let want = (0..wants.len())
+            .filter(|index| !wants[*index].done && wants[*index].wanted.fit(&label.text).matched > 0.0)
+            .max_by(|one, other| {
+                let score = |index: &usize| wants[*index].wanted.fit(&label.text).score();
+                score(one).total_cmp(&score(other))
+            })
+            .unwrap_or(current);
+        let asked = wants.get(want).map(|open| super::choose::wanted_state(open, &element.name));
+        let state = match element.kind {
+            Kind::Switch => label.state.or(asked),
+            Kind::Radio => Some(true),
+            _ => None,
+        };
+        let surfaces = Surfaces::of(scene);
+        let pressed = Pressed {
+            want,
+            label: element.name.clone(),
+            kind: element.kind,
+            state,
+            surfaces,
+            confirms: false,
+        };
+        let already = state.is_some() && element.is_on() == state;
+        hands.progress.press(pressed);
+        if already {
+            return None;
+        }
+        let say = format!("The guidance names {}.", quoted(&label.text));
+        Some(Move::Act { say, actions: vec![click(element, Button::Left, 1)] })
+    }
+
+    fn take_fill(&mut self, label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+        let named = label.and_then(|label| find(scene, label));
+        let focused =
+            scene.elements.iter().find(|element| element.kind == Kind::Field && element.is(State::Focused));
+        let document = scene.document().map(|element| element.id.clone());
+        let mut order: Vec<usize> = (0..hands.progress.wants.len()).collect();
+        order.sort_by_key(|index| hands.progress.wants[*index].done);
+        for want in order {
+            let open = &hands.progress.wants[want];
+            let best = filling(scene, scene.surface(), open, &hands.progress.filled);
+            let next = open.left().next().map(|(index, value)| (index, value.text.clone()));
+            let Some((value, text)) = best.as_ref().map(|best| (best.value, best.text.clone())).or(next)
+            else {
+                continue;
+            };
+            let in_hand = focused.filter(|field| document.as_ref() != Some(&field.id));
+            let field = named
+                .filter(|field| field.kind == Kind::Field)
+                .or_else(|| best.as_ref().map(|best| best.field))
+                .or(in_hand);
+            let Some(field) = field else { return Some(Followed::Stuck) };
+            hands.progress.filled.push(key_of(field, &scene.label_of(field)));
+            hands.progress.touched |= !scene.dialogs().is_empty();
+            if let Some(open) = hands.progress.wants.get_mut(want) {
+                open.use_value(value);
+            }
+            self.pressed += 1;
+            let say = format!("The guidance says to type {} here.", quoted(&text));
+            return Some(Followed::Act(Move::Act { say, actions: fill(field, &text) }));
+        }
+        None
+    }
+}
+
+/// Whether a label only names where one is: the window, or a dialog that is open.
+fn is_place(scene: &Scene, label: &str) -> bool {
+    scene.places().iter().any(|place| {
+        let (place, label) = (plain(place), plain(label));
+        !label.is_empty() && place.windows(label.len()).any(|run| run == label)
+    })
+}
+
+fn in_open_menu(scene: &Scene, label: &str) -> bool {
+    let Some(menu) = scene.open_menus().last().copied() else { return false };
+    scene.below(Some(menu)).iter().any(|element| alike(&element.name, label))
+}
+
+/// Of several labels of one list, the one whose words the task uses; none if it uses none of them.
+fn asked_for(labels: &[Label], seen: &[usize], hands: &Hands) -> Option<usize> {
+    let open = hands.progress.wants.get(hands.progress.current()?)?;
+    let score = |at: &usize| open.wanted.fit(&labels[*at].text).score();
+    seen.iter().copied().filter(|at| score(at) > 0.0).max_by(|one, other| score(one).total_cmp(&score(other)))
+}
+
+fn pick(scene: &Scene, hands: &mut Hands) -> Option<Move> {
+    let want = hands.progress.pending().first().copied()?;
+    let choice = {
+        let open = hands.progress.wants.get(want)?;
+        let Choice { element, label, value, score } = control(scene, scene.front(), open, Care::Any)?;
+        Choice { element, label, value, score }
+    };
+    hands.press(scene, want, &choice)
+}
+
+fn context(label: Option<&str>, scene: &Scene) -> Followed {
+    let named = label.and_then(|label| find(scene, label));
+    let selected =
+        || scene.elements.iter().find(|element| element.kind == Kind::Thing && element.is(State::Selected));
+    match named.or_else(selected).or_else(|| scene.document()) {
+        Some(element) => Followed::Act(Move::Act {
+            say: format!("The guidance says to open the context menu of {}.", quoted(&element.name)),
+            actions: vec![click(element, Button::Right, 1)],
+        }),
+        None => Followed::Stuck,
+    }
+}
+
+/// Opens an address: in the address field if there is one, else directly.
+fn visit(address: &str, scene: &Scene) -> Move {
+    let say = format!("The guidance says to open {address}.");
+    let is_bar = |element: &&Element| {
+        element.kind == Kind::Field
+            && plain(&element.name).iter().any(|word| word == "address" || word == "location")
+    };
+    match scene.elements.iter().find(is_bar) {
+        Some(bar) => {
+            let mut actions = fill(bar, &format!("{address}\n"));
+            actions.retain(|action| !matches!(action, Action::Move { to: Target::Point(_) }));
+            Move::Act { say, actions }
+        }
+        None => Move::Act { say, actions: vec![Action::Navigate { url: address.to_owned() }] },
+    }
+}

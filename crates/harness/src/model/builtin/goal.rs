@@ -1,0 +1,463 @@
+//! An instruction read as a list of wants: clauses in order, each with a verb, wanted words and values.
+//!
+//! The reading is grammar alone: quotation marks, file names, addresses, numbers, imperative verbs.
+
+use std::fmt::Write as _;
+
+use super::words::{Wanted, plain};
+
+/// Verbs that open an imperative clause.
+const VERBS: &[&str] = &[
+    "set",
+    "turn",
+    "make",
+    "change",
+    "create",
+    "add",
+    "open",
+    "save",
+    "close",
+    "rename",
+    "delete",
+    "remove",
+    "move",
+    "copy",
+    "convert",
+    "show",
+    "hide",
+    "enable",
+    "disable",
+    "select",
+    "choose",
+    "type",
+    "write",
+    "enter",
+    "replace",
+    "find",
+    "insert",
+    "press",
+    "click",
+    "tick",
+    "check",
+    "uncheck",
+    "untick",
+    "run",
+    "put",
+    "use",
+    "switch",
+    "fill",
+    "go",
+    "submit",
+    "send",
+    "sort",
+    "export",
+    "ensure",
+    "let",
+    "start",
+    "stop",
+    "store",
+    "keep",
+    "configure",
+    "give",
+    "pick",
+    "activate",
+    "deactivate",
+    "mark",
+    "unmark",
+    "bookmark",
+    "allow",
+    "block",
+    "swap",
+    "strip",
+    "clear",
+    "reset",
+    "duplicate",
+    "trash",
+    "execute",
+    "append",
+    "join",
+    "search",
+    "visit",
+    "book",
+    "order",
+    "register",
+    "report",
+    "tell",
+    "increase",
+    "decrease",
+    "raise",
+    "lower",
+    "adjust",
+    "transform",
+    "turn",
+    "reverse",
+    "get",
+    "apply",
+    "restore",
+    "list",
+    "add",
+    "assign",
+    "pin",
+    "zoom",
+    "reload",
+    "display",
+    "wrap",
+    "indent",
+    "print",
+    "empty",
+    "limit",
+    "have",
+    "drag",
+    "undo",
+    "redo",
+    "expand",
+];
+
+/// Words before an imperative that change nothing.
+const LEADING: &[&str] =
+    &["please", "then", "now", "also", "finally", "first", "next", "and", "afterwards", "second", "lastly"];
+
+/// Words that make a statement a request.
+const MODAL: &[&str] = &["should", "must", "want", "wants", "need", "needs", "like", "can"];
+
+/// Words that take a request back.
+const NEGATION: &[&str] = &["don't", "dont", "never", "without", "leave"];
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    /// Stood between quotation marks.
+    Quoted,
+    /// Looks like a file's name or path.
+    File,
+    /// Looks like an address.
+    Address,
+    /// A number.
+    Number,
+}
+
+/// A text of the instruction that is to be used as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Value {
+    /// The text, without its quotation marks.
+    pub(super) text: String,
+    /// What it looks like.
+    pub(super) kind: ValueKind,
+    /// The few words before it, filler included: they say where it belongs.
+    pub(super) before: Vec<String>,
+}
+
+/// The kinds of want that general knowledge treats apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WantKind {
+    /// Something is to be done with the interface.
+    Do,
+    /// The work is to be saved.
+    Save,
+    /// A text is to stand in a document or a command line.
+    Write,
+}
+
+/// One clause of an instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Want {
+    /// The clause as written.
+    pub(super) clause: String,
+    /// What kind of want.
+    pub(super) kind: WantKind,
+    /// Its first verb; empty if it has none.
+    pub(super) verb: String,
+    /// Its words, values left out.
+    pub(super) wanted: Wanted,
+    /// Its values, in order.
+    pub(super) values: Vec<Value>,
+    /// Whether something is to be on or off, when it says so.
+    pub(super) switch: Option<bool>,
+    /// Whether it speaks of all of a text.
+    pub(super) whole: bool,
+}
+
+/// An instruction, read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Goal {
+    /// The wants, in order.
+    pub(super) wants: Vec<Want>,
+    /// All words of the instruction, values left out.
+    pub(super) words: Wanted,
+    /// The instruction as written.
+    pub(super) text: String,
+}
+
+impl Goal {
+    /// Reads an instruction.
+    pub(super) fn read(instruction: &str) -> Self {
+        let (masked, values) = mask(instruction);
+        let clauses = clauses(&masked);
+        let mut wants: Vec<Want> =
+            clauses.iter().filter(|clause| is_request(clause)).map(|clause| want(clause, &values)).collect();
+        if wants.is_empty() {
+            wants = clauses.iter().map(|clause| want(clause, &values)).collect();
+        }
+        lend_values(&mut wants, &clauses, &values);
+        Self { wants, words: Wanted::of(&unmask(&masked, &[])), text: instruction.to_owned() }
+    }
+}
+
+const MARK: char = '\u{1}';
+
+/// Takes the values out of a text; each leaves a numbered mark.
+fn mask(text: &str) -> (String, Vec<Value>) {
+    let mut masked = String::new();
+    let mut values = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let boundary = !masked.ends_with(char::is_alphanumeric);
+        let taken = if boundary { quoted(rest).or_else(|| bare(rest)) } else { None };
+        if let Some((value, kind, length)) = taken {
+            let before: Vec<String> = plain(&masked).into_iter().rev().take(5).collect();
+            values.push(Value { text: value, kind, before: before.into_iter().rev().collect() });
+            let _ = write!(masked, "{MARK}{}{MARK}", values.len() - 1);
+            rest = &rest[length..];
+        } else {
+            masked.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    (masked, values)
+}
+
+fn quoted(text: &str) -> Option<(String, ValueKind, usize)> {
+    let open = text.chars().next()?;
+    let close = match open {
+        '"' => '"',
+        '\'' => '\'',
+        '`' => '`',
+        '“' => '”',
+        '‘' => '’',
+        '«' => '»',
+        _ => return None,
+    };
+    let body = &text[open.len_utf8()..];
+    let end = body.char_indices().find(|(at, c)| {
+        let after = body[at + c.len_utf8()..].chars().next();
+        *c == close && *at > 0 && !after.is_some_and(char::is_alphanumeric)
+    })?;
+    let inside = &body[..end.0];
+    if inside.contains('\n') && open == '\'' {
+        return None;
+    }
+    Some((inside.to_owned(), ValueKind::Quoted, open.len_utf8() + end.0 + close.len_utf8()))
+}
+
+fn bare(text: &str) -> Option<(String, ValueKind, usize)> {
+    let token: &str = text.split(char::is_whitespace).next()?;
+    let token = token.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'']);
+    if token.is_empty() {
+        return None;
+    }
+    let kind = if token.contains("://") {
+        ValueKind::Address
+    } else if is_number(token) {
+        ValueKind::Number
+    } else if is_file(token) {
+        ValueKind::File
+    } else {
+        return None;
+    };
+    Some((token.to_owned(), kind, token.len()))
+}
+
+fn is_number(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_digit())
+        && token.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','))
+}
+
+fn is_file(token: &str) -> bool {
+    let name = token.rsplit('/').next().unwrap_or(token);
+    let dotted = name.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty()
+            && (1..=5).contains(&end.len())
+            && end.chars().all(|c| c.is_ascii_alphanumeric())
+            && end.chars().any(|c| c.is_ascii_lowercase())
+    });
+    dotted || (token.starts_with('/') && token.len() > 2) || token.starts_with("~/")
+}
+
+/// Puts values back into a masked text; without values the marks vanish.
+fn unmask(masked: &str, values: &[Value]) -> String {
+    masked
+        .split(MARK)
+        .enumerate()
+        .map(|(index, part)| {
+            if index % 2 == 0 {
+                part.to_owned()
+            } else {
+                let value = part.parse().ok().and_then(|number: usize| values.get(number));
+                value.map_or_else(|| " ".to_owned(), |value| value.text.clone())
+            }
+        })
+        .collect()
+}
+
+fn marks(masked: &str) -> Vec<usize> {
+    masked.split(MARK).skip(1).step_by(2).filter_map(|part| part.parse().ok()).collect()
+}
+
+/// Splits a masked instruction into clauses: at sentence ends, and at joints before an imperative verb.
+fn clauses(masked: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for sentence in masked.split(['\n', ';']).flat_map(sentences) {
+        let mut rest = sentence.as_str();
+        let mut from = 0;
+        while let Some(cut) = joint(&rest[from..]) {
+            let (head, tail) = rest.split_at(from + cut.0);
+            found.push(head.trim().to_owned());
+            rest = &tail[cut.1..];
+            from = 0;
+        }
+        found.push(rest.trim().to_owned());
+    }
+    found.retain(|clause| clause.chars().any(char::is_alphanumeric) || clause.contains(MARK));
+    found
+}
+
+fn sentences(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut current = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let ends = matches!(c, '.' | '!' | '?' | ':') && chars.peek().is_none_or(|next| next.is_whitespace());
+        if ends {
+            found.push(std::mem::take(&mut current));
+        } else {
+            current.push(c);
+        }
+    }
+    found.push(current);
+    found
+}
+
+/// The first place where a new imperative begins: where it stands and how long the joint is.
+fn joint(text: &str) -> Option<(usize, usize)> {
+    let joints = [", and then ", " and then ", ", then ", " then ", ", and ", " and ", ", "];
+    text.char_indices().find_map(|(at, _)| {
+        let rest = &text[at..];
+        let joint = joints.iter().find(|joint| rest.starts_with(**joint))?;
+        let after = plain(&rest[joint.len()..]);
+        let first = after.iter().find(|word| !LEADING.contains(&word.as_str()))?;
+        let imperative = VERBS.contains(&first.as_str());
+        (at > 0 && imperative).then_some((at, joint.len()))
+    })
+}
+
+/// Whether a clause asks for something, rather than telling how things are.
+fn is_request(clause: &str) -> bool {
+    let words: Vec<String> = clause
+        .split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'))
+        .filter(|word| !word.is_empty())
+        .map(|word| word.to_lowercase().replace('’', "'"))
+        .collect();
+    let start = words.iter().find(|word| !LEADING.contains(&word.as_str()));
+    if start.is_some_and(|word| NEGATION.contains(&word.as_str()))
+        || words.windows(2).any(|pair| pair[0] == "do" && pair[1] == "not")
+    {
+        return false;
+    }
+    let modal = words.iter().any(|word| MODAL.contains(&word.as_str()));
+    modal || verb_at(clause).is_some()
+}
+
+/// The imperative verb of a clause: its first word, or the first word after a place (`In the editor, …`).
+fn verb_at(clause: &str) -> Option<String> {
+    let verb_of = |text: &str| {
+        plain(text)
+            .into_iter()
+            .find(|word| !LEADING.contains(&word.as_str()))
+            .filter(|word| VERBS.contains(&word.as_str()))
+    };
+    verb_of(clause).or_else(|| clause.split(',').skip(1).find_map(verb_of))
+}
+
+fn want(masked: &str, values: &[Value]) -> Want {
+    let text = unmask(masked, &[]);
+    let words = plain(&text);
+    let verb = verb_at(masked).unwrap_or_default();
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    let off = has(&["off", "hide", "disable", "deactivate", "uncheck", "untick", "unmark", "stop", "hidden"])
+        || (has(&["not", "no", "never"]) && verb != "save");
+    let on =
+        has(&["on", "show", "enable", "activate", "tick", "check", "visible", "shown", "display", "allow"]);
+    let values: Vec<Value> = marks(masked).into_iter().filter_map(|at| values.get(at).cloned()).collect();
+    let kind = match verb.as_str() {
+        "save" | "store" => WantKind::Save,
+        "type" | "write" | "append" | "run" | "execute" | "enter" | "insert" if !values.is_empty() => {
+            WantKind::Write
+        }
+        _ => WantKind::Do,
+    };
+    Want {
+        clause: unmask(masked, &values),
+        kind,
+        verb,
+        wanted: Wanted::of(&text),
+        values,
+        switch: if off { Some(false) } else { on.then_some(true) },
+        whole: has(&["all", "whole", "entire", "everything", "every", "complete", "each"]),
+    }
+}
+
+/// A value told in a statement (`The file is "a".`) belongs to the next want that names none.
+fn lend_values(wants: &mut [Want], clauses: &[String], values: &[Value]) {
+    let told: Vec<usize> =
+        clauses.iter().filter(|clause| !is_request(clause)).flat_map(|clause| marks(clause)).collect();
+    let Some(first) = wants.iter_mut().find(|want| want.values.is_empty() && want.kind == WantKind::Do)
+    else {
+        return;
+    };
+    let quoted = |value: &&Value| value.kind == ValueKind::Quoted;
+    first.values.extend(told.into_iter().filter_map(|at| values.get(at)).filter(quoted).cloned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Goal, WantKind};
+
+    fn check(instruction: &str, expected: &[(&str, WantKind, &[&str], Option<bool>)]) {
+        let goal = Goal::read(instruction);
+        let found: Vec<_> = goal
+            .wants
+            .iter()
+            .map(|want| {
+                let values: Vec<&str> = want.values.iter().map(|value| value.text.as_str()).collect();
+                (want.verb.as_str(), want.kind, values, want.switch)
+            })
+            .collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(verb, kind, values, switch)| (*verb, *kind, values.to_vec(), *switch))
+            .collect();
+        assert_eq!(found, expected, "{instruction}");
+    }
+
+    #[test]
+    fn clauses_are_wants_in_order() {
+        use WantKind::{Do, Save, Write};
+        check(
+            "In the editor, turn the whole poem around and save the file.",
+            &[("turn", Do, &[], None), ("save", Save, &[], None)],
+        );
+        check(
+            "The file notes.txt is open. Replace every 'cat' with \"dog's\", then save it as other.txt.",
+            &[("replace", Do, &["cat", "dog's"], None), ("save", Save, &["other.txt"], None)],
+        );
+        check(
+            "Type 'x y' into the box; hide the rail. Do not close the window.",
+            &[("type", Write, &["x y"], None), ("hide", Do, &[], Some(false))],
+        );
+        check("The rulers should be visible.", &[("", Do, &[], Some(true))]);
+        check(
+            "Open http://a.test/b and set the depth to 3.",
+            &[("open", Do, &["http://a.test/b"], None), ("set", Do, &["3"], None)],
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! The hands that all acting policies share: press what answers a want, fill fields, write, save, finish.
+//! They know general keys and nothing of any program.
+
+use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, Target};
+
+use super::choose::{Care, Choice, Filling, confirming, control, filling, key_of, object, wanted_state};
+use super::goal::{Goal, ValueKind, WantKind};
+use super::perceive::{Element, Kind, Scene};
+use super::progress::{Pressed, Progress, Surfaces};
+use super::wire::Move;
+use super::words::plain;
+
+/// How far saving has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Saving {
+    #[default]
+    NotYet,
+    KeyPressed,
+    Answered,
+}
+
+/// The hands of one attempt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hands {
+    /// How far the wants have come.
+    pub(super) progress: Progress,
+    saving: Saving,
+    confirmed: u32,
+}
+
+/// A click on an element.
+pub(super) fn click(element: &Element, button: Button, count: u8) -> Action<ImagePoint> {
+    Action::Click { at: Target::Ref(element.id.clone()), button, count, hold: None }
+}
+
+/// A chord, from its spelling; a spelling that is no chord presses nothing.
+pub(super) fn key(chord: &str) -> Option<Action<ImagePoint>> {
+    Chord::parse(chord).ok().map(|chord| Action::Key { chord, hold_ms: None })
+}
+
+/// A move that presses chords in order.
+pub(super) fn keys(say: impl Into<String>, chords: &[&str]) -> Move {
+    Move::Act { say: say.into(), actions: chords.iter().filter_map(|chord| key(chord)).collect() }
+}
+
+/// Leaves the front menu or dialog without carrying anything through.
+pub(super) fn leave(say: impl Into<String>, scene: &Scene) -> Move {
+    let dismisses = |element: &&Element| {
+        element.kind == Kind::Button
+            && matches!(plain(&element.name).join(" ").as_str(), "cancel" | "close" | "dismiss" | "back")
+    };
+    let in_dialog = scene.open_menus().is_empty() && !scene.dialogs().is_empty();
+    let buttons = if in_dialog { scene.below(scene.surface()) } else { Vec::new() };
+    match buttons.into_iter().find(dismisses) {
+        Some(button) => clicks(say, button),
+        None => keys(say, &["escape"]),
+    }
+}
+
+/// A move that clicks one element.
+pub(super) fn clicks(say: impl Into<String>, element: &Element) -> Move {
+    Move::Act { say: say.into(), actions: vec![click(element, Button::Left, 1)] }
+}
+
+/// The actions that put a text into a field in place of what it holds.
+pub(super) fn fill(field: &Element, text: &str) -> Vec<Action<ImagePoint>> {
+    let mut actions = vec![click(field, Button::Left, 1)];
+    actions.extend(key("ctrl+a"));
+    actions.push(Action::Type { text: text.to_owned() });
+    if field.role.contains("spin") {
+        actions.extend(key("tab"));
+    }
+    actions
+}
+
+impl Hands {
+    /// Hands for a goal, in the first scene.
+    pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
+        Self { progress: Progress::start(goal, scene), ..Self::default() }
+    }
+
+    /// Presses the best answer to the present want in what takes input now; none when nothing answers.
+    pub(super) fn direct(&mut self, scene: &Scene, care: Care) -> Option<Move> {
+        let pending = self.progress.pending();
+        let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
+        let considered = if in_dialog { pending.len() } else { 1 };
+        for want in pending.into_iter().take(considered) {
+            if let Some(found) = self.direct_for(scene, want, care) {
+                return Some(found);
+            }
+        }
+        let menus = scene.open_menus();
+        if in_dialog && menus.is_empty() && self.progress.touched { self.confirm(scene) } else { None }
+    }
+
+    fn direct_for(&mut self, scene: &Scene, want: usize, care: Care) -> Option<Move> {
+        let no_menu = scene.open_menus().is_empty();
+        if no_menu && let Some(found) = self.fill_next(scene, want) {
+            return Some(found);
+        }
+        let open = self.progress.wants.get(want)?;
+        if open.want.kind == WantKind::Write && no_menu {
+            return self.write(scene, want);
+        }
+        if no_menu && let Some(found) = self.pick_object(scene, want) {
+            return Some(found);
+        }
+        let open = self.progress.wants.get(want)?;
+        let care = if self.is_inside_answer(scene, want) { Care::Any } else { care };
+        let choice = control(scene, scene.front(), open, care)?;
+        if !open.prepared
+            && no_menu
+            && let Some(prepared) = self.select_whole(scene, want)
+        {
+            return Some(prepared);
+        }
+        let choice = Choice { label: choice.label.clone(), ..choice };
+        self.press(scene, want, &choice)
+    }
+
+    /// Whether the innermost open menu is one that was opened for this want: there any overlap decides.
+    fn is_inside_answer(&self, scene: &Scene, want: usize) -> bool {
+        let Some(open) = self.progress.wants.get(want) else { return false };
+        let mut at = scene.open_menus().last().copied();
+        while let Some(element) = at.and_then(|index| scene.elements.get(index)) {
+            let answers = matches!(element.kind, Kind::Menu | Kind::Combo);
+            if answers && open.has_pressed(&element.name) && open.wanted.fit(&element.name).share >= 0.5 {
+                return true;
+            }
+            if element.kind == Kind::Combo && open.has_pressed(&scene.label_of(element)) {
+                return true;
+            }
+            at = element.parent;
+        }
+        false
+    }
+
+    /// Presses a chosen control, or notes that it is as wanted already.
+    pub(super) fn press(&mut self, scene: &Scene, want: usize, choice: &Choice<'_>) -> Option<Move> {
+        let element = choice.element;
+        let open = self.progress.wants.get_mut(want)?;
+        if let Some(value) = choice.value {
+            open.use_value(value);
+        }
+        let state = matches!(element.kind, Kind::Switch | Kind::Radio)
+            .then(|| element.kind == Kind::Radio || wanted_state(open, &choice.label));
+        if state.is_some() && element.is_on() == state {
+            open.pressed.push(choice.label.clone());
+            open.done = !open.waits_for_values();
+            return self.direct(scene, Care::Exact);
+        }
+        self.progress.press(Pressed {
+            want,
+            label: choice.label.clone(),
+            kind: element.kind,
+            state,
+            surfaces: Surfaces::of(scene),
+            confirms: false,
+        });
+        Some(clicks(format!("{} answers what is asked.", quoted(&choice.label)), element))
+    }
+
+    /// Puts the next value into the field where it belongs.
+    pub(super) fn fill_next(&mut self, scene: &Scene, want: usize) -> Option<Move> {
+        let open = self.progress.wants.get(want)?;
+        let Filling { field, label, value, text } =
+            filling(scene, scene.surface(), open, &self.progress.filled)?;
+        let actions = fill(field, &text);
+        let say = format!("{} goes into {}.", quoted(&text), quoted(&label));
+        self.progress.filled.push(key_of(field, &label));
+        let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
+        self.progress.touched |= in_dialog;
+        let open = self.progress.wants.get_mut(want)?;
+        open.use_value(value);
+        if !in_dialog || field.role.contains("spin") {
+            let done = open.left().next().is_none();
+            open.done = done;
+        }
+        Some(Move::Act { say, actions })
+    }
+
+    /// Selects the thing that a value names, so that what follows applies to it.
+    pub(super) fn pick_object(&mut self, scene: &Scene, want: usize) -> Option<Move> {
+        let open = self.progress.wants.get(want)?;
+        let (element, value) = object(scene, open)?;
+        let opens = open.want.verb == "open" && open.left().count() == 1;
+        let count = if opens { 2 } else { 1 };
+        let actions = vec![click(element, Button::Left, count)];
+        let say = format!("{} is what this is about.", quoted(&element.name));
+        let open = self.progress.wants.get_mut(want)?;
+        open.use_value(value);
+        let only_picks = matches!(open.want.verb.as_str(), "open" | "select" | "click" | "choose" | "pick");
+        open.done = only_picks && open.left().next().is_none();
+        Some(Move::Act { say, actions })
+    }
+
+    /// Selects the whole text before a command is applied to all of it.
+    pub(super) fn select_whole(&mut self, scene: &Scene, want: usize) -> Option<Move> {
+        let open = self.progress.wants.get_mut(want)?;
+        if !open.want.whole || open.want.switch.is_some() || open.prepared {
+            return None;
+        }
+        open.prepared = true;
+        let document = scene.document().filter(|field| field.role != "terminal")?;
+        let mut actions = vec![click(document, Button::Left, 1)];
+        actions.extend(key("ctrl+a"));
+        Some(Move::Act { say: "First the whole text is selected.".into(), actions })
+    }
+
+    /// Writes a value into the document or onto the command line.
+    fn write(&mut self, scene: &Scene, want: usize) -> Option<Move> {
+        let document = scene.document()?;
+        let open = self.progress.wants.get_mut(want)?;
+        let (value, text) = open.left().next().map(|(index, value)| (index, value.text.clone()))?;
+        let has = |words: &[&str]| plain(&open.want.clause).iter().any(|word| words.contains(&word.as_str()));
+        let mut actions = vec![click(document, Button::Left, 1)];
+        let runs = document.role == "terminal";
+        let held = document.value.as_deref().unwrap_or_default();
+        let own_line = has(&["line", "lines", "row"]) && !held.is_empty();
+        if runs {
+            actions.push(Action::Type { text: format!("{text}\n") });
+        } else if has(&["beginning", "start", "top", "first", "before"]) {
+            actions.extend(key("ctrl+home"));
+            actions.push(Action::Type { text: if own_line { format!("{text}\n") } else { text.clone() } });
+        } else {
+            actions.extend(key("ctrl+end"));
+            let fresh = own_line && !held.ends_with('\n');
+            actions.push(Action::Type { text: if fresh { format!("\n{text}") } else { text.clone() } });
+        }
+        open.use_value(value);
+        let done = open.left().all(|(_, value)| value.kind != ValueKind::Quoted);
+        open.done = done;
+        Some(Move::Act { say: format!("{} is to be written.", quoted(&text)), actions })
+    }
+
+    /// Carries the front dialog's work through.
+    fn confirm(&mut self, scene: &Scene) -> Option<Move> {
+        if self.confirmed > 8 {
+            return None;
+        }
+        self.confirmed += 1;
+        self.progress.touched = false;
+        let want = self.progress.current().unwrap_or(0);
+        let button = confirming(scene, self.progress.wants.get(want));
+        let label = button.map_or_else(String::new, |button| button.name.clone());
+        self.progress.press(Pressed {
+            want,
+            label: label.clone(),
+            kind: Kind::Button,
+            state: None,
+            surfaces: Surfaces::of(scene),
+            confirms: true,
+        });
+        Some(match button {
+            Some(button) => clicks(format!("{} carries it through.", quoted(&label)), button),
+            None => keys("Enter carries it through.", &["enter"]),
+        })
+    }
+
+    /// What is left at the end: open surfaces, saving, and the last word.
+    pub(super) fn finish(&mut self, scene: &Scene, failed: Option<String>) -> Move {
+        if !scene.open_menus().is_empty() && self.confirmed < 8 {
+            self.confirmed += 1;
+            return keys("The menu is closed again.", &["escape"]);
+        }
+        if let Some(found) = self.save(scene) {
+            return found;
+        }
+        let in_dialog = !scene.dialogs().is_empty();
+        if in_dialog && self.confirmed < 8 {
+            self.confirmed += 1;
+            return if self.progress.touched {
+                self.progress.touched = false;
+                carry_through("The dialog is closed.", scene)
+            } else {
+                leave("The dialog is closed.", scene)
+            };
+        }
+        match failed {
+            None => Move::End { say: "Everything asked for is done.".into(), finish: Finish::Done },
+            Some(reason) => Move::End { say: reason.clone(), finish: Finish::GiveUp { reason } },
+        }
+    }
+
+    fn save(&mut self, scene: &Scene) -> Option<Move> {
+        let want =
+            self.progress.wants.iter().position(|open| !open.done && open.want.kind == WantKind::Save)?;
+        let in_dialog = !scene.dialogs().is_empty();
+        let open = self.progress.wants.get_mut(want)?;
+        let name = open.want.values.iter().map(|value| value.text.clone()).next();
+        let is_new_name = name.as_deref().is_some_and(|name| !scene.title().contains(name));
+        match (self.saving, in_dialog) {
+            (Saving::NotYet, true) => {
+                self.confirmed += 1;
+                if self.confirmed > 8 {
+                    return None;
+                }
+                Some(carry_through("The dialog is closed before saving.", scene))
+            }
+            (Saving::NotYet, false) => {
+                self.saving = Saving::KeyPressed;
+                let chord = if is_new_name { "ctrl+shift+s" } else { "ctrl+s" };
+                Some(keys("The work is saved.", &[chord]))
+            }
+            (Saving::KeyPressed, true) => {
+                self.saving = Saving::Answered;
+                Some(answer_saving(scene, name.as_deref()))
+            }
+            (Saving::Answered, true) => {
+                open.done = true;
+                Some(carry_through("The question is answered.", scene))
+            }
+            (Saving::KeyPressed | Saving::Answered, false) => {
+                open.done = true;
+                None
+            }
+        }
+    }
+}
+
+/// Answers what a program asks while saving: a name, or a question.
+fn answer_saving(scene: &Scene, name: Option<&str>) -> Move {
+    let fields = scene.below(scene.surface());
+    let field = fields.iter().find(|element| element.kind == Kind::Field);
+    if let (Some(field), Some(name)) = (field, name) {
+        let mut actions = fill(field, name);
+        actions.extend(key("enter"));
+        return Move::Act { say: format!("It is saved as {}.", quoted(name)), actions };
+    }
+    carry_through("The question is answered.", scene)
+}
+
+/// Presses the button that carries a dialog through, or Enter.
+fn carry_through(say: &str, scene: &Scene) -> Move {
+    match confirming(scene, None) {
+        Some(button) => clicks(say, button),
+        None => keys(say, &["enter"]),
+    }
+}
+
+/// A label in quotation marks.
+pub(super) fn quoted(label: &str) -> String {
+    format!("\"{label}\"")
+}

@@ -1,0 +1,158 @@
+//! The second student: it reads no grammar. Whatever label in sight stands in the guidance, it presses, in
+//! the order in which the guidance mentions it. It shares no code with the novice's way of following.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::{Button, NodeRef};
+
+use super::choose::{Care, control};
+use super::consult::Consult;
+use super::goal::Goal;
+use super::hands::{Hands, click, leave, quoted};
+use super::perceive::{Element, Kind, Scene};
+use super::progress::{Pressed, Surfaces};
+use super::transcript::{Transcript, Turn};
+use super::wire::Move;
+use super::words::plain;
+
+/// Presses on its own that it allows itself.
+const PRESSES: u32 = 6;
+
+/// The literalist in one attempt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Literalist {
+    goal: Goal,
+    hands: Option<Hands>,
+    consult: Consult,
+    text: Option<Vec<String>>,
+    pressed: BTreeSet<NodeRef>,
+    presses: u32,
+    leaving: u32,
+}
+
+/// What the task spells out in sight. In an open menu that is a command only: no further menu is opened.
+fn press_asked(scene: &Scene, hands: &mut Hands) -> Option<Move> {
+    if scene.open_menus().is_empty() {
+        return hands.direct(scene, Care::Exact);
+    }
+    let want = hands.progress.pending().first().copied()?;
+    let open = hands.progress.wants.get(want)?.clone();
+    let choice =
+        control(scene, scene.front(), &open, Care::Any).filter(|choice| choice.element.kind != Kind::Menu)?;
+    hands.press(scene, want, &choice)
+}
+
+/// Where the words of a label stand in the text for the first time.
+fn mention(text: &[String], label: &str) -> Option<usize> {
+    let label = plain(label);
+    if label.is_empty() || label.concat().chars().count() < 2 {
+        return None;
+    }
+    text.windows(label.len()).position(|run| run == label)
+}
+
+impl Literalist {
+    /// A literalist with this instruction.
+    pub(super) fn new(transcript: &Transcript) -> Self {
+        Self { goal: Goal::read(&transcript.instruction), ..Self::default() }
+    }
+
+    /// Its move in one turn.
+    pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
+        let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, &turn.scene));
+        hands.progress.settle(&turn.scene);
+        let found = self.decide(transcript, turn, &mut hands);
+        self.hands = Some(hands);
+        found
+    }
+
+    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
+        let scene = &turn.scene;
+        if self.text.is_none() {
+            if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
+                return found;
+            }
+            let told = |text: &str| {
+                let body = text.split("## Guidance").nth(1).unwrap_or(text);
+                plain(body.split("## Annotations").next().unwrap_or(body))
+            };
+            self.text = Some(self.consult.notes.iter().take(1).flat_map(|note| told(&note.text)).collect());
+        }
+        if let Some(want) = hands.progress.pending().first().copied() {
+            let in_dialog = scene.open_menus().is_empty() && !scene.dialogs().is_empty();
+            let filled = if in_dialog { hands.fill_next(scene, want) } else { None };
+            if let Some(found) = filled.or_else(|| self.press_mentioned(scene, hands)) {
+                return found;
+            }
+        }
+        if self.presses < PRESSES
+            && let Some(found) = press_asked(scene, hands)
+        {
+            self.presses += 1;
+            return found;
+        }
+        let astray = !hands.progress.pending().is_empty() && self.leaving < 4;
+        if astray && (!scene.open_menus().is_empty() || !scene.dialogs().is_empty()) {
+            self.leaving += 1;
+            return leave("Nothing here is mentioned.", scene);
+        }
+        hands.finish(scene, None)
+    }
+
+    /// Among labels in sight that the guidance mentions, one in the open list that the task uses too, else
+    /// the one mentioned first.
+    fn press_mentioned(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+        let want = hands.progress.pending().first().copied()?;
+        let text = self.text.as_ref()?;
+        let menu = scene.open_menus().last().copied();
+        let open = hands.progress.wants.get(want)?;
+        let mut seen: Vec<(bool, usize, &Element)> = scene
+            .below(menu.or_else(|| scene.surface()))
+            .into_iter()
+            .filter(|element| !self.pressed.contains(&element.id))
+            .filter(|element| {
+                matches!(
+                    element.kind,
+                    Kind::Menu
+                        | Kind::Item
+                        | Kind::Button
+                        | Kind::Switch
+                        | Kind::Radio
+                        | Kind::Tab
+                        | Kind::Link
+                )
+            })
+            .filter_map(|element| {
+                let at = mention(text, &element.name)?;
+                let asked = menu.is_some() && open.wanted.fit(&element.name).score() > 0.0;
+                Some((!asked, at, element))
+            })
+            .collect();
+        seen.sort_by_key(|(unasked, at, element)| (*unasked, *at, element.depth));
+        let (_, _, element) = seen.first()?;
+        if self.pressed.is_empty()
+            && menu.is_none()
+            && let Some(found) = hands.select_whole(scene, want)
+        {
+            return Some(found);
+        }
+        self.pressed.insert(element.id.clone());
+        let state = (element.kind == Kind::Switch)
+            .then(|| {
+                hands.progress.wants.get(want).map(|open| super::choose::wanted_state(open, &element.name))
+            })
+            .flatten();
+        let already = state.is_some() && element.is_on() == state;
+        hands.progress.press(Pressed {
+            want,
+            label: element.name.clone(),
+            kind: element.kind,
+            state,
+            surfaces: Surfaces::of(scene),
+            confirms: false,
+        });
+        let say = format!("The guidance mentions {}.", quoted(&element.name));
+        let actions = if already { Vec::new() } else { vec![click(element, Button::Left, 1)] };
+        (!actions.is_empty()).then_some(Move::Act { say, actions })
+    }
+}

@@ -1,0 +1,107 @@
+//! The weak student: presses what it sees and what the task spells out, and follows guidance as it is
+//! written. It searches nothing.
+
+use super::choose::Care;
+use super::consult::Consult;
+use super::follow::{Follow, Followed};
+use super::goal::Goal;
+use super::guidance;
+use super::hands::{Hands, leave};
+use super::perceive::Scene;
+use super::transcript::{Transcript, Turn};
+use super::wire::Move;
+
+/// Presses on its own that it allows itself.
+const PRESSES: u32 = 8;
+
+/// The novice in one attempt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Novice {
+    goal: Goal,
+    hands: Option<Hands>,
+    consult: Consult,
+    plans: Option<Vec<Follow>>,
+    presses: u32,
+    leaving: u32,
+}
+
+impl Novice {
+    /// A novice with this instruction.
+    pub(super) fn new(transcript: &Transcript) -> Self {
+        Self { goal: Goal::read(&transcript.instruction), ..Self::default() }
+    }
+
+    /// Its move in one turn.
+    pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
+        let scene = &turn.scene;
+        let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, scene));
+        hands.progress.settle(scene);
+        let found = self.decide(transcript, turn, &mut hands);
+        self.hands = Some(hands);
+        found
+    }
+
+    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
+        let scene = &turn.scene;
+        if self.plans.is_none() {
+            if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
+                return found;
+            }
+            self.plans = Some(plans(&self.consult));
+        }
+        if let Some(found) = self.follow(scene, hands) {
+            return found;
+        }
+        if self.presses < PRESSES
+            && let Some(found) = hands.direct(scene, Care::Exact)
+        {
+            self.presses += 1;
+            return found;
+        }
+        hands.finish(scene, None)
+    }
+
+    /// The next thing that a note says; when a note is wrong, everything it opened is closed again.
+    fn follow(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+        if self.leaving > 0 {
+            self.leaving -= 1;
+            if !scene.open_menus().is_empty() || !scene.dialogs().is_empty() {
+                return Some(leave("This is not the place.", scene));
+            }
+            self.leaving = 0;
+        }
+        let plans = self.plans.as_mut()?;
+        while let Some(plan) = plans.last_mut() {
+            if hands.progress.pending().is_empty() && plan.pressed == 0 {
+                plans.pop();
+                continue;
+            }
+            if plan.pressed == 0
+                && scene.open_menus().is_empty()
+                && let Some(want) = hands.progress.pending().first().copied()
+                && let Some(found) =
+                    hands.select_whole(scene, want).or_else(|| hands.pick_object(scene, want))
+            {
+                return Some(found);
+            }
+            match plan.next(scene, hands) {
+                Followed::Act(found) => return Some(found),
+                Followed::Through => {
+                    plans.pop();
+                    return hands.direct(scene, Care::Exact);
+                }
+                Followed::Stuck => {
+                    plans.pop();
+                    self.leaving = 5;
+                    return self.follow(scene, hands);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The notes as plans, the best last.
+fn plans(consult: &Consult) -> Vec<Follow> {
+    consult.notes.iter().rev().map(|note| Follow::new(guidance::read(&note.text))).collect()
+}

@@ -1,0 +1,193 @@
+//! How far the wants of an instruction have come, judged by what could be seen after each action.
+
+use super::goal::{Goal, Value, ValueKind, Want, WantKind};
+use super::perceive::{Kind, Scene};
+use super::words::{Wanted, content, same_label};
+
+/// One want on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    /// What is wanted.
+    pub(super) want: Want,
+    /// Its words without those that only say where.
+    pub(super) wanted: Wanted,
+    /// Whether it is believed to be done.
+    pub(super) done: bool,
+    /// Which of its values have been used.
+    pub(super) used: Vec<bool>,
+    /// Labels already pressed for it.
+    pub(super) pressed: Vec<String>,
+    /// Whether everything has been selected for it.
+    pub(super) prepared: bool,
+}
+
+impl Open {
+    /// The first values that were not used yet, with their places.
+    pub(super) fn left(&self) -> impl Iterator<Item = (usize, &Value)> {
+        self.want
+            .values
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !self.used.get(*index).copied().unwrap_or(true))
+    }
+
+    /// Whether this label was pressed for this want before.
+    pub(super) fn has_pressed(&self, label: &str) -> bool {
+        self.pressed.iter().any(|pressed| same_label(pressed, label))
+    }
+
+    /// Marks a value as used.
+    pub(super) fn use_value(&mut self, index: usize) {
+        if let Some(used) = self.used.get_mut(index) {
+            *used = true;
+        }
+    }
+
+    /// Values that must still be put somewhere: numbers in passing do not hold a want open.
+    pub(super) fn waits_for_values(&self) -> bool {
+        self.left().any(|(_, value)| value.kind != ValueKind::Number)
+    }
+}
+
+/// What the last action was meant to bring about.
+#[derive(Clone, Debug)]
+pub(super) struct Pressed {
+    /// The want it was for.
+    pub(super) want: usize,
+    /// The label pressed.
+    pub(super) label: String,
+    /// What was pressed.
+    pub(super) kind: Kind,
+    /// The state wanted of a switch.
+    pub(super) state: Option<bool>,
+    /// Open menus, dialogs and the title before.
+    pub(super) surfaces: Surfaces,
+    /// Whether the press confirms a dialog.
+    pub(super) confirms: bool,
+}
+
+/// How many surfaces lie above each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Surfaces {
+    /// Open menus.
+    pub(super) menus: usize,
+    /// Dialogs.
+    pub(super) dialogs: usize,
+    /// The title in front.
+    pub(super) title: String,
+}
+
+impl Surfaces {
+    /// Counts them in a scene.
+    pub(super) fn of(scene: &Scene) -> Self {
+        let front = scene.dialogs().last().map(|index| scene.elements[*index].name.clone());
+        Self {
+            menus: scene.open_menus().len(),
+            dialogs: scene.dialogs().len(),
+            title: front.unwrap_or_else(|| scene.title().to_owned()),
+        }
+    }
+}
+
+/// All wants of an instruction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Progress {
+    /// The wants, in order.
+    pub(super) wants: Vec<Open>,
+    /// What was done last, until its effect is seen.
+    pub(super) last: Option<Pressed>,
+    /// Whether something was changed in the dialog in front.
+    pub(super) touched: bool,
+    /// Labels of fields that were filled.
+    pub(super) filled: Vec<String>,
+}
+
+impl Progress {
+    /// Starts on a goal; words that stand in the title say where and not what.
+    pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
+        let mut place: Vec<String> = Vec::new();
+        for title in scene.places() {
+            let program = title.rsplit(['-', '–', '—']).next().unwrap_or(&title);
+            place.extend(content(program));
+        }
+        let open = |want: &Want| {
+            let narrowed = want.wanted.without(&place);
+            let wanted = if narrowed.stems().is_empty() { want.wanted.clone() } else { narrowed };
+            Open {
+                wanted,
+                used: vec![false; want.values.len()],
+                want: want.clone(),
+                done: false,
+                pressed: Vec::new(),
+                prepared: false,
+            }
+        };
+        Self { wants: goal.wants.iter().map(open).collect(), ..Self::default() }
+    }
+
+    /// The first want that is not done.
+    pub(super) fn current(&self) -> Option<usize> {
+        self.wants.iter().position(|open| !open.done)
+    }
+
+    /// The wants that are not done and call for the interface, in order.
+    pub(super) fn pending(&self) -> Vec<usize> {
+        let is_pending = |open: &Open| !open.done && open.want.kind != WantKind::Save;
+        (0..self.wants.len()).filter(|index| self.wants.get(*index).is_some_and(is_pending)).collect()
+    }
+
+    /// Remembers what was pressed, until its effect is seen.
+    pub(super) fn press(&mut self, pressed: Pressed) {
+        if let Some(open) = self.wants.get_mut(pressed.want)
+            && !pressed.confirms
+        {
+            open.pressed.push(pressed.label.clone());
+        }
+        self.last = Some(pressed);
+    }
+
+    /// Judges the last action by what can be seen now.
+    pub(super) fn settle(&mut self, scene: &Scene) {
+        let Some(last) = self.last.take() else { return };
+        let now = Surfaces::of(scene);
+        let opened = now.menus > last.surfaces.menus || now.dialogs > last.surfaces.dialogs;
+        let closed = now.dialogs < last.surfaces.dialogs;
+        if closed || opened && now.dialogs > last.surfaces.dialogs {
+            self.touched = false;
+            self.filled.clear();
+        }
+        let Some(open) = self.wants.get_mut(last.want) else { return };
+        if last.confirms {
+            open.done |= closed && !open.waits_for_values();
+            return;
+        }
+        let seen = scene.elements.iter().find(|element| same_label(&element.name, &last.label));
+        let state = seen.and_then(super::perceive::Element::is_on);
+        match last.kind {
+            Kind::Switch | Kind::Radio if !opened => {
+                self.touched = now.dialogs > 0;
+                let reached = last.state.is_none() || state.is_none() || state == last.state;
+                open.done = reached && !open.waits_for_values();
+            }
+            Kind::Item | Kind::Button | Kind::Link | Kind::Other | Kind::Thing if !opened => {
+                let elsewhere = last.kind == Kind::Link && now.title != last.surfaces.title;
+                open.done = !elsewhere && !open.waits_for_values();
+                self.touched |= now.dialogs > 0;
+            }
+            Kind::Switch
+            | Kind::Radio
+            | Kind::Item
+            | Kind::Button
+            | Kind::Link
+            | Kind::Other
+            | Kind::Thing
+            | Kind::Menu
+            | Kind::Field
+            | Kind::Combo
+            | Kind::Tab
+            | Kind::Window
+            | Kind::Dialog
+            | Kind::Words => {}
+        }
+    }
+}

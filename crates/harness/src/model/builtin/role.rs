@@ -1,0 +1,43 @@
+//! Which part a request asks a model to play, told as any model can tell it: by the tools, the schema and
+//! the words of the prompt.
+
+use apprentice_protocol::ChatRequest;
+
+use super::explorer::Explorer;
+use super::literalist::Literalist;
+use super::novice::Novice;
+use super::transcript::Transcript;
+use super::wire::{Move, Policy};
+
+/// Answers a request as the policy would.
+pub(super) fn answer(policy: Policy, request: &ChatRequest) -> Move {
+    act(policy, request)
+}
+
+/// Runs a policy over all turns of the conversation; its last move is the answer.
+fn act(policy: Policy, request: &ChatRequest) -> Move {
+    let transcript = Transcript::read(request);
+    let mut turns = transcript.turns.iter();
+    let mut step: Box<dyn FnMut(&super::transcript::Turn) -> Move> = match policy {
+        Policy::Explorer => {
+            let mut explorer = Explorer::new(&transcript);
+            let transcript = &transcript;
+            Box::new(move |turn| explorer.turn(transcript, turn))
+        }
+        Policy::Novice => {
+            let mut novice = Novice::new(&transcript);
+            let transcript = &transcript;
+            Box::new(move |turn| novice.turn(transcript, turn))
+        }
+        Policy::Literalist => {
+            let mut literalist = Literalist::new(&transcript);
+            let transcript = &transcript;
+            Box::new(move |turn| literalist.turn(transcript, turn))
+        }
+    };
+    let mut last = Move::Say("There is nothing to see.".into());
+    for turn in turns.by_ref() {
+        last = step(turn);
+    }
+    last
+}

@@ -1,0 +1,228 @@
+//! Words as the built-in models compare them: lower case, without endings, without filler, with a small
+//! table of general interface synonyms.
+
+/// Words that carry no meaning of their own in an instruction or a label.
+const FILLER: &[&str] = &[
+    "a", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for", "from",
+    "has", "have", "i", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "please", "should",
+    "so", "that", "the", "their", "them", "then", "there", "these", "this", "those", "to", "up", "via",
+    "was", "we", "what", "when", "which", "will", "with", "would", "you", "your", "must", "want", "need",
+    "now", "also", "make", "sure", "set", "turn", "put", "let", "use", "using", "get", "give", "just",
+    "instead", "only", "task", "asked", "ask", "asks", "off", "one", "such", "way",
+];
+
+/// Words that stand on so many labels that they prove little.
+const COMMON: &[&str] = &[
+    "new", "open", "show", "file", "text", "document", "window", "page", "all", "select", "change", "view",
+    "line", "item", "name", "default", "edit", "tool", "add", "insert", "other", "close", "save", "folder",
+    "app", "mode", "tab", "go", "choose", "current", "option", "type", "copy", "everi", "whole",
+];
+
+/// Groups of general interface words that mean the same; the first stands for all.
+const SYNONYMS: &[&[&str]] = &[
+    &["preference", "setting", "configuration", "option"],
+    &["delete", "remove", "erase", "discard"],
+    &["folder", "directory"],
+    &["picture", "image", "photo"],
+    &["big", "large"],
+    &["small", "little", "tiny"],
+    &["size", "width"],
+    &["show", "display", "visible", "reveal"],
+    &["hide", "conceal", "invisible"],
+    &["enable", "activate"],
+    &["disable", "deactivate"],
+    &["find", "search"],
+    &["begin", "start", "startup", "launch"],
+    &["quit", "exit"],
+    &["colour", "color"],
+    &["create", "new"],
+    &["duplicate", "copy"],
+    &["swap", "exchange", "opposite", "invert"],
+    &["letter", "character"],
+    &["end", "finish"],
+    &["site", "website"],
+    &["permit", "allow"],
+    &["block", "forbid", "deny"],
+    &["appearance", "look", "theme"],
+    &["uppercase", "capital", "capitalize", "capitalise"],
+];
+
+/// The lower-case words of a text, in order; everything but letters and digits separates.
+pub(super) fn plain(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
+
+/// A word without its ending, so that `endings`, `ending` and `ended` meet.
+pub(super) fn stem(word: &str) -> String {
+    let mut stem = word;
+    if stem.chars().count() > 3 && !stem.ends_with("ss") && !stem.ends_with("us") && !stem.ends_with("is") {
+        stem = stem.strip_suffix('s').unwrap_or(stem);
+    }
+    for (ending, least) in [("ing", 6), ("ed", 5), ("ly", 5)] {
+        if stem.chars().count() >= least
+            && let Some(shorter) = stem.strip_suffix(ending)
+        {
+            stem = shorter;
+            break;
+        }
+    }
+    let mut stem = stem.strip_suffix('e').filter(|shorter| shorter.len() > 2).unwrap_or(stem).to_owned();
+    if let Some(shorter) = stem.strip_suffix('y').filter(|shorter| shorter.len() > 2) {
+        stem = format!("{shorter}i");
+    }
+    let mut tail = stem.chars().rev();
+    if let (Some(last), Some(before)) = (tail.next(), tail.next())
+        && last == before
+        && stem.len() > 4
+        && !matches!(last, 'l' | 's' | 'e' | 'o')
+    {
+        stem.pop();
+    }
+    stem
+}
+
+/// The stem that stands for a whole group of synonyms.
+fn canon(stem_of: &str) -> String {
+    SYNONYMS
+        .iter()
+        .find(|group| group.iter().any(|word| stem(word) == stem_of))
+        .and_then(|group| group.first())
+        .map_or_else(|| stem_of.to_owned(), |first| stem(first))
+}
+
+/// The meaningful words of a text as stems, synonyms brought together, in order and each once.
+pub(super) fn content(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in plain(text).iter().filter(|word| !FILLER.contains(&word.as_str())) {
+        let word = canon(&stem(word));
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+/// How much a stem proves.
+fn weight(stem_of: &str) -> f32 {
+    if COMMON.iter().any(|word| canon(&stem(word)) == stem_of) { 0.35 } else { 1.0 }
+}
+
+/// How well a label answers a set of wanted words.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Fit {
+    /// The weight of the label's words that are wanted.
+    pub(super) matched: f32,
+    /// The share of the label's weight that is wanted, from 0 to 1.
+    pub(super) share: f32,
+}
+
+impl Fit {
+    /// One number to order labels by.
+    pub(super) fn score(self) -> f32 {
+        self.matched * self.share
+    }
+}
+
+/// Wanted words, prepared for many comparisons.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Wanted {
+    stems: Vec<String>,
+    joined: Vec<String>,
+}
+
+impl Wanted {
+    /// The wanted words of a text. Neighbours are also kept joined, so that `menu bar` meets `menubar`.
+    pub(super) fn of(text: &str) -> Self {
+        let plain = plain(text);
+        let joined = plain.windows(2).map(|pair| canon(&stem(&pair.concat()))).collect();
+        Self { stems: content(text), joined }
+    }
+
+    /// The stems, in order.
+    pub(super) fn stems(&self) -> &[String] {
+        &self.stems
+    }
+
+    /// Leaves out words that say where and not what.
+    pub(super) fn without(&self, others: &[String]) -> Self {
+        let stems: Vec<String> = self.stems.iter().filter(|stem| !others.contains(stem)).cloned().collect();
+        Self { stems, joined: self.joined.clone() }
+    }
+
+    fn holds(&self, stem_of: &str) -> bool {
+        self.stems.iter().chain(&self.joined).any(|wanted| wanted == stem_of)
+    }
+
+    /// How well a label answers these words.
+    pub(super) fn fit(&self, label: &str) -> Fit {
+        let stems = content(label);
+        let whole: f32 = stems.iter().map(|stem| weight(stem)).sum();
+        if whole <= 0.0 {
+            return Fit::default();
+        }
+        let spelled = plain(label);
+        let pairs: Vec<(Vec<String>, String)> = spelled
+            .windows(2)
+            .map(|pair| (content(&pair.join(" ")), canon(&stem(&pair.concat()))))
+            .filter(|(_, pair)| self.stems.contains(pair))
+            .collect();
+        let is_wanted =
+            |stem_of: &String| self.holds(stem_of) || pairs.iter().any(|(parts, _)| parts.contains(stem_of));
+        let matched: f32 = stems.iter().filter(|stem| is_wanted(stem)).map(|stem| weight(stem)).sum();
+        Fit { matched, share: matched / whole }
+    }
+}
+
+/// Whether two labels say the same, apart from case, dots and trailing signs.
+pub(super) fn same_label(one: &str, other: &str) -> bool {
+    let (one, other) = (plain(one), plain(other));
+    !one.is_empty() && one == other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Wanted, same_label, stem};
+
+    #[test]
+    fn endings_meet() {
+        for (one, other) in [
+            ("endings", "ending"),
+            ("numbers", "number"),
+            ("preferences", "preference"),
+            ("converted", "convert"),
+            ("directories", "directory"),
+            ("stripped", "strip"),
+            ("spaces", "space"),
+            ("wrapping", "wrap"),
+        ] {
+            assert_eq!(stem(one), stem(other), "{one} and {other}");
+        }
+    }
+
+    #[test]
+    fn labels_are_weighed_by_what_they_prove() {
+        let wanted = Wanted::of("Convert the whole text to upper case and hide the menu bar");
+        for (label, least, most) in [
+            ("To Uppercase", 1.0, 1.0),
+            ("Convert", 1.0, 1.0),
+            ("Menubar", 1.0, 1.0),
+            ("To Lowercase", 0.0, 0.0),
+            ("Text", 1.0, 1.0),
+            ("Line Numbers", 0.0, 0.0),
+        ] {
+            let fit = wanted.fit(label);
+            assert!((least..=most).contains(&fit.share), "{label}: {fit:?}");
+        }
+        assert!(wanted.fit("Convert").score() > wanted.fit("Text").score());
+    }
+
+    #[test]
+    fn labels_are_the_same_whatever_their_signs() {
+        assert!(same_label("Save As…", "save as..."));
+        assert!(!same_label("Save", "Save As"));
+        assert!(!same_label("", "…"));
+    }
+}

@@ -1,0 +1,198 @@
+//! The built-in models on scene worlds: what they can do alone, and what guidance changes.
+
+use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_protocol::ChatModel as _;
+use serde_json::{Value, json};
+
+use crate::shelf::{Left, Note, attempt, note};
+
+fn item(name: &str, effects: &Value) -> Value {
+    json!({ "role": "menuitem", "name": name, "click": effects })
+}
+
+fn set(key: &str, value: impl Into<Value>) -> Value {
+    json!([{ "set": { key: value.into() } }])
+}
+
+/// A small kitchen program: nested menus, a dialog with tabs, a context menu, a shelf of things.
+fn kitchen() -> Value {
+    let on_tab = |tab: &str| json!({ "dialog": true, "tab": tab });
+    json!({
+        "start": "main",
+        "state": {
+            "dough": "rye", "turned": null, "served": null, "lamp": false, "dialog": false, "tab": "Oven",
+            "fan": false, "grams": "100", "wrapped": false, "naming": false, "label": "", "labelled": null,
+            "picked": null
+        },
+        "pages": { "main": {
+            "title": "Pantry - Kitchen",
+            "controls": [
+                { "role": "menu", "name": "Shelf", "items": [
+                    item("New Label...", &set("naming", true)),
+                    item("Quit", &set("picked", "quit")) ] },
+                { "role": "menu", "name": "Bake", "items": [
+                    item("Knead", &set("turned", "kneaded")),
+                    { "role": "menuitem", "name": "Sponge", "items": [
+                        item("Turn Sideways", &set("turned", "sideways")),
+                        item("Turn Over", &set("turned", "over")),
+                        item("Turn Twice", &set("turned", "twice")) ] } ] },
+                { "role": "menu", "name": "Room", "items": [
+                    item("Ceiling Lamp", &set("lamp", true)),
+                    item("Preferences...", &set("dialog", true)) ] },
+                { "role": "textbox", "name": "", "bind": "dough" },
+                { "role": "listitem", "name": "Honey jar", "context": [
+                    item("Wrap in Foil", &set("wrapped", true)) ] },
+                { "role": "dialog", "name": "Label", "when": { "naming": true }, "items": [
+                    { "role": "textbox", "name": "Label name", "bind": "label" },
+                    { "role": "button", "name": "Cancel", "click": set("naming", false) },
+                    { "role": "button", "name": "Create",
+                      "click": [ { "copy": { "labelled": "label" } }, { "set": { "naming": false } } ] } ] },
+                { "role": "dialog", "name": "Kitchen Preferences", "when": { "dialog": true }, "items": [
+                    { "role": "tab", "name": "Oven", "bind": "tab" },
+                    { "role": "tab", "name": "Scales", "bind": "tab" },
+                    { "role": "checkbox", "name": "Fan assisted", "bind": "fan", "when": on_tab("Oven") },
+                    { "role": "textbox", "name": "Smallest weight", "bind": "grams", "when": on_tab("Scales") },
+                    { "role": "button", "name": "Close", "click": set("dialog", false) } ] }
+            ],
+            "keys": {
+                "ctrl+s": [ { "copy": { "served": "turned" } } ]
+            }
+        } }
+    })
+}
+
+async fn explore(instruction: &str, notes: &[Note]) -> Left {
+    attempt(Policy::Explorer, kitchen(), instruction, notes).await
+}
+
+fn check(left: &Left, key: &str, expected: impl Into<Value>) {
+    assert_eq!(left.values[key], expected.into(), "{key}: {:?}\n{}", left.ended.stop, left.said());
+}
+
+const TURN: &str = "In the kitchen, turn the sponge sideways and save it.";
+const WEIGHT: &str = "Set the smallest weight to 25.";
+
+#[tokio::test]
+async fn the_explorer_finds_what_hides() {
+    check(&explore(TURN, &[]).await, "served", "sideways");
+    check(&explore("Please switch on the ceiling lamp.", &[]).await, "lamp", true);
+    check(&explore("Make the oven fan assisted.", &[]).await, "fan", true);
+    check(&explore(WEIGHT, &[]).await, "grams", "25");
+    check(&explore("Wrap the 'Honey jar' in foil.", &[]).await, "wrapped", true);
+    check(&explore("Create a new label called 'Plum jam'.", &[]).await, "labelled", "Plum jam");
+}
+
+#[tokio::test]
+async fn the_explorer_gives_up_in_order() {
+    let left = explore("Sharpen the bread knife.", &[]).await;
+    assert_eq!(left.ended.stop, Ok(apprentice_protocol::StopReason::GaveUp), "{}", left.said());
+    check(&left, "turned", Value::Null);
+    check(&left, "picked", Value::Null);
+}
+
+#[tokio::test]
+async fn the_students_do_not_search() {
+    for policy in [Policy::Novice, Policy::Literalist] {
+        for (instruction, key) in [(WEIGHT, "grams"), ("Make the fan assisted.", "fan")] {
+            let left = attempt(policy, kitchen(), instruction, &[]).await;
+            let before = kitchen()["state"][key].clone();
+            check(&left, key, before);
+        }
+    }
+}
+
+/// The same knowledge, as different people write it.
+const SPONGE: &[&str] = &[
+    "1. Open the Bake menu.\n2. Open its submenu Sponge.\n3. Choose the entry that the task asks for.",
+    "Choose Bake > Sponge and take the entry the task asks for (there are: Turn Sideways, Turn Over).",
+    "Under Sponge in the Bake menu you find what the task asks for.",
+    "- \"Bake\" → \"Sponge\" → \"Turn Sideways\"",
+    "the commands hide in the bake menu, then pick the one the task needs in its sponge submenu",
+    "In the Bake menu, under Sponge, pick Turn Sideways. It is not in the Shelf menu.",
+];
+
+fn sponge(guidance: &str) -> Vec<Note> {
+    vec![note("kitchen/sponge", "Turning a sponge sideways, over or twice", guidance)]
+}
+
+#[tokio::test]
+async fn the_novice_follows_guidance_however_it_is_written() {
+    check(&attempt(Policy::Novice, kitchen(), TURN, &[]).await, "served", Value::Null);
+    for guidance in SPONGE {
+        let left = attempt(Policy::Novice, kitchen(), TURN, &sponge(guidance)).await;
+        check(&left, "served", "sideways");
+    }
+}
+
+#[tokio::test]
+async fn guidance_carries_over_to_another_goal() {
+    let goal = "Turn the sponge over, please, and save.";
+    for guidance in &SPONGE[..2] {
+        check(&attempt(Policy::Novice, kitchen(), goal, &sponge(guidance)).await, "served", "over");
+        check(&attempt(Policy::Literalist, kitchen(), goal, &sponge(guidance)).await, "served", "over");
+    }
+    let scales = "1. Open Room > Preferences...\n2. Open the tab \"Scales\".\n3. Type the number the task gives into \
+                  \"Smallest weight\".\n4. Press Close.";
+    let weight = [note("kitchen/scales", "Setting the smallest weight of the scales", scales)];
+    check(&attempt(Policy::Novice, kitchen(), WEIGHT, &weight).await, "grams", "25");
+    check(&attempt(Policy::Literalist, kitchen(), WEIGHT, &weight).await, "grams", "25");
+}
+
+#[tokio::test]
+async fn a_second_student_gains_too() {
+    check(&attempt(Policy::Literalist, kitchen(), TURN, &[]).await, "served", Value::Null);
+    for guidance in SPONGE {
+        let left = attempt(Policy::Literalist, kitchen(), TURN, &sponge(guidance)).await;
+        check(&left, "served", "sideways");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_path_never_turns_a_failure_into_a_pass() {
+    let wrong = [
+        "Choose Room > Sponge > Turn Sideways.",
+        "Choose Bake > Grill > Turn Sideways.",
+        "1. Open the Room menu.\n2. Choose Ceiling Lamp.",
+        "Open the Shelf menu, then Sponge, then Turn Sideways.",
+        "Choose Bake > Sponge > Turn Over.",
+        "In the Grill menu, under Toast, pick Turn Sideways.",
+        "Press Ctrl+J.",
+    ];
+    for guidance in wrong {
+        for policy in [Policy::Novice, Policy::Literalist] {
+            let left = attempt(policy, kitchen(), TURN, &sponge(guidance)).await;
+            let passed = left.values["served"] == "sideways";
+            assert!(!passed, "{policy:?} with {guidance:?}:\n{}", left.said());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_explorer_is_quicker_with_a_note() {
+    let alone = explore(TURN, &[]).await;
+    let advised = explore(TURN, &sponge(SPONGE[0])).await;
+    check(&advised, "served", "sideways");
+    let (alone, advised) = (alone.ended.spent.world_steps, advised.ended.spent.world_steps);
+    assert!(advised <= alone, "{advised} steps with a note, {alone} without");
+    let alone = explore(WEIGHT, &[]).await;
+    let note = note(
+        "kitchen/scales",
+        "Setting the smallest weight",
+        "1. Open Room > Preferences...\n2. Open Scales.",
+    );
+    let advised = explore(WEIGHT, &[note]).await;
+    check(&advised, "grams", "25");
+    assert!(advised.ended.spent.world_steps < alone.ended.spent.world_steps);
+}
+
+#[tokio::test]
+async fn replies_depend_on_the_request_alone() {
+    for policy in Policy::ALL {
+        let left = attempt(*policy, kitchen(), WEIGHT, &sponge(SPONGE[2])).await;
+        assert!(left.heard.len() > 2, "{}", left.said());
+        for (index, (request, reply)) in left.heard.iter().enumerate().rev() {
+            let fresh = BuiltIn::new(*policy).reply(request).await.expect("answers");
+            assert_eq!(&fresh, reply, "turn {index}");
+        }
+    }
+}
