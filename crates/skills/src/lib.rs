@@ -3,6 +3,9 @@
 //! Touches the file system below the book's folder and nothing else: no network, no processes, no clock.
 
 pub mod book;
+pub mod clean;
+mod digest;
+mod handle;
 pub mod leak;
 pub mod lend;
 pub mod manage;
@@ -11,6 +14,8 @@ mod scan;
 mod search;
 mod words;
 
+pub use digest::{Digest, DigestError, LearnOptions, Staff, clean as clean_book, digest};
+pub use handle::{Handled, HandlerOptions, Lesson, Refusal, Row, handle, row};
 pub use scan::{Finding, scan};
 pub use search::Hit;
 pub use words::domain_name;

@@ -5,9 +5,14 @@
 //! "description", "situation", "guidance", "annotations", "metrics"}], "missing": [id]}`. A write:
 //! `{"ok": true, "skill_id", "version"}`. A refusal is an error result: `{"error": code, "message"}`.
 
+mod basic;
+mod conversation;
+mod desk;
 mod item;
+mod support;
 mod tools;
 
+pub use conversation::{Decision, ManageError, ManageOptions, Matter, Outcome, item, manage, manage_request};
 pub use item::{Corroboration, ITEM_SCHEMA, InputType, ManageItem};
 pub use tools::{
     ANNOTATE_SKILL, AnnotateSkill, CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, DELETE_SKILL,

@@ -2,6 +2,11 @@
 #![expect(clippy::expect_used, reason = "a helper of tests fails like the test")]
 
 mod book;
+mod clerk;
+mod digest;
 mod lend;
+mod manage;
+mod reflect;
 mod shelf;
 mod store;
+mod table;

@@ -1,0 +1,178 @@
+//! Works one trajectory into a book: reflect, count, decide item by item, and clean when it is time. Every
+//! step leaves its cause in the log, so that a digest that was cut off goes on where it stopped, and one that
+//! was finished does nothing.
+
+use std::sync::Arc;
+
+use apprentice_protocol::{ChatModel, ModelError};
+
+use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
+use crate::clean::{CleanOptions, scan};
+use crate::handle::{HandlerOptions, Lesson, Refusal, handle, write};
+use crate::manage::{Decision, ManageError, ManageOptions, Matter, manage};
+use crate::reflect::{
+    Checked, Dropped, ReflectError, ReflectMode, ReflectOptions, TrajectoryReflection, check, reflect,
+};
+
+/// The models that learn. Both arrive with retry, budget and recording around them.
+#[derive(Clone)]
+pub struct Staff {
+    /// Reviews trajectories.
+    pub reflector: Arc<dyn ChatModel>,
+    /// Decides on items.
+    pub manager: Arc<dyn ChatModel>,
+}
+
+/// How learning goes.
+#[derive(Clone, Debug, Default)]
+pub struct LearnOptions {
+    /// Of reflections.
+    pub reflect: ReflectOptions,
+    /// Of counting.
+    pub handler: HandlerOptions,
+    /// Of decisions.
+    pub manage: ManageOptions,
+    /// Of cleaning.
+    pub clean: CleanOptions,
+}
+
+/// What a trajectory came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Digest {
+    /// Whether all of it was in the book before.
+    pub known_before: bool,
+    /// The reflection as used.
+    pub checked: Checked,
+    /// Decisions, in order, cleaning last.
+    pub decisions: Vec<Decision>,
+    /// Writes of the handler that were refused.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Why a trajectory is not worked in. What was done so far stays; doing it again goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum DigestError {
+    /// The reflector could not be asked.
+    #[error("the reflector could not be asked about {trajectory}")]
+    Reflect {
+        /// Which trajectory.
+        trajectory: String,
+        /// Why.
+        #[source]
+        source: ModelError,
+    },
+    /// The material could not be written.
+    #[error("the material of a trajectory could not be written")]
+    Material(#[from] serde_json::Error),
+    /// An item could not be decided.
+    #[error("an item of {trajectory} could not be decided")]
+    Manage {
+        /// Which trajectory.
+        trajectory: String,
+        /// Why.
+        #[source]
+        source: ManageError,
+    },
+    /// The book failed.
+    #[error("the skillbook refused a mark of progress")]
+    Book(#[from] WriteRefusal),
+}
+
+/// Works one trajectory in.
+pub async fn digest(
+    gateway: &mut Gateway,
+    staff: &Staff,
+    lesson: &Lesson<'_>,
+    options: &LearnOptions,
+) -> Result<Digest, DigestError> {
+    let done = lesson.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
+    let mut digest = Digest::default();
+    if done.cause.as_ref().is_some_and(|cause| gateway.state().causes.contains_key(cause)) {
+        digest.known_before = true;
+        digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
+    } else {
+        digest.checked = reflected(gateway, staff, lesson, options).await?;
+        let handled = handle(gateway, lesson, &digest.checked, &options.handler)?;
+        digest.refusals = handled.refusals;
+        let reviews = handled.forward.iter().map(|(received, review)| Matter::Review(received, review));
+        let learnings = digest.checked.learnings.iter().enumerate();
+        let learnings = learnings.map(|(place, learning)| Matter::Learning(place, learning));
+        for matter in reviews.chain(learnings) {
+            if matches!(&matter, Matter::Review(received, _) if gateway.state().resolve(received).is_none()) {
+                continue;
+            }
+            digest.decisions.push(decide(gateway, staff, lesson, &matter, options).await?);
+        }
+        gateway.apply(done)?;
+    }
+    if gateway.state().learned_since_cleaning >= options.clean.every.max(1) {
+        digest.decisions.extend(clean(gateway, staff, lesson, options).await?);
+    }
+    Ok(digest)
+}
+
+/// Cleans: finds what stands out, has it decided, looks again; until nothing new stands out.
+pub async fn clean(
+    gateway: &mut Gateway,
+    staff: &Staff,
+    lesson: &Lesson<'_>,
+    options: &LearnOptions,
+) -> Result<Vec<Decision>, DigestError> {
+    let mut decisions: Vec<Decision> = Vec::new();
+    loop {
+        let tasks = scan(gateway.state(), &options.clean);
+        let decided = |key: &String| {
+            gateway.state().causes.keys().any(|cause| cause.stage == Stage::Clean && cause.item == *key)
+        };
+        let Some(task) = tasks.into_iter().find(|task| !decided(&task.key())) else { break };
+        let matter = Matter::Cleanup(&task, &options.clean);
+        decisions.push(decide(gateway, staff, lesson, &matter, options).await?);
+    }
+    let change = Change::CleanupFinished;
+    gateway.apply(lesson.request(Actor::Cleaner, Stage::Clean, String::new(), change))?;
+    Ok(decisions)
+}
+
+/// The reflection of a trajectory: from the log if it is there, else asked for, checked, sifted and kept.
+async fn reflected(
+    gateway: &mut Gateway,
+    staff: &Staff,
+    lesson: &Lesson<'_>,
+    options: &LearnOptions,
+) -> Result<Checked, DigestError> {
+    let trajectory = lesson.trajectory;
+    if let Some(known) = gateway.state().reflections.get(&trajectory.id) {
+        return Ok(known.clone());
+    }
+    let answer = reflect(staff.reflector.as_ref(), trajectory, &options.reflect).await;
+    let (reflection, unusable) = match answer {
+        Ok(reflected) => (reflected.reflection, None),
+        Err(problem @ ReflectError::Unusable { .. }) => {
+            (TrajectoryReflection::default(), Some(problem.to_string()))
+        }
+        Err(ReflectError::Model(source)) => {
+            return Err(DigestError::Reflect { trajectory: trajectory.id.clone(), source });
+        }
+        Err(ReflectError::Material(source)) => return Err(source.into()),
+    };
+    let mut checked = check(reflection, trajectory, options.reflect.max_learnings);
+    let unusable = unusable.map(|why| Dropped::Refused { place: "the reflection".to_owned(), why });
+    checked.dropped.extend(unusable);
+    let checked = checked.sifted(|text| gateway.objection(text).map(|(_, why)| why));
+    let change = Change::TrajectoryReflected { mode: ReflectMode::Fresh, checked: checked.clone() };
+    let request = lesson.request(Actor::Learner, Stage::Reflect, String::new(), change);
+    write(gateway, request, None, &mut Vec::new())?;
+    Ok(checked)
+}
+
+async fn decide(
+    gateway: &mut Gateway,
+    staff: &Staff,
+    lesson: &Lesson<'_>,
+    matter: &Matter<'_>,
+    options: &LearnOptions,
+) -> Result<Decision, DigestError> {
+    manage(staff.manager.as_ref(), gateway, lesson, matter, &options.manage)
+        .await
+        .map_err(|source| DigestError::Manage { trajectory: lesson.trajectory.id.clone(), source })
+}

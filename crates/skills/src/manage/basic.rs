@@ -1,0 +1,88 @@
+//! What everybody knows: a text all of whose words belong to the handling of any program at all.
+
+use crate::words::words;
+
+const BASIC: &[&str] = &[
+    "a",
+    "again",
+    "all",
+    "anything",
+    "area",
+    "bar",
+    "button",
+    "buttons",
+    "c",
+    "click",
+    "clicking",
+    "clipboard",
+    "computer",
+    "control",
+    "copy",
+    "ctrl",
+    "cursor",
+    "cut",
+    "down",
+    "drag",
+    "element",
+    "enter",
+    "field",
+    "icon",
+    "input",
+    "interact",
+    "key",
+    "keyboard",
+    "left",
+    "link",
+    "more",
+    "mouse",
+    "move",
+    "new",
+    "open",
+    "page",
+    "paste",
+    "press",
+    "right",
+    "screen",
+    "scroll",
+    "see",
+    "select",
+    "selected",
+    "something",
+    "text",
+    "them",
+    "thing",
+    "type",
+    "typing",
+    "v",
+    "window",
+    "word",
+    "x",
+    "content",
+];
+
+/// Whether a guidance says nothing beyond the basics.
+pub(super) fn is_basic(guidance: &str) -> bool {
+    let basic: Vec<String> = BASIC.iter().flat_map(|word| words(word)).collect();
+    words(guidance).iter().all(|word| basic.contains(word) || word.chars().all(|c| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_basic;
+
+    #[test]
+    fn basics_are_told_from_knowledge() {
+        for basic in
+            ["Click buttons to interact with them.", "Scroll to see more content.", "Use Ctrl+C to copy."]
+        {
+            assert!(is_basic(basic), "{basic}");
+        }
+        for knowledge in [
+            "Color to Alpha is at Filters > Color, not in the toolbox.",
+            "Ctrl+G opens cell navigation.",
+            "Site permissions are behind the lock icon.",
+        ] {
+            assert!(!is_basic(knowledge), "{knowledge}");
+        }
+    }
+}

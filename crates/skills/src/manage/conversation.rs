@@ -1,0 +1,291 @@
+//! The conversation with the manager about one item.
+
+use apprentice_protocol::{
+    BoundedText, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelError, Purpose,
+    SkillId, StepId, TextBudget,
+};
+use serde_json::{Value, json};
+
+use super::desk::{Answer, Desk};
+use super::item::{ITEM_SCHEMA, InputType, ManageItem};
+use super::support::{self, Support};
+use super::tools::{ANNOTATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL, manager_tools, read_call};
+use crate::book::{Actor, Applied, Change, Gateway, OpId, Stage, State, WriteRefusal, WriteRequest};
+use crate::clean::{CleanOptions, CleanupTask};
+use crate::handle::{Lesson, Refusal};
+use crate::reflect::{Confidence, Learning, SkillReview};
+use crate::words::domain_name;
+
+const PROMPT: &str = include_str!("../prompts/manage.md");
+const ANSWER_BUDGET: TextBudget = TextBudget(24_000);
+const MAX_OUTPUT_TOKENS: u32 = 4000;
+
+/// How the manager is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ManageOptions {
+    /// Replies per item.
+    pub turns: u32,
+    /// Separate attempts that make a pattern.
+    pub corroboration: usize,
+}
+
+impl Default for ManageOptions {
+    fn default() -> Self {
+        Self { turns: 12, corroboration: 2 }
+    }
+}
+
+/// What is to be decided.
+#[derive(Clone, Debug)]
+pub enum Matter<'a> {
+    /// A review that the table sends on, of the skill as it was received.
+    Review(&'a SkillId, &'a SkillReview),
+    /// New knowledge, and its place in the reflection.
+    Learning(usize, &'a Learning),
+    /// Something that the cleaner found.
+    Cleanup(&'a CleanupTask, &'a CleanOptions),
+}
+
+/// What became of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A change was made.
+    Wrote {
+        /// By this operation.
+        operation: OpId,
+        /// With this tool.
+        tool: String,
+    },
+    /// No change; the manager's last words.
+    Nothing {
+        /// In words.
+        words: String,
+    },
+    /// The item had been decided before.
+    DecidedBefore(OpId),
+}
+
+/// A decision, with the writes that were refused on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The item's name within its trajectory.
+    pub item: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Refusals, in order.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Why an item is not decided.
+#[derive(Debug, thiserror::Error)]
+pub enum ManageError {
+    /// The model could not be asked.
+    #[error("the manager could not be asked")]
+    Model(#[from] ModelError),
+    /// The book failed.
+    #[error("the manager's decision could not be written")]
+    Book(#[from] WriteRefusal),
+    /// The item could not be written.
+    #[error("an item could not be written as JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Matter<'_> {
+    fn key(&self) -> String {
+        match self {
+            Self::Review(skill, _) => format!("review:{skill}"),
+            Self::Learning(place, _) => format!("learning:{place}"),
+            Self::Cleanup(task, _) => task.key(),
+        }
+    }
+
+    fn role(&self) -> (Actor, Stage) {
+        match self {
+            Self::Review(..) | Self::Learning(..) => (Actor::Manager, Stage::Manage),
+            Self::Cleanup(..) => (Actor::Cleaner, Stage::Clean),
+        }
+    }
+}
+
+/// The item as the manager is shown it.
+pub fn item(
+    state: &State,
+    lesson: &Lesson<'_>,
+    matter: &Matter<'_>,
+    options: &ManageOptions,
+) -> Result<ManageItem, serde_json::Error> {
+    let needed = options.corroboration;
+    let (input_type, evidence, support, payload) = match matter {
+        Matter::Review(skill, review) => {
+            let input_type = match review {
+                SkillReview::Negative(_) => InputType::SkillNegative,
+                SkillReview::Positive(_) | SkillReview::Neutral(_) => InputType::SkillNeutral,
+                SkillReview::NotFollowed(_) => InputType::SkillNotFollowed,
+            };
+            let now = state.resolve(skill).map_or(*skill, |now| &now.id);
+            let support = support::of_review(state, lesson, (now, review), needed);
+            let mut payload = serde_json::to_value(review)?;
+            payload["skill_id"] = json!(now);
+            (input_type, received_at(lesson, skill), support, payload)
+        }
+        Matter::Learning(_, learning) => {
+            let support = support::of_learning(state, lesson, learning, needed);
+            let mut payload = serde_json::to_value(learning)?;
+            payload["confidence"] = json!(support.confidence.unwrap_or(Confidence::Low));
+            payload["domain"] = json!(domain_name(learning.scope()));
+            (InputType::Learning, learning.evidence().to_vec(), support, payload)
+        }
+        Matter::Cleanup(task, clean) => {
+            let support = of_cleanup(task, clean, needed);
+            (InputType::CleanupTask, Vec::new(), support, serde_json::to_value(task)?)
+        }
+    };
+    Ok(ManageItem {
+        schema: ITEM_SCHEMA.to_owned(),
+        input_type,
+        trajectory_id: (input_type != InputType::CleanupTask).then(|| lesson.trajectory.id.clone()),
+        evidence_refs: evidence,
+        corroboration: support.corroboration,
+        writes_allowed: support.writes.iter().map(|name| (*name).to_owned()).collect(),
+        payload,
+    })
+}
+
+fn received_at(lesson: &Lesson<'_>, skill: &SkillId) -> Vec<StepId> {
+    let received = lesson.trajectory.skills.iter().filter(|received| received.id == *skill);
+    received.map(|received| received.step).take(1).collect()
+}
+
+/// What only the class that the book is for may decide is not decided by another's numbers.
+fn of_cleanup(task: &CleanupTask, options: &CleanOptions, needed: usize) -> Support {
+    let shown = task.shown_by_target(options);
+    let writes = match task {
+        CleanupTask::Duplicates { .. } => vec![MERGE_SKILLS],
+        CleanupTask::NegativeHeavy { .. } if shown => vec![UPDATE_SKILL, ANNOTATE_SKILL, DELETE_SKILL],
+        CleanupTask::NegativeHeavy { .. } => vec![UPDATE_SKILL, ANNOTATE_SKILL],
+        CleanupTask::LowFollowRate { .. } if shown => vec![UPDATE_SKILL, ANNOTATE_SKILL, DELETE_SKILL],
+        CleanupTask::LowFollowRate { .. } => vec![ANNOTATE_SKILL],
+    };
+    let corroboration = super::Corroboration { reports: 0, needed, conflicts: false, proven_here: false };
+    Support { corroboration, writes, confidence: None }
+}
+
+/// The first request of a conversation about an item.
+pub fn manage_request(item: &ManageItem) -> Result<ChatRequest, serde_json::Error> {
+    let block = serde_json::to_string_pretty(item)?;
+    Ok(ChatRequest {
+        purpose: Purpose::Manage,
+        system: PROMPT.to_owned(),
+        messages: vec![Message::User {
+            content: vec![Content::text(format!("The item:\n\n```json\n{block}\n```\n"))],
+        }],
+        tools: manager_tools(),
+        max_output_tokens: MAX_OUTPUT_TOKENS,
+        ..ChatRequest::default()
+    })
+}
+
+/// Has one item decided. An item that was decided before is not asked again; a decision without a change is
+/// written down too. Dropping the future leaves the book as it was.
+pub async fn manage(
+    model: &dyn ChatModel,
+    gateway: &mut Gateway,
+    lesson: &Lesson<'_>,
+    matter: &Matter<'_>,
+    options: &ManageOptions,
+) -> Result<Decision, ManageError> {
+    let (actor, stage) = matter.role();
+    let key = matter.key();
+    let template = lesson.request(actor, stage, key.clone(), Change::ItemClosed { outcome: String::new() });
+    let earlier = template.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause));
+    if let Some(earlier) = earlier {
+        let outcome = Outcome::DecidedBefore(*earlier);
+        return Ok(Decision { item: key, outcome, refusals: Vec::new() });
+    }
+    let item = item(gateway.state(), lesson, matter, options)?;
+    let mut request = manage_request(&item)?;
+    let mut desk = Desk::new(gateway, template.clone(), &item.writes_allowed);
+    let mut refusals = Vec::new();
+    let mut words = "no answer within the turns allowed".to_owned();
+    for _ in 0..options.turns {
+        let reply = model.reply(&request).await?;
+        if reply.calls.is_empty() {
+            words = reply.say.join(" ");
+            break;
+        }
+        let (results, wrote) = answer(&mut desk, &reply.calls, &mut refusals)?;
+        if let Some((operation, tool)) = wrote {
+            return Ok(Decision { item: key, outcome: Outcome::Wrote { operation, tool }, refusals });
+        }
+        request.messages.push(Message::Assistant { raw: reply.raw, say: reply.say, calls: reply.calls });
+        request.messages.push(Message::Results { results, notices: Vec::new() });
+    }
+    let operation = close(gateway, template, matter, &words)?;
+    let outcome = match operation {
+        Applied::Written(_) => Outcome::Nothing { words },
+        Applied::AlreadyThere(id) => Outcome::DecidedBefore(id),
+    };
+    Ok(Decision { item: key, outcome, refusals })
+}
+
+type Written = Option<(OpId, String)>;
+
+/// Answers every call of a turn, in order.
+fn answer(
+    desk: &mut Desk<'_>,
+    calls: &[Call],
+    refusals: &mut Vec<Refusal>,
+) -> Result<(Vec<CallResult>, Written), WriteRefusal> {
+    let mut results = Vec::new();
+    let mut written = None;
+    for call in calls {
+        let (answer, is_error) = match &call.body {
+            CallBody::Tool { name, arguments } => match read_call(name, arguments) {
+                Err(why) => (json!({ "error": "bad_arguments", "message": why }), true),
+                Ok(asked) => match desk.call(asked)? {
+                    Answer::Said(answer) => (answer, false),
+                    Answer::Wrote(operation, answer) => {
+                        written = Some((operation, name.clone()));
+                        (answer, false)
+                    }
+                    Answer::Refused(refusal) => {
+                        let answer = json!({ "error": refusal.code, "message": refusal.why });
+                        refusals.push(refusal);
+                        (answer, true)
+                    }
+                },
+            },
+            CallBody::World { .. } | CallBody::Finish(_) => {
+                (json!({ "error": "no_world", "message": "there is no screen here; use the tools" }), true)
+            }
+            CallBody::Unusable { problem } => (json!({ "error": "unusable", "message": problem }), true),
+        };
+        results.push(result(call, &answer, is_error));
+    }
+    Ok((results, written))
+}
+
+fn result(call: &Call, answer: &Value, is_error: bool) -> CallResult {
+    let text = BoundedText::cut(&answer.to_string(), ANSWER_BUDGET);
+    let content = vec![Content::text(text.as_str())];
+    CallResult { id: call.id.clone(), per_action: Vec::new(), content, is_error }
+}
+
+/// Writes down that nothing was changed; a pair that stays is remembered with its texts.
+fn close(
+    gateway: &mut Gateway,
+    template: WriteRequest,
+    matter: &Matter<'_>,
+    words: &str,
+) -> Result<Applied, WriteRefusal> {
+    let outcome = BoundedText::cut(words.trim(), TextBudget(300)).as_str().to_owned();
+    let objects = gateway.objection(&outcome).is_some();
+    let outcome = if objects { "nothing".to_owned() } else { outcome };
+    let change = match matter {
+        Matter::Cleanup(CleanupTask::Duplicates { skill_ids, hashes, .. }, _) => {
+            Change::PairKept { skills: skill_ids.clone(), hashes: hashes.clone() }
+        }
+        Matter::Cleanup(..) | Matter::Review(..) | Matter::Learning(..) => Change::ItemClosed { outcome },
+    };
+    gateway.apply(WriteRequest { change, ..template })
+}

@@ -1,0 +1,284 @@
+//! The manager's desk: what its tools do with the book. Reading before writing, and one change per item, are
+//! rules of the desk, whatever the prompt says.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::SkillId;
+use serde_json::{Value, json};
+
+use super::basic::is_basic;
+use super::tools::{ANNOTATE_SKILL, DELETE_SKILL};
+use super::tools::{
+    CREATE_DOMAIN, CREATE_SKILL, CreateSkill, MERGE_SKILLS, MergeSkills, ToolCall, UPDATE_SKILL, UpdateSkill,
+};
+use crate::book::{
+    Applied, Change, Gateway, NewDomain, OpId, Origin, Skill, SkillText, WriteRefusal, WriteRequest,
+};
+use crate::handle::Refusal;
+use crate::words::likeness;
+
+const SIMILAR: usize = 8;
+/// From this likeness on a new skill would only repeat another.
+const REPEATS: f64 = 0.85;
+
+/// What a tool answers.
+pub(super) enum Answer {
+    /// For the model.
+    Said(Value),
+    /// For the model, as an error, and for the record.
+    Refused(Refusal),
+    /// The item's one change is made.
+    Wrote(OpId, Value),
+}
+
+/// One item's desk.
+pub(super) struct Desk<'a> {
+    gateway: &'a mut Gateway,
+    /// Time, actor and cause of the item's change.
+    template: WriteRequest,
+    allowed: &'a [String],
+    looked: bool,
+    read: BTreeMap<SkillId, u32>,
+    opened: Option<NewDomain>,
+    wrote: bool,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new(gateway: &'a mut Gateway, template: WriteRequest, allowed: &'a [String]) -> Self {
+        Self { gateway, template, allowed, looked: false, read: BTreeMap::new(), opened: None, wrote: false }
+    }
+
+    /// Does one call.
+    pub(super) fn call(&mut self, call: ToolCall) -> Result<Answer, WriteRefusal> {
+        match call {
+            ToolCall::FetchSimilar(arguments) => {
+                self.looked = true;
+                return Ok(Answer::Said(self.similar(&arguments.situation)));
+            }
+            ToolCall::Read(arguments) => return Ok(Answer::Said(self.show(&arguments.skill_ids))),
+            ToolCall::CreateDomain(_)
+            | ToolCall::Create(_)
+            | ToolCall::Update(_)
+            | ToolCall::Merge(_)
+            | ToolCall::Annotate(_)
+            | ToolCall::Delete(_) => {}
+        }
+        match self.change(call) {
+            Ok(None) => Ok(Answer::Said(json!({
+                "ok": true,
+                "note": "the domain is opened together with the skill that create_skill now puts in it",
+            }))),
+            Ok(Some(change)) => self.write(change),
+            Err(refusal) => Ok(Answer::Refused(refusal)),
+        }
+    }
+
+    fn write(&mut self, change: Change) -> Result<Answer, WriteRefusal> {
+        let skill = target(&change).cloned();
+        let read = self.read.iter().filter(|(id, _)| names(&change, id));
+        let read = read.map(|(id, version)| (id.clone(), *version)).collect();
+        match self.gateway.apply(WriteRequest { change, read, ..self.template.clone() }) {
+            Ok(Applied::Written(id) | Applied::AlreadyThere(id)) => {
+                self.wrote = true;
+                let version = skill.as_ref().and_then(|skill| self.gateway.state().skills.get(skill));
+                let version = version.map(|skill| skill.version);
+                Ok(Answer::Wrote(id, json!({ "ok": true, "skill_id": skill, "version": version })))
+            }
+            Err(WriteRefusal::Refused { code, why }) => Ok(Answer::Refused(refusal(skill, code, why))),
+            Err(failed @ WriteRefusal::Book(_)) => Err(failed),
+        }
+    }
+
+    /// The change that a call asks for; none for a domain, which waits for its skill.
+    fn change(&mut self, call: ToolCall) -> Result<Option<Change>, Refusal> {
+        if self.wrote {
+            let why = "this item's one change is made; answer in a sentence to finish";
+            return Err(refusal(None, "write_budget_exhausted", why));
+        }
+        self.allow(&call)?;
+        Ok(Some(match call {
+            ToolCall::CreateDomain(arguments) => {
+                if self.gateway.state().domains.contains_key(&arguments.domain) {
+                    let why =
+                        format!("the domain {} is there already; create the skill in it", arguments.domain);
+                    return Err(refusal(None, "exists", why));
+                }
+                self.opened =
+                    Some(NewDomain { domain: arguments.domain, description: arguments.description });
+                return Ok(None);
+            }
+            ToolCall::Create(arguments) => self.creation(arguments)?,
+            ToolCall::Update(arguments) => {
+                let UpdateSkill { skill_id, description, situation, guidance } = arguments;
+                let skill = self.known(&skill_id)?;
+                Change::SkillUpdated { skill, description, situation, guidance }
+            }
+            ToolCall::Merge(arguments) => {
+                self.must_look(MERGE_SKILLS)?;
+                let MergeSkills { source_skill_id, target_skill_id, description, situation, guidance } =
+                    arguments;
+                let (source, target) = (self.known(&source_skill_id)?, self.known(&target_skill_id)?);
+                Change::SkillMerged { source, target, text: SkillText { description, situation, guidance } }
+            }
+            ToolCall::Annotate(arguments) => {
+                let note = arguments.annotation.split_whitespace().collect::<Vec<_>>().join(" ");
+                Change::SkillAnnotated { skill: parse(&arguments.skill_id)?, note }
+            }
+            ToolCall::Delete(arguments) => Change::SkillDeleted { skill: self.known(&arguments.skill_id)? },
+            ToolCall::FetchSimilar(_) | ToolCall::Read(_) => return Ok(None),
+        }))
+    }
+
+    fn allow(&self, call: &ToolCall) -> Result<(), Refusal> {
+        let name = match call {
+            ToolCall::CreateDomain(_) => CREATE_DOMAIN,
+            ToolCall::Create(_) => CREATE_SKILL,
+            ToolCall::Update(_) => UPDATE_SKILL,
+            ToolCall::Merge(_) => MERGE_SKILLS,
+            ToolCall::Annotate(_) => ANNOTATE_SKILL,
+            ToolCall::Delete(_) => DELETE_SKILL,
+            ToolCall::FetchSimilar(_) | ToolCall::Read(_) => return Ok(()),
+        };
+        if self.allowed.iter().any(|allowed| allowed == name) {
+            return Ok(());
+        }
+        let allowed = if self.allowed.is_empty() { "nothing".to_owned() } else { self.allowed.join(", ") };
+        Err(refusal(
+            None,
+            "not_supported_enough",
+            format!("this item does not support {name}; it allows {allowed}, or no change"),
+        ))
+    }
+
+    fn creation(&mut self, arguments: CreateSkill) -> Result<Change, Refusal> {
+        self.must_look(CREATE_SKILL)?;
+        let CreateSkill { domain, skill_name, description, situation, guidance } = arguments;
+        let skill = parse(&format!("{domain}/{skill_name}"))?;
+        if is_basic(&guidance) {
+            let why = "everybody knows this; only what is not obvious belongs in the book";
+            return Err(refusal(Some(skill), "basic", why));
+        }
+        if let Some(opened) = self.opened.as_ref().filter(|opened| opened.domain != domain) {
+            let why = format!("create_domain opened {:?}; create the skill in it", opened.domain);
+            return Err(refusal(Some(skill), "wrong_domain", why));
+        }
+        let text = format!("{description} {situation} {guidance}");
+        let twin = self.gateway.state().skills.values().find(|known| {
+            let SkillText { description, situation, guidance } = &known.text;
+            known.id.domain() == domain
+                && likeness(&format!("{description} {situation} {guidance}"), &text) >= REPEATS
+        });
+        if let Some(twin) = twin {
+            let why = format!("{} says the same; read it, and update it if this adds something", twin.id);
+            return Err(refusal(Some(skill), "duplicate", why));
+        }
+        Ok(Change::SkillCreated {
+            skill,
+            text: SkillText { description, situation, guidance },
+            annotations: Vec::new(),
+            origin: Origin::Learned,
+            domain: self.opened.clone(),
+        })
+    }
+
+    fn must_look(&self, tool: &str) -> Result<(), Refusal> {
+        if self.looked {
+            return Ok(());
+        }
+        Err(refusal(None, "look_first", format!("call fetch_similar_skills before {tool}")))
+    }
+
+    /// A skill that was read for this item.
+    fn known(&self, id: &str) -> Result<SkillId, Refusal> {
+        let skill = parse(id)?;
+        if self.read.contains_key(&skill) || !self.gateway.state().skills.contains_key(&skill) {
+            return Ok(skill);
+        }
+        let why = format!("call read_skills for {skill} before changing it");
+        Err(refusal(Some(skill), "read_first", why))
+    }
+
+    fn similar(&self, situation: &str) -> Value {
+        let book = self.gateway.snapshot();
+        let skills: Vec<Value> = book
+            .similar(situation, SIMILAR)
+            .into_iter()
+            .map(|(similarity, skill)| {
+                json!({
+                    "skill_id": skill.id,
+                    "description": skill.text.description,
+                    "situation": skill.text.situation,
+                    "similarity": (similarity * 100.0).round() / 100.0,
+                })
+            })
+            .collect();
+        json!({ "skills": skills })
+    }
+
+    fn show(&mut self, ids: &[String]) -> Value {
+        let mut skills = Vec::new();
+        let mut missing = Vec::new();
+        for id in ids.iter().take(SIMILAR) {
+            let skill = SkillId::parse(id).ok().and_then(|id| self.gateway.state().resolve(&id).cloned());
+            let Some(skill) = skill else {
+                missing.push(id.clone());
+                continue;
+            };
+            self.read.insert(skill.id.clone(), skill.version);
+            skills.push(shown(&skill));
+        }
+        json!({ "skills": skills, "missing": missing })
+    }
+}
+
+fn shown(skill: &Skill) -> Value {
+    let counts = |consumer: &str| json!(skill.counts(Some(consumer)));
+    let consumers: BTreeMap<&str, Value> = skill
+        .counters
+        .keys()
+        .filter(|(version, _)| *version == skill.version)
+        .map(|(_, consumer)| (consumer.as_str(), counts(consumer)))
+        .collect();
+    json!({
+        "skill_id": skill.id,
+        "version": skill.version,
+        "description": skill.text.description,
+        "situation": skill.text.situation,
+        "guidance": skill.text.guidance,
+        "annotations": skill.page().annotations,
+        "metrics": { "all": skill.counts(None), "by_consumer": consumers },
+        "helped": skill.remarks.iter().rev().filter_map(helped).take(3).collect::<Vec<_>>(),
+    })
+}
+
+fn helped(remark: &crate::book::Remark) -> Option<&str> {
+    match &remark.review {
+        crate::reflect::SkillReview::Positive(review) => Some(&review.what_helped),
+        crate::reflect::SkillReview::Negative(_)
+        | crate::reflect::SkillReview::Neutral(_)
+        | crate::reflect::SkillReview::NotFollowed(_) => None,
+    }
+}
+
+fn parse(id: &str) -> Result<SkillId, Refusal> {
+    SkillId::parse(id).map_err(|error| refusal(None, "bad_name", error.to_string()))
+}
+
+fn refusal(skill: Option<SkillId>, code: &str, why: impl Into<String>) -> Refusal {
+    Refusal { skill, code: code.to_owned(), why: why.into() }
+}
+
+fn target(change: &Change) -> Option<&SkillId> {
+    match change {
+        Change::SkillCreated { skill, .. }
+        | Change::SkillUpdated { skill, .. }
+        | Change::SkillAnnotated { skill, .. }
+        | Change::SkillDeleted { skill }
+        | Change::SkillMerged { target: skill, .. } => Some(skill),
+        _ => None,
+    }
+}
+
+fn names(change: &Change, id: &SkillId) -> bool {
+    matches!(change, Change::SkillMerged { source, .. } if source == id) || target(change) == Some(id)
+}

@@ -1,0 +1,121 @@
+//! How well supported an item is, and which writes that allows: counted by the program, never guessed by a
+//! model. In this order: a conflict asks for a note; separate attempts that agree allow a change; so does one
+//! that proved its correction; all else asks for a note.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::SkillId;
+
+use super::item::Corroboration;
+use super::tools::{ANNOTATE_SKILL, CREATE_DOMAIN, CREATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL};
+use crate::book::{Remark, State};
+use crate::clean::{CleanOptions, negative_heavy};
+use crate::handle::Lesson;
+use crate::reflect::{Confidence, IssueType, Learning, NotFollowedReason, SkillReview};
+use crate::words::{domain_name, likeness};
+
+/// Texts this alike say the same.
+const AGREES: f64 = 0.6;
+/// Corrections this unlike contradict each other.
+const DIFFERS: f64 = 0.25;
+
+/// What an item rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Support {
+    pub(super) corroboration: Corroboration,
+    pub(super) writes: Vec<&'static str>,
+    pub(super) confidence: Option<Confidence>,
+}
+
+/// What a learning rests on: attempts whose candidates say the same. Two of them, one at least successful,
+/// lift a suspicion to medium.
+pub(super) fn of_learning(state: &State, lesson: &Lesson<'_>, learning: &Learning, needed: usize) -> Support {
+    let domain = domain_name(learning.scope());
+    let said = |learning: &Learning| format!("{} {}", learning.situation(), learning.guidance());
+    let agreeing: Vec<_> = state
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.trajectory != lesson.trajectory.id)
+        .filter(|candidate| domain_name(candidate.learning.scope()) == domain)
+        .filter(|candidate| likeness(&said(&candidate.learning), &said(learning)) >= AGREES)
+        .collect();
+    let others: BTreeSet<&str> = agreeing.iter().map(|candidate| candidate.trajectory.as_str()).collect();
+    let reports = others.len() + 1;
+    let passed = lesson.passed() || agreeing.iter().any(|candidate| candidate.passed);
+    let lifted = learning.confidence() == Confidence::Low && reports >= needed && passed;
+    let confidence = if lifted { Confidence::Medium } else { learning.confidence() };
+    let writes = match confidence {
+        Confidence::Low => vec![ANNOTATE_SKILL],
+        Confidence::Medium | Confidence::High => {
+            vec![CREATE_DOMAIN, CREATE_SKILL, UPDATE_SKILL, MERGE_SKILLS, ANNOTATE_SKILL]
+        }
+    };
+    let proven_here = lesson.passed() && !learning.evidence().is_empty();
+    let corroboration = Corroboration { reports, needed, conflicts: false, proven_here };
+    Support { corroboration, writes, confidence: Some(confidence) }
+}
+
+/// What a review rests on: other attempts' reviews of the same text.
+pub(super) fn of_review(
+    state: &State,
+    lesson: &Lesson<'_>,
+    (skill, review): (&SkillId, &SkillReview),
+    needed: usize,
+) -> Support {
+    let known = state.skills.get(skill);
+    let remarks: Vec<&Remark> = known
+        .map(|known| known.remarks.iter().filter(|remark| remark.version == known.version).collect())
+        .unwrap_or_default();
+    let others = || remarks.iter().filter(|remark| remark.trajectory != lesson.trajectory.id);
+    let agreeing: BTreeSet<&str> = others()
+        .filter(|remark| agrees(&remark.review, review))
+        .map(|remark| remark.trajectory.as_str())
+        .collect();
+    let reports = agreeing.len() + 1;
+    let conflicts = others().any(|remark| contradicts(&remark.review, review));
+    let proven_here = lesson.passed()
+        && matches!(review, SkillReview::Negative(review) if review.corrected_guidance.is_some()
+            && matches!(review.issue_type, IssueType::Incorrect | IssueType::Outdated));
+    let mut writes = vec![ANNOTATE_SKILL];
+    if !conflicts && (reports >= needed || proven_here) {
+        writes.insert(0, UPDATE_SKILL);
+    }
+    let hopeless = known.is_some_and(|known| {
+        negative_heavy(&known.counts(Some(&lesson.trajectory.consumer)), &CleanOptions::default())
+    });
+    if hopeless {
+        writes.push(DELETE_SKILL);
+    }
+    let corroboration = Corroboration { reports, needed, conflicts, proven_here };
+    Support { corroboration, writes, confidence: None }
+}
+
+/// What a review proposes to do instead.
+fn proposal(review: &SkillReview) -> Option<&str> {
+    match review {
+        SkillReview::Positive(_) => None,
+        SkillReview::Negative(review) => review.corrected_guidance.as_deref(),
+        SkillReview::Neutral(review) => review.suggested_improvement.as_deref(),
+        SkillReview::NotFollowed(review) => review.alternative_used.as_deref(),
+    }
+}
+
+fn distrusts(review: &SkillReview) -> bool {
+    matches!(review, SkillReview::Negative(_))
+        || matches!(review, SkillReview::NotFollowed(review) if review.reason == NotFollowedReason::SeemedWrong)
+}
+
+fn agrees(earlier: &SkillReview, now: &SkillReview) -> bool {
+    match (proposal(earlier), proposal(now)) {
+        (Some(earlier), Some(now)) => likeness(earlier, now) >= AGREES,
+        (None, None) => distrusts(earlier) && distrusts(now),
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+fn contradicts(earlier: &SkillReview, now: &SkillReview) -> bool {
+    let corrections = proposal(earlier).zip(proposal(now));
+    distrusts(earlier)
+        && distrusts(now)
+        && corrections.is_some_and(|(earlier, now)| likeness(earlier, now) < DIFFERS)
+}

@@ -1,0 +1,80 @@
+//! Learning as a whole: the same trajectories give the same book, however often it was cut off.
+
+use std::sync::Arc;
+
+use apprentice_protocol::{Trajectory, Verdict};
+use apprentice_skills::book::Gateway;
+use apprentice_skills::{Digest, DigestError, LearnOptions, Lesson, Staff, digest};
+use jiff::Timestamp;
+
+use crate::clerk::{Clerk, attempt, run};
+use crate::shelf::{Shelf, tree};
+
+fn lessons() -> Vec<Trajectory> {
+    let goals = ["Posterize", "Solarize", "Posterize", "Equalize", "Dither", "Posterize"];
+    let attempts = goals.iter().enumerate().map(|(number, goal)| {
+        let skills: &[(&str, u32)] = if number >= 2 { &[("gimp/open-the-menu-posterize", 1)] } else { &[] };
+        attempt(&format!("t{number}"), goal, if number == 3 { Verdict::Fail } else { Verdict::Pass }, skills)
+    });
+    attempts.collect()
+}
+
+/// Works all trajectories in, in order; `replies` is how often the models can be asked.
+fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<Digest>, DigestError> {
+    let clerk = Arc::new(Clerk::with(replies));
+    let staff = Staff { reflector: clerk.clone(), manager: clerk };
+    let mut options = LearnOptions::default();
+    options.clean.every = 4;
+    let mut digests = Vec::new();
+    for trajectory in &lessons() {
+        let lesson = Lesson { trajectory, time: Timestamp::UNIX_EPOCH };
+        digests.push(run(digest(gateway, &staff, &lesson, &options))?);
+    }
+    Ok(digests)
+}
+
+fn undisturbed() -> Shelf {
+    let shelf = Shelf::new();
+    learn(&mut shelf.open().0, usize::MAX).expect("learns");
+    shelf
+}
+
+#[test]
+fn a_skill_is_learned_once_and_counted_where_it_was_received() {
+    let shelf = undisturbed();
+    let book = shelf.snapshot();
+    let ids: Vec<String> = book.skills().map(|skill| skill.id.to_string()).collect();
+    assert_eq!(
+        ids,
+        ["gimp/open-the-menu-dither", "gimp/open-the-menu-posterize", "gimp/open-the-menu-solarize"],
+        "what was learned from a failure is no skill"
+    );
+    let counted = book.skills().nth(1).expect("a skill").counts(Some("teacher"));
+    assert_eq!((counted.times_requested, counted.positive_impact), (4, 4));
+    assert_eq!(book.state().candidates.len(), 1);
+}
+
+#[test]
+fn learning_again_changes_nothing_and_asks_nobody() {
+    let shelf = undisturbed();
+    let before = tree(shelf.path());
+    let digests = learn(&mut shelf.open().0, 0).expect("nothing to ask");
+    assert!(digests.iter().all(|digest| digest.known_before && digest.decisions.is_empty()));
+    assert_eq!(tree(shelf.path()), before);
+}
+
+#[test]
+fn cut_off_after_any_reply_and_resumed_it_is_the_same_book() {
+    let whole = tree(undisturbed().path());
+    let mut cuts = 0;
+    for replies in 0.. {
+        let shelf = Shelf::new();
+        if learn(&mut shelf.open().0, replies).is_ok() {
+            break;
+        }
+        cuts += 1;
+        learn(&mut shelf.open().0, usize::MAX).expect("goes on");
+        assert_eq!(tree(shelf.path()), whole, "cut off after {replies} replies");
+    }
+    assert!(cuts > 10, "{cuts}");
+}
