@@ -237,8 +237,8 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
     let unpaired = Unpaired { a: pairs.only_a, b: pairs.only_b, missing: pairs.holes };
     if unpaired.a + unpaired.b > 0 {
         notes.push(format!(
-            "{} trials of a and {} of b have no partner and are left out; of {} of them the partner is missing",
-            unpaired.a, unpaired.b, unpaired.missing
+            "left out for want of a partner with the same task and seed: {} trials of a, {} of b",
+            unpaired.a, unpaired.b
         ));
     }
     let differences: Vec<f64> = by_template.iter().map(|template| template.difference).collect();

@@ -1,1 +1,29 @@
 //! Reports: one self-contained page and the same numbers as JSON.
+//!
+//! [`build`] computes every number from rows alone; [`page`](render_page) and JSON show the same [`Report`].
+//!
+//! The plots are SVG drawn by the page's own template from coordinates that `plot` computes. A plotting crate
+//! was weighed: `plotters` writes fixed colours, which cannot follow light and dark, and brings its own text
+//! layout; `charming` needs a JavaScript engine. Three plots of bars, points and lines need neither.
+
+mod content;
+mod contrast;
+mod headline;
+mod input;
+mod page;
+mod plot;
+mod tally;
+
+pub use content::{
+    ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
+    Tally, TemplateReport, Totals, TrialLine,
+};
+pub use input::{
+    ArmKey, Contrast, CurvePoint, Family, LearningSummary, PlannedTrial, ReportInput, SkillSummary, Stratum,
+    default_contrasts,
+};
+pub use page::{PageError, render_page};
+pub use tally::build;
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::row::{Split, TrialRow};
+use crate::suite;
 
 /// The name of the lock file's format.
 pub const SPLIT_SCHEMA: &str = "apprentice.split/1";
@@ -159,13 +160,8 @@ fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean {name:?}?")).unwrap_or_default()
 }
 
-/// The name most like `wanted`, if any is like enough to be meant.
 fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    names
-        .map(|name| (strsim::normalized_damerau_levenshtein(wanted, name), name))
-        .filter(|(likeness, _)| *likeness >= 0.6)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, name)| name.to_owned())
+    suite::nearest(wanted, names).map(str::to_owned)
 }
 
 impl Split {

@@ -2,7 +2,7 @@
 //!
 //! Why this interval and no bootstrap: with 8 to 13 templates and outcomes that are mostly 0 or 1, a BCa
 //! interval covers 87 to 93 % instead of 95, and a percentile-t interval is up to twice as wide because
-//! resamples without spread occur. The inverted test covers at least 93 %, is as narrow as Student's t, and
+//! resamples without spread occur. The inverted test covers at least 92 %, is as narrow as Student's t, and
 //! can never contradict the p value printed beside it. It is conservative (up to 99 %) where hardly any
 //! template differs at all. The calibration tests of this module repeat the measurement.
 

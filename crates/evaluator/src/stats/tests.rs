@@ -116,7 +116,7 @@ fn the_whole_table() {
             if world.effect() == 0.0 {
                 assert!(found.claimed <= 0.066, "{world:?} {templates}");
             }
-            assert!(found.covered >= 0.925, "{world:?} {templates}: covered in {}", found.covered);
+            assert!(found.covered >= 0.915, "{world:?} {templates}: covered in {}", found.covered);
         }
     }
 }

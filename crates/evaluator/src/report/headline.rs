@@ -1,0 +1,137 @@
+//! The words of a report: the headline, a sentence per comparison, and what must be known beforehand.
+
+use super::content::{ArmReport, ComparisonReport, Headline, Report};
+use super::input::{Family, ReportInput};
+use crate::compare::{Finding, TemplateDifference};
+use crate::row::Role;
+use crate::stats::mean;
+
+/// The title of a run in which only rule-based policies acted.
+const MECHANISM: &str = "Mechanism check with rule-based policies: it says nothing about language models";
+
+/// From this share of trials on, an arm's protocol errors are worth a note.
+const ERRORS_WORTH_A_NOTE: f64 = 0.2;
+
+/// What help an arm gives, as part of a sentence.
+fn help(arm: &str) -> String {
+    match arm {
+        "none" => "without help".into(),
+        "pull" => "with this book".into(),
+        "placebo-inert" => "with irrelevant skills of equal length".into(),
+        "placebo-wrong" => "with relabelled skills of other programs".into(),
+        "tools-only" => "with an empty book".into(),
+        other => format!("in arm {other}"),
+    }
+}
+
+pub(super) fn points(share: f64) -> String {
+    // Rounded first, so that nothing reads as minus zero.
+    let points = (share * 1000.0).round() / 10.0 + 0.0;
+    let sign = if points > 0.0 { "+" } else { "" };
+    format!("{sign}{points}").replace('-', "−")
+}
+
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// What may be claimed of a comparison, in words.
+pub(super) fn claim(one: &ComparisonReport) -> String {
+    match one.claim {
+        None => "Exploratory".into(),
+        Some(Finding::Better) => "Better".into(),
+        Some(Finding::Worse) => "Worse".into(),
+        Some(Finding::Inconclusive) if one.result.verdict != Finding::Inconclusive => {
+            "Inconclusive after Holm’s correction".into()
+        }
+        Some(Finding::Inconclusive) => "Inconclusive".into(),
+        Some(Finding::TooFew) => "Too few templates to decide".into(),
+        Some(Finding::NoVerdict) => format!("No verdict ({})", one.result.because),
+    }
+}
+
+/// Who, how much and how sure, in a sentence.
+pub(super) fn result(one: &ComparisonReport) -> String {
+    let result = &one.result;
+    let (Some(difference), Some(ci)) = (result.difference, result.ci95) else {
+        return format!("nothing to compare, {}.", result.because);
+    };
+    let rate = |side: fn(&TemplateDifference) -> f64| {
+        percent(mean(result.by_template.iter().map(side)).unwrap_or_default())
+    };
+    let (a, b) = (rate(|line| line.a), rate(|line| line.b));
+    let (first, second) = (&result.b, &result.a);
+    let sides = if first.model == second.model {
+        format!("{} passed {b} {} and {a} {}", first.model, help(&first.arm), help(&second.arm))
+    } else {
+        format!(
+            "{} passed {b} {}, {} passed {a} {}",
+            first.model,
+            help(&first.arm),
+            second.model,
+            help(&second.arm)
+        )
+    };
+    format!(
+        "{sides} ({} points, 95 % interval {} to {}, {} templates).",
+        points(difference),
+        points(ci.low),
+        points(ci.high),
+        result.templates
+    )
+}
+
+/// The headline: what kind of result, then the primary comparison, else each arm's own success.
+pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport]) -> Headline {
+    let acting = || arms.iter().filter(|arm| arm.key.role != Role::Baseline);
+    let mechanism_check =
+        acting().next().is_some() && acting().all(|arm| arm.key.model.starts_with("builtin/"));
+    let primary = made.iter().find(|one| one.family == Family::Primary);
+    let first = primary.or_else(|| made.iter().find(|one| one.family == Family::Secondary));
+    let result = match (first, primary) {
+        (Some(one), Some(_)) => result(one),
+        (Some(one), None) => format!("{} No primary comparison was run.", result(one)),
+        (None, _) if arms.is_empty() => "No trial was finished.".into(),
+        (None, _) => {
+            let line = |arm: &ArmReport| {
+                let (tally, model) = (arm.tally, &arm.key.model);
+                format!("{model} ({}) passed {} of {} trials", arm.key.arm, tally.passed, tally.trials)
+            };
+            format!("{}.", arms.iter().map(line).collect::<Vec<_>>().join("; "))
+        }
+    };
+    let title = if mechanism_check { MECHANISM.to_owned() } else { title.to_owned() };
+    let (verdict, claim) = (first.and_then(|one| one.claim), first.map(claim).unwrap_or_default());
+    Headline { title, claim, result, verdict, mechanism_check }
+}
+
+/// What a reader must know first: damage, oddities and the limits of what is said.
+pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
+    let mut notes = input.notes.clone();
+    notes.extend(refused);
+    if !report.not_run.is_empty() {
+        let (missing, planned) = (report.not_run.len(), input.planned.len());
+        notes.push(format!("the run is not complete: {missing} of {planned} planned trials were not run"));
+    }
+    for arm in &report.arms {
+        let judged = arm.tally.passed + arm.tally.failed;
+        if arm.key.arm == "pull" && judged > 0 && arm.viewed_skills == 0 {
+            notes.push(format!("{} never looked at a skill: its arm measures the offer alone", arm.key));
+        }
+        let broken: u32 =
+            ["invalid_output", "loop"].iter().filter_map(|reason| arm.stop_reasons.get(*reason)).sum();
+        if f64::from(broken) > f64::from(judged) * ERRORS_WORTH_A_NOTE {
+            notes.push(format!(
+                "{broken} of {judged} trials of {} ended in a loop or in unusable output",
+                arm.key
+            ));
+        }
+    }
+    if report.arms.iter().any(|arm| arm.key.arm == "pull") {
+        notes.push("one learned book was measured: every sentence is about this book, not the method".into());
+    }
+    if report.versions.contains_key("accepted drift") {
+        notes.push("the run was resumed with changed versions: see versions".into());
+    }
+    notes
+}

@@ -1,0 +1,133 @@
+//! Renders a report as one HTML page that needs nothing but itself.
+
+use std::collections::BTreeMap;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, Value, context};
+use serde::Serialize;
+
+use super::content::{Report, TrialLine};
+use super::{headline, plot};
+
+/// Why a page could not be rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The template failed: our bug.
+    #[error("the page {page} could not be rendered")]
+    Template {
+        /// Which page.
+        page: &'static str,
+        /// Why.
+        #[source]
+        source: minijinja::Error,
+    },
+}
+
+/// The attempts of one arm or of everything that is not measured.
+#[derive(Serialize)]
+struct Group<'a> {
+    id: String,
+    title: String,
+    lines: Vec<&'a TrialLine>,
+}
+
+/// Renders the page. Its links to traces are relative: it belongs into the run's folder.
+pub fn render_page(report: &Report) -> Result<String, PageError> {
+    let context = context! {
+        report => Serde(report),
+        plots => Serde(plot::plots(report)),
+        groups => Serde(groups(report)),
+        voids => Serde(voids(report)),
+    };
+    render("page.html", context)
+}
+
+pub(super) fn render(page: &'static str, context: Value) -> Result<String, PageError> {
+    let failed = |source| PageError::Template { page, source };
+    let environment = environment().map_err(failed)?;
+    environment.get_template(page).and_then(|template| template.render(context)).map_err(failed)
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_template("page.css", include_str!("page.css"))?;
+    environment.add_template("page.html", include_str!("page.html"))?;
+    environment.add_filter("percent", headline::percent);
+    environment.add_filter("points", headline::points);
+    environment.add_filter("fixed", |value: f64, digits: usize| format!("{value:.digits$}"));
+    environment.add_filter("p", |p: f64| if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") });
+    environment.add_filter("time", time);
+    environment.add_filter("count", count);
+    environment.add_filter("words", |text: String| text.replace('_', " "));
+    environment.add_filter("slug", |text: String| slug(&text));
+    environment.add_filter("short", |hash: String| shorten(&hash));
+    Ok(environment)
+}
+
+/// Seconds as a person says them.
+fn time(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let minutes = (seconds / 60.0).floor();
+    if minutes < 60.0 {
+        return format!("{minutes:.0} min {:.0} s", (seconds - minutes * 60.0).floor());
+    }
+    let hours = (minutes / 60.0).floor();
+    format!("{hours:.0} h {:.0} min", minutes - hours * 60.0)
+}
+
+/// A number with its thousands set apart.
+fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut spaced = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            spaced.push('\u{202f}');
+        }
+        spaced.push(digit);
+    }
+    spaced
+}
+
+/// A text that may be an anchor: letters, digits and hyphens.
+fn slug(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
+}
+
+/// Hashes of 40 and more hex digits, cut to twelve.
+fn shorten(text: &str) -> String {
+    let cut = |word: &str| {
+        let is_hash = word.len() >= 40 && word.chars().all(|c| c.is_ascii_hexdigit());
+        if is_hash { word[..12].to_owned() } else { word.to_owned() }
+    };
+    text.split(' ').map(cut).collect::<Vec<_>>().join(" ")
+}
+
+fn groups(report: &Report) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for (place, arm) in report.arms.iter().enumerate() {
+        let lines = report.trials.iter().filter(|line| line.measured && line.key == arm.key).collect();
+        groups.push(Group { id: format!("arm-{}", place + 1), title: arm.key.to_string(), lines });
+    }
+    let mut others: BTreeMap<String, Vec<&TrialLine>> = BTreeMap::new();
+    for line in &report.trials {
+        if line.measured && report.arms.iter().any(|arm| arm.key == line.key) {
+            continue;
+        }
+        let split = line.split.filter(|_| !line.measured).map(|split| format!(" on {}", split.as_str()));
+        others.entry(format!("{}{}", line.key, split.unwrap_or_default())).or_default().push(line);
+    }
+    for (title, lines) in others {
+        groups.push(Group { id: format!("other-{}", slug(&title)), title, lines });
+    }
+    groups
+}
+
+/// Void attempts with their lines, so that task and trace stand beside the cause.
+fn voids(report: &Report) -> Vec<&TrialLine> {
+    report.trials.iter().filter(|line| line.void_cause.is_some()).collect()
+}

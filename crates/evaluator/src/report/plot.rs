@@ -1,0 +1,228 @@
+//! Where the marks of the plots stand, in percent of their width: the page's template draws them.
+
+use serde::Serialize;
+
+use super::content::{ArmReport, ComparisonReport, Report};
+use super::headline::{claim, percent, points};
+use super::input::{CurvePoint, Family, Stratum};
+
+/// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends stay whole.
+#[derive(Clone, Copy)]
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+const MARGIN: f64 = 1.5;
+
+impl Scale {
+    fn at(self, value: f64) -> f64 {
+        let share = (value - self.low) / (self.high - self.low);
+        let place = MARGIN + share.clamp(0.0, 1.0) * (100.0 - 2.0 * MARGIN);
+        (place * 100.0).round() / 100.0
+    }
+
+    fn ticks(self, values: &[f64], label: fn(f64) -> String) -> Vec<Tick> {
+        values.iter().map(|value| Tick { at: self.at(*value), label: label(*value) }).collect()
+    }
+}
+
+/// A labelled place on an axis.
+#[derive(Serialize)]
+pub(super) struct Tick {
+    at: f64,
+    label: String,
+}
+
+/// A mark with an interval, or a bar that ends at the mark.
+#[derive(Serialize)]
+pub(super) struct Mark {
+    label: String,
+    detail: String,
+    value: String,
+    low: f64,
+    at: f64,
+    high: f64,
+    class: &'static str,
+    href: String,
+}
+
+/// Marks over one axis.
+#[derive(Serialize)]
+pub(super) struct Plot {
+    ticks: Vec<Tick>,
+    zero: f64,
+    marks: Vec<Mark>,
+}
+
+/// All plots of a page.
+#[derive(Serialize)]
+pub(super) struct Plots {
+    forest: Plot,
+    success: Plot,
+    steps: Plot,
+    curve: Option<Curve>,
+}
+
+/// The learning curve: one line segment per pair of neighbouring points.
+#[derive(Serialize)]
+pub(super) struct Curve {
+    points: Vec<CurveMark>,
+    segments: Vec<[f64; 4]>,
+    last: u32,
+}
+
+/// A point of the curve.
+#[derive(Serialize)]
+pub(super) struct CurveMark {
+    x: f64,
+    y: f64,
+    label: String,
+}
+
+/// Lays out every plot of a report.
+pub(super) fn plots(report: &Report) -> Plots {
+    Plots {
+        forest: forest(report),
+        success: success(&report.arms),
+        steps: steps(&report.arms),
+        curve: report.learning.as_ref().and_then(|learning| curve(&learning.curve)),
+    }
+}
+
+fn forest(report: &Report) -> Plot {
+    let ends = report.comparisons.iter().filter_map(|one| one.result.ci95);
+    let ends = ends.chain(report.strata.iter().map(|one| one.ci95));
+    let reach = ends.map(|ci| ci.low.abs().max(ci.high.abs())).fold(0.0, f64::max);
+    let reach = if reach > 0.5 { 1.0 } else { 0.5 };
+    let scale = Scale { low: -reach, high: reach };
+    let of = |one: &ComparisonReport, index: usize| {
+        let (difference, ci) = (one.result.difference?, one.result.ci95?);
+        Some(Mark {
+            label: one.name.clone(),
+            detail: match one.family {
+                Family::Primary => format!("primary · {}", claim(one)),
+                Family::Secondary => format!("secondary · {}", claim(one)),
+                Family::Exploratory => "exploratory".into(),
+            },
+            value: format!("{} [{}, {}]", points(difference), points(ci.low), points(ci.high)),
+            low: scale.at(ci.low),
+            at: scale.at(difference),
+            high: scale.at(ci.high),
+            class: match one.family {
+                Family::Primary => "primary",
+                Family::Secondary => "secondary",
+                Family::Exploratory => "exploratory",
+            },
+            href: format!("#comparison-{}", index + 1),
+        })
+    };
+    let mut marks: Vec<Mark> =
+        report.comparisons.iter().enumerate().filter_map(|(index, one)| of(one, index)).collect();
+    let first = report.comparisons.first().map(|one| one.name.as_str());
+    for one in report.strata.iter().filter(|one| Some(one.name.as_str()) == first) {
+        let (label, expected) = match one.stratum {
+            Stratum::Seen => ("knowledge seen in training", ""),
+            Stratum::Unseen => ("knowledge never seen", " · expected gain 0"),
+        };
+        marks.push(Mark {
+            label: format!("{}: {label}", one.name),
+            detail: format!("{} templates{expected}", one.templates),
+            value: format!(
+                "{} [{}, {}]",
+                points(one.difference),
+                points(one.ci95.low),
+                points(one.ci95.high)
+            ),
+            low: scale.at(one.ci95.low),
+            at: scale.at(one.difference),
+            high: scale.at(one.ci95.high),
+            class: "exploratory",
+            href: "#strata".into(),
+        });
+    }
+    let ticks = [-1.0, -0.5, 0.0, 0.5, 1.0].map(|share| share * reach);
+    Plot { ticks: scale.ticks(&ticks, points), zero: scale.at(0.0), marks }
+}
+
+fn arm_mark(arm: &ArmReport, index: usize) -> Mark {
+    Mark {
+        label: arm.key.arm.clone(),
+        detail: format!("{} · {}", arm.key.role.as_str(), arm.key.model),
+        value: String::new(),
+        low: 0.0,
+        at: 0.0,
+        high: 0.0,
+        class: if arm.key.role == crate::row::Role::Teacher { "teacher" } else { "student" },
+        href: format!("#arm-{}", index + 1),
+    }
+}
+
+fn success(arms: &[ArmReport]) -> Plot {
+    let scale = Scale { low: 0.0, high: 1.0 };
+    let mark = |(index, arm): (usize, &ArmReport)| {
+        let rate = arm.success?;
+        Some(Mark {
+            value: format!(
+                "{} [{}, {}]",
+                percent(rate.value),
+                percent(rate.ci95.low),
+                percent(rate.ci95.high)
+            ),
+            low: scale.at(rate.ci95.low),
+            at: scale.at(rate.value),
+            high: scale.at(rate.ci95.high),
+            ..arm_mark(arm, index)
+        })
+    };
+    Plot {
+        ticks: scale.ticks(&[0.0, 0.25, 0.5, 0.75, 1.0], percent),
+        zero: scale.at(0.0),
+        marks: arms.iter().enumerate().filter_map(mark).collect(),
+    }
+}
+
+fn steps(arms: &[ArmReport]) -> Plot {
+    let most = arms.iter().filter_map(|arm| arm.world_steps).fold(0.0, f64::max);
+    let top = [5.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0, 500.0].into_iter().find(|top| *top >= most);
+    let scale = Scale { low: 0.0, high: top.unwrap_or(most) };
+    let mark = |(index, arm): (usize, &ArmReport)| {
+        let (all, turns) = (arm.world_steps?, arm.turns?);
+        let passed = arm.world_steps_passed.map(|steps| format!(", {steps:.1} when passed"));
+        Some(Mark {
+            value: format!("{all:.1} steps{}, {turns:.1} turns", passed.unwrap_or_default()),
+            low: scale.at(0.0),
+            at: scale.at(all),
+            high: arm.world_steps_passed.map_or(scale.at(all), |steps| scale.at(steps)),
+            ..arm_mark(arm, index)
+        })
+    };
+    let ticks = [0.0, 0.5, 1.0].map(|share| share * scale.high);
+    Plot {
+        ticks: scale.ticks(&ticks, |steps| format!("{steps}")),
+        zero: scale.at(0.0),
+        marks: arms.iter().enumerate().filter_map(mark).collect(),
+    }
+}
+
+fn curve(points: &[CurvePoint]) -> Option<Curve> {
+    let last = points.iter().map(|point| point.trajectories).max().filter(|last| *last > 0)?;
+    let across = Scale { low: 0.0, high: f64::from(last) };
+    let up = Scale { low: 1.0, high: 0.0 };
+    let marks: Vec<CurveMark> = points
+        .iter()
+        .map(|point| CurveMark {
+            x: across.at(f64::from(point.trajectories)),
+            y: 4.0 + up.at(point.success) * 0.92,
+            label: format!(
+                "after {} trajectories: {}, {} skills, {:.1} steps",
+                point.trajectories,
+                percent(point.success),
+                point.skills,
+                point.world_steps
+            ),
+        })
+        .collect();
+    let segments = marks.windows(2).map(|two| [two[0].x, two[0].y, two[1].x, two[1].y]).collect();
+    Some(Curve { points: marks, segments, last })
+}
