@@ -85,7 +85,7 @@ impl Follow {
             }
             Step::Fill(label) => self.take_fill(label.as_deref(), scene, hands),
             Step::Pick => pick(scene, hands).map(Followed::Act),
-            Step::Context(label) => Some(context(label.as_deref(), scene)),
+            Step::Context(label) => Some(context(label.as_deref(), scene, hands)),
             Step::Visit(address) => Some(Followed::Act(visit(&address, scene))),
         }
     }
@@ -239,11 +239,12 @@ fn pick(scene: &Scene, hands: &mut Hands) -> Option<Move> {
     hands.press(scene, want, &choice)
 }
 
-fn context(label: Option<&str>, scene: &Scene) -> Followed {
+fn context(label: Option<&str>, scene: &Scene, hands: &Hands) -> Followed {
     let named = label.and_then(|label| find(scene, label));
     let selected =
         || scene.elements.iter().find(|element| element.kind == Kind::Thing && element.is(State::Selected));
-    match named.or_else(selected).or_else(|| scene.document()) {
+    let picked = || scene.elements.iter().find(|element| Some(&element.id) == hands.object.as_ref());
+    match named.or_else(picked).or_else(selected).or_else(|| scene.document()) {
         Some(element) => Followed::Act(Move::Act {
             say: format!("The guidance says to open the context menu of {}.", quoted(&element.name)),
             actions: vec![click(element, Button::Right, 1)],

@@ -1,7 +1,7 @@
 //! The hands that all acting policies share: press what answers a want, fill fields, write, save, finish.
 //! They know general keys and nothing of any program.
 
-use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, Target};
+use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, NodeRef, Target};
 
 use super::choose::{Care, Choice, Filling, confirming, control, filling, key_of, object, wanted_state};
 use super::goal::{Goal, ValueKind, WantKind};
@@ -24,6 +24,8 @@ enum Saving {
 pub(super) struct Hands {
     /// How far the wants have come.
     pub(super) progress: Progress,
+    /// The thing that was picked as what the task is about.
+    pub(super) object: Option<NodeRef>,
     saving: Saving,
     confirmed: u32,
 }
@@ -187,6 +189,7 @@ impl Hands {
         let count = if opens { 2 } else { 1 };
         let actions = vec![click(element, Button::Left, count)];
         let say = format!("{} is what this is about.", quoted(&element.name));
+        self.object = Some(element.id.clone());
         let open = self.progress.wants.get_mut(want)?;
         open.use_value(value);
         let only_picks = matches!(open.want.verb.as_str(), "open" | "select" | "click" | "choose" | "pick");

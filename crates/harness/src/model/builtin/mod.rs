@@ -1,9 +1,10 @@
 //! Rule-based policies that work as models do: offline, from the wire alone. They are not language models.
 //!
 //! `explorer` searches the interface; `novice` and `literalist` do not, and differ in how they follow
-//! guidance. None knows a
+//! guidance. Each also reviews attempts and keeps a skillbook when a request asks for that. None knows a
 //! program: their words are those of interfaces in general.
 
+mod block;
 mod choose;
 mod consult;
 mod explorer;
@@ -11,10 +12,13 @@ mod follow;
 mod goal;
 mod guidance;
 mod hands;
+mod lesson;
 mod literalist;
+mod manage;
 mod novice;
 mod perceive;
 mod progress;
+mod reflect;
 mod role;
 mod search;
 mod transcript;

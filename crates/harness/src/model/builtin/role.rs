@@ -8,9 +8,16 @@ use super::literalist::Literalist;
 use super::novice::Novice;
 use super::transcript::Transcript;
 use super::wire::{Move, Policy};
+use super::{manage, reflect};
 
 /// Answers a request as the policy would.
 pub(super) fn answer(policy: Policy, request: &ChatRequest) -> Move {
+    if request.tools.iter().any(|tool| tool.name == manage::READING_TOOL) {
+        return manage::answer(request);
+    }
+    if request.world.is_none() && reflect::is_asked(request) {
+        return reflect::answer(request);
+    }
     act(policy, request)
 }
 

@@ -1,0 +1,15 @@
+//! The fenced `json` block in which a request hands over material.
+
+use apprentice_protocol::{ChatRequest, Content, Message};
+use serde::de::DeserializeOwned;
+
+/// The first block of the conversation that reads as `T`.
+pub(super) fn block<T: DeserializeOwned>(request: &ChatRequest) -> Option<T> {
+    request.messages.iter().find_map(|message| {
+        let Message::User { content } = message else { return None };
+        content.iter().filter_map(Content::as_text).find_map(|text| {
+            let inside = text.split("```json").nth(1)?;
+            serde_json::from_str(inside.rsplit_once("```").map_or(inside, |(body, _)| body)).ok()
+        })
+    })
+}

@@ -1,0 +1,375 @@
+//! Reviewing an attempt: what each skill was worth, and what the trace shows that nobody would guess.
+//!
+//! A learning tells the way to a surface in general words; names, texts and values of the task stay out.
+
+use apprentice_protocol::{ChatRequest, StepId, TrajectoryStep};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::block::block;
+use super::goal::{Goal, ValueKind};
+use super::guidance::{self, Step};
+use super::lesson::{Deed, Lesson, Visit, walk};
+use super::wire::Move;
+use super::words::{Wanted, content, plain, same_label};
+
+/// Words of the goal that a learning repeats at most: too few to betray a task.
+const GOAL_WORDS: usize = 6;
+/// Labels of a surface that a learning lists.
+const LISTED: usize = 14;
+
+#[derive(Deserialize)]
+struct Material {
+    goal: String,
+    #[serde(default)]
+    apps: Vec<String>,
+    verdict: String,
+    #[serde(default = "three")]
+    max_learnings: usize,
+    #[serde(default)]
+    skills: Vec<Received>,
+    #[serde(default)]
+    steps: Vec<TrajectoryStep>,
+}
+
+#[derive(Deserialize)]
+struct Received {
+    id: String,
+    text: String,
+}
+
+const fn three() -> usize {
+    3
+}
+
+/// Whether a request asks for a review: by its schema or by the block it holds.
+pub(super) fn is_asked(request: &ChatRequest) -> bool {
+    let by_schema = request.schema.as_ref().is_some_and(|schema| schema.name.contains("reflection"));
+    by_schema || request.world.is_none() && block::<Material>(request).is_some()
+}
+
+/// The review.
+pub(super) fn answer(request: &ChatRequest) -> Move {
+    let Some(material) = block::<Material>(request) else {
+        return Move::Say(json!({ "skill_reviews": [], "new_learnings": [] }).to_string());
+    };
+    let lesson = walk(&material.steps);
+    let goal = Goal::read(&material.goal);
+    let passed = material.verdict == "pass";
+    let learnings: Vec<Value> = if passed { learnings(&material, &lesson, &goal) } else { Vec::new() };
+    let reviews: Vec<Value> =
+        material.skills.iter().map(|skill| review(skill, &lesson, &goal, passed)).collect();
+    Move::Say(json!({ "skill_reviews": reviews, "new_learnings": learnings }).to_string())
+}
+
+/// Labels that a skill's guidance names.
+fn named(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in guidance::read(text) {
+        match step {
+            Step::Path(labels) | Step::Labels(labels) => {
+                found.extend(labels.into_iter().map(|label| label.text));
+            }
+            Step::Fill(Some(label)) | Step::Context(Some(label)) => found.push(label),
+            Step::Fill(None) | Step::Context(None) | Step::Keys(_) | Step::Pick | Step::Visit(_) => {}
+        }
+    }
+    found
+}
+
+fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool) -> Value {
+    let labels = named(&skill.text);
+    let followed = labels.iter().filter(|label| lesson.has_pressed(label)).count();
+    let astray = labels.iter().any(|label| lesson.in_vain.iter().any(|vain| same_label(vain, label)));
+    let id = &skill.id;
+    let whole = followed == labels.len();
+    let how = if whole { "yes" } else { "partially" };
+    let way = lesson.visits.iter().map(route).collect::<Vec<_>>().join("; then ");
+    let led = lesson
+        .visits
+        .iter()
+        .any(|visit| visit.way.iter().any(|leg| labels.iter().any(|label| same_label(label, leg))));
+    let concerns = goal.words.fit(&skill.text.lines().take(3).collect::<Vec<_>>().join(" ")).matched > 0.0;
+    if followed == 0 {
+        return if concerns && passed && !way.is_empty() {
+            json!({ "skill_id": id, "followed": "no", "reason": "chose_alternative",
+                "explanation": "Another way led to the goal.", "alternative_used": way })
+        } else {
+            json!({ "skill_id": id, "followed": "no", "reason": "irrelevant",
+                "explanation": "It speaks of something else than the task." })
+        };
+    }
+    if passed && led && (whole || !astray) {
+        return json!({ "skill_id": id, "followed": how, "impact": "positive",
+            "what_helped": "It named where to go, so that nothing had to be searched." });
+    }
+    if passed && astray && !way.is_empty() {
+        return json!({ "skill_id": id, "followed": how, "impact": "negative", "issue_type": "incorrect",
+            "what_went_wrong": "Not everything that it names is where it says.",
+            "corrected_guidance": format!("1. Choose {way}.") });
+    }
+    if passed {
+        return json!({ "skill_id": id, "followed": how, "impact": "neutral", "reason": "not_needed" });
+    }
+    json!({ "skill_id": id, "followed": how, "impact": "neutral", "reason": "marginal" })
+}
+
+fn route(visit: &Visit) -> String {
+    let mut legs = visit.way.clone();
+    legs.extend(
+        visit.deeds.iter().filter(|deed| matches!(deed, Deed::Choose(_))).map(|deed| deed.label().to_owned()),
+    );
+    legs.join(" > ")
+}
+
+fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Vec<Value> {
+    let scope = material.apps.first().map_or("general", String::as_str);
+    let known: Vec<Vec<String>> = material.skills.iter().map(|skill| named(&skill.text)).collect();
+    let mut found: Vec<(u32, Value)> = Vec::new();
+    for visit in &lesson.visits {
+        let covered = known
+            .iter()
+            .any(|labels| visit.way.iter().all(|leg| labels.iter().any(|label| same_label(label, leg))));
+        if covered || !is_hidden(visit) {
+            continue;
+        }
+        found.push((visit.wasted, learning(scope, visit, goal, &material.steps)));
+    }
+    found.sort_by_key(|(wasted, _)| std::cmp::Reverse(*wasted));
+    found.into_iter().take(material.max_learnings).map(|(_, learning)| learning).collect()
+}
+
+/// Whether a way is worth telling: it was searched for, it is long, or something had to come first.
+fn is_hidden(visit: &Visit) -> bool {
+    let legs = visit.way.len() + usize::from(visit.by_context);
+    legs >= 1 && (visit.wasted > 0 || legs >= 2 || visit.deeds.len() >= 2)
+}
+
+fn learning(scope: &str, visit: &Visit, goal: &Goal, steps: &[TrajectoryStep]) -> Value {
+    let labels = labels(visit, goal);
+    let situation = situation(scope, visit, goal, &labels);
+    let guidance = guidance_text(visit, goal, &labels);
+    let evidence: Vec<StepId> =
+        visit.evidence.iter().copied().filter(|id| steps.iter().any(|step| step.id == *id)).collect();
+    let most = u32::try_from(steps.len()).unwrap_or(u32::MAX).max(1);
+    if visit.wasted == 0 {
+        return json!({ "type": "discovered", "scope": scope, "situation": situation, "guidance": guidance,
+            "confidence": "medium", "evidence": evidence });
+    }
+    json!({ "type": "friction", "scope": scope, "situation": situation, "guidance": guidance,
+        "confidence": "high", "steps_wasted": visit.wasted.min(most), "evidence": evidence })
+}
+
+/// Whether a label is one of the task's own texts.
+fn is_own(goal: &Goal, label: &str) -> bool {
+    let values = goal.wants.iter().flat_map(|want| &want.values);
+    values.filter(|value| value.kind != ValueKind::Number || plain(label).len() == 1).any(|value| {
+        let (value, label) = (plain(&value.text), plain(label));
+        !value.is_empty() && label.windows(value.len()).any(|run| run == value)
+    })
+}
+
+/// What the surface holds, the task's own texts left out: what was used first, then its neighbours.
+fn labels(visit: &Visit, goal: &Goal) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let used =
+        visit.deeds.iter().filter(|deed| !matches!(deed, Deed::Press(_) | Deed::Key(_))).map(Deed::label);
+    for label in used.chain(visit.beside.iter().map(String::as_str)) {
+        let known = found.iter().chain(&visit.way).any(|known| same_label(known, label));
+        if !known && !label.is_empty() && !is_own(goal, label) && found.len() < LISTED {
+            found.push(label.to_owned());
+        }
+    }
+    found
+}
+
+fn bare(label: &str) -> String {
+    label.trim_end_matches(['…', '.', ':']).trim().to_owned()
+}
+
+/// The few words of the goal that this visit answered.
+fn goal_words(visit: &Visit, goal: &Goal) -> String {
+    let spoken = |label: &str| Wanted::of(label);
+    let surface: Vec<String> =
+        visit.way.iter().cloned().chain(visit.deeds.iter().map(|deed| deed.label().to_owned())).collect();
+    let best = goal.wants.iter().max_by(|one, other| {
+        let score = |want: &super::goal::Want| {
+            surface.iter().map(|label| want.wanted.fit(label).matched).sum::<f32>()
+        };
+        score(one).total_cmp(&score(other))
+    });
+    let Some(want) = best else { return String::new() };
+    let mut kept: Vec<String> = Vec::new();
+    for word in plain(&want.clause) {
+        let own = want.values.iter().any(|value| plain(&value.text).contains(&word));
+        let told = !content(&word).is_empty();
+        let new = !surface
+            .iter()
+            .any(|label| spoken(label).stems().iter().any(|stem| content(&word).contains(stem)));
+        if !own && told && new && !kept.contains(&word) && kept.len() < GOAL_WORDS {
+            kept.push(word);
+        }
+    }
+    kept.join(", ")
+}
+
+fn situation(scope: &str, visit: &Visit, goal: &Goal, labels: &[String]) -> String {
+    let place = visit.way.last().map_or_else(|| "the context menu".to_owned(), |leg| bare(leg));
+    let listed = labels.iter().map(|label| bare(label)).collect::<Vec<_>>().join(", ");
+    let words = goal_words(visit, goal);
+    let about = if words.is_empty() { String::new() } else { format!(" (asked for as: {words})") };
+    if listed.is_empty() {
+        format!("{place} in {scope}{about}")
+    } else {
+        format!("{place} in {scope}: {listed}{about}")
+    }
+}
+
+/// The steps in words.
+fn guidance_text(visit: &Visit, goal: &Goal, labels: &[String]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    if visit.whole {
+        lines.push("Select the whole text with Ctrl+A if the task is about all of it.".into());
+    }
+    if visit.by_context {
+        lines.push("Right-click what the task is about.".into());
+    }
+    let way: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
+    match way.as_slice() {
+        [] => {}
+        [only] => lines.push(format!("Open \"{only}\".")),
+        legs => lines.push(format!("Open {}.", legs.join(" > "))),
+    }
+    let many = labels.len() > 1;
+    for (index, deed) in visit.deeds.iter().enumerate() {
+        let label = bare(deed.label());
+        let own = is_own(goal, &label);
+        let asked = own || goal.words.fit(&label).matched > 0.0;
+        let later_fill = visit.deeds[index + 1..].iter().any(|later| matches!(later, Deed::Fill(_)));
+        match deed {
+            Deed::Choose(_) if asked && many => {
+                lines.push(format!("Choose the entry that the task asks for{}.", among(labels)));
+            }
+            Deed::Choose(_) if own => lines.push("Choose the entry that the task asks for.".into()),
+            Deed::Choose(_) => lines.push(format!("Choose \"{label}\".")),
+            Deed::Switch(_) if asked && many && !later_fill => {
+                lines.push(format!("Set what the task asks for{}.", among(labels)));
+            }
+            Deed::Switch(_) if later_fill => lines.push(format!("Tick \"{label}\" first.")),
+            Deed::Switch(_) => lines.push(format!("Set \"{label}\" as the task asks.")),
+            Deed::Fill(_) if label.is_empty() || own => {
+                lines.push("Type the value that the task names into the field.".into());
+            }
+            Deed::Fill(_) => {
+                lines.push(format!("Type the value that the task names into the field \"{label}\"."));
+            }
+            Deed::Press(_) => lines.push(format!("Press \"{label}\".")),
+            Deed::Key(chord) => lines.push(format!("Press {chord}.")),
+        }
+    }
+    lines.dedup();
+    lines
+        .iter()
+        .enumerate()
+        .map(|(index, line)| format!("{}. {line}", index + 1))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn among(labels: &[String]) -> String {
+    let listed = labels.iter().map(|label| bare(label)).collect::<Vec<_>>().join(", ");
+    format!(" (there are: {listed})")
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{ChatRequest, Content, Message};
+    use serde_json::{Value, json};
+
+    use super::{Move, answer};
+
+    fn step(id: u32, changed: &[&str], action: &str, role: &str, name: &str) -> Value {
+        json!({ "id": format!("s{id}"), "seen": { "title": "Kitchen", "changed": changed },
+            "actions": [{ "action": action, "role": role, "name": name, "outcome": "done" }] })
+    }
+
+    fn reflect(goal: &str, skills: &Value, steps: &[Value]) -> Value {
+        let material = json!({ "schema": "reflect.material.v1", "goal": goal, "apps": ["kitchen"],
+            "verdict": "pass", "max_learnings": 3, "skills": skills, "steps": steps });
+        let text = format!("The attempt:\n\n```json\n{material}\n```\n");
+        let content = vec![Content::text(text)];
+        let request = ChatRequest { messages: vec![Message::User { content }], ..ChatRequest::default() };
+        match answer(&request) {
+            Move::Say(text) => serde_json::from_str(&text).expect("JSON"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn searched() -> Vec<Value> {
+        vec![
+            step(1, &[], "click", "menu", "Shelf"),
+            step(2, &["+ menuitem \"New Label...\""], "key escape", "", ""),
+            step(3, &[], "click", "menu", "Bake"),
+            step(4, &["+ menuitem \"Knead\"", "+ menu \"Sponge\""], "click", "menu", "Sponge"),
+            step(
+                5,
+                &["+ menuitem \"Turn Sideways\"", "+ menuitem \"Turn Over\"", "+ menuitem \"rye.txt\""],
+                "click",
+                "menuitem",
+                "Turn Sideways",
+            ),
+            step(6, &[], "key ctrl+s", "", ""),
+        ]
+    }
+
+    #[test]
+    fn a_way_found_by_searching_is_told_without_the_task() {
+        let said = reflect("Turn the sponge in 'rye.txt' sideways and save it.", &json!([]), &searched());
+        insta::assert_json_snapshot!(said, @r#"
+        {
+          "new_learnings": [
+            {
+              "confidence": "high",
+              "evidence": [
+                "s3",
+                "s4",
+                "s5"
+              ],
+              "guidance": "1. Open Bake > Sponge.\n2. Choose the entry that the task asks for (there are: Turn Sideways, Turn Over).",
+              "scope": "kitchen",
+              "situation": "Sponge in kitchen: Turn Sideways, Turn Over",
+              "steps_wasted": 2,
+              "type": "friction"
+            }
+          ],
+          "skill_reviews": []
+        }
+        "#);
+    }
+
+    #[test]
+    fn skills_are_judged_by_what_was_pressed() {
+        let skill = |id: &str, guidance: &str| json!({ "id": id, "step": "s1", "text": format!("# {id}\n## Guidance\n{guidance}") });
+        let skills = json!([
+            skill("kitchen/right", "1. Open Bake > Sponge.\n2. Choose the entry that the task asks for."),
+            skill("kitchen/wrong", "1. Choose Shelf > Sponge > Turn Twice."),
+            skill("garden/hose", "1. Open Hose > Nozzle."),
+        ]);
+        let said = reflect("Turn the sponge sideways and save it.", &skills, &searched());
+        let kinds: Vec<String> = said["skill_reviews"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|review| format!("{} {} {}", review["skill_id"], review["followed"], review["impact"]))
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                "\"kitchen/right\" \"yes\" \"positive\"",
+                "\"kitchen/wrong\" \"partially\" \"negative\"",
+                "\"garden/hose\" \"no\" null"
+            ]
+        );
+        assert_eq!(said["new_learnings"], json!([]), "a skill says it already");
+    }
+}
