@@ -163,7 +163,7 @@ impl Scene {
                 parent,
             });
         }
-        let notes = text.lines().filter(|line| Outline::parse(line).nodes.is_empty());
+        let notes = text.lines().filter(|line| !line.contains(" #") || Outline::parse(line).nodes.is_empty());
         Self { notes: notes.map(str::to_owned).collect(), elements }
     }
 

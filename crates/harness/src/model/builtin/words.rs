@@ -1,6 +1,9 @@
 //! Words as the built-in models compare them: lower case, without endings, without filler, with a small
 //! table of general interface synonyms.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 /// Words that carry no meaning of their own in an instruction or a label.
 const FILLER: &[&str] = &[
     "a", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for", "from",
@@ -84,20 +87,29 @@ pub(super) fn stem(word: &str) -> String {
     stem
 }
 
+/// For the stem of each synonym the stem that stands for its group.
+static GROUPS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let pairs = SYNONYMS.iter().flat_map(|group| {
+        let first = group.first().map(|first| stem(first)).unwrap_or_default();
+        group.iter().map(move |word| (stem(word), first.clone()))
+    });
+    pairs.collect()
+});
+
+/// The stems of [`COMMON`].
+static COMMON_STEMS: LazyLock<HashSet<String>> =
+    LazyLock::new(|| COMMON.iter().map(|word| canon(stem(word))).collect());
+
 /// The stem that stands for a whole group of synonyms.
-fn canon(stem_of: &str) -> String {
-    SYNONYMS
-        .iter()
-        .find(|group| group.iter().any(|word| stem(word) == stem_of))
-        .and_then(|group| group.first())
-        .map_or_else(|| stem_of.to_owned(), |first| stem(first))
+fn canon(stem_of: String) -> String {
+    GROUPS.get(&stem_of).cloned().unwrap_or(stem_of)
 }
 
 /// The meaningful words of a text as stems, synonyms brought together, in order and each once.
 pub(super) fn content(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in plain(text).iter().filter(|word| !FILLER.contains(&word.as_str())) {
-        let word = canon(&stem(word));
+        let word = canon(stem(word));
         if !found.contains(&word) {
             found.push(word);
         }
@@ -107,7 +119,7 @@ pub(super) fn content(text: &str) -> Vec<String> {
 
 /// How much a stem proves.
 fn weight(stem_of: &str) -> f32 {
-    if COMMON.iter().any(|word| canon(&stem(word)) == stem_of) { 0.35 } else { 1.0 }
+    if COMMON_STEMS.contains(stem_of) { 0.35 } else { 1.0 }
 }
 
 /// How well a label answers a set of wanted words.
@@ -137,7 +149,7 @@ impl Wanted {
     /// The wanted words of a text. Neighbours are also kept joined, so that `menu bar` meets `menubar`.
     pub(super) fn of(text: &str) -> Self {
         let plain = plain(text);
-        let joined = plain.windows(2).map(|pair| canon(&stem(&pair.concat()))).collect();
+        let joined = plain.windows(2).map(|pair| canon(stem(&pair.concat()))).collect();
         Self { stems: content(text), joined }
     }
 
@@ -166,7 +178,7 @@ impl Wanted {
         let spelled = plain(label);
         let pairs: Vec<(Vec<String>, String)> = spelled
             .windows(2)
-            .map(|pair| (content(&pair.join(" ")), canon(&stem(&pair.concat()))))
+            .map(|pair| (content(&pair.join(" ")), canon(stem(&pair.concat()))))
             .filter(|(_, pair)| self.stems.contains(pair))
             .collect();
         let is_wanted =
