@@ -3,6 +3,7 @@
 //! This crate knows no skill: a run gets [`Guidance`](apprentice_protocol::Guidance), which may be empty.
 
 pub mod agent;
+pub mod cell;
 pub mod clock;
 pub mod env;
 pub mod model;

@@ -36,7 +36,8 @@ pub fn decode_png(bytes: &[u8]) -> Result<Frame, PixelError> {
 
 /// The part of a frame within an area.
 pub fn crop(frame: &Frame, area: Area) -> Result<Frame, PixelError> {
-    let inside = |start: u32, length: u32, side: u32| start.checked_add(length).is_some_and(|end| end <= side);
+    let inside =
+        |start: u32, length: u32, side: u32| start.checked_add(length).is_some_and(|end| end <= side);
     if !inside(area.x, area.width, frame.width()) || !inside(area.y, area.height, frame.height()) {
         return Err(PixelError::Outside { area, width: frame.width(), height: frame.height() });
     }
@@ -58,9 +59,7 @@ pub fn resize(frame: &Frame, width: u32, height: u32) -> Result<Frame, PixelErro
         .map_err(|error| PixelError::Resize(error.to_string()))?;
     let mut to = Image::new(width, height, PixelType::U8x3);
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom));
-    Resizer::new()
-        .resize(&from, &mut to, &options)
-        .map_err(|error| PixelError::Resize(error.to_string()))?;
+    Resizer::new().resize(&from, &mut to, &options).map_err(|error| PixelError::Resize(error.to_string()))?;
     Frame::from_rgb(width, height, to.into_vec())
 }
 

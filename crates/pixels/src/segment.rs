@@ -52,7 +52,8 @@ impl Segment {
         }
         // SAFETY: a fresh shared mapping at an address of the kernel's choice; the length was checked
         // against the file, so that every page of it is backed.
-        let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, descriptor, 0)? };
+        let start =
+            unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, descriptor, 0)? };
         let start = NonNull::new(start).ok_or(rustix::io::Errno::NOMEM)?;
         Ok(Self { start, length })
     }

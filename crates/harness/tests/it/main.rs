@@ -4,6 +4,7 @@
 mod agent;
 mod bench;
 mod builtin;
+mod cell;
 mod endings;
 mod record;
 mod scene;

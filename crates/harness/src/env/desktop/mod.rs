@@ -1,1 +1,333 @@
-//! Isolated desktops on this machine.
+//! The desktop world: an agent's hands and eyes in a cell with a display.
+//!
+//! Input goes out as a person's would, with held buttons and single keys, and the screen is awaited
+//! before the next action. What cannot be done is refused with a sentence that the model can act on;
+//! what breaks is an error of the world.
+
+mod target;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_protocol::{
+    ActReport, Action, Chord, Clock, Environment, EnvironmentSource, Machine, MachineError, NodeRef,
+    Observation, PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, Why, World, WorldError,
+    WorldFault, WorldSpec,
+};
+
+use crate::cell::{Cell, CellIsolation, CellSpec, Pointer};
+use target::Aim;
+
+/// The most notches of the wheel in one action.
+const NOTCHES: u32 = 50;
+/// The longest that a chord may be held.
+const LONGEST_HOLD: Duration = Duration::from_secs(30);
+/// The most clicks in one action.
+const CLICKS: u8 = 5;
+
+/// What cells of desktop worlds have in common.
+#[derive(Clone, Debug)]
+pub struct DesktopConfig {
+    /// How a cell is kept apart.
+    pub isolation: CellIsolation,
+    /// Our own program, which is started again as the supervisor inside.
+    pub program: PathBuf,
+    /// The hidden argument under which that program serves as one.
+    pub argument: String,
+    /// A folder for run-time state.
+    pub state: PathBuf,
+    /// A home to start from, under the built-in seeds.
+    pub golden: Option<PathBuf>,
+}
+
+/// Opens desktop worlds, each in a cell of its own.
+pub struct DesktopSource {
+    config: DesktopConfig,
+    clock: Arc<dyn Clock>,
+}
+
+impl DesktopSource {
+    /// A source of worlds with this configuration.
+    pub fn new(config: DesktopConfig, clock: Arc<dyn Clock>) -> Self {
+        Self { config, clock }
+    }
+
+    async fn start(&self, screen: Size) -> Result<World, WorldError> {
+        let DesktopConfig { isolation, program, argument, state, golden } = self.config.clone();
+        let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden };
+        let cell = Cell::start(&spec, self.clock.clone()).await?;
+        let (machine, isolation) = (cell.machine(), cell.isolation());
+        let desktop = Desktop { cell, machine: machine.clone(), screen, clock: self.clock.clone() };
+        Ok(World { environment: Box::new(desktop), machine, isolation })
+    }
+}
+
+impl EnvironmentSource for DesktopSource {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+        Box::pin(self.start(spec.screen))
+    }
+}
+
+/// A running desktop.
+struct Desktop {
+    cell: Cell,
+    machine: Arc<dyn Machine>,
+    screen: Size,
+    clock: Arc<dyn Clock>,
+}
+
+/// Why an action ended without being delivered.
+enum Hitch {
+    /// The model can do something about it.
+    Refused(String),
+    /// The world is at fault.
+    World(WorldError),
+}
+
+impl From<WorldError> for Hitch {
+    fn from(error: WorldError) -> Self {
+        Self::World(error)
+    }
+}
+
+type Done = Result<ActReport, Hitch>;
+
+fn refuse<T>(problem: impl Into<String>) -> Result<T, Hitch> {
+    Err(Hitch::Refused(problem.into()))
+}
+
+impl Desktop {
+    async fn perform(&self, action: &Action<ScreenPoint>) -> Done {
+        if let Some(loss) = self.cell.loss() {
+            return Err(loss.into());
+        }
+        match action {
+            Action::Click { at, button, count, hold } => {
+                if !(1..=CLICKS).contains(count) {
+                    return refuse(format!("a click may be repeated up to {CLICKS} times, not {count}"));
+                }
+                let what = Pointer::Click { button: *button, count: *count, hold: hold.clone() };
+                self.point_and(Some(at), what).await
+            }
+            Action::Move { to } => self.point_and(Some(to), Pointer::Move).await,
+            Action::Press { at, button } => self.point_and(at.as_ref(), Pointer::Press(*button)).await,
+            Action::Release { at, button } => self.point_and(at.as_ref(), Pointer::Release(*button)).await,
+            Action::Drag { path, button } => {
+                let [start, rest @ ..] = path.as_slice() else { return refuse("a drag needs two points") };
+                if rest.is_empty() {
+                    return refuse("a drag needs two points at least");
+                }
+                for point in rest {
+                    self.inside(*point)?;
+                }
+                let what = Pointer::Drag { button: *button, path: rest.to_vec() };
+                self.point_and(Some(&Target::Point(*start)), what).await
+            }
+            Action::Scroll { at, dx, dy } => {
+                if dx.unsigned_abs() > NOTCHES || dy.unsigned_abs() > NOTCHES {
+                    return refuse(format!("scroll by at most {NOTCHES} notches at a time"));
+                }
+                self.point_and(at.as_ref(), Pointer::Scroll { dx: *dx, dy: *dy }).await
+            }
+            Action::Type { text } => self.type_text(text.clone()).await,
+            Action::Key { chord, hold_ms } => self.press_chord(chord.clone(), *hold_ms).await,
+            Action::Select { at, option } => self.select(at, option).await,
+            Action::Wait { ms } => {
+                let time = Duration::from_millis(u64::from(*ms));
+                tokio::select! {
+                    biased;
+                    loss = self.cell.lost() => Err(loss.into()),
+                    () = self.clock.pause(time, Why::ModelAsked) => Ok(ActReport::delivered()),
+                }
+            }
+            // The picture itself comes with the next observation.
+            Action::Screenshot | Action::Zoom { .. } => Ok(ActReport::delivered()),
+            Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
+                refuse("this is a desktop, not a browser page: use the keyboard and the mouse in its windows")
+            }
+        }
+    }
+
+    /// Uses the pointer at a target, and waits for the screen to come to rest.
+    async fn point_and(&self, at: Option<&Target<ScreenPoint>>, what: Pointer) -> Done {
+        let at = match at {
+            None => None,
+            Some(Target::Point(point)) => Some(self.inside(*point)?),
+            Some(Target::Ref(node)) => match self.aim(node, &what).await? {
+                Aim::Point(point) => Some(point),
+                Aim::Press => return self.press_node(node).await,
+            },
+        };
+        let done = self.cell.on_screen(move |screen, stop| {
+            screen.disturbed();
+            let done = screen.use_pointer(at, &what, stop)?;
+            // Held buttons and bare moves are parts of a gesture: nothing is awaited in the middle of one.
+            screen.settle(stop)?;
+            Ok(done)
+        });
+        if done.await? {
+            Ok(ActReport::delivered())
+        } else {
+            refuse("a key to be held is not on this keyboard")
+        }
+    }
+
+    /// A point of the screen, if it is one.
+    fn inside(&self, point: ScreenPoint) -> Result<ScreenPoint, Hitch> {
+        let (width, height) = (self.screen.width, self.screen.height);
+        if (0..width.cast_signed()).contains(&point.x) && (0..height.cast_signed()).contains(&point.y) {
+            Ok(point)
+        } else {
+            refuse(format!("point ({}, {}) is not on the screen of {width} by {height}", point.x, point.y))
+        }
+    }
+
+    async fn aim(&self, node: &NodeRef, what: &Pointer) -> Result<Aim, Hitch> {
+        let facts = match self.cell.node(node).await {
+            Ok(facts) => facts,
+            Err(error) => return Err(self.hitch(error)),
+        };
+        target::aim(node, &facts, what, self.screen).map_err(Hitch::Refused)
+    }
+
+    /// Does a node's own action, since it cannot be pointed at.
+    async fn press_node(&self, node: &NodeRef) -> Done {
+        self.disturb().await?;
+        if let Err(error) = self.cell.press(node).await {
+            return Err(self.hitch(error));
+        }
+        self.settle().await
+    }
+
+    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> Done {
+        let Target::Ref(node) = at else {
+            return refuse("name the list box by its reference, or click it and then its option");
+        };
+        self.aim(node, &Pointer::Move).await?;
+        self.disturb().await?;
+        if let Err(error) = self.cell.choose(node, option).await {
+            return Err(self.hitch(error));
+        }
+        self.settle().await
+    }
+
+    /// Remembers that something is about to happen that is no input.
+    async fn disturb(&self) -> Result<(), Hitch> {
+        let noted = self.cell.on_screen(|screen, _| {
+            screen.disturbed();
+            Ok(())
+        });
+        Ok(noted.await?)
+    }
+
+    async fn settle(&self) -> Done {
+        self.cell.on_screen(|screen, stop| screen.settle(stop)).await?;
+        Ok(ActReport::delivered())
+    }
+
+    async fn type_text(&self, text: String) -> Done {
+        let typed = self.cell.on_screen(move |screen, stop| {
+            screen.disturbed();
+            let untypable = screen.type_text(&text, stop)?;
+            screen.settle(stop)?;
+            Ok(untypable)
+        });
+        let untypable = typed.await?;
+        if untypable.is_empty() {
+            return Ok(ActReport::delivered());
+        }
+        let text = Some(format!("characters that no key types were left out: {untypable:?}"));
+        Ok(ActReport { text, ..ActReport::delivered() })
+    }
+
+    async fn press_chord(&self, chord: Chord, hold: Option<u32>) -> Done {
+        let hold = hold.map(|ms| Duration::from_millis(u64::from(ms)));
+        if hold.is_some_and(|hold| hold > LONGEST_HOLD) {
+            return refuse(format!("keys may be held for up to {LONGEST_HOLD:?}"));
+        }
+        let name = chord.to_string();
+        let pressed = self.cell.on_screen(move |screen, stop| {
+            screen.disturbed();
+            let pressed = screen.press_chord(&chord, hold, stop)?;
+            screen.settle(stop)?;
+            Ok(pressed)
+        });
+        if pressed.await? {
+            Ok(ActReport::delivered())
+        } else {
+            refuse(format!("the keyboard has no key for {name}"))
+        }
+    }
+
+    /// What a supervisor's answer means for an action.
+    fn hitch(&self, error: MachineError) -> Hitch {
+        match error {
+            MachineError::NotFound(what) => {
+                Hitch::Refused(format!("{what} is gone; look at the new list of elements"))
+            }
+            MachineError::Refused { what, why } => Hitch::Refused(format!("{what}: {why}")),
+            MachineError::TimedOut(what) => {
+                Hitch::Refused(format!("{what} does not answer; it may be busy: wait, then look again"))
+            }
+            MachineError::Unsupported(_) => Hitch::Refused("elements cannot be named in this world".into()),
+            MachineError::MissingProgram(_) | MachineError::Lost(_) => Hitch::World(self.loss(&error)),
+        }
+    }
+
+    /// What was lost, as the cell knows it best.
+    fn loss(&self, error: &MachineError) -> WorldError {
+        self.cell.loss().unwrap_or_else(|| WorldError::new(WorldFault::Lost, error.to_string()))
+    }
+
+    async fn look(&self, want: Want) -> Result<Observation, WorldError> {
+        if let Some(loss) = self.cell.loss() {
+            return Err(loss);
+        }
+        let (windows, screenshot) = self
+            .cell
+            .on_screen(move |screen, stop| {
+                screen.settle(stop)?;
+                let picture = if want.screenshot { Some(screen.picture()?) } else { None };
+                Ok((screen.windows()?, picture))
+            })
+            .await?;
+        let tree = match want.tree {
+            Some(budget) => Some(self.tree(&budget).await?),
+            None => None,
+        };
+        Ok(Observation { screenshot, tree, windows, ..Observation::default() })
+    }
+
+    async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, WorldError> {
+        let tree = tokio::select! {
+            biased;
+            loss = self.cell.lost() => return Err(loss),
+            tree = self.machine.tree(budget) => tree,
+        };
+        tree.map_err(|error| self.loss(&error))
+    }
+}
+
+impl Environment for Desktop {
+    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+        Box::pin(self.look(want))
+    }
+
+    fn act<'a>(
+        &'a mut self,
+        action: &'a Action<ScreenPoint>,
+    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+        Box::pin(async move {
+            match self.perform(action).await {
+                Ok(report) => Ok(report),
+                Err(Hitch::Refused(problem)) => Ok(ActReport::refused(problem)),
+                Err(Hitch::World(error)) => Err(error),
+            }
+        })
+    }
+
+    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+        Box::pin(self.cell.close(deadline))
+    }
+}

@@ -1,0 +1,92 @@
+//! Which X keysym a character or a named key is. Pure.
+
+use apprentice_protocol::Key;
+
+/// A keysym, as the X server knows keys by what they print or do.
+pub(super) type Keysym = u32;
+
+pub(super) const SHIFT: Keysym = 0xffe1;
+pub(super) const RETURN: Keysym = 0xff0d;
+pub(super) const TAB: Keysym = 0xff09;
+
+/// Keysyms of media keys, which no program of ours is driven by.
+pub(super) const MEDIA: std::ops::RangeInclusive<Keysym> = 0x1008_fe01..=0x1008_ffff;
+
+/// The keysym that types a character; none for control characters.
+pub(super) fn of_char(character: char) -> Option<Keysym> {
+    match character {
+        '\n' | '\r' => Some(RETURN),
+        '\t' => Some(TAB),
+        character if character.is_control() => None,
+        character => Some(match u32::from(character) {
+            latin @ (0x20..=0x7e | 0xa0..=0xff) => latin,
+            other => 0x0100_0000 | other,
+        }),
+    }
+}
+
+/// The keysym of a key of a chord.
+pub(super) fn of_key(key: &Key) -> Option<Keysym> {
+    let named = match key.as_str() {
+        "ctrl" => 0xffe3,
+        "shift" => SHIFT,
+        "alt" => 0xffe9,
+        "super" => 0xffeb,
+        "enter" => RETURN,
+        "tab" => TAB,
+        "escape" => 0xff1b,
+        "backspace" => 0xff08,
+        "delete" => 0xffff,
+        "insert" => 0xff63,
+        "space" => 0x20,
+        "plus" => 0x2b,
+        "up" => 0xff52,
+        "down" => 0xff54,
+        "left" => 0xff51,
+        "right" => 0xff53,
+        "home" => 0xff50,
+        "end" => 0xff57,
+        "page_up" => 0xff55,
+        "page_down" => 0xff56,
+        "caps_lock" => 0xffe5,
+        "print" => 0xff61,
+        "menu" => 0xff67,
+        other => {
+            let mut characters = other.chars();
+            if let (Some(only), None) = (characters.next(), characters.next()) {
+                return of_char(only);
+            }
+            let number: u32 = other.strip_prefix('f')?.parse().ok()?;
+            return (1..=12).contains(&number).then(|| 0xffbe + number - 1);
+        }
+    };
+    Some(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::Key;
+
+    use super::{of_char, of_key};
+
+    #[test]
+    fn characters_have_keysyms() {
+        let check = |character, expected| assert_eq!(of_char(character), expected, "{character:?}");
+        check('a', Some(0x61));
+        check('é', Some(0xe9));
+        check('€', Some(0x0100_20ac));
+        check('😀', Some(0x0101_f600));
+        check('\n', Some(0xff0d));
+        check('\u{7}', None);
+    }
+
+    #[test]
+    fn every_key_of_a_chord_has_a_keysym() {
+        for name in Key::NAMED {
+            let key = Key::parse(name).expect("a key");
+            assert!(of_key(&key).is_some(), "{name}");
+        }
+        assert_eq!(of_key(&Key::parse("F11").expect("a key")), Some(0xffc8));
+        assert_eq!(of_key(&Key::parse("é").expect("a key")), Some(0xe9));
+    }
+}

@@ -1,0 +1,177 @@
+//! The pointer: moves, real button holds, drags through points, wheel notches.
+
+use std::time::Duration;
+
+use apprentice_protocol::{Button, Chord, ScreenPoint};
+use x11rb::protocol::xproto::{BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConnectionExt, MOTION_NOTIFY_EVENT};
+use x11rb::protocol::xtest::ConnectionExt as _;
+
+use super::{DisplayError, Screen, Stop};
+
+/// How long a button stays down in a click.
+const HOLD: Duration = Duration::from_millis(20);
+/// Between the clicks of a double click: far below any toolkit's limit.
+const BETWEEN: Duration = Duration::from_millis(40);
+/// Between a move and what follows, so that what is below has noticed the pointer.
+const HOVER: Duration = Duration::from_millis(10);
+/// Between the small moves of a drag.
+const STRIDE: Duration = Duration::from_millis(8);
+/// A drag moves by at most so many pixels at once.
+const STRIDE_PIXELS: i32 = 24;
+/// Before a dragged thing is let go: programs decide late where it falls.
+const DROP: Duration = Duration::from_millis(80);
+/// Between two notches of the wheel.
+const NOTCH: Duration = Duration::from_millis(6);
+
+/// What the pointer is to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Pointer {
+    /// Only move.
+    Move,
+    /// Press and release, some times over, with keys held.
+    Click { button: Button, count: u8, hold: Option<Chord> },
+    /// Press and keep down.
+    Press(Button),
+    /// Let go.
+    Release(Button),
+    /// Drag to these points.
+    Drag { button: Button, path: Vec<ScreenPoint> },
+    /// Turn the wheel.
+    Scroll { dx: i32, dy: i32 },
+}
+
+const fn number(button: Button) -> u8 {
+    match button {
+        Button::Left => 1,
+        Button::Middle => 2,
+        Button::Right => 3,
+    }
+}
+
+/// The steps from one point to another, the last one included.
+fn strides(from: ScreenPoint, to: ScreenPoint) -> Vec<ScreenPoint> {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
+    let count = (dx.abs().max(dy.abs()) / STRIDE_PIXELS).max(3);
+    (1..=count).map(|step| ScreenPoint::new(from.x + dx * step / count, from.y + dy * step / count)).collect()
+}
+
+impl Screen {
+    /// Uses the pointer at a point, or where it is. False if a key to be held cannot be typed.
+    pub(crate) fn use_pointer(
+        &mut self,
+        at: Option<ScreenPoint>,
+        what: &Pointer,
+        stop: &Stop,
+    ) -> Result<bool, DisplayError> {
+        if let Some(at) = at {
+            self.move_to(at)?;
+            self.pause(HOVER, stop)?;
+        }
+        match what {
+            Pointer::Move => {}
+            Pointer::Click { button, count, hold } => {
+                let keys = match hold {
+                    Some(chord) => match self.hold_chord(chord, stop)? {
+                        Some(keys) => keys,
+                        None => return Ok(false),
+                    },
+                    None => Vec::new(),
+                };
+                for turn in 0..*count {
+                    if turn > 0 {
+                        self.pause(BETWEEN, stop)?;
+                    }
+                    self.button(number(*button), true)?;
+                    self.pause(HOLD, stop)?;
+                    self.button(number(*button), false)?;
+                }
+                for key in keys.into_iter().rev() {
+                    self.key(key, false)?;
+                }
+            }
+            Pointer::Press(button) => self.button(number(*button), true)?,
+            Pointer::Release(button) => self.button(number(*button), false)?,
+            Pointer::Drag { button, path } => self.drag(number(*button), path, stop)?,
+            Pointer::Scroll { dx, dy } => {
+                for (turns, back, forth) in [(*dy, 4, 5), (*dx, 6, 7)] {
+                    let wheel = if turns < 0 { back } else { forth };
+                    for _ in 0..turns.unsigned_abs() {
+                        self.button(wheel, true)?;
+                        self.button(wheel, false)?;
+                        self.pause(NOTCH, stop)?;
+                    }
+                }
+            }
+        }
+        self.sync()?;
+        Ok(true)
+    }
+
+    fn drag(&mut self, button: u8, path: &[ScreenPoint], stop: &Stop) -> Result<(), DisplayError> {
+        let start = self.connection.query_pointer(self.root)?.reply()?;
+        let mut from = ScreenPoint::new(start.root_x.into(), start.root_y.into());
+        self.button(button, true)?;
+        self.pause(HOLD, stop)?;
+        for to in path {
+            for step in strides(from, *to) {
+                self.move_to(step)?;
+                self.pause(STRIDE, stop)?;
+            }
+            from = *to;
+        }
+        self.pause(DROP, stop)?;
+        self.button(button, false)
+    }
+
+    fn move_to(&mut self, to: ScreenPoint) -> Result<(), DisplayError> {
+        let place = |value: i32| i16::try_from(value).unwrap_or(i16::MAX);
+        let (x, y) = (place(to.x), place(to.y));
+        self.connection.xtest_fake_input(MOTION_NOTIFY_EVENT, 0, 0, self.root, x, y, 0)?;
+        self.sync()
+    }
+
+    fn button(&mut self, button: u8, down: bool) -> Result<(), DisplayError> {
+        let kind = if down { BUTTON_PRESS_EVENT } else { BUTTON_RELEASE_EVENT };
+        self.connection.xtest_fake_input(kind, button, 0, self.root, 0, 0, 0)?;
+        self.held_buttons.retain(|held| *held != button);
+        if down {
+            self.held_buttons.push(button);
+        }
+        self.sync()
+    }
+
+    /// Releases every key and button that is held.
+    pub(crate) fn let_go(&mut self) {
+        let keys = std::mem::take(&mut self.held_keys);
+        let buttons = std::mem::take(&mut self.held_buttons);
+        // A display that takes no more input holds nothing either.
+        let _ = keys.into_iter().rev().try_for_each(|code| self.key(code, false));
+        let _ = buttons.into_iter().try_for_each(|button| self.button(button, false));
+        let _ = self.sync();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::ScreenPoint;
+
+    use super::{STRIDE_PIXELS, strides};
+
+    #[test]
+    fn a_drag_goes_there_in_small_steps() {
+        for (from, to) in [((0, 0), (400, 30)), ((10, 10), (11, 10)), ((500, 20), (0, 900)), ((5, 5), (5, 5))]
+        {
+            let (from, to) = (ScreenPoint::new(from.0, from.1), ScreenPoint::new(to.0, to.1));
+            let steps = strides(from, to);
+            assert_eq!(steps.last(), Some(&to));
+            let mut last = from;
+            for step in steps {
+                assert!(
+                    (step.x - last.x).abs() <= STRIDE_PIXELS + 1
+                        && (step.y - last.y).abs() <= STRIDE_PIXELS + 1
+                );
+                last = step;
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What stands in a fresh home: settings that keep programs still, quiet and free of first-run dialogs.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Files of the home that are not there yet, by path.
+const SEEDS: &[(&str, &str)] = &[
+    (".config/gtk-3.0/settings.ini", include_str!("seeds/gtk3.ini")),
+    (".config/gtk-4.0/settings.ini", include_str!("seeds/gtk3.ini")),
+    (".gtkrc-2.0", include_str!("seeds/gtk2.rc")),
+    (".config/openbox/rc.xml", include_str!("seeds/openbox.xml")),
+    (".config/user-dirs.dirs", include_str!("seeds/user-dirs.dirs")),
+    (".config/user-dirs.locale", "C"),
+    (".config/libreoffice/4/user/registrymodifications.xcu", include_str!("seeds/libreoffice.xcu")),
+    (".config/vlc/vlcrc", include_str!("seeds/vlcrc")),
+    (".config/chromium/First Run", ""),
+    (".config/chromium/Local State", include_str!("seeds/chromium-local-state.json")),
+    (".config/chromium/Default/Preferences", include_str!("seeds/chromium-preferences.json")),
+];
+
+/// Folders that a desktop's user has.
+const FOLDERS: &[&str] =
+    &["Desktop", "Documents", "Downloads", "Music", "Pictures", "Public", "Templates", "Videos"];
+
+/// Puts into a home what it does not have yet.
+pub(super) fn seed(home: &Path) -> io::Result<()> {
+    for folder in FOLDERS {
+        fs::create_dir_all(home.join(folder))?;
+    }
+    for (path, text) in SEEDS {
+        let place = home.join(path);
+        if let Some(folder) = place.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        match fs::OpenOptions::new().write(true).create_new(true).open(&place) {
+            Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes())?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Copies what stands in one home into another.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, place) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            fs::create_dir_all(&place)?;
+            copy(&entry.path(), &place)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, &place)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &place)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SEEDS, seed};
+
+    #[test]
+    fn a_home_keeps_what_it_has() {
+        let home = tempfile::tempdir().expect("a folder");
+        std::fs::write(home.path().join(".gtkrc-2.0"), "mine").expect("written");
+        seed(home.path()).expect("seeded");
+        seed(home.path()).expect("seeded again");
+        let read = |path: &str| std::fs::read_to_string(home.path().join(path)).expect("there");
+        assert_eq!(read(".gtkrc-2.0"), "mine");
+        assert!(read(".config/gtk-3.0/settings.ini").contains("gtk-cursor-blink=0"));
+    }
+
+    #[test]
+    fn seeds_in_json_can_be_read() {
+        for (path, text) in SEEDS.iter().filter(|(_, text)| text.starts_with('{')) {
+            serde_json::from_str::<serde_json::Value>(text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        }
+    }
+}

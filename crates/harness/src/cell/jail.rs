@@ -1,0 +1,371 @@
+//! What a cell may see: its folder on the host, its user, its files of `/etc`, its environment, and the
+//! command that starts it.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use apprentice_protocol::{WorldError, WorldFault};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::supervisor::{Entrance, Home};
+use super::wire::Desk;
+use super::{CellIsolation, CellSpec, home};
+
+/// The user inside.
+const USER: u32 = 1000;
+/// The home folder inside a cell with namespaces.
+const HOME: &str = "/home/user";
+/// The folder of the session's sockets inside.
+const RUNTIME: &str = "/run/user/1000";
+/// Where our own program stands inside.
+const PROGRAM: &str = "/run/supervisor";
+/// User ids of the host, one of which is taken when root starts a cell; no account is made.
+const SPARE_USERS: std::ops::Range<u32> = 61_500..61_600;
+/// Where programs of the host are looked for.
+const FOLDERS: [&str; 6] =
+    ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/usr/libexec", "/usr/lib/at-spi2-core"];
+
+/// What of the host's `/etc` is shown: what programs need, and nothing that may hold a secret.
+const ETC: &[&str] = &[
+    "ImageMagick-6",
+    "X11",
+    "alternatives",
+    "bash.bashrc",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "chromium",
+    "chromium.d",
+    "dbus-1",
+    "dconf",
+    "debian_version",
+    "fonts",
+    "gimp",
+    "glvnd",
+    "gtk-2.0",
+    "gtk-3.0",
+    "host.conf",
+    "inputrc",
+    "java-17-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "libreoffice",
+    "locale.alias",
+    "localtime",
+    "magic",
+    "magic.mime",
+    "mailcap",
+    "mime.types",
+    "os-release",
+    "papersize",
+    "perl",
+    "profile",
+    "protocols",
+    "pulse",
+    "python3",
+    "python3.11",
+    "services",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "thunderbird",
+    "timezone",
+    "vim",
+    "vlc",
+    "xdg",
+    "xml",
+];
+
+/// A cell that is ready to be started.
+pub(super) struct Jail {
+    /// Its folder on the host, removed with this value.
+    pub(super) folder: TempDir,
+    /// Held as long as the cell lives; whoever gets it knows that the owner is dead.
+    _lock: File,
+    program: PathBuf,
+    argument: String,
+    isolation: CellIsolation,
+    golden: Option<PathBuf>,
+    /// The host's user that the cell runs as, when it is not our own.
+    user: Option<u32>,
+    /// What the supervisor is told first.
+    pub(super) desk: Option<Desk>,
+}
+
+/// The name of the file in a state folder, and in a cell's, that locks it.
+pub(super) const LOCK: &str = "lock";
+/// How names of cells' folders begin.
+pub(super) const PREFIX: &str = "cell-";
+
+fn failed(what: impl std::fmt::Display, error: &io::Error) -> WorldError {
+    let fault =
+        if error.kind() == io::ErrorKind::StorageFull { WorldFault::DiskFull } else { WorldFault::Start };
+    WorldError::new(fault, format!("{what}: {error}"))
+}
+
+/// Finds a program of the host.
+fn find(name: &str) -> Option<PathBuf> {
+    FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+fn need(name: &str, package: &str) -> Result<PathBuf, WorldError> {
+    find(name).ok_or_else(|| {
+        let story = format!("program {name} is not installed; run: apt-get install -y {package}");
+        WorldError::new(WorldFault::MissingProgram, story)
+    })
+}
+
+/// Opens and locks the state folder, so that nobody clears a cell that is being made.
+pub(super) fn lock_state(state: &Path) -> io::Result<File> {
+    fs::create_dir_all(state)?;
+    let lock = File::options().create(true).truncate(false).write(true).open(state.join(LOCK))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+impl Jail {
+    /// Checks what is needed and makes the cell's folder.
+    pub(super) fn prepare(spec: &CellSpec) -> Result<Self, WorldError> {
+        if spec.isolation == CellIsolation::Bubblewrap {
+            need("bwrap", "bubblewrap")?;
+            need("unshare", "util-linux")?;
+        }
+        need("dbus-daemon", "dbus")?;
+        if spec.screen.is_some() {
+            need("Xvfb", "xvfb")?;
+            need("openbox", "openbox")?;
+            need("at-spi-bus-launcher", "at-spi2-core")?;
+        }
+        let root = rustix::process::geteuid().is_root();
+        let user = (root && spec.isolation == CellIsolation::Bubblewrap).then(spare_user).transpose()?;
+        let place =
+            |error: io::Error| failed(format_args!("the state folder {}", spec.state.display()), &error);
+        let state_lock = lock_state(&spec.state).map_err(place)?;
+        let state = spec.state.canonicalize().map_err(place)?;
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&state).map_err(place)?;
+        let lock = File::create_new(folder.path().join(LOCK)).map_err(place)?;
+        lock.lock().map_err(place)?;
+        drop(state_lock);
+        let mut program = spec.program.canonicalize().map_err(|error| failed("our own program", &error))?;
+        if let Some(user) = user {
+            if !reachable(&state, 0o001) {
+                let story = "the state folder cannot be reached by other users, as cells started by root need; \
+                             choose one below /run or /tmp";
+                return Err(WorldError::new(WorldFault::Start, format!("{}: {story}", state.display())));
+            }
+            chown(folder.path(), Some(user), Some(user)).map_err(place)?;
+            if !reachable(&program, 0o005) {
+                program = stage(&program, &state).map_err(|error| failed("our own program", &error))?;
+            }
+        }
+        let plain = |name: &str| folder.path().join(name);
+        let (display, home, runtime) = match spec.isolation {
+            CellIsolation::Bubblewrap => (Some(0), PathBuf::from(HOME), PathBuf::from(RUNTIME)),
+            CellIsolation::Plain => (None, plain("home"), plain("run")),
+        };
+        let desk = Some(Desk { screen: spec.screen, display, home, runtime });
+        let (argument, golden) = (spec.argument.clone(), spec.golden.clone());
+        Ok(Self { folder, _lock: lock, program, argument, isolation: spec.isolation, golden, user, desk })
+    }
+
+    /// The command that starts the cell, with one end of the socket as its standard input.
+    pub(super) fn command(&self, socket: OwnedFd) -> Result<Command, WorldError> {
+        let mut command = match self.isolation {
+            CellIsolation::Bubblewrap => self.bubblewrap()?,
+            CellIsolation::Plain => self.plain().map_err(|error| failed("the cell's home", &error))?,
+        };
+        command.stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.process_group(0).kill_on_drop(true);
+        Ok(command)
+    }
+
+    fn bubblewrap(&self) -> Result<Command, WorldError> {
+        let entrance = Entrance {
+            folder: self.folder.path().to_owned(),
+            home: self.golden.clone().map_or(Home::Seeds, Home::Golden),
+            etc: etc(),
+            argv: self.argv()?,
+        };
+        let entrance = serde_json::to_string(&entrance)
+            .map_err(|error| WorldError::new(WorldFault::Start, format!("the cell's plan: {error}")))?;
+        let mut command = Command::new(need("unshare", "util-linux")?);
+        command.args(["--user", "--map-root-user", "--mount", "--propagation", "private", "--"]);
+        command.arg(&self.program).arg(&self.argument).arg("enter").arg(entrance);
+        command.env_clear().current_dir("/");
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        Ok(command)
+    }
+
+    fn plain(&self) -> io::Result<Command> {
+        let folder = self.folder.path();
+        let (home, runtime) = (folder.join("home"), folder.join("run"));
+        for folder in [&home, &runtime] {
+            fs::create_dir(folder)?;
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+        }
+        if let Some(golden) = &self.golden {
+            home::copy(golden, &home)?;
+        }
+        home::seed(&home)?;
+        let mut command = Command::new(&self.program);
+        command.arg(&self.argument).arg("serve").env_clear().current_dir(&home);
+        command.envs(environment(&home.to_string_lossy(), &runtime.to_string_lossy()));
+        Ok(command)
+    }
+
+    /// Bubblewrap with all its arguments.
+    fn argv(&self) -> Result<Vec<String>, WorldError> {
+        let mut argv = vec![need("bwrap", "bubblewrap")?.to_string_lossy().into_owned()];
+        let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+        let user = USER.to_string();
+        add(&[
+            "--die-with-parent",
+            "--as-pid-1",
+            "--new-session",
+            "--unshare-user",
+            "--uid",
+            &user,
+            "--gid",
+            &user,
+        ]);
+        add(&["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "cell"]);
+        add(&[
+            "--ro-bind",
+            "/usr",
+            "/usr",
+            "--ro-bind-try",
+            "/opt",
+            "/opt",
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+        ]);
+        for name in ["bin", "sbin", "lib", "lib32", "lib64", "libx32"] {
+            let place = format!("/{name}");
+            match fs::read_link(&place) {
+                Ok(target) => add(&["--symlink", &target.to_string_lossy(), &place]),
+                Err(_) => add(&["--ro-bind-try", &place, &place]),
+            }
+        }
+        for name in ETC {
+            let place = format!("/etc/{name}");
+            add(&["--ro-bind-try", &place, &place]);
+        }
+        add(&["--ro-bind-try", "/var/cache/fontconfig", "/var/cache/fontconfig"]);
+        add(&["--ro-bind-try", "/var/lib/openbox", "/var/lib/openbox"]);
+        let folder = self.folder.path();
+        let own = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        for (name, _) in etc() {
+            add(&["--ro-bind", &own(&format!("etc/{name}")), &format!("/etc/{name}")]);
+        }
+        add(&["--ro-bind", &own("etc/machine-id"), "/var/lib/dbus/machine-id"]);
+        add(&["--symlink", "/run", "/var/run", "--dir", "/var/tmp"]);
+        add(&["--bind", &own("tmp"), "/tmp", "--bind", &own("home"), HOME, "--bind", &own("run"), RUNTIME]);
+        add(&["--ro-bind", &self.program.to_string_lossy(), PROGRAM, "--clearenv"]);
+        for (name, value) in environment(HOME, RUNTIME) {
+            add(&["--setenv", name, &value]);
+        }
+        add(&["--chdir", HOME, "--", PROGRAM, &self.argument, "serve"]);
+        Ok(argv)
+    }
+}
+
+/// The whole environment inside; nothing is taken over from ours.
+fn environment(home: &str, runtime: &str) -> Vec<(&'static str, String)> {
+    let fixed = [
+        ("HOME", home),
+        ("XDG_RUNTIME_DIR", runtime),
+        ("USER", "user"),
+        ("LOGNAME", "user"),
+        ("SHELL", "/bin/bash"),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games"),
+        ("LANG", "C.UTF-8"),
+        ("TZ", "UTC"),
+        ("TERM", "xterm-256color"),
+        ("XDG_SESSION_TYPE", "x11"),
+        ("GDK_BACKEND", "x11"),
+        // Accessibility, for each toolkit in its own words.
+        ("GTK_MODULES", "gail:atk-bridge"),
+        ("QT_ACCESSIBILITY", "1"),
+        ("QT_LINUX_ACCESSIBILITY_ALWAYS_ON", "1"),
+        ("GNOME_ACCESSIBILITY", "1"),
+        ("ACCESSIBILITY_ENABLED", "1"),
+        ("SAL_USE_VCLPLUGIN", "gtk3"),
+    ];
+    fixed.map(|(name, value)| (name, value.to_owned())).to_vec()
+}
+
+/// The files of `/etc` that are the cell's own.
+fn etc() -> Vec<(String, String)> {
+    let files = [
+        ("passwd", format!("root:x:0:0:root:/root:/bin/sh\nuser:x:{USER}:{USER}:User:{HOME}:/bin/bash\n")),
+        ("group", format!("root:x:0:\nuser:x:{USER}:\n")),
+        ("hosts", "127.0.0.1 localhost cell\n::1 localhost\n".to_owned()),
+        ("hostname", "cell\n".to_owned()),
+        ("machine-id", "5f3b8f0e2b6c4c0f9d5d0a1e7c2b4a96\n".to_owned()),
+        ("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\n".to_owned()),
+        ("resolv.conf", String::new()),
+        ("fstab", String::new()),
+    ];
+    files.map(|(name, text)| (name.to_owned(), text)).to_vec()
+}
+
+/// A user id that no account of the host has.
+fn spare_user() -> Result<u32, WorldError> {
+    let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let taken: Vec<u32> = accounts.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect();
+    SPARE_USERS.into_iter().find(|id| !taken.contains(id)).ok_or_else(|| {
+        WorldError::new(WorldFault::Start, format!("no user id of {SPARE_USERS:?} is free on this machine"))
+    })
+}
+
+/// Whether everybody may pass through all folders above, and has these rights on the path itself.
+fn reachable(path: &Path, rights: u32) -> bool {
+    let mode = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.mode());
+    mode(path) & rights == rights && path.ancestors().skip(1).all(|folder| mode(folder) & 0o001 != 0)
+}
+
+/// Puts the program where a cell's user reaches it: once for each build of it.
+fn stage(program: &Path, state: &Path) -> io::Result<PathBuf> {
+    let metadata = fs::metadata(program)?;
+    let name = format!("program-{}-{}-{}", metadata.dev(), metadata.ino(), metadata.mtime_nsec());
+    let place = state.join(name);
+    if !place.exists() {
+        let partial = tempfile::NamedTempFile::new_in(state)?;
+        fs::copy(program, partial.path())?;
+        fs::set_permissions(partial.path(), fs::Permissions::from_mode(0o755))?;
+        partial.persist(&place)?;
+    }
+    Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ETC, environment, etc};
+
+    #[test]
+    fn nothing_of_etc_that_may_hold_a_secret_is_shown() {
+        for barred in
+            ["passwd", "shadow", "ssl", "ssl/private", "ssh", "environment", "sudoers", "hosts", "apt"]
+        {
+            assert!(!ETC.contains(&barred), "{barred}");
+        }
+        assert!(ETC.is_sorted(), "kept in order, so that a doubled entry shows");
+        assert!(etc().iter().all(|(name, _)| !ETC.contains(&name.as_str())));
+    }
+
+    #[test]
+    fn the_environment_is_a_written_list() {
+        let names: Vec<&str> = environment("/home/user", "/run").iter().map(|(name, _)| *name).collect();
+        insta::assert_snapshot!(names.join(" "), @"HOME XDG_RUNTIME_DIR USER LOGNAME SHELL PATH LANG TZ TERM XDG_SESSION_TYPE GDK_BACKEND GTK_MODULES QT_ACCESSIBILITY QT_LINUX_ACCESSIBILITY_ALWAYS_ON GNOME_ACCESSIBILITY ACCESSIBILITY_ENABLED SAL_USE_VCLPLUGIN");
+    }
+}

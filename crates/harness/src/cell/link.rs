@@ -1,0 +1,309 @@
+//! The host's end of a cell: the thread that starts it, lives as long as it, and speaks with its supervisor.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use apprentice_protocol::{MachineError, WorldError, WorldFault};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::process::{Child, ChildStderr};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::jail::Jail;
+use super::wire::{self, Ask, Frame, Note, Part, Reply, Request};
+
+/// Requests that may wait to be sent.
+const QUEUE: usize = 64;
+/// How much of what bubblewrap complains of is kept.
+const COMPLAINT: usize = 2000;
+/// How long the end of a killed cell is awaited.
+const END: Duration = Duration::from_secs(5);
+
+type Answer = Result<Frame<Reply>, MachineError>;
+
+/// A handle on a running cell.
+pub(super) struct Link {
+    outgoing: mpsc::Sender<Outgoing>,
+    count: AtomicU64,
+    loss: watch::Receiver<Option<Loss>>,
+    doom: Arc<Doom>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What made a cell worthless.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    pub(super) part: Part,
+    pub(super) story: String,
+}
+
+impl Loss {
+    /// The fault it is for an environment.
+    pub(super) fn world(&self) -> WorldError {
+        let fault = match self.part {
+            Part::WindowManager => WorldFault::Input,
+            Part::Display | Part::SessionBus | Part::Supervisor => WorldFault::Lost,
+        };
+        WorldError::new(fault, self.story.clone())
+    }
+}
+
+enum Outgoing {
+    Ask { request: Request, body: Vec<u8>, answer: oneshot::Sender<Answer> },
+    Cancel { number: u64 },
+}
+
+/// What is killed to end the cell, named by descriptors that never mean another process.
+#[derive(Default)]
+struct Doom {
+    starter: OnceLock<OwnedFd>,
+    supervisor: OnceLock<OwnedFd>,
+}
+
+impl Doom {
+    /// Ends the cell: all of it, where its supervisor is the first process of a namespace.
+    fn kill(&self) {
+        for process in [self.supervisor.get(), self.starter.get()].into_iter().flatten() {
+            // It may be dead already.
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+    }
+
+    /// Waits until the supervisor's whole namespace is gone.
+    fn await_end(&self) {
+        if let Some(supervisor) = self.supervisor.get() {
+            let timeout = Timespec::try_from(END).ok();
+            let _ = poll(&mut [PollFd::new(supervisor, PollFlags::IN)], timeout.as_ref());
+        }
+    }
+}
+
+/// Gives up a request when its caller does.
+struct Abandon<'a> {
+    link: &'a Link,
+    number: u64,
+    answered: bool,
+}
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            // A full queue means that the cell has other troubles; the request then runs to its deadline.
+            let _ = self.link.outgoing.try_send(Outgoing::Cancel { number: self.number });
+        }
+    }
+}
+
+impl Link {
+    /// Starts the cell on a thread of its own. Nothing has been asked of it yet.
+    pub(super) fn open(jail: Jail) -> Result<Self, WorldError> {
+        let (outgoing, inbox) = mpsc::channel(QUEUE);
+        let (lost, loss) = watch::channel(None);
+        let doom = Arc::new(Doom::default());
+        let thread = std::thread::Builder::new().name("cell".into()).spawn({
+            let doom = doom.clone();
+            move || run(jail, inbox, &lost, &doom)
+        });
+        let thread = thread
+            .map_err(|error| WorldError::new(WorldFault::Start, format!("a thread for the cell: {error}")))?;
+        let thread = Mutex::new(Some(thread));
+        Ok(Self { outgoing, count: AtomicU64::new(1), loss, doom, thread })
+    }
+
+    /// Asks the supervisor. Dropping the future gives the request up.
+    pub(super) async fn ask(&self, ask: Ask, body: Vec<u8>) -> Answer {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        let request = Request { number, ask };
+        let mut abandon = Abandon { link: self, number, answered: false };
+        let sent = self.outgoing.send(Outgoing::Ask { request, body, answer }).await;
+        let answer = match sent {
+            Ok(()) => answered.await.ok(),
+            Err(_) => None,
+        };
+        abandon.answered = true;
+        match answer {
+            Some(answer) => answer,
+            None => Err(MachineError::Lost(self.lost().await.story)),
+        }
+    }
+
+    /// Asks without waiting for an answer.
+    pub(super) fn tell(&self, ask: Ask) {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let (answer, _) = oneshot::channel();
+        let request = Request { number, ask };
+        // A full queue means that the cell has other troubles; it takes what was asked along at its end.
+        let _ = self.outgoing.try_send(Outgoing::Ask { request, body: Vec::new(), answer });
+    }
+
+    /// What was lost, if anything was.
+    pub(super) fn loss(&self) -> Option<Loss> {
+        self.loss.borrow().clone()
+    }
+
+    /// Waits until something is lost.
+    pub(super) async fn lost(&self) -> Loss {
+        let mut loss = self.loss.clone();
+        let closed = || Loss { part: Part::Supervisor, story: "the cell is closed".to_owned() };
+        match loss.wait_for(Option::is_some).await {
+            Ok(loss) => loss.clone().unwrap_or_else(closed),
+            Err(_) => closed(),
+        }
+    }
+
+    /// Remembers the supervisor's process.
+    pub(super) fn guard(&self, supervisor: OwnedFd) {
+        // There is one supervisor; a second answer would be a fault of ours without consequence.
+        let _ = self.doom.supervisor.set(supervisor);
+    }
+
+    /// Kills the cell and waits until nothing of it is left. May be called again.
+    pub(super) fn end(&self) {
+        self.doom.kill();
+        let thread = self.thread.lock().map_or(None, |mut thread| thread.take());
+        if let Some(thread) = thread {
+            // A panic of the thread has been reported by then, and its cell is dead.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's life: start, speak, end.
+fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<Loss>>, doom: &Doom) {
+    let lose = |story: String| {
+        lost.send_modify(|loss| {
+            loss.get_or_insert(Loss { part: Part::Supervisor, story });
+        });
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return lose(format!("no runtime for the cell: {error}")),
+    };
+    runtime.block_on(async {
+        match start(&jail, doom) {
+            Err(error) => lose(error.message),
+            Ok((socket, mut child)) => {
+                let complaints = Rc::new(RefCell::new(Vec::new()));
+                let listener = listen(child.stderr.take(), complaints.clone());
+                let talk = talk(&socket, inbox, lost);
+                let story = tokio::select! {
+                    story = talk => story,
+                    () = listener => "the cell ended".to_owned(),
+                };
+                doom.kill();
+                let ended = tokio::time::timeout(END, child.wait()).await;
+                doom.await_end();
+                let complaints = String::from_utf8_lossy(&complaints.borrow()).trim().to_owned();
+                let code = ended.ok().and_then(Result::ok).map(|status| status.to_string());
+                lose(explain(&story, code.as_deref().unwrap_or("no status"), &complaints));
+            }
+        }
+    });
+    // The folder goes with it, now that nothing is mounted there any more.
+    drop(jail);
+}
+
+/// Makes the sentence that tells why a cell ended.
+fn explain(story: &str, status: &str, complaints: &str) -> String {
+    let barred = complaints.contains("unshare failed") || complaints.contains("uid_map");
+    let remedy = if barred {
+        "; this system bars user namespaces: allow them (sysctl -w kernel.unprivileged_userns_clone=1 or \
+         kernel.apparmor_restrict_unprivileged_userns=0) or choose --isolation plain"
+    } else {
+        ""
+    };
+    let colon = if complaints.is_empty() { "" } else { ": " };
+    format!("{story} ({status}){colon}{complaints}{remedy}")
+}
+
+fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
+    let failed =
+        |error: std::io::Error| WorldError::new(WorldFault::Start, format!("starting a cell: {error}"));
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
+    ours.set_nonblocking(true).map_err(failed)?;
+    let child = jail.command(theirs.into())?.spawn().map_err(failed)?;
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    if let Some(starter) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
+        // Set once, here.
+        let _ = doom.starter.set(starter);
+    }
+    Ok((UnixStream::from_std(ours).map_err(failed)?, child))
+}
+
+/// Keeps what the starting programs complain of, and never ends.
+async fn listen(errors: Option<ChildStderr>, kept: Rc<RefCell<Vec<u8>>>) {
+    if let Some(mut errors) = errors {
+        let mut buffer = [0; 512];
+        while let Ok(read @ 1..) = errors.read(&mut buffer).await {
+            let mut kept = kept.borrow_mut();
+            let room = COMPLAINT.saturating_sub(kept.len()).min(read);
+            kept.extend_from_slice(&buffer[..room]);
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Carries requests in and notes out until one side ends; tells which part of the cell it was.
+async fn talk(
+    socket: &UnixStream,
+    mut inbox: mpsc::Receiver<Outgoing>,
+    lost: &watch::Sender<Option<Loss>>,
+) -> String {
+    let waiting: RefCell<HashMap<u64, oneshot::Sender<Answer>>> = RefCell::default();
+    let writer = async {
+        while let Some(outgoing) = inbox.recv().await {
+            let (request, body) = match outgoing {
+                Outgoing::Ask { request, body, answer } => {
+                    waiting.borrow_mut().insert(request.number, answer);
+                    (request, body)
+                }
+                Outgoing::Cancel { number } => {
+                    waiting.borrow_mut().remove(&number);
+                    (Request { number: 0, ask: Ask::Cancel { request: number } }, Vec::new())
+                }
+            };
+            if wire::send(socket, &Frame { head: request, body, descriptors: Vec::new() }).await.is_err() {
+                // The reader sees the end too, and has the reason.
+                std::future::pending::<()>().await;
+            }
+        }
+        "the cell was closed".to_owned()
+    };
+    let reader = async {
+        loop {
+            let Frame { head, body, descriptors } = match wire::receive::<Note>(socket).await {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return "the supervisor ended".to_owned(),
+                Err(error) => return format!("the supervisor broke off: {error}"),
+            };
+            match head {
+                Note::Reply { number, result } => {
+                    let answer = result.map(|head| Frame { head, body, descriptors });
+                    if let Some(waiting) = waiting.borrow_mut().remove(&number) {
+                        // The caller may have gone; then nobody wants the answer.
+                        let _ = waiting.send(answer.map_err(MachineError::from));
+                    }
+                }
+                Note::Died { part, story } => {
+                    lost.send_modify(|loss| {
+                        loss.get_or_insert(Loss { part, story });
+                    });
+                }
+                Note::NotEntered { story } => return story,
+            }
+        }
+    };
+    tokio::select! {
+        story = writer => story,
+        story = reader => story,
+    }
+}

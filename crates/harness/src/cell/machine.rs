@@ -1,0 +1,296 @@
+//! The machine port of a cell: requests to its supervisor, and descriptors that come back.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use apprentice_protocol::{
+    Capability, ChildProcess, Command, Dial, DirEntry, Image, Machine, MachineError, Offers, Output,
+    PortFuture, Size, TreeBudget, UiTree, Window,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::net::unix::pipe;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::CellStream;
+use super::display::Display;
+use super::link::Link;
+use super::wire::{Ask, Frame, Program, Reply};
+
+/// What setup and checks reach a cell by.
+pub(super) struct CellMachine {
+    link: Arc<Link>,
+    display: Option<Arc<Display>>,
+    offers: Offers,
+}
+
+/// An answer that does not fit its question.
+pub(super) fn wrong() -> MachineError {
+    MachineError::Lost("the supervisor gave a wrong answer".into())
+}
+
+fn refused(what: impl Into<String>, why: &dyn std::fmt::Display) -> MachineError {
+    MachineError::Refused { what: what.into(), why: why.to_string() }
+}
+
+fn program(command: &Command) -> Program {
+    Program {
+        argv: command.argv.clone(),
+        cwd: command.cwd.clone(),
+        env: command.env.clone(),
+        timeout_ms: command.timeout_ms,
+        output_limit: command.output_limit,
+    }
+}
+
+impl CellMachine {
+    pub(super) fn new(
+        link: Arc<Link>,
+        display: Option<Arc<Display>>,
+        home: String,
+        screen: Option<Size>,
+    ) -> Self {
+        let mut capabilities =
+            vec![Capability::Files, Capability::Commands, Capability::Processes, Capability::Ports];
+        if display.is_some() {
+            capabilities.extend([Capability::Tree, Capability::Screenshots, Capability::Windows]);
+        }
+        let offers = Offers { capabilities: capabilities.into_iter().collect(), home, screen };
+        Self { link, display, offers }
+    }
+
+    async fn ask(&self, ask: Ask) -> Result<Frame<Reply>, MachineError> {
+        self.link.ask(ask, Vec::new()).await
+    }
+
+    /// The descriptor that comes as the answer.
+    async fn descriptor(&self, ask: Ask) -> Result<OwnedFd, MachineError> {
+        self.ask(ask).await?.descriptors.pop().ok_or_else(wrong)
+    }
+
+    pub(super) async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
+        let socket = self.descriptor(Ask::Connect { port }).await?;
+        super::stream(socket).map_err(|error| refused(format!("port {port}"), &error))
+    }
+
+    fn display(&self, capability: Capability) -> Result<&Display, MachineError> {
+        self.display.as_deref().ok_or(MachineError::Unsupported(capability))
+    }
+}
+
+/// Does file work where it may block.
+async fn blocking<R: Send + 'static>(
+    what: String,
+    work: impl FnOnce() -> std::io::Result<R> + Send + 'static,
+) -> Result<R, MachineError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| refused(what, &error)),
+        Err(error) => Err(MachineError::Lost(error.to_string())),
+    }
+}
+
+impl Machine for CellMachine {
+    fn offers(&self) -> &Offers {
+        &self.offers
+    }
+
+    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+        Box::pin(async move {
+            let mut file = File::from(self.descriptor(Ask::Read { path: path.to_owned() }).await?);
+            blocking(path.to_owned(), move || {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                Ok(bytes)
+            })
+            .await
+        })
+    }
+
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+        Box::pin(async move {
+            let mut file = File::from(self.descriptor(Ask::Write { path: path.to_owned() }).await?);
+            let bytes = bytes.to_vec();
+            blocking(path.to_owned(), move || file.write_all(&bytes)).await
+        })
+    }
+
+    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+        Box::pin(async move {
+            match self.ask(Ask::List { path: path.to_owned() }).await?.head {
+                Reply::Entries(entries) => Ok(entries),
+                _ => Err(wrong()),
+            }
+        })
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+        Box::pin(async move { self.ask(Ask::Remove { path: path.to_owned() }).await.map(|_| ()) })
+    }
+
+    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+        Box::pin(async move {
+            let frame = self.link.ask(Ask::Run(program(command)), command.stdin.clone()).await?;
+            let Reply::Output { code, stdout, timed_out, cut } = frame.head else { return Err(wrong()) };
+            let mut out = frame.body;
+            if stdout > out.len() {
+                return Err(wrong());
+            }
+            let stderr = out.split_off(stdout);
+            Ok(Output { code, stdout: out, stderr, timed_out, cut })
+        })
+    }
+
+    fn spawn<'a>(
+        &'a self,
+        command: &'a Command,
+    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+        Box::pin(async move {
+            let frame = self.ask(Ask::Spawn(program(command))).await?;
+            let Reply::Child { child } = frame.head else { return Err(wrong()) };
+            let mut pipes = frame.descriptors.into_iter();
+            let (Some(input), Some(output)) = (pipes.next(), pipes.next()) else { return Err(wrong()) };
+            let fault = |error: std::io::Error| refused("a process's pipes", &error);
+            let mut process = CellChild {
+                link: self.link.clone(),
+                number: child,
+                input: Some(pipe::Sender::from_owned_fd(input).map_err(fault)?),
+                output: pipe::Receiver::from_owned_fd(output).map_err(fault)?,
+                ended: false,
+            };
+            if !command.stdin.is_empty() {
+                process.write(&command.stdin).await?;
+            }
+            Ok(Box::new(process) as Box<dyn ChildProcess>)
+        })
+    }
+
+    fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+        Box::pin(async move { self.ask(Ask::Launch(program(command))).await.map(|_| ()) })
+    }
+
+    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+        Box::pin(async move {
+            self.display(Capability::Tree)?;
+            match self.ask(Ask::Tree { budget: *budget }).await?.head {
+                Reply::Tree(tree) => Ok(tree),
+                _ => Err(wrong()),
+            }
+        })
+    }
+
+    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+        Box::pin(async move {
+            let display = self.display(Capability::Screenshots)?;
+            display
+                .run(|screen, _| screen.picture())
+                .await
+                .map_err(|error| MachineError::Lost(error.to_string()))
+        })
+    }
+
+    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+        Box::pin(async move {
+            let display = self.display(Capability::Windows)?;
+            display
+                .run(|screen, _| screen.windows())
+                .await
+                .map_err(|error| MachineError::Lost(error.to_string()))
+        })
+    }
+
+    fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+        Box::pin(async move {
+            let fault = |error: std::io::Error| refused(format!("port {port}"), &error);
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(fault)?;
+            let address: SocketAddr = listener.local_addr().map_err(fault)?;
+            let serving = tokio::spawn(relay(listener, self.link.clone(), port));
+            Ok(Dial { address, guard: Box::new(Open(serving.abort_handle())) })
+        })
+    }
+}
+
+/// Relays connections to a port until it is dropped, with all that it carries.
+async fn relay(listener: TcpListener, link: Arc<Link>, port: u16) {
+    let mut carried = JoinSet::new();
+    while let Ok((mut near, _)) = listener.accept().await {
+        let link = link.clone();
+        carried.spawn(async move {
+            let answer = link.ask(Ask::Connect { port }, Vec::new()).await;
+            let far = answer.ok().and_then(|mut frame| frame.descriptors.pop()).map(super::stream);
+            if let Some(Ok(mut far)) = far {
+                // The two ends see each other's fault as the end of the stream.
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            }
+        });
+        while carried.try_join_next().is_some() {}
+    }
+}
+
+/// Keeps a relay open.
+struct Open(AbortHandle);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A piped process inside the cell.
+struct CellChild {
+    link: Arc<Link>,
+    number: u64,
+    input: Option<pipe::Sender>,
+    output: pipe::Receiver,
+    ended: bool,
+}
+
+impl ChildProcess for CellChild {
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+        Box::pin(async move {
+            let input = self.input.as_mut().ok_or_else(|| refused("a process's input", &"it is closed"))?;
+            input.write_all(bytes).await.map_err(|error| refused("a process's input", &error))
+        })
+    }
+
+    fn close_input(&mut self) -> PortFuture<'_, Result<(), MachineError>> {
+        self.input = None;
+        Box::pin(async { Ok(()) })
+    }
+
+    fn read(&mut self) -> PortFuture<'_, Result<Vec<u8>, MachineError>> {
+        Box::pin(async move {
+            let mut buffer = vec![0; 64 << 10];
+            let read = self.output.read(&mut buffer).await;
+            let read = read.map_err(|error| refused("a process's output", &error))?;
+            buffer.truncate(read);
+            Ok(buffer)
+        })
+    }
+
+    fn wait(&mut self) -> PortFuture<'_, Result<i32, MachineError>> {
+        Box::pin(async move {
+            match self.link.ask(Ask::Wait { child: self.number }, Vec::new()).await?.head {
+                Reply::Exit { code } => {
+                    self.ended = true;
+                    Ok(code)
+                }
+                _ => Err(wrong()),
+            }
+        })
+    }
+
+    fn kill(&mut self) -> PortFuture<'_, Result<(), MachineError>> {
+        Box::pin(async move { self.link.ask(Ask::Kill { child: self.number }, Vec::new()).await.map(|_| ()) })
+    }
+}
+
+impl Drop for CellChild {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.link.tell(Ask::Kill { child: self.number });
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Clears what dead owners of cells left behind.
+//!
+//! A cell with namespaces dies with its owner and leaves an empty folder. Without namespaces a supervisor
+//! that was killed together with its owner may leave programs; they are known by their home.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::jail::{LOCK, PREFIX, lock_state};
+
+/// What was cleared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reaped {
+    /// Folders of cells whose owner is dead.
+    pub cells: u32,
+    /// Processes of theirs that still ran.
+    pub processes: u32,
+}
+
+/// Clears the cells of dead owners below a state folder. Cells of living owners are left alone.
+pub fn reap(state: &Path) -> io::Result<Reaped> {
+    let mut reaped = Reaped::default();
+    if !state.is_dir() {
+        return Ok(reaped);
+    }
+    let _lock = lock_state(state)?;
+    let state = state.canonicalize()?;
+    let mut living = false;
+    for entry in fs::read_dir(&state)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        // A folder without its lock was left by an owner that died while making it.
+        let lock = File::options().write(true).open(entry.path().join(LOCK));
+        if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
+            living = true;
+            continue;
+        }
+        reaped.processes += end_processes(&entry.path());
+        fs::remove_dir_all(entry.path())?;
+        reaped.cells += 1;
+    }
+    if !living {
+        for entry in fs::read_dir(&state)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with("program-") {
+                fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    Ok(reaped)
+}
+
+/// Kills processes whose home is below a folder.
+fn end_processes(folder: &Path) -> u32 {
+    let home = format!("HOME={}", folder.join("home").display());
+    let mut ended = 0;
+    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
+    for process in processes.flatten() {
+        let pid = process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        let Some(pid) = pid else { continue };
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        let here = fs::read_link(process.path().join("cwd")).is_ok_and(|place| place.starts_with(folder));
+        let ours = environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes());
+        if (ours || here) && kill_process(pid, Signal::KILL).is_ok() {
+            ended += 1;
+        }
+    }
+    ended
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::{Reaped, reap};
+
+    #[test]
+    fn only_cells_without_a_living_owner_are_cleared() {
+        let state = tempfile::tempdir().expect("a folder");
+        let folder = |name: &str| {
+            let folder = state.path().join(name);
+            std::fs::create_dir(&folder).expect("a folder");
+            let lock = File::create(folder.join("lock")).expect("a lock");
+            (folder, lock)
+        };
+        let (living, lock) = folder("cell-living");
+        lock.lock().expect("locked");
+        let (dead, _) = folder("cell-dead");
+        let (other, _) = folder("something-else");
+        assert_eq!(reap(state.path()).expect("reaped"), Reaped { cells: 1, processes: 0 });
+        assert_eq!((living.exists(), dead.exists(), other.exists()), (true, false, true));
+        drop(lock);
+        assert_eq!(reap(state.path()).expect("reaped").cells, 1);
+        assert_eq!(reap(&state.path().join("nowhere")).expect("nothing to do"), Reaped::default());
+    }
+}

@@ -1,0 +1,198 @@
+//! The first process inside a cell: our own program, started again.
+//!
+//! It starts display, bus and window manager, serves requests over the socket it got as standard input,
+//! reaps whatever ends, and ends everything when that socket closes. It prints nothing.
+
+mod desk;
+mod enter;
+mod file;
+mod node;
+mod process;
+mod role;
+mod tree;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+
+use apprentice_protocol::Capability;
+use tokio::net::UnixStream;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, LocalSet};
+
+use super::wire::{self, Ask, Fault, Frame, Note, Reply, Request};
+use desk::Running;
+use process::Processes;
+use tree::Bus;
+
+pub(super) use enter::{Entrance, Home};
+
+/// What a request came to, with body and descriptors.
+type Outcome = Result<Frame<Reply>, Fault>;
+
+/// The body of the hidden command: enters a cell or serves in it, as its arguments say, and returns the
+/// exit code. It is to be called before anything else is done in the process.
+pub fn supervise(mut arguments: impl Iterator<Item = OsString>) -> i32 {
+    let duty = arguments.next().unwrap_or_default();
+    let ended = match duty.to_str() {
+        Some("enter") => enter::enter(arguments),
+        Some("serve") => serve(),
+        Some(_) | None => Err(io::Error::other("this command is for the program itself")),
+    };
+    let Err(error) = ended else { return 0 };
+    // The other end reads this; if it is gone, nobody is left to tell.
+    let _ = tell(&error.to_string());
+    21
+}
+
+/// Takes the socket out of standard input.
+fn socket() -> io::Result<UnixStream> {
+    let socket: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
+    let socket = std::os::unix::net::UnixStream::from(socket);
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+/// Says that the cell could not be entered.
+fn tell(story: &str) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let note = Note::NotEntered { story: story.to_owned() };
+        wire::send(&socket()?, &Frame::plain(note)).await
+    })
+}
+
+/// Serves until the socket closes, then ends what is left.
+fn serve() -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let processes = Rc::new(Processes::default());
+    LocalSet::new().block_on(&runtime, attend(&processes))?;
+    processes.end_all();
+    Ok(())
+}
+
+async fn attend(processes: &Rc<Processes>) -> io::Result<()> {
+    let socket = Rc::new(socket()?);
+    let (notes, mut outgoing) = mpsc::unbounded_channel();
+    let reaper = tokio::task::spawn_local(process::reap(processes.clone())?);
+    let writing = socket.clone();
+    let writer = tokio::task::spawn_local(async move {
+        while let Some(frame) = outgoing.recv().await {
+            if wire::send(&writing, &frame).await.is_err() {
+                break;
+            }
+        }
+    });
+    let supervisor = Rc::new(Supervisor {
+        processes: processes.clone(),
+        running: RefCell::default(),
+        bus: Rc::default(),
+        notes,
+        open: RefCell::default(),
+    });
+    // The end of the socket, orderly or not, is the end of the cell.
+    while let Ok(Some(frame)) = wire::receive::<Request>(&socket).await {
+        supervisor.clone().take(frame);
+    }
+    writer.abort();
+    reaper.abort();
+    Ok(())
+}
+
+/// What serves requests.
+struct Supervisor {
+    processes: Rc<Processes>,
+    running: RefCell<Option<Running>>,
+    bus: Rc<Bus>,
+    /// Unbounded, as everything sent is an answer to a bounded number of requests.
+    notes: mpsc::UnboundedSender<Frame<Note>>,
+    /// Requests not answered yet.
+    open: RefCell<HashMap<u64, AbortHandle>>,
+}
+
+impl Supervisor {
+    fn take(self: Rc<Self>, frame: Frame<Request>) {
+        let Frame { head: Request { number, ask }, body, .. } = frame;
+        if let Ask::Cancel { request } = ask {
+            if let Some(task) = self.open.borrow_mut().remove(&request) {
+                task.abort();
+            }
+            return;
+        }
+        let this = self.clone();
+        let task = tokio::task::spawn_local(async move {
+            let outcome = this.answer(ask, body).await;
+            this.open.borrow_mut().remove(&number);
+            let note = match outcome {
+                Ok(Frame { head, body, descriptors }) => {
+                    Frame { head: Note::Reply { number, result: Ok(head) }, body, descriptors }
+                }
+                Err(fault) => Frame::plain(Note::Reply { number, result: Err(fault) }),
+            };
+            // A closed channel means that the cell is ending.
+            let _ = this.notes.send(note);
+        });
+        self.open.borrow_mut().insert(number, task.abort_handle());
+    }
+
+    async fn answer(&self, ask: Ask, body: Vec<u8>) -> Outcome {
+        match ask {
+            Ask::Start(desk) => self.start(&desk).await,
+            Ask::Display => self.display(),
+            Ask::Read { path } => file::read(self.processes.home(), &path),
+            Ask::Write { path } => file::write(self.processes.home(), &path),
+            Ask::List { path } => file::list(self.processes.home(), &path),
+            Ask::Remove { path } => file::remove(self.processes.home(), &path),
+            Ask::Run(program) => self.processes.run(program, body).await,
+            Ask::Spawn(program) => self.processes.start(&program),
+            Ask::Launch(program) => self.processes.launch(&program),
+            Ask::Wait { child } => self.processes.wait(child).await,
+            Ask::Kill { child } => self.processes.kill(child),
+            Ask::Tree { budget } => self.bus.walk(&budget).await.map(|tree| Frame::plain(Reply::Tree(tree))),
+            Ask::Node { node } => self.bus.facts(&node).await.map(|facts| Frame::plain(Reply::Node(facts))),
+            Ask::Press { node } => self.bus.press(&node).await.map(|()| Frame::plain(Reply::Done)),
+            Ask::Choose { node, option } => {
+                self.bus.choose(&node, &option).await.map(|()| Frame::plain(Reply::Done))
+            }
+            Ask::Focus { node } => self.bus.focus(&node).await.map(|()| Frame::plain(Reply::Done)),
+            Ask::Connect { port } => connect(port).await,
+            Ask::Cancel { .. } => Ok(Frame::plain(Reply::Done)),
+        }
+    }
+
+    async fn start(&self, desk: &wire::Desk) -> Outcome {
+        let lost = |error: &dyn std::fmt::Display| Fault::Lost(error.to_string());
+        let started = desk::start(&self.processes, desk, &self.notes).await?;
+        let mut descriptors = Vec::new();
+        let own = rustix::process::getpid();
+        let own = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty());
+        descriptors.push(own.map_err(|error| lost(&error))?);
+        if let Some(socket) = &started.display {
+            descriptors.push(desk::connect(socket).map_err(|error| lost(&error))?);
+        }
+        self.bus.attach(started.accessibility.clone());
+        *self.running.borrow_mut() = Some(started);
+        Ok(Frame { head: Reply::Ready, body: Vec::new(), descriptors })
+    }
+
+    fn display(&self) -> Outcome {
+        let running = self.running.borrow();
+        let socket = running.as_ref().and_then(|running| running.display.as_ref());
+        let socket = socket.ok_or(Fault::Unsupported(Capability::Screenshots))?;
+        let stream = desk::connect(socket).map_err(|error| Fault::Lost(format!("the display: {error}")))?;
+        Ok(Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![stream] })
+    }
+}
+
+/// Connects to a port in the cell's network; the socket stays there, whoever holds it.
+async fn connect(port: u16) -> Outcome {
+    let stream = tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+    let stream = stream.and_then(tokio::net::TcpStream::into_std);
+    let stream = stream.map_err(|error| Fault::refused(format!("port {port}"), &error))?;
+    Ok(Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![stream.into()] })
+}

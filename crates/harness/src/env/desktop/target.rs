@@ -1,0 +1,80 @@
+//! Where an action on a named element lands, or why it cannot. Pure.
+
+use apprentice_protocol::{Button, NodeRef, ScreenPoint, Size, State};
+
+use crate::cell::{NodeFacts, Pointer};
+
+/// How an element is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// By the pointer, at this point.
+    Point(ScreenPoint),
+    /// By its own action, as it is nowhere on the screen.
+    Press,
+}
+
+/// Decides how an element is reached, from what is known of it at this moment.
+pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Size) -> Result<Aim, String> {
+    let name = if facts.name.is_empty() {
+        format!("{} {node}", facts.role.as_str())
+    } else {
+        format!("{} {node} {:?}", facts.role.as_str(), facts.name)
+    };
+    let is = |state: State| facts.states.contains(&state);
+    if is(State::Disabled) {
+        return Err(format!("{name} is disabled: something else must be done first"));
+    }
+    let area = facts.bounds.filter(|_| !is(State::Hidden));
+    let (width, height) = (screen.width.cast_signed(), screen.height.cast_signed());
+    let centre = area
+        .and_then(|area| area.centre())
+        .filter(|centre| (0..width).contains(&centre.x) && (0..height).contains(&centre.y));
+    if let Some(centre) = centre {
+        return Ok(Aim::Point(centre));
+    }
+    let plain_click = match what {
+        Pointer::Click { button, count, hold } => *button == Button::Left && *count == 1 && hold.is_none(),
+        Pointer::Move
+        | Pointer::Press(_)
+        | Pointer::Release(_)
+        | Pointer::Drag { .. }
+        | Pointer::Scroll { .. } => false,
+    };
+    if plain_click && facts.pressable {
+        return Ok(Aim::Press);
+    }
+    Err(format!("{name} is not on the screen: open what holds it, or scroll it into view"))
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Button, NodeRef, Rect, Role, ScreenPoint, Size, State};
+
+    use super::{Aim, aim};
+    use crate::cell::{NodeFacts, Pointer};
+
+    #[test]
+    fn an_element_is_reached_where_it_is_or_by_its_own_action() {
+        let click = || Pointer::Click { button: Button::Left, count: 1, hold: None };
+        let check = |bounds: Option<Rect>,
+                     states: &[State],
+                     pressable,
+                     what: Pointer,
+                     expected: Result<Aim, &str>| {
+            let (role, name, states) = (Role::new("menuitem"), "Save".to_owned(), states.to_vec());
+            let facts = NodeFacts { role, name, states, bounds, pressable };
+            let got = aim(&NodeRef("n4".into()), &facts, &what, Size::new(800, 600));
+            assert_eq!(got.as_ref().map_err(String::as_str), expected.as_ref().map_err(|text| *text));
+        };
+        let there = Some(Rect::new(10, 10, 20, 20));
+        let off =
+            Err("menuitem n4 \"Save\" is not on the screen: open what holds it, or scroll it into view");
+        check(there, &[], true, click(), Ok(Aim::Point(ScreenPoint::new(20, 20))));
+        check(there, &[State::Hidden], true, click(), Ok(Aim::Press));
+        check(None, &[State::Hidden], false, click(), off);
+        check(None, &[State::Hidden], true, Pointer::Scroll { dx: 0, dy: 1 }, off);
+        check(Some(Rect::new(900, 10, 20, 20)), &[], false, click(), off);
+        let disabled = Err("menuitem n4 \"Save\" is disabled: something else must be done first");
+        check(there, &[State::Disabled], true, click(), disabled);
+    }
+}

@@ -1,0 +1,172 @@
+//! Cells: their start and end, what is seen from inside, files, commands, ports.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_harness::cell::{Cell, CellIsolation, CellSpec};
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Command, EntryKind, Machine, MachineError};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// A cell's definition, with its state below a folder.
+pub(crate) fn spec(state: &Path) -> CellSpec {
+    CellSpec {
+        screen: None,
+        isolation: CellIsolation::Bubblewrap,
+        program: env!("CARGO_BIN_EXE_apprentice-cell").into(),
+        argument: "cell-supervisor".into(),
+        state: state.to_owned(),
+        golden: None,
+    }
+}
+
+/// A state folder that a cell's user can reach.
+pub(crate) fn state() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let state = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(state.path(), std::fs::Permissions::from_mode(0o755)).expect("open");
+    state
+}
+
+/// A cell without a screen.
+async fn bare(state: &Path) -> Cell {
+    Cell::start(&spec(state), Arc::new(SystemClock::new())).await.expect("a cell")
+}
+
+/// Runs a shell line that must succeed and gives its output.
+pub(crate) async fn shell(machine: &dyn Machine, line: &str) -> String {
+    let output = machine.run(&Command::shell(line)).await.expect("runs");
+    assert_eq!(output.code, 0, "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout_text().trim_end().to_owned()
+}
+
+#[tokio::test]
+async fn inside_there_is_one_user_with_a_home_and_no_network() {
+    let state = state();
+    let cell = bare(state.path()).await;
+    let machine = cell.machine();
+    let sh = async |line: &str| shell(&*machine, line).await;
+    assert_eq!(sh("id -u; id -un; pwd; hostname").await, "1000\nuser\n/home/user\ncell");
+    assert_eq!(machine.offers().home, "/home/user");
+    assert_eq!(machine.offers().screen, None);
+    assert_eq!(sh("ls /sys /root 2>/dev/null; tail -n +3 /proc/net/dev | cut -d: -f1 | xargs").await, "lo");
+    assert!(sh("ps -e -o pid= | wc -l").await.parse::<u32>().expect("a number") < 12);
+    assert!(sh("touch /usr/x /etc/x 2>&1 || true").await.contains("Read-only file system"));
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+    let left: Vec<_> = std::fs::read_dir(state.path()).expect("a folder").flatten().collect();
+    assert_eq!(left.len(), 1, "only the lock is left: {left:?}");
+}
+
+#[tokio::test]
+async fn files_are_written_read_listed_and_removed() {
+    let state = state();
+    let cell = bare(state.path()).await;
+    let machine = cell.machine();
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|index| (index % 251) as u8).collect();
+    machine.write("notes/deep/a.bin", &bytes).await.expect("written");
+    machine.write("/home/user/notes/b.txt", "häß".as_bytes()).await.expect("written");
+    assert_eq!(machine.read("~/notes/deep/a.bin").await.expect("read"), bytes);
+    machine.write("notes/b.txt", b"b").await.expect("written again, shorter");
+    assert_eq!(machine.read("notes/b.txt").await.expect("read"), b"b");
+    shell(&*machine, "ln -s b.txt notes/link; mkfifo notes/pipe").await;
+    let listed = machine.list("notes").await.expect("listed");
+    let listed: Vec<_> = listed.iter().map(|entry| (entry.path.as_str(), entry.kind, entry.size)).collect();
+    let expected = [
+        ("b.txt", EntryKind::File, 1),
+        ("deep", EntryKind::Directory, 0),
+        ("deep/a.bin", EntryKind::File, 3_000_000),
+        ("link", EntryKind::Link, 0),
+        ("pipe", EntryKind::Other, 0),
+    ];
+    assert_eq!(listed, expected);
+    for path in ["notes/none", "notes/b.txt/c", "nowhere/at/all"] {
+        assert!(machine.read(path).await.is_err(), "{path}");
+    }
+    assert!(
+        matches!(machine.read("notes/none").await, Err(MachineError::NotFound(path)) if path == "notes/none")
+    );
+    assert!(matches!(machine.read("notes").await, Err(MachineError::Refused { .. })));
+    assert!(matches!(machine.read("notes/pipe").await, Err(MachineError::Refused { .. })));
+    assert!(matches!(machine.write("/usr/x", b"").await, Err(MachineError::Refused { .. })));
+    assert!(matches!(machine.list("none").await, Err(MachineError::NotFound(_))));
+    machine.remove("notes").await.expect("removed");
+    assert!(matches!(machine.remove("notes").await, Err(MachineError::NotFound(_))));
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+}
+
+#[tokio::test]
+async fn commands_have_input_output_and_a_deadline() {
+    let state = state();
+    let cell = bare(state.path()).await;
+    let machine = cell.machine();
+    let mut command = Command::shell("tr a-z A-Z; echo fine >&2; pwd; echo $WORD; exit 3");
+    command.stdin = "x".repeat(1 << 20).into_bytes();
+    command.cwd = Some("Documents".into());
+    command.env = vec![("WORD".into(), "word".into())];
+    let output = machine.run(&command).await.expect("runs");
+    assert_eq!(output.stdout_text(), format!("{}/home/user/Documents\nword\n", "X".repeat(1 << 20)));
+    assert_eq!((output.code, output.stderr.as_slice()), (3, &b"fine\n"[..]));
+
+    command = Command::shell("head -c 5000 /dev/zero");
+    command.output_limit = 1000;
+    let output = machine.run(&command).await.expect("runs");
+    assert_eq!((output.stdout.len(), output.cut, output.timed_out), (1000, true, false));
+
+    // What it leaves in the background lives on, and is not waited for.
+    let output = machine.run(&Command::shell("sleep 1000 & echo left")).await.expect("runs");
+    assert_eq!(output.stdout_text(), "left\n");
+    shell(&*machine, "pgrep -f '^sleep 1000'").await;
+
+    // A deadline takes everything along, a daemon in a session of its own too.
+    let line = "setsid sh -c 'sleep 2000 & exec sleep 3000' & sleep 4000";
+    let output = machine.run(&Command::shell(line).within(Duration::from_millis(300))).await.expect("runs");
+    assert_eq!((output.code, output.timed_out), (124, true));
+    assert_eq!(shell(&*machine, "pgrep -f '^sleep [234]000' || true").await, "");
+
+    let missing = machine.run(&Command::new(["no-such-program"])).await;
+    assert!(matches!(missing, Err(MachineError::MissingProgram(program)) if program == "no-such-program"));
+    let killed = machine.run(&Command::shell("kill -9 $$")).await.expect("runs");
+    assert_eq!(killed.code, 137);
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+}
+
+#[tokio::test]
+async fn piped_processes_talk_and_end_with_their_handle() {
+    let state = state();
+    let cell = bare(state.path()).await;
+    let machine = cell.machine();
+    let mut child = machine.spawn(&Command::new(["cat"])).await.expect("starts");
+    child.write(b"one").await.expect("written");
+    assert_eq!(child.read().await.expect("read"), b"one");
+    child.close_input().await.expect("closed");
+    assert_eq!(child.read().await.expect("read"), b"");
+    assert_eq!(child.wait().await.expect("ends"), 0);
+    let child = machine.spawn(&Command::shell("sleep 1000 & sleep 1000")).await.expect("starts");
+    drop(child);
+    shell(&*machine, "while pgrep -f '^sleep 1000'; do :; done").await;
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+}
+
+#[tokio::test]
+async fn ports_inside_are_reached_directly_and_by_a_loopback_address() {
+    let state = state();
+    let cell = bare(state.path()).await;
+    let machine = cell.machine();
+    let serve = "import socket as s\nl=s.create_server(('127.0.0.1',7777));print(flush=True)\nwhile 1:\n \
+                 c,_=l.accept();c.sendall(c.recv(99).upper());c.close()";
+    let mut server = machine.spawn(&Command::new(["python3", "-c", serve])).await.expect("starts");
+    server.read().await.expect("it listens");
+    let mut direct = cell.connect(7777).await.expect("connects");
+    let dial = machine.dial(7777).await.expect("dials");
+    let mut relayed = tokio::net::TcpStream::connect(dial.address).await.expect("connects");
+    for stream in [&mut direct, &mut relayed] {
+        stream.write_all(b"hello").await.expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("answered");
+        assert_eq!(answer, "HELLO");
+    }
+    assert!(matches!(cell.connect(7778).await, Err(MachineError::Refused { .. })));
+    drop(dial.guard);
+    cell.close(Duration::from_secs(5)).await.expect("closes");
+}
