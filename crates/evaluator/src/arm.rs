@@ -1,1 +1,258 @@
 //! What help a model gets: an arm's policy and what it lends to a trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use apprentice_protocol::{Guidance, SkillId, TaskId};
+use apprentice_skills::book::Snapshot;
+use apprentice_skills::domain_name;
+use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend};
+
+use crate::row::TrialRow;
+use crate::seed::{VaryError, vary};
+use crate::split::trajectory_id;
+use crate::suite::Suite;
+use crate::suite::task::Task;
+
+/// Skills that `push` puts in.
+const PUSHED: usize = 3;
+
+/// What help a model gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Arm {
+    /// None.
+    None,
+    /// The skill tools over an empty book.
+    ToolsOnly,
+    /// The index without bodies.
+    Index,
+    /// Domains in view, the rest on request.
+    Pull,
+    /// The best skills for the instruction, put in.
+    Push,
+    /// Every skill, put in.
+    All,
+    /// The skills that bear on the task, put in.
+    Forced,
+    /// True skills of the same program that do not bear on the task.
+    PlaceboInert,
+    /// Names as they are, bodies of other domains.
+    PlaceboWrong,
+    /// `pull` over a book that the student made itself.
+    SelfMade,
+    /// `pull` over a book that a person wrote.
+    Human,
+}
+
+/// Why there is no arm, or nothing that it could lend.
+#[derive(Debug, thiserror::Error)]
+pub enum ArmError {
+    /// There is no such arm.
+    #[error("there is no arm {name:?}; the arms are {}", Arm::list())]
+    Unknown {
+        /// As it was written.
+        name: String,
+    },
+    /// The suite has no such task.
+    #[error("the suite has no task {0:?}")]
+    NoTask(TaskId),
+    /// The task cannot be varied.
+    #[error("task {task}: its variation cannot be made")]
+    Vary {
+        /// Which.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: VaryError,
+    },
+    /// Nothing is eligible: the trial is not run, and the report says so.
+    #[error("arm {arm} on task {task}")]
+    Nothing {
+        /// Which arm.
+        arm: Arm,
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        #[source]
+        source: LendError,
+    },
+}
+
+impl Arm {
+    /// Every arm.
+    pub const EVERY: [Self; 11] = [
+        Self::None,
+        Self::ToolsOnly,
+        Self::Index,
+        Self::Pull,
+        Self::Push,
+        Self::All,
+        Self::Forced,
+        Self::PlaceboInert,
+        Self::PlaceboWrong,
+        Self::SelfMade,
+        Self::Human,
+    ];
+
+    /// Its name in rows and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ToolsOnly => "tools-only",
+            Self::Index => "index",
+            Self::Pull => "pull",
+            Self::Push => "push",
+            Self::All => "all",
+            Self::Forced => "forced",
+            Self::PlaceboInert => "placebo-inert",
+            Self::PlaceboWrong => "placebo-wrong",
+            Self::SelfMade => "self-made",
+            Self::Human => "human",
+        }
+    }
+
+    /// The arm of this name.
+    pub fn parse(name: &str) -> Result<Self, ArmError> {
+        let found = Self::EVERY.into_iter().find(|arm| arm.as_str() == name);
+        found.ok_or_else(|| ArmError::Unknown { name: name.to_owned() })
+    }
+
+    /// Whether what it lends comes from a book.
+    pub fn needs_book(self) -> bool {
+        !matches!(self, Self::None | Self::ToolsOnly)
+    }
+
+    fn list() -> String {
+        Self::EVERY.map(Self::as_str).join(", ")
+    }
+
+    fn policy(self, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
+        match self {
+            Self::None => ArmPolicy::None,
+            Self::ToolsOnly => ArmPolicy::ToolsOnly,
+            Self::Index => ArmPolicy::Index,
+            Self::Pull | Self::SelfMade | Self::Human => ArmPolicy::Pull,
+            Self::Push => ArmPolicy::Push { count: PUSHED },
+            Self::All => ArmPolicy::All,
+            Self::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
+            Self::PlaceboInert => ArmPolicy::PlaceboInert,
+            Self::PlaceboWrong => ArmPolicy::PlaceboWrong,
+        }
+    }
+}
+
+impl fmt::Display for Arm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The programs of a task, as domains.
+pub fn apps_of(task: &Task) -> Vec<String> {
+    let mut apps: Vec<String> = domain_name(&task.app).into_iter().collect();
+    let related = task.extra.get("related_apps").and_then(|apps| apps.as_array());
+    let related = related.into_iter().flatten().filter_map(|app| app.as_str());
+    apps.extend(related.filter_map(domain_name).filter(|app| !task.app.eq_ignore_ascii_case(app)));
+    apps
+}
+
+/// Which knowledge each skill came from: by the operations that made its text, the attempts behind them, and
+/// the knowledge of their tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Provenance {
+    knowledge: BTreeMap<SkillId, BTreeSet<String>>,
+}
+
+impl Provenance {
+    /// Traces the skills of a book back to tasks, by the rows of the attempts that it was learned from. None
+    /// when some skill cannot be traced: then words must decide what bears on what.
+    pub fn trace(book: &Snapshot, rows: &[TrialRow], suite: &Suite) -> Option<Self> {
+        let tasks: BTreeMap<String, &TaskId> =
+            rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
+        let state = book.state();
+        let mut knowledge: BTreeMap<SkillId, BTreeSet<String>> = BTreeMap::new();
+        for skill in book.skills() {
+            let causes = state.causes.iter().filter(|(_, operation)| skill.history.contains(operation));
+            let mut traced = false;
+            for (cause, _) in causes {
+                let task = tasks.get(&cause.trajectory).and_then(|task| suite.task(task.as_str()))?;
+                let labels = task.apprentice.iter().flat_map(|ours| ours.knowledge.iter().cloned());
+                knowledge.entry(skill.id.clone()).or_default().extend(labels);
+                traced = true;
+            }
+            if !traced {
+                return None;
+            }
+        }
+        Some(Self { knowledge })
+    }
+
+    /// The skills that share knowledge with a task.
+    pub fn relevant(&self, task: &Task) -> BTreeSet<SkillId> {
+        let wanted: BTreeSet<&String> = task.apprentice.iter().flat_map(|ours| &ours.knowledge).collect();
+        let shares = |labels: &BTreeSet<String>| labels.iter().any(|label| wanted.contains(label));
+        self.knowledge.iter().filter(|(_, labels)| shares(labels)).map(|(skill, _)| skill.clone()).collect()
+    }
+}
+
+/// What an arm lends to one trial.
+#[derive(Clone, Default)]
+pub struct Loan {
+    /// Text and tools.
+    pub guidance: Guidance,
+    /// Content hash of the book behind it, if there is one.
+    pub skillbook_hash: Option<String>,
+}
+
+/// Lends one frozen book to the trials of a suite.
+#[derive(Clone)]
+pub struct Lender {
+    suite: Arc<Suite>,
+    book: Snapshot,
+    hash: String,
+    provenance: Option<Provenance>,
+}
+
+impl Lender {
+    /// Lends `book`; provenance, where there is one, tells which skills bear on which task.
+    pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
+        let hash = book.content_hash();
+        Self { suite, book, hash, provenance }
+    }
+
+    /// Content hash of the book.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// What an arm lends to a task's variation. The same call lends the same.
+    pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+        let found = self.suite.task(task.as_str()).ok_or_else(|| ArmError::NoTask(task.clone()))?;
+        let varied = vary(found, &self.suite.name, seed)
+            .map_err(|source| ArmError::Vary { task: task.clone(), source })?;
+        let relevant = self.provenance.as_ref().map(|known| known.relevant(found));
+        let view = TaskView {
+            instruction: varied.task.instruction,
+            apps: apps_of(found),
+            relevant: relevant.clone(),
+        };
+        let guidance = lend(&self.book, &arm.policy(relevant.as_ref()), &view)
+            .map_err(|source| ArmError::Nothing { arm, task: task.clone(), source })?;
+        Ok(Loan { guidance, skillbook_hash: arm.needs_book().then(|| self.hash.clone()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arm;
+
+    #[test]
+    fn names_lead_back_to_arms() {
+        for arm in Arm::EVERY {
+            assert_eq!(Arm::parse(arm.as_str()).expect("an arm"), arm);
+        }
+        let error = Arm::parse("pul").expect_err("no arm");
+        assert!(error.to_string().contains("pull, push"), "{error}");
+    }
+}

@@ -87,7 +87,8 @@ pub async fn digest(
 ) -> Result<Digest, DigestError> {
     let done = lesson.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
     let mut digest = Digest::default();
-    if done.cause.as_ref().is_some_and(|cause| gateway.state().causes.contains_key(cause)) {
+    let learned = done.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause)).copied();
+    if learned.is_some() {
         digest.known_before = true;
         digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
     } else {
@@ -105,7 +106,11 @@ pub async fn digest(
         }
         gateway.apply(done)?;
     }
-    if gateway.state().learned_since_cleaning >= options.clean.every.max(1) {
+    // A cleaning that was cut off is taken up by the trajectory that had begun it, and by no earlier one.
+    let causes = gateway.state().causes.iter();
+    let last = causes.filter(|(cause, _)| cause.stage == Stage::Learn).map(|(_, operation)| *operation).max();
+    let due = gateway.state().learned_since_cleaning >= options.clean.every.max(1);
+    if due && (learned.is_none() || learned == last) {
         digest.decisions.extend(clean(gateway, staff, lesson, options).await?);
     }
     Ok(digest)

@@ -25,6 +25,8 @@ fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<Digest>, DigestErr
     let staff = Staff { reflector: clerk.clone(), manager: clerk };
     let mut options = LearnOptions::default();
     options.clean.every = 4;
+    // Low enough that the cleaner has a pair to ask about.
+    options.clean.similarity = 0.5;
     let mut digests = Vec::new();
     for trajectory in &lessons() {
         let lesson = Lesson { trajectory, time: Timestamp::UNIX_EPOCH };
@@ -49,6 +51,7 @@ fn a_skill_is_learned_once_and_counted_where_it_was_received() {
         ["gimp/open-the-menu-dither", "gimp/open-the-menu-posterize", "gimp/open-the-menu-solarize"],
         "what was learned from a failure is no skill"
     );
+    assert!(!book.state().kept_pairs.is_empty(), "the cleaner asked");
     let counted = book.skills().nth(1).expect("a skill").counts(Some("teacher"));
     assert_eq!((counted.times_requested, counted.positive_impact), (4, 4));
     assert_eq!(book.state().candidates.len(), 1);

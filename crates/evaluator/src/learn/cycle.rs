@@ -1,0 +1,235 @@
+//! The cycle: the teacher works on training tasks and pulls from the book as it stands, its traces are worked
+//! in; then the student rehearses with the book, so that its own counters fill. In plan order throughout: cut
+//! off anywhere and begun again, it ends with the same book.
+
+use apprentice_protocol::{PortFuture, TaskId, Trajectory, Verdict};
+use apprentice_skills::book::{Gateway, Snapshot};
+use apprentice_skills::manage::Outcome;
+use apprentice_skills::{DigestError, LearnOptions, Lesson, Staff, clean_book, digest};
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::arm::Arm;
+use crate::row::{Role, TrialRow};
+use crate::split::{SplitError, SplitLock};
+
+/// An attempt that the cycle asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Teacher or student.
+    pub role: Role,
+    /// The task.
+    pub task: TaskId,
+    /// The world's variation: another one in each epoch.
+    pub seed: u32,
+    /// What help it gets.
+    pub arm: Arm,
+}
+
+/// An attempt as it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempted {
+    /// Its line.
+    pub row: TrialRow,
+    /// What learning sees of it; none when it is void.
+    pub seen: Option<(Trajectory, Timestamp)>,
+}
+
+/// Runs attempts, or finds those that were run before: asked twice, it answers the same.
+pub trait Attempts: Sync {
+    /// Runs one attempt with the book as it stands. Several may run side by side.
+    fn attempt<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        book: &'a Snapshot,
+    ) -> PortFuture<'a, Result<Attempted, String>>;
+}
+
+/// How the cycle goes.
+#[derive(Clone, Debug)]
+pub struct CycleOptions {
+    /// How often the teacher goes through the training tasks.
+    pub epochs: u32,
+    /// Attempts side by side over one state of the book; 1 is online.
+    pub batch: usize,
+    /// Whether the student rehearses.
+    pub rehearse: bool,
+    /// Of each trajectory.
+    pub learn: LearnOptions,
+}
+
+impl Default for CycleOptions {
+    fn default() -> Self {
+        Self { epochs: 2, batch: 1, rehearse: true, learn: LearnOptions::default() }
+    }
+}
+
+/// Which part of the cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The teacher works; epochs count from 0.
+    Teach {
+        /// Which.
+        epoch: u32,
+    },
+    /// The student works with the book.
+    Rehearse,
+}
+
+/// What one attempt came to, for the record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Worked {
+    /// Which part of the cycle.
+    pub phase: Phase,
+    /// The task.
+    pub task: TaskId,
+    /// The arm.
+    pub arm: String,
+    /// How it was judged.
+    pub verdict: Verdict,
+    /// Whether it had been worked in before.
+    pub known_before: bool,
+    /// Skills received.
+    pub received: usize,
+    /// Reviews counted.
+    pub reviews: usize,
+    /// Learnings found.
+    pub learnings: usize,
+    /// Decisions: the item, and the tool that wrote or nothing.
+    pub decisions: Vec<(String, Option<String>)>,
+    /// Writes that were refused, as `code: why`.
+    pub refusals: Vec<String>,
+    /// Skills in the book afterwards.
+    pub skills: usize,
+}
+
+/// Why the cycle stopped. The book holds what was learned so far.
+#[derive(Debug, thiserror::Error)]
+pub enum CycleError {
+    /// An attempt could not be run.
+    #[error("task {task} could not be attempted: {why}")]
+    Attempt {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        why: String,
+    },
+    /// An attempt must not be learned from.
+    #[error("an attempt is not admitted to learning")]
+    Split(#[from] SplitError),
+    /// A trajectory could not be worked in.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+}
+
+/// What the cycle works on and with.
+pub struct Classroom<'a> {
+    /// Admits attempts.
+    pub lock: &'a SplitLock,
+    /// Training tasks, in plan order.
+    pub tasks: &'a [TaskId],
+    /// Runs attempts.
+    pub attempts: &'a dyn Attempts,
+    /// Reviews and decides.
+    pub staff: &'a Staff,
+}
+
+/// Goes through the cycle. `tell` hears of every attempt as it is worked in.
+pub async fn cycle(
+    gateway: &mut Gateway,
+    room: &Classroom<'_>,
+    options: &CycleOptions,
+    tell: &mut (dyn FnMut(&Worked) + Send),
+) -> Result<Vec<Worked>, CycleError> {
+    let mut worked = Vec::new();
+    let mut last: Option<(Trajectory, Timestamp)> = None;
+    for (phase, batch) in plan(room.tasks, options) {
+        let book = gateway.snapshot();
+        let attempts = join_all(batch.iter().map(|wanted| room.attempts.attempt(wanted, &book))).await;
+        for (wanted, attempted) in batch.iter().zip(attempts) {
+            let why = |why| CycleError::Attempt { task: wanted.task.clone(), why };
+            let attempted = attempted.map_err(why)?;
+            let (one, seen) = work(gateway, room, (phase, wanted, attempted), &options.learn).await?;
+            tell(&one);
+            worked.push(one);
+            last = seen.or(last);
+        }
+    }
+    // What the rehearsal showed is cleaned up before the book is frozen.
+    if let Some((trajectory, time)) = last.filter(|_| gateway.state().learned_since_cleaning > 0) {
+        let lesson = Lesson { trajectory: &trajectory, time };
+        clean_book(gateway, room.staff, &lesson, &options.learn).await?;
+    }
+    Ok(worked)
+}
+
+/// The batches, in order. The very first one has no book yet; all others pull.
+fn plan(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)> {
+    let mut batches = Vec::new();
+    for epoch in 0..options.epochs {
+        for (place, chunk) in tasks.chunks(options.batch.max(1)).enumerate() {
+            let arm = if epoch == 0 && place == 0 { Arm::None } else { Arm::Pull };
+            let wanted =
+                chunk.iter().map(|task| Wanted { role: Role::Teacher, task: task.clone(), seed: epoch, arm });
+            batches.push((Phase::Teach { epoch }, wanted.collect()));
+        }
+    }
+    if options.rehearse {
+        for chunk in tasks.chunks(options.batch.max(1)) {
+            let wanted = chunk.iter().map(|task| Wanted {
+                role: Role::Student,
+                task: task.clone(),
+                seed: options.epochs,
+                arm: Arm::Pull,
+            });
+            batches.push((Phase::Rehearse, wanted.collect()));
+        }
+    }
+    batches
+}
+
+async fn work(
+    gateway: &mut Gateway,
+    room: &Classroom<'_>,
+    (phase, wanted, attempted): (Phase, &Wanted, Attempted),
+    options: &LearnOptions,
+) -> Result<(Worked, Option<(Trajectory, Timestamp)>), CycleError> {
+    let Attempted { row, seen } = attempted;
+    let mut worked = Worked {
+        phase,
+        task: wanted.task.clone(),
+        arm: wanted.arm.to_string(),
+        verdict: row.verdict,
+        known_before: false,
+        received: 0,
+        reviews: 0,
+        learnings: 0,
+        decisions: Vec::new(),
+        refusals: Vec::new(),
+        skills: gateway.state().skills.len(),
+    };
+    let Some((trajectory, time)) = seen.filter(|_| row.verdict != Verdict::Void) else {
+        return Ok((worked, None));
+    };
+    let trajectory = room.lock.admit(&row, trajectory)?;
+    let lesson = Lesson { trajectory: trajectory.trajectory(), time };
+    let digest = digest(gateway, room.staff, &lesson, options).await?;
+    worked.known_before = digest.known_before;
+    worked.received = trajectory.trajectory().skills.len();
+    worked.reviews = digest.checked.reviews.len();
+    worked.learnings = digest.checked.learnings.len();
+    let refused = digest.refusals.iter().chain(digest.decisions.iter().flat_map(|one| &one.refusals));
+    worked.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();
+    worked.decisions = digest.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
+    worked.skills = gateway.state().skills.len();
+    Ok((worked, Some((trajectory.into_inner(), time))))
+}
+
+fn tool(outcome: Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Wrote { tool, .. } => Some(tool),
+        Outcome::Nothing { .. } | Outcome::DecidedBefore(_) => None,
+    }
+}

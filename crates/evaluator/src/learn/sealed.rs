@@ -1,0 +1,124 @@
+//! What only sealed tasks know, as salted hashes: runs of eight words of their texts, names of their files, and
+//! the names and values that fill them in. What a training task says as well is no secret.
+
+use std::collections::BTreeSet;
+
+use apprentice_skills::leak::LeakIndex;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::row::Split;
+use crate::split::SplitLock;
+use crate::suite::Suite;
+use crate::suite::task::Task;
+
+/// Words of a run that is too long for chance.
+const RUN: usize = 8;
+/// Words that a name may have.
+const NAME_WORDS: usize = 6;
+/// Characters below which a name may stand anywhere.
+const NAME_CHARS: usize = 6;
+
+/// An index over the sealed tasks of a suite; holds no text.
+#[derive(Clone, Debug, Default)]
+pub struct SealedIndex {
+    salt: String,
+    runs: BTreeSet<[u8; 32]>,
+    names: BTreeSet<[u8; 32]>,
+}
+
+impl SealedIndex {
+    /// Makes the index of a locked suite. A task that the lock does not know counts as sealed.
+    pub fn build(lock: &SplitLock, suite: &Suite) -> Self {
+        let mut index = Self { salt: lock.salt().to_owned(), ..Self::default() };
+        let is_train = |task: &Task| matches!(lock.split_of_task(&task.id), Ok(Split::Train));
+        for task in suite.tasks.iter().filter(|task| !is_train(task)) {
+            for text in texts(task) {
+                index.runs.extend(index.windows(&words(&text), RUN));
+            }
+            for name in names(task) {
+                let words = words(&name);
+                index.names.extend(index.windows(&words, words.len()));
+            }
+        }
+        for task in suite.tasks.iter().filter(|task| is_train(task)) {
+            for text in texts(task).into_iter().chain(names(task)) {
+                let words = words(&text);
+                for run in index.windows(&words, RUN) {
+                    index.runs.remove(&run);
+                }
+                for length in 1..=NAME_WORDS {
+                    for name in index.windows(&words, length) {
+                        index.names.remove(&name);
+                    }
+                }
+            }
+        }
+        index
+    }
+
+    fn windows(&self, words: &[String], length: usize) -> Vec<[u8; 32]> {
+        let hash = |run: &[String]| Sha256::digest(format!("{}\n{}", self.salt, run.join(" "))).into();
+        words.windows(length.max(1)).map(hash).collect()
+    }
+}
+
+impl LeakIndex for SealedIndex {
+    fn find(&self, text: &str) -> Option<String> {
+        let words = words(text);
+        if self.windows(&words, RUN).iter().any(|run| self.runs.contains(run)) {
+            return Some("eight words in a row of a task that is kept for the test".to_owned());
+        }
+        let named = |length| self.windows(&words, length).iter().any(|name| self.names.contains(name));
+        (1..=NAME_WORDS).any(named).then(|| "a name or value of a task that is kept for the test".to_owned())
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
+
+/// What a task says: its instruction, and every text of its setup and check.
+fn texts(task: &Task) -> Vec<String> {
+    let mut found = vec![task.instruction.clone()];
+    let parts = serde_json::to_value((&task.config, &task.evaluator)).unwrap_or_default();
+    collect(&parts, &mut found);
+    found
+}
+
+/// Names of files, and the values that fill in its placeholders.
+fn names(task: &Task) -> Vec<String> {
+    let mut values = Vec::new();
+    for value in task.apprentice.iter().flat_map(|ours| ours.vary.values()) {
+        collect(value, &mut values);
+    }
+    let files = texts(task).into_iter().flat_map(|text| {
+        let words = text.split(|c: char| c.is_whitespace() || "\"'`()/<>,;:=".contains(c));
+        words.filter(|word| is_file(word)).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let names = files.chain(values);
+    names.filter(|name| name.chars().count() >= NAME_CHARS && words(name).len() <= NAME_WORDS).collect()
+}
+
+/// A stem and a short ending, `report.csv`.
+fn is_file(word: &str) -> bool {
+    let ending = word.trim_end_matches('.').rsplit_once('.').map(|(stem, ending)| (stem.len(), ending));
+    ending.is_some_and(|(stem, ending)| {
+        stem > 1
+            && (2..=5).contains(&ending.len())
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+            && ending.chars().any(|c| c.is_ascii_alphabetic())
+    })
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(list) => list.iter().for_each(|value| collect(value, found)),
+        Value::Object(map) => map.values().for_each(|value| collect(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
