@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, config, doctor, tasks};
+use crate::commands::{compare, config, doctor, skills, tasks};
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
 
@@ -23,6 +23,7 @@ pub(crate) struct Apprentice {
 enum Command {
     Doctor(doctor::Doctor),
     Tasks(tasks::Tasks),
+    Skills(skills::Skills),
     Compare(compare::Compare),
     Config(config::ConfigCommand),
 }
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
     match &arguments.command {
         Command::Doctor(doctor) => doctor::run(doctor),
         Command::Tasks(tasks) => tasks::run(tasks),
+        Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
         Command::Config(config) => config::run(config, &settings()?),
     }

@@ -3,4 +3,5 @@
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod skills;
 pub(crate) mod tasks;
