@@ -9,7 +9,7 @@ use crate::book::{Skill, SkillText};
 use crate::words::{aliases, likeness, words};
 
 /// A skill that was found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Hit {
     /// Which.
     pub id: SkillId,

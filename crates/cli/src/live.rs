@@ -1,0 +1,110 @@
+//! Shows an attempt on the terminal while it runs, and hands every event on to the trace.
+
+use apprentice_protocol::{
+    Action, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint, PerAction, SinkError, StepId,
+};
+
+use crate::terminal;
+
+/// An event sink that prints a line per thing worth seeing, and then passes the event on.
+pub(crate) struct Live<S> {
+    inner: S,
+}
+
+impl<S> Live<S> {
+    /// Shows what passes on its way to `inner`.
+    pub(crate) fn new(inner: S) -> Self {
+        Self { inner }
+    }
+
+    /// The sink behind.
+    pub(crate) fn inner_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+}
+
+impl<S: EventSink> EventSink for Live<S> {
+    fn emit(&mut self, step: Option<StepId>, kind: EventKind) -> Result<EventId, SinkError> {
+        if let Some(text) = tell(&kind) {
+            let step = step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
+            terminal::note(format_args!("{step} {text}"));
+        }
+        self.inner.emit(step, kind)
+    }
+
+    fn keep(&mut self, bytes: &[u8], extension: &str) -> Result<BlobHash, SinkError> {
+        self.inner.keep(bytes, extension)
+    }
+}
+
+/// What a person wants to read of an event, if anything.
+fn tell(kind: &EventKind) -> Option<String> {
+    match kind {
+        EventKind::WorldOpened { isolation, took_ms } => Some(format!("world open in {took_ms} ms ({isolation:?})")),
+        EventKind::ModelReplied { say, calls, .. } => {
+            let tools = calls.iter().filter_map(|call| match &call.body {
+                CallBody::Tool { name, arguments } => Some(format!("{name} {arguments}")),
+                CallBody::Unusable { problem } => Some(format!("unusable: {problem}")),
+                CallBody::World { .. } | CallBody::Finish(_) => None,
+            });
+            let words: Vec<String> = say.iter().cloned().chain(tools).collect();
+            (!words.is_empty()).then(|| words.join(" | "))
+        }
+        EventKind::Action(record) => Some(tell_action(record)),
+        EventKind::LoopSuspected { repeats } => Some(format!("the same again, {repeats} times")),
+        EventKind::Stopped { reason, void, detail, .. } => {
+            let why = reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
+            Some(format!("stopped: {} ({detail})", why.unwrap_or_default()))
+        }
+        EventKind::Started(_)
+        | EventKind::SetupDone { .. }
+        | EventKind::Observed { .. }
+        | EventKind::CallAnswered(_)
+        | EventKind::ToolCalled { .. }
+        | EventKind::Skill(_)
+        | EventKind::Notice { .. }
+        | EventKind::Finished(_)
+        | EventKind::Judged(_)
+        | EventKind::WorldClosed { .. }
+        | EventKind::Unknown { .. } => None,
+    }
+}
+
+fn tell_action(record: &ActionRecord) -> String {
+    let target = match (&record.target_role, &record.target_name) {
+        (Some(role), Some(name)) => format!(" {role} {name:?}"),
+        (Some(role), None) => format!(" {role}"),
+        (None, Some(name)) => format!(" {name:?}"),
+        (None, None) => String::new(),
+    };
+    let outcome = match &record.outcome {
+        PerAction::Done { text: None } => String::new(),
+        PerAction::Done { text: Some(text) } => format!(": {text}"),
+        PerAction::Failed { problem } => format!(": failed: {problem}"),
+        PerAction::NotExecuted => ": not executed".into(),
+    };
+    format!("{}{target}{outcome}", verb(&record.asked))
+}
+
+/// An action in a few words.
+fn verb(action: &Action<ImagePoint>) -> String {
+    match action {
+        Action::Click { count: 2, .. } => "double click".into(),
+        Action::Click { .. } => "click".into(),
+        Action::Move { .. } => "point at".into(),
+        Action::Press { .. } => "press".into(),
+        Action::Release { .. } => "release".into(),
+        Action::Drag { .. } => "drag".into(),
+        Action::Scroll { dx, dy, .. } => format!("scroll {dx},{dy}"),
+        Action::Type { text } => format!("type {text:?}"),
+        Action::Key { chord, .. } => format!("key {chord}"),
+        Action::Wait { ms } => format!("wait {ms} ms"),
+        Action::Screenshot => "look".into(),
+        Action::Zoom { .. } => "look closer".into(),
+        Action::Select { option, .. } => format!("select {option:?} in"),
+        Action::Navigate { url } => format!("open {url}"),
+        Action::History { go } => format!("go {go:?}"),
+        Action::Tab { tab } => format!("tab {tab:?}"),
+        Action::Dialog { accept, .. } => format!("dialog: {}", if *accept { "accept" } else { "dismiss" }),
+    }
+}
