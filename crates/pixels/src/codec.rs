@@ -2,8 +2,9 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x3;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::codecs::png::{CompressionType, FilterType as PngFilter, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, ImageFormat, ImageReader, Limits};
 
@@ -55,12 +56,15 @@ pub fn resize(frame: &Frame, width: u32, height: u32) -> Result<Frame, PixelErro
     }
     let blank = vec![0; (width as usize).saturating_mul(height as usize).saturating_mul(3)];
     Frame::from_rgb(width, height, blank)?;
-    let from = ImageRef::new(frame.width(), frame.height(), frame.rgb(), PixelType::U8x3)
+    // The typed form compiles one kind of pixel; choosing the kind at run time compiles all of them.
+    let from = TypedImageRef::<U8x3>::from_buffer(frame.width(), frame.height(), frame.rgb())
         .map_err(|error| PixelError::Resize(error.to_string()))?;
-    let mut to = Image::new(width, height, PixelType::U8x3);
+    let mut to = TypedImage::<U8x3>::new(width, height);
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom));
-    Resizer::new().resize(&from, &mut to, &options).map_err(|error| PixelError::Resize(error.to_string()))?;
-    Frame::from_rgb(width, height, to.into_vec())
+    Resizer::new()
+        .resize_typed(&from, &mut to, &options)
+        .map_err(|error| PixelError::Resize(error.to_string()))?;
+    Frame::from_rgb(width, height, to.pixels().iter().flat_map(|pixel| pixel.0).collect())
 }
 
 #[cfg(test)]
