@@ -1,1 +1,17 @@
-//! Runs: the plan, trials, attempts, rows, dispatch and resume.
+//! Runs: a plan that never changes, a folder with one writer, attempts that are never deleted.
+
+mod dispatch;
+mod live;
+mod plan;
+mod resume;
+mod store;
+mod trial;
+
+pub use dispatch::{Progress, RunError, RunSummary, carry_out, start};
+pub use plan::{
+    ArmPlan, Contender, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA, RunPlan, TrialSpec, attempt_folder,
+    plan, trial_id,
+};
+pub use resume::{Current, resume};
+pub use store::{RunFolder, StoreError};
+pub use trial::{Lend, Lent, ModelSource, RunDeps, Runner};

@@ -1,2 +1,6 @@
 //! The one integration-test binary of the evaluator.
+#![expect(clippy::expect_used, reason = "a test may panic")]
+
 mod osworld;
+mod run;
+mod schemas;

@@ -1,0 +1,320 @@
+//! The life of one attempt: open, set up, act, collect, judge, close, sync - on every path to its end.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use apprentice_harness::agent::{self, Attempt, Ended};
+use apprentice_harness::record::Recorder;
+use apprentice_protocol::{
+    ChatModel, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine, SinkError, Spent,
+    StopReason, TaskBrief, Verdict, VoidCause, World, WorldError,
+};
+use futures_util::FutureExt as _;
+use tokio::sync::SemaphorePermit;
+
+use super::plan::TrialSpec;
+use super::trial::{Lent, Runner};
+use crate::check::{CollectContext, CollectError, Ending, collect, judge};
+use crate::seed::Varied;
+use crate::setup::{Pace, SetupContext, SetupError, prepare};
+
+const OPEN_DEADLINE: Duration = Duration::from_secs(180);
+const SETUP_DEADLINE: Duration = Duration::from_secs(600);
+const CHECK_DEADLINE: Duration = Duration::from_secs(300);
+const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Everything one attempt is made of.
+pub(super) struct Life<'a> {
+    pub(super) runner: &'a Runner,
+    pub(super) trial: &'a TrialSpec,
+    pub(super) varied: &'a Varied,
+    pub(super) model: &'a dyn ChatModel,
+    pub(super) lent: &'a Lent,
+    pub(super) folder: PathBuf,
+}
+
+/// What became of an attempt.
+pub(super) struct Attempted {
+    pub(super) ended: Option<Ended>,
+    pub(super) judged: Option<Judged>,
+    pub(super) void: Option<VoidCause>,
+    pub(super) isolation: Isolation,
+    /// Time spent waiting for a permit or a rate limit.
+    pub(super) idle: Duration,
+}
+
+/// Why an attempt is void, with its story.
+struct Void {
+    cause: VoidCause,
+    story: String,
+}
+
+impl Void {
+    fn new(cause: VoidCause, story: impl Into<String>) -> Self {
+        Self { cause, story: story.into() }
+    }
+}
+
+impl From<SinkError> for Void {
+    fn from(error: SinkError) -> Self {
+        Self::new(error.void_cause(), error.to_string())
+    }
+}
+
+impl From<WorldError> for Void {
+    fn from(error: WorldError) -> Self {
+        Self::new(error.void_cause(), error.message)
+    }
+}
+
+impl From<SetupError> for Void {
+    fn from(error: SetupError) -> Self {
+        Self::new(error.void_cause(), error.story())
+    }
+}
+
+impl From<CollectError> for Void {
+    fn from(error: CollectError) -> Self {
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        Self::new(error.void_cause(), format!("{error}{}", source.unwrap_or_default()))
+    }
+}
+
+impl Life<'_> {
+    /// Lives it. Whatever happens, the world is closed and the trace has its one `stopped` event.
+    pub(super) async fn live(&self) -> Attempted {
+        let mut done = Attempted {
+            ended: None,
+            judged: None,
+            void: None,
+            isolation: Isolation::None,
+            idle: Duration::ZERO,
+        };
+        let deps = &self.runner.deps;
+        let blobs = self.runner.folder.blobs();
+        let recorder = Recorder::create(&self.folder, &blobs, deps.clock.clone(), deps.redactor.clone());
+        let mut recorder = match recorder {
+            Ok(recorder) => recorder,
+            Err(error) => {
+                tracing::error!(%error, "no trace could be begun");
+                done.void = Some(error.void_cause());
+                return done;
+            }
+        };
+        let mut world = None;
+        let acted = AssertUnwindSafe(self.act(&mut recorder, &mut world, &mut done)).catch_unwind().await;
+        let acted = acted.unwrap_or_else(|_| {
+            let cause = if done.ended.is_some() { VoidCause::CheckCrashed } else { VoidCause::Internal };
+            Err(Void::new(cause, "panic around the agent; see the log"))
+        });
+        if let Err(void) = acted {
+            tracing::warn!(trial = %self.trial.trial, cause = ?void.cause, story = %void.story, "void attempt");
+            done.void = Some(void.cause);
+            if done.ended.is_none() {
+                stop(&mut recorder, &void);
+            }
+        }
+        if let Some(world) = world {
+            self.close(world, &mut recorder).await;
+        }
+        if let Err(error) = recorder.sync() {
+            // A trace that may not be on disk is nothing to judge by.
+            done.void.get_or_insert(error.void_cause());
+        }
+        done
+    }
+
+    async fn act(
+        &self,
+        recorder: &mut Recorder,
+        slot: &mut Option<World>,
+        done: &mut Attempted,
+    ) -> Result<(), Void> {
+        let header = self.header();
+        recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
+        let permit = self.permit(done).await?;
+        let world = slot.insert(self.open(recorder).await?);
+        done.isolation = world.isolation;
+        self.set_up(world.machine.as_ref(), recorder).await?;
+        drop(permit);
+        let clock = self.runner.deps.clock.as_ref();
+        let attempt = Attempt {
+            brief: &header.brief.clone(),
+            model: self.model,
+            guidance: &self.lent.guidance,
+            tools: &[],
+            clock,
+            header,
+            seed: Some(self.varied.seed),
+            cancel: self.runner.cancel.clone(),
+        };
+        let begun = clock.mono();
+        let ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
+        let took = clock.mono().saturating_sub(begun);
+        done.idle += took.saturating_sub(Duration::from_millis(ended.spent.working_ms));
+        let stopped = ended.stop;
+        let reason = done.ended.insert(ended);
+        let reason = match stopped {
+            Ok(stop) => (stop, Ending::of(stop, reason.finish.as_ref())),
+            Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
+        };
+        let permit = self.permit(done).await?;
+        let judged = self.check(world.machine.as_ref(), reason).await?;
+        drop(permit);
+        recorder.emit(None, EventKind::Judged(judged.clone()))?;
+        if judged.verdict == Verdict::Void {
+            return Err(Void::new(VoidCause::CheckCrashed, judged.explanation));
+        }
+        done.judged = Some(judged);
+        Ok(())
+    }
+
+    fn header(&self) -> Header {
+        let task = &self.varied.task;
+        let limits = self.runner.folder.plan().limits.unwrap_or_else(|| task.limits());
+        Header {
+            version: EVENT_VERSION,
+            program: self.runner.folder.plan().program.clone(),
+            brief: TaskBrief { id: task.id.clone(), instruction: task.instruction.clone(), limits },
+            world: self.varied.world.clone(),
+            model: self.model.profile().clone(),
+            seed: Some(self.varied.seed),
+            prompt_hash: agent::prompt_hash(),
+        }
+    }
+
+    /// A share of the machine for starting, setting up or checking.
+    async fn permit(&self, done: &mut Attempted) -> Result<SemaphorePermit<'_>, Void> {
+        let begun = self.runner.deps.clock.mono();
+        let permit = self.unless_cancelled(self.runner.permits.acquire()).await?;
+        done.idle += self.runner.deps.clock.mono().saturating_sub(begun);
+        permit.map_err(|_| Void::new(VoidCause::Internal, "the permits were closed"))
+    }
+
+    async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
+        tokio::select! {
+            biased;
+            () = self.runner.cancel.cancelled() => {
+                Err(Void::new(VoidCause::Interrupted, "the run was stopped from outside"))
+            }
+            worked = work => Ok(worked),
+        }
+    }
+
+    /// Waits for something that may be cancelled and must not take for ever.
+    async fn within<T>(
+        &self,
+        deadline: Duration,
+        late: VoidCause,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Void> {
+        let worked = self.unless_cancelled(tokio::time::timeout(deadline, work)).await?;
+        worked.map_err(|_| Void::new(late, format!("it took longer than {} s", deadline.as_secs())))
+    }
+
+    async fn open(&self, recorder: &mut Recorder) -> Result<World, Void> {
+        let begun = self.runner.deps.clock.mono();
+        let opening = self.runner.deps.worlds.open(&self.varied.world);
+        let world = self.within(OPEN_DEADLINE, VoidCause::WorldStart, opening).await??;
+        let opened = EventKind::WorldOpened { isolation: world.isolation, took_ms: self.since(begun) };
+        match recorder.emit(None, opened) {
+            Ok(_) => Ok(world),
+            Err(error) => {
+                if let Err(second) = world.environment.close(CLOSE_DEADLINE).await {
+                    tracing::warn!(%second, "a world did not close");
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn set_up(&self, machine: &dyn Machine, recorder: &mut Recorder) -> Result<(), Void> {
+        let cache = self.cache();
+        std::fs::create_dir_all(&cache)
+            .map_err(|error| Void::new(VoidCause::Internal, format!("{}: {error}", cache.display())))?;
+        let context = self.setup_context(machine, &cache);
+        let steps = prepare(&self.varied.task.config, &context);
+        for step in self.within(SETUP_DEADLINE, VoidCause::Setup, steps).await?? {
+            let took_ms = u64::try_from(step.took.as_millis()).unwrap_or(u64::MAX);
+            recorder.emit(None, EventKind::SetupDone { index: step.index, step: step.step, took_ms })?;
+        }
+        Ok(())
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.join("cache")
+    }
+
+    fn setup_context<'w>(&'w self, machine: &'w dyn Machine, cache: &'w std::path::Path) -> SetupContext<'w> {
+        SetupContext {
+            machine,
+            clock: self.runner.deps.clock.as_ref(),
+            suite_root: self.runner.suite_root(),
+            screen: self.varied.world.screen,
+            cache_dir: cache,
+            pace: Pace::default(),
+        }
+    }
+
+    /// Collects and judges. A run that is being stopped still judges what is done.
+    async fn check(
+        &self,
+        machine: &dyn Machine,
+        (stop, ending): (StopReason, Ending),
+    ) -> Result<Judged, Void> {
+        let spec = &self.varied.task.evaluator;
+        let cache = self.cache();
+        let work = async {
+            prepare(&spec.postconfig, &self.setup_context(machine, &cache)).await.map_err(|error| {
+                let cause = match error.void_cause() {
+                    VoidCause::Setup => VoidCause::EvidenceMissing,
+                    other => other,
+                };
+                Void::new(cause, error.story())
+            })?;
+            let context = CollectContext {
+                machine,
+                clock: self.runner.deps.clock.as_ref(),
+                cache_dir: &cache,
+                folder: &self.folder.join("evidence"),
+            };
+            Ok::<_, Void>(collect(spec, &context).await?)
+        };
+        let evidence = tokio::time::timeout(CHECK_DEADLINE, work).await.map_err(|_| {
+            let story = format!("collecting took longer than {} s", CHECK_DEADLINE.as_secs());
+            Void::new(VoidCause::EvidenceMissing, story)
+        })??;
+        tracing::debug!(?stop, "judging");
+        Ok(judge(spec, &evidence, &ending))
+    }
+
+    async fn close(&self, world: World, recorder: &mut Recorder) {
+        let begun = self.runner.deps.clock.mono();
+        let closed = AssertUnwindSafe(world.environment.close(CLOSE_DEADLINE)).catch_unwind().await;
+        let killed = !matches!(closed, Ok(Ok(())));
+        let event = EventKind::WorldClosed { took_ms: self.since(begun), killed };
+        if let Err(error) = recorder.emit(None, event) {
+            tracing::warn!(%error, "the end of a world could not be recorded");
+        }
+    }
+
+    fn since(&self, begun: Duration) -> u64 {
+        let took = self.runner.deps.clock.mono().saturating_sub(begun);
+        u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The one `stopped` event of an attempt whose agent never came to record its own.
+fn stop(recorder: &mut Recorder, void: &Void) {
+    let stopped = EventKind::Stopped {
+        reason: None,
+        void: Some(void.cause),
+        detail: void.story.clone(),
+        spent: Spent::default(),
+    };
+    if let Err(error) = recorder.emit(None, stopped) {
+        tracing::warn!(%error, "the end of an attempt could not be recorded");
+    }
+}

@@ -1,0 +1,323 @@
+//! A run's folder: one writer, lines that are whole or not there, attempts that are never deleted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use apprentice_harness::record::Trace;
+use apprentice_protocol::{EventKind, Isolation, SkillHappening, TrialId, Verdict, VoidCause};
+
+use super::plan::{RunPlan, TrialSpec, attempt_folder};
+use crate::row::{ROW_SCHEMA, TrialRow};
+use crate::rows::{self, RowsError};
+
+const PLAN: &str = "run.json";
+const ROWS: &str = "trials.jsonl";
+const TORN: &str = "trials.torn";
+const LOCK: &str = "run.lock";
+
+/// An open run, locked against other writers for as long as this value lives.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    plan: RunPlan,
+    rows: Mutex<Ledger>,
+    _lock: File,
+}
+
+/// The file of rows, and what stands in it.
+#[derive(Debug)]
+struct Ledger {
+    file: File,
+    length: u64,
+    rows: Vec<TrialRow>,
+}
+
+/// Why a run's folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process writes it.
+    #[error("{} is being written by another process; wait for it, or stop it", .0.display())]
+    Locked(PathBuf),
+    /// The disk is full.
+    #[error("the disk is full: {}; free some space and resume the run", .0.display())]
+    DiskFull(PathBuf),
+    /// A file cannot be read or written.
+    #[error("{}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The plan does not read.
+    #[error("{} is no plan of a run", path.display())]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The rows do not read.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
+    move |source| match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::DiskFull(path.to_owned()),
+        _ => StoreError::Io { path: path.to_owned(), source },
+    }
+}
+
+impl RunFolder {
+    /// Makes the folder of a new run below `root`, with its plan synced.
+    pub fn create(root: &Path, plan: RunPlan) -> Result<Self, StoreError> {
+        let path = root.join(plan.run.as_str());
+        std::fs::create_dir_all(root).map_err(failed(root))?;
+        std::fs::create_dir(&path).map_err(failed(&path))?;
+        let lock = lock(&path)?;
+        let file = path.join(PLAN);
+        let text = serde_json::to_string_pretty(&plan)
+            .map_err(|source| StoreError::Plan { path: file.clone(), source })?;
+        // Under another name first: a run without a whole plan is no run.
+        let draft = path.join("run.json.draft");
+        write_synced(&draft, text.as_bytes()).map_err(failed(&draft))?;
+        std::fs::rename(&draft, &file).map_err(failed(&file))?;
+        sync_folder(&path)?;
+        Self::with(path, plan, lock)
+    }
+
+    /// Opens an existing run. A torn last line is moved aside, and every attempt that was killed before its
+    /// line stood gets one: void, interrupted.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = path.join(PLAN);
+        let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+        let plan: RunPlan =
+            serde_json::from_str(&text).map_err(|source| StoreError::Plan { path: file, source })?;
+        let lock = lock(path)?;
+        set_torn_line_aside(path)?;
+        let folder = Self::with(path.to_owned(), plan, lock)?;
+        folder.settle_orphans()?;
+        Ok(folder)
+    }
+
+    fn with(path: PathBuf, plan: RunPlan, lock: File) -> Result<Self, StoreError> {
+        let file = path.join(ROWS);
+        let handle = OpenOptions::new().append(true).create(true).open(&file).map_err(failed(&file))?;
+        let length = handle.metadata().map_err(failed(&file))?.len();
+        let rows = rows::read(&file)?.rows;
+        sync_folder(&path)?;
+        let rows = Mutex::new(Ledger { file: handle, length, rows });
+        Ok(Self { path, plan, rows, _lock: lock })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &RunPlan {
+        &self.plan
+    }
+
+    /// Where blobs lie.
+    pub fn blobs(&self) -> PathBuf {
+        self.path.join("blobs")
+    }
+
+    /// The rows so far, in the order in which they were written.
+    pub fn rows(&self) -> Vec<TrialRow> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).rows.clone()
+    }
+
+    /// The rows of one trial, in order of attempts.
+    pub fn attempts(&self, trial: &TrialId) -> Vec<TrialRow> {
+        let ledger = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        ledger.rows.iter().filter(|row| row.trial == *trial).cloned().collect()
+    }
+
+    /// Whether a trial has its result: passed, failed, or void as often as it is tried. An attempt that was
+    /// interrupted from outside counts for nothing.
+    pub fn is_finished(&self, trial: &TrialId) -> bool {
+        let attempts = self.attempts(trial);
+        let judged = attempts.iter().any(|row| row.verdict != Verdict::Void);
+        let tried = attempts.iter().filter(|row| row.void_cause != Some(VoidCause::Interrupted)).count();
+        judged || tried >= self.plan.attempts as usize
+    }
+
+    /// Writes one line with one write and waits until it is on disk: only now is the attempt finished.
+    pub fn append(&self, row: &TrialRow) -> Result<(), StoreError> {
+        let path = self.path.join(ROWS);
+        let line = serde_json::to_string(row)
+            .map_err(|source| StoreError::Io { path: path.clone(), source: source.into() })?;
+        let bytes = format!("{line}\n");
+        let mut ledger = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = ledger.file.write_all(bytes.as_bytes()).and_then(|()| ledger.file.sync_data());
+        if let Err(source) = written {
+            // A half-written line must never be continued by the next one.
+            if let Err(second) = ledger.file.set_len(ledger.length) {
+                tracing::error!(%second, "a half-written row could not be taken back");
+            }
+            return Err(failed(&path)(source));
+        }
+        ledger.length += bytes.len() as u64;
+        ledger.rows.push(row.clone());
+        Ok(())
+    }
+
+    /// Fails when the disk has no room for a few more lines.
+    pub fn probe(&self) -> Result<(), StoreError> {
+        let path = self.path.join(".probe");
+        let probed = write_synced(&path, &[b' '; 16_384]).map_err(failed(&path));
+        let removed = std::fs::remove_file(&path).map_err(failed(&path));
+        probed.and(removed)
+    }
+
+    /// Gives every attempt folder that has no line one. Nothing is deleted.
+    fn settle_orphans(&self) -> Result<(), StoreError> {
+        let known: BTreeSet<String> = self.rows().into_iter().map(|row| row.trace).collect();
+        for trial in &self.plan.trials {
+            for attempt in 1.. {
+                let trace = attempt_folder(trial, attempt);
+                let folder = self.path.join(&trace);
+                if !folder.is_dir() {
+                    break;
+                }
+                if !known.contains(&trace) {
+                    self.append(&self.orphan_row(trial, attempt))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What can still be said of an attempt that left a trace and no line.
+    fn orphan_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+        let mut row = self.blank_row(trial, attempt);
+        row.void_cause = Some(VoidCause::Interrupted);
+        let events = self.path.join(&row.trace).join("events.jsonl");
+        let Ok(trace) = Trace::read(&events) else { return row };
+        if let Some(first) = trace.events.first() {
+            row.started_at = first.wall;
+        }
+        if let Some(last) = trace.events.last() {
+            #[expect(clippy::cast_precision_loss, reason = "microseconds of one attempt")]
+            let seconds = last.mono_us as f64 / 1e6;
+            row.wall_s = seconds;
+        }
+        for event in trace.events {
+            match event.kind {
+                EventKind::ModelReplied { usage, cost_usd, provider_model, .. } => {
+                    row.turns += 1;
+                    row.tokens += usage;
+                    row.provider_model = provider_model.or(row.provider_model);
+                    if let Some(cost) = cost_usd {
+                        *row.cost_usd.get_or_insert(0.0) += cost;
+                    }
+                }
+                EventKind::Action(action) => {
+                    let counts = action.sent.is_some_and(|sent| !sent.only_looks());
+                    row.world_steps += u32::from(counts);
+                }
+                EventKind::Skill(skill) if skill.happening == SkillHappening::Viewed => {
+                    row.skills_viewed.extend(skill.skill.filter(|id| !row.skills_viewed.contains(id)));
+                }
+                EventKind::WorldOpened { isolation, .. } => row.isolation = isolation,
+                _ => {}
+            }
+        }
+        row
+    }
+
+    /// A row of this run in which nothing is known of the attempt yet.
+    pub(super) fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+        let plan = &self.plan;
+        let book = plan.arms.iter().find(|arm| arm.arm == trial.arm);
+        TrialRow {
+            schema: ROW_SCHEMA.to_owned(),
+            run: plan.run.clone(),
+            trial: trial.trial.clone(),
+            suite: plan.suite.clone(),
+            role: trial.role,
+            task: trial.task.clone(),
+            template: trial.template.clone(),
+            suite_hash: plan.suite_hash.clone(),
+            split: trial.split,
+            arm: trial.arm.clone(),
+            seed: trial.seed,
+            attempt,
+            model: trial.model.clone(),
+            skillbook_hash: book.and_then(|arm| arm.skillbook_hash.clone()),
+            verdict: Verdict::Void,
+            score: 0.0,
+            world_steps: 0,
+            turns: 0,
+            tokens: apprentice_protocol::Usage::default(),
+            delivered_tokens: 0,
+            cost_usd: None,
+            wall_s: 0.0,
+            working_s: 0.0,
+            stop_reason: None,
+            void_cause: None,
+            skills_viewed: Vec::new(),
+            order: trial.order,
+            started_at: plan.planned_at,
+            prompt_hash: plan.prompt_hash.clone(),
+            provider_model: None,
+            isolation: Isolation::None,
+            admit: None,
+            trace: attempt_folder(trial, attempt),
+            extra: BTreeMap::new(),
+        }
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, StoreError> {
+    let path = folder.join(LOCK);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(failed(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(folder.to_owned())),
+        Err(TryLockError::Error(source)) => Err(failed(&path)(source)),
+    }
+}
+
+/// What stands behind the last line break is no result: it is kept in a file of its own.
+fn set_torn_line_aside(folder: &Path) -> Result<(), StoreError> {
+    let path = folder.join(ROWS);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(&path)(error)),
+    };
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    if whole == bytes.len() {
+        return Ok(());
+    }
+    let aside = folder.join(TORN);
+    let kept = OpenOptions::new().append(true).create(true).open(&aside).and_then(|mut file| {
+        file.write_all(&bytes[whole..])?;
+        file.write_all(b"\n")?;
+        file.sync_data()
+    });
+    kept.map_err(failed(&aside))?;
+    let rows = OpenOptions::new().write(true).open(&path).map_err(failed(&path))?;
+    rows.set_len(whole as u64).and_then(|()| rows.sync_data()).map_err(failed(&path))
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_data()
+}
+
+fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    File::open(path).and_then(|folder| folder.sync_all()).map_err(failed(path))
+}

@@ -1,0 +1,200 @@
+//! One trial: attempts until one is judged, each with its trace, its evidence and its line.
+
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_harness::record::Redactor;
+use apprentice_protocol::{ChatModel, Clock, EnvironmentSource, Guidance, TrialId, Verdict, VoidCause};
+use futures_util::FutureExt as _;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use super::dispatch::{Progress, RunError};
+use super::live::{Attempted, Life};
+use super::plan::TrialSpec;
+use super::store::RunFolder;
+use crate::row::TrialRow;
+use crate::seed::vary;
+use crate::solution::{FixedModel, SolutionModel};
+use crate::suite::Suite;
+use crate::suite::task::Task;
+
+/// Turns a model's name into a model. The baselines are made by the evaluator itself.
+pub trait ModelSource: Send + Sync {
+    /// The model for one trial of this task; the error says what to do about it.
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String>;
+}
+
+/// What an arm lends to one trial.
+#[derive(Clone, Default)]
+pub struct Lent {
+    /// Text and tools.
+    pub guidance: Guidance,
+    /// Content hash of the book they come from, if there is one.
+    pub skillbook_hash: Option<String>,
+}
+
+/// Makes what an arm lends, afresh for every attempt.
+pub type Lend = Arc<dyn Fn(&TrialSpec) -> Lent + Send + Sync>;
+
+/// What a run needs of the outside.
+#[derive(Clone)]
+pub struct RunDeps {
+    /// Models by name.
+    pub models: Arc<dyn ModelSource>,
+    /// Worlds of every kind.
+    pub worlds: Arc<dyn EnvironmentSource>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Guidance by arm.
+    pub lend: Lend,
+    /// Stands before every line and text blob.
+    pub redactor: Arc<Redactor>,
+    /// How many attempts may start, set up or check a world at a time; waiting for a model needs none.
+    pub cpu: usize,
+}
+
+/// Runs trials of one plan, one at a time or many side by side. `learn` uses it in plan order.
+pub struct Runner {
+    pub(super) folder: Arc<RunFolder>,
+    pub(super) suite: Arc<Suite>,
+    pub(super) deps: RunDeps,
+    /// What has changed since the run was planned, in words, when that was accepted.
+    pub(super) admit: Option<String>,
+    /// Unbounded: a few small messages per attempt, and the terminal must never hold up a run.
+    pub(super) progress: UnboundedSender<Progress>,
+    pub(super) cancel: CancellationToken,
+    pub(super) permits: Semaphore,
+}
+
+impl Runner {
+    /// A runner over an open folder.
+    pub fn new(
+        folder: RunFolder,
+        suite: Suite,
+        deps: RunDeps,
+        progress: UnboundedSender<Progress>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let permits = Semaphore::new(deps.cpu.max(1));
+        let (folder, suite) = (Arc::new(folder), Arc::new(suite));
+        Self { folder, suite, deps, admit: None, progress, cancel, permits }
+    }
+
+    /// The run's folder.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// Runs one trial to its result: void attempts are tried again, up to the plan's number. None when the
+    /// run was cancelled before there was one.
+    pub async fn run_trial(&self, trial: &TrialSpec) -> Result<Option<TrialRow>, RunError> {
+        while !self.folder.is_finished(&trial.trial) {
+            if self.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let attempt = self.next_attempt(&trial.trial);
+            self.tell(Progress::Started { trial: trial.clone(), attempt });
+            let row = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
+                Ok(row) => row?,
+                // Nothing around a model or a world may take the other trials down with it.
+                Err(_) => self.row_of_our_bug(trial, attempt),
+            };
+            self.folder.append(&row)?;
+            self.tell(Progress::Finished { row: Box::new(row.clone()) });
+            if row.void_cause == Some(VoidCause::DiskFull) {
+                // A full world is one trial's trouble, a full disk is everybody's.
+                self.folder.probe()?;
+            }
+        }
+        Ok(self.folder.attempts(&trial.trial).pop())
+    }
+
+    fn row_of_our_bug(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+        tracing::error!(trial = %trial.trial, attempt, "a panic outside the agent");
+        let started_at = self.deps.clock.now();
+        let void_cause = Some(VoidCause::Internal);
+        TrialRow { started_at, void_cause, ..self.folder.blank_row(trial, attempt) }
+    }
+
+    fn next_attempt(&self, trial: &TrialId) -> u32 {
+        self.folder.attempts(trial).iter().map(|row| row.attempt).max().unwrap_or(0) + 1
+    }
+
+    pub(super) fn tell(&self, progress: Progress) {
+        // Nobody need listen.
+        let _ = self.progress.send(progress);
+    }
+
+    async fn attempt(&self, trial: &TrialSpec, attempt: u32) -> Result<TrialRow, RunError> {
+        let clock = self.deps.clock.as_ref();
+        let (started_at, begun) = (clock.now(), clock.mono());
+        let unknown = || RunError::NoTask(trial.task.clone());
+        let task = self.suite.task(trial.task.as_str()).ok_or_else(unknown)?;
+        let varied = vary(task, &self.suite.name, trial.seed)
+            .map_err(|source| RunError::Vary { task: trial.task.clone(), source })?;
+        let model = self.model(trial, &varied.task)?;
+        let lent = (self.deps.lend)(trial);
+        let row = self.folder.blank_row(trial, attempt);
+        let life = Life {
+            runner: self,
+            trial,
+            varied: &varied,
+            model: model.as_ref(),
+            lent: &lent,
+            folder: self.folder.path().join(&row.trace),
+        };
+        let done = life.live().await;
+        let wall = clock.mono().saturating_sub(begun);
+        Ok(self.filled(TrialRow { started_at, ..row }, lent, done, wall))
+    }
+
+    fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {
+        let script = |source| RunError::Script { task: trial.task.clone(), source };
+        Ok(match trial.model.as_str() {
+            "baseline/solution" => Arc::new(SolutionModel::solution(task).map_err(script)?),
+            "baseline/near-miss" => Arc::new(SolutionModel::near_miss(task).map_err(script)?),
+            "baseline/noop" => Arc::new(FixedModel::noop()),
+            "baseline/give-up" => Arc::new(FixedModel::give_up()),
+            name => self
+                .deps
+                .models
+                .model(trial)
+                .map_err(|why| RunError::Model { model: name.to_owned(), why })?,
+        })
+    }
+
+    fn filled(&self, row: TrialRow, lent: Lent, done: Attempted, wall: Duration) -> TrialRow {
+        let ended = done.ended.as_ref();
+        let spent = ended.map(|ended| ended.spent).unwrap_or_default();
+        let working = wall.saturating_sub(done.idle);
+        let judged = done.judged.filter(|_| done.void.is_none());
+        TrialRow {
+            skillbook_hash: lent.skillbook_hash.or(row.skillbook_hash),
+            verdict: judged.as_ref().map_or(Verdict::Void, |judged| judged.verdict),
+            score: judged.map_or(0.0, |judged| judged.score),
+            world_steps: spent.world_steps,
+            turns: spent.turns,
+            tokens: spent.tokens,
+            // Four characters a token, as texts of this kind have it.
+            delivered_tokens: ended.map_or(0, |ended| ended.delivered_chars.div_ceil(4)),
+            cost_usd: spent.cost_usd,
+            wall_s: wall.as_secs_f64(),
+            working_s: working.as_secs_f64(),
+            stop_reason: ended.and_then(|ended| ended.stop.ok()).filter(|_| done.void.is_none()),
+            void_cause: done.void,
+            skills_viewed: ended.map_or_else(Vec::new, |ended| ended.skills_viewed.clone()),
+            provider_model: ended.and_then(|ended| ended.provider_model.clone()),
+            isolation: done.isolation,
+            admit: self.admit.clone(),
+            ..row
+        }
+    }
+
+    pub(super) fn suite_root(&self) -> &Path {
+        &self.suite.root
+    }
+}

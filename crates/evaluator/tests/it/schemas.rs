@@ -1,0 +1,44 @@
+//! The published schemas are those of the types.
+
+use std::fs;
+use std::path::Path;
+
+use apprentice_evaluator::check::Evidence;
+use apprentice_evaluator::row::TrialRow;
+use apprentice_evaluator::run::RunPlan;
+use apprentice_protocol::EventKind;
+use schemars::{Schema, schema_for};
+
+fn check(name: &str, schema: &Schema) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let path = folder.join(format!("{name}.json"));
+    let mut text = serde_json::to_string_pretty(schema).expect("writes");
+    text.push('\n');
+    if fs::read_to_string(&path).is_ok_and(|committed| committed == text) {
+        return;
+    }
+    let draft = path.with_extension("json.new");
+    fs::create_dir_all(&folder).and_then(|()| fs::write(&draft, text)).expect("writes");
+    panic!("schemas/{name}.json is not what the types say; look at {name}.json.new, then move it there");
+}
+
+#[test]
+fn events_are_as_published() {
+    // An event's line is the envelope `v`, `id`, `wall`, `mono_us`, `step` around this kind and its data.
+    check("event-1", &schema_for!(EventKind));
+}
+
+#[test]
+fn rows_are_as_published() {
+    check("trial-1", &schema_for!(TrialRow));
+}
+
+#[test]
+fn plans_are_as_published() {
+    check("run-1", &schema_for!(RunPlan));
+}
+
+#[test]
+fn evidence_is_as_published() {
+    check("evidence-1", &schema_for!(Evidence));
+}
