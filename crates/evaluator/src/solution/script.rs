@@ -223,7 +223,7 @@ mod tests {
     use super::{Condition, Script, TargetName};
 
     fn steps(value: Value) -> Vec<Value> {
-        value.as_array().cloned().unwrap_or_default()
+        if let Value::Array(steps) = value { steps } else { Vec::new() }
     }
 
     #[test]

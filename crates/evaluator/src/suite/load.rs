@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use apprentice_protocol::TaskId;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -80,6 +81,11 @@ impl Suite {
     /// The task with this id.
     pub fn task(&self, id: &str) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id.as_str() == id)
+    }
+
+    /// Each task's template, as a split lock wants them.
+    pub fn templates(&self) -> BTreeMap<TaskId, String> {
+        self.tasks.iter().map(|task| (task.id.clone(), task.template().to_owned())).collect()
     }
 }
 

@@ -4,3 +4,4 @@
 mod osworld;
 mod run;
 mod schemas;
+mod starter;

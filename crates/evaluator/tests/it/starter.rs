@@ -1,0 +1,82 @@
+//! The starter suite: it loads, its scripts read, every variation fills in, and its split fits its files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use apprentice_evaluator::row::Split;
+use apprentice_evaluator::seed::vary;
+use apprentice_evaluator::solution::SolutionModel;
+use apprentice_evaluator::split::{LockedSuite, SplitLock};
+use apprentice_evaluator::suite::{Suite, load};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks/starter")
+}
+
+fn starter() -> Suite {
+    load(&root()).expect("the suite loads")
+}
+
+#[test]
+fn every_variation_fills_in_and_every_script_reads() {
+    let suite = starter();
+    assert_eq!(suite.name, "starter");
+    for task in &suite.tasks {
+        let ours = task.apprentice.as_ref().expect("our additions");
+        assert!(!ours.solution.is_empty() && !ours.near_miss.is_empty(), "{} has no scripts", task.id);
+        assert_ne!(ours.solution, ours.near_miss, "{}", task.id);
+        let mut worlds = BTreeSet::new();
+        for index in 0..12 {
+            let varied = vary(task, &suite.name, index).expect("varies");
+            let text = serde_json::to_string(&varied.task.evaluator).expect("writes");
+            assert!(!text.contains("{{"), "{} keeps a placeholder: {text}", task.id);
+            assert!(!varied.task.instruction.contains("{{"), "{}", varied.task.instruction);
+            SolutionModel::solution(&varied.task).expect("the solution reads");
+            SolutionModel::near_miss(&varied.task).expect("the near miss reads");
+            worlds.insert(serde_json::to_string(&(&varied.world, &varied.task.config)).expect("writes"));
+        }
+        assert!(worlds.len() > 1, "{} does not vary", task.id);
+    }
+}
+
+#[test]
+fn the_split_fits_the_files_and_has_all_three_strata() {
+    let suite = starter();
+    let path = root().join("split.json");
+    let lock = SplitLock::read(&path).expect("the lock reads");
+    if lock.check_suite(&suite.hash).is_err() {
+        let templates: BTreeMap<String, Split> = suite
+            .tasks
+            .iter()
+            .map(|task| task.template().to_owned())
+            .map(|template| {
+                let split = lock.split_of(&template).unwrap_or(Split::Test);
+                (template, split)
+            })
+            .collect();
+        let tasks = suite.templates();
+        let locked = LockedSuite { name: &suite.name, hash: &suite.hash, tasks: &tasks };
+        let fresh = SplitLock::new(locked, templates, lock.salt()).expect("a lock");
+        fresh.write(&root().join("split.json.new")).expect("writes");
+        panic!("the suite's files have changed: check split.json.new and put it in place of split.json");
+    }
+    let mut knowledge: BTreeMap<&str, BTreeSet<Split>> = BTreeMap::new();
+    let mut unseen = 0;
+    for task in &suite.tasks {
+        let split = lock.split_of(task.template()).expect("a split");
+        for piece in task.apprentice.iter().flat_map(|ours| &ours.knowledge) {
+            knowledge.entry(piece).or_default().insert(split);
+        }
+    }
+    for task in &suite.tasks {
+        let pieces = task.apprentice.as_ref().map(|ours| ours.knowledge.as_slice()).unwrap_or_default();
+        let seen = |piece: &String| knowledge[piece.as_str()].contains(&Split::Train);
+        unseen += usize::from(!pieces.is_empty() && !pieces.iter().any(seen));
+    }
+    let shared =
+        knowledge.values().filter(|splits| splits.contains(&Split::Train) && splits.contains(&Split::Test));
+    assert!(shared.count() >= 8, "{knowledge:?}");
+    assert!(knowledge.values().all(|splits| splits.contains(&Split::Test)), "{knowledge:?}");
+    assert!(unseen >= 3, "{unseen} templates need knowledge that no training template holds");
+    assert!(lock.templates(Split::Train).count() >= 6 && lock.templates(Split::Test).count() >= 10);
+}
