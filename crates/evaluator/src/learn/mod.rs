@@ -7,3 +7,6 @@ mod trajectory;
 pub use cycle::{Attempted, Attempts, Classroom, CycleError, CycleOptions, Phase, Wanted, Worked, cycle};
 pub use sealed::SealedIndex;
 pub use trajectory::{TrajectoryError, trajectory};
+
+#[cfg(test)]
+mod tests;

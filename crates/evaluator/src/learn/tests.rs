@@ -1,0 +1,332 @@
+//! The cycle on a small in-memory program, with the built-in models: a book grows from the teacher's traces,
+//! and the student does with it what it cannot do alone.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use apprentice_harness::agent::{self, Attempt};
+use apprentice_harness::clock::SteppedClock;
+use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_harness::record::{Recorder, Redactor, Trace, blob_path};
+use apprentice_protocol::{
+    ChatModel, EnvironmentSource as _, EventKind, EventSink as _, Header, PortFuture, RunId, TaskBrief,
+    TaskId, TrialId, Verdict,
+};
+use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
+use apprentice_skills::leak::LeakIndex as _;
+use apprentice_skills::{LearnOptions, Staff};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Attempted, Attempts, Classroom, CycleError, CycleOptions, Phase, SealedIndex, Wanted, Worked, cycle,
+    trajectory,
+};
+use crate::arm::{Arm, Lender, Provenance, apps_of};
+use crate::row::{Role, Split, TrialRow};
+use crate::rows::sample::row;
+use crate::seed::vary;
+use crate::split::{LockedSuite, SplitLock};
+use crate::suite::Suite;
+use crate::suite::task::Task;
+
+/// A program whose commands hide in submenus, under names that the task shares.
+fn program(title: &str, menu: &str, submenu: &str, entries: &[&str]) -> Value {
+    let entry =
+        |name: &&str| json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] });
+    json!({
+        "start": "main",
+        "state": { "done": null },
+        "pages": { "main": { "title": title, "controls": [
+            { "role": "menu", "name": "File", "items": [{ "role": "menuitem", "name": "Quit" }] },
+            { "role": "menu", "name": menu, "items": [
+                { "role": "menuitem", "name": submenu, "items": entries.iter().map(entry).collect::<Vec<_>>() } ] }
+        ] } }
+    })
+}
+
+fn task(app: &str, id: &str, instruction: &str, wanted: &str, knowledge: &str) -> Task {
+    let scene = match app {
+        "workshop" => program("Workshop", "Bench", "Finish", &["Sand Table", "Paint Chair", "Oil Hinges"]),
+        _ => program("Garden", "Beds", "Care", &["Prune Roses", "Water Lilies", "Trim Hedges"]),
+    };
+    let mut task: Task = serde_json::from_value(json!({
+        "id": id, "instruction": instruction,
+        "evaluator": { "func": "exact_match", "expected": wanted },
+        "apprentice": { "environment": "scene", "template": id, "scene": scene, "knowledge": [knowledge] },
+    }))
+    .expect("a task");
+    app.clone_into(&mut task.app);
+    task
+}
+
+const TRAIN: [&str; 2] = ["table", "roses"];
+const TEST: [&str; 2] = ["chair", "lilies"];
+
+fn suite() -> Arc<Suite> {
+    Arc::new(Suite {
+        name: "small".into(),
+        root: PathBuf::from("."),
+        hash: "5uite".into(),
+        tasks: vec![
+            task("workshop", "table", "Sand the table.", "Sand Table", "finish"),
+            task("garden", "roses", "Prune the roses.", "Prune Roses", "care"),
+            task("workshop", "chair", "Paint the chair.", "Paint Chair", "finish"),
+            task("garden", "lilies", "Water the lilies.", "Water Lilies", "care"),
+        ],
+    })
+}
+
+fn lock(suite: &Suite) -> SplitLock {
+    let tasks: BTreeMap<TaskId, String> =
+        suite.tasks.iter().map(|task| (task.id.clone(), task.id.to_string())).collect();
+    let split = |id: &str| if TRAIN.contains(&id) { Split::Train } else { Split::Test };
+    let templates = tasks.values().map(|template| (template.clone(), split(template))).collect();
+    SplitLock::new(LockedSuite { name: "small", hash: "5uite", tasks: &tasks }, templates, "salt")
+        .expect("a lock")
+}
+
+/// Runs attempts on scenes, and keeps them: asked twice, it answers from what it kept.
+struct Studio {
+    suite: Arc<Suite>,
+    folder: TempDir,
+    kept: Mutex<BTreeMap<String, Attempted>>,
+}
+
+impl Studio {
+    fn new() -> Self {
+        Self { suite: suite(), folder: TempDir::new().expect("a folder"), kept: Mutex::default() }
+    }
+
+    async fn run(&self, wanted: &Wanted, book: &Snapshot, provenance: Option<Provenance>) -> Attempted {
+        let name = format!("{:?}-{}-{}-{}", wanted.role, wanted.task, wanted.seed, wanted.arm).to_lowercase();
+        let earlier = self.kept.lock().expect("unpoisoned").get(&name).cloned();
+        if let Some(earlier) = earlier {
+            return earlier;
+        }
+        let attempted = self.act(&name, wanted, book, provenance).await;
+        self.kept.lock().expect("unpoisoned").insert(name, attempted.clone());
+        attempted
+    }
+
+    async fn act(
+        &self,
+        name: &str,
+        wanted: &Wanted,
+        book: &Snapshot,
+        provenance: Option<Provenance>,
+    ) -> Attempted {
+        let task = self.suite.task(wanted.task.as_str()).expect("a task");
+        let varied = vary(task, &self.suite.name, wanted.seed).expect("varies");
+        let policy = if wanted.role == Role::Teacher { Policy::Explorer } else { Policy::Novice };
+        let model = BuiltIn::new(policy);
+        let lender = Lender::new(self.suite.clone(), book.clone(), provenance);
+        let loan = lender.lend(wanted.arm, &wanted.task, wanted.seed).expect("lends");
+        let clock = Arc::new(SteppedClock::default());
+        let folder = self.folder.path().join(name);
+        let blobs = folder.join("blobs");
+        let redactor = Arc::new(Redactor::new([]).expect("builds"));
+        let mut recorder = Recorder::create(&folder, &blobs, clock.clone(), redactor).expect("records");
+        let instruction = varied.task.instruction.clone();
+        let brief = TaskBrief {
+            id: task.id.clone(),
+            instruction,
+            limits: task.apprentice.clone().expect("ours").limits,
+        };
+        let header = Header {
+            version: 1,
+            program: "test".into(),
+            brief: brief.clone(),
+            world: varied.world.clone(),
+            model: model.profile().clone(),
+            seed: None,
+            prompt_hash: agent::prompt_hash(),
+        };
+        recorder.emit(None, EventKind::Started(Box::new(header.clone()))).expect("records");
+        let mut world = SceneSource::default().open(&varied.world).await.expect("opens");
+        let attempt = Attempt {
+            brief: &brief,
+            model: &model,
+            guidance: &loan.guidance,
+            tools: &[],
+            clock: clock.as_ref(),
+            header,
+            seed: None,
+            cancel: CancellationToken::new(),
+        };
+        let ended = agent::run(attempt, world.environment.as_mut(), &mut recorder).await;
+        recorder.sync().expect("syncs");
+        let state: Value =
+            serde_json::from_slice(&world.machine.read("/state.json").await.expect("reads")).expect("JSON");
+        let passed = Some(&state["values"]["done"])
+            == task.evaluator.expected.as_ref().and_then(|wanted| wanted.iter().next());
+        let verdict = if passed { Verdict::Pass } else { Verdict::Fail };
+        let row = TrialRow {
+            run: RunId::new("run"),
+            trial: TrialId::new(name),
+            role: wanted.role,
+            skills_viewed: ended.skills_viewed,
+            world_steps: ended.spent.world_steps,
+            ..row(wanted.arm.as_str(), task.id.as_str(), task.id.as_str(), wanted.seed, verdict)
+        };
+        let trace = Trace::read(&folder.join("events.jsonl")).expect("reads");
+        let text_of = |hash: &_| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
+        let seen = trajectory(&trace, &row, apps_of(task), &text_of).expect("a trajectory");
+        Attempted { row, seen: Some(seen) }
+    }
+
+    fn rows(&self) -> Vec<TrialRow> {
+        self.kept.lock().expect("unpoisoned").values().map(|attempted| attempted.row.clone()).collect()
+    }
+}
+
+impl Attempts for Studio {
+    fn attempt<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        book: &'a Snapshot,
+    ) -> PortFuture<'a, Result<Attempted, String>> {
+        Box::pin(async move { Ok(self.run(wanted, book, None).await) })
+    }
+}
+
+async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<Worked>, CycleError> {
+    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
+    let staff = Staff { reflector: teacher.clone(), manager: teacher };
+    let lock = lock(&studio.suite);
+    let options = GatewayOptions {
+        leaks: Arc::new(SealedIndex::build(&lock, &studio.suite)),
+        ..GatewayOptions::at(Timestamp::UNIX_EPOCH)
+    };
+    let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
+    let tasks = TRAIN.map(TaskId::new);
+    let room = Classroom { lock: &lock, tasks: &tasks, attempts: studio, staff: &staff };
+    let options = CycleOptions { batch, learn: LearnOptions::default(), ..CycleOptions::default() };
+    cycle(&mut gateway, &room, &options, &mut |_| {}).await
+}
+
+async fn student(studio: &Studio, arm: Arm, book: &Snapshot, provenance: Option<Provenance>) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for task in TEST {
+        let wanted = Wanted { role: Role::Student, task: TaskId::new(task), seed: 0, arm };
+        verdicts.push(studio.run(&wanted, book, provenance.clone()).await.row.verdict);
+    }
+    verdicts
+}
+
+#[tokio::test]
+async fn a_book_grows_and_carries_over_to_tasks_it_never_saw() {
+    let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
+    let worked = learn(&studio, &folder, 1).await.expect("learns");
+    let phases: Vec<(Phase, &str)> = worked.iter().map(|one| (one.phase, one.arm.as_str())).collect();
+    assert_eq!(phases[0], (Phase::Teach { epoch: 0 }, "none"));
+    assert_eq!(phases[1], (Phase::Teach { epoch: 0 }, "pull"));
+    assert_eq!(phases[5], (Phase::Rehearse, "pull"));
+    assert!(worked[..4].iter().all(|one| one.verdict == Verdict::Pass), "{worked:#?}");
+    let book = Snapshot::open(folder.path(), At::Now).expect("opens").clean().expect("nothing pending");
+    assert_eq!(book.domains(), ["garden", "workshop"], "{worked:#?}");
+    let rehearsed = book.skills().any(|skill| skill.counts(Some("builtin/novice")).times_requested > 0);
+    assert!(rehearsed, "the student's own counters fill: {:#?}", book.skills().collect::<Vec<_>>());
+
+    let provenance = Provenance::trace(&book, &studio.rows(), &studio.suite).expect("every skill is traced");
+    let alone = student(&studio, Arm::None, &book, None).await;
+    assert_eq!(alone, [Verdict::Fail; 2], "alone the student does not find it");
+    let with = student(&studio, Arm::Pull, &book, Some(provenance.clone())).await;
+    assert_eq!(
+        with,
+        [Verdict::Pass; 2],
+        "{:#?}",
+        book.skills().map(apprentice_skills::book::Skill::view).collect::<Vec<_>>()
+    );
+    let wrong = student(&studio, Arm::PlaceboWrong, &book, Some(provenance.clone())).await;
+    assert_eq!(wrong, [Verdict::Fail; 2], "relabelled bodies help nobody");
+    let tools = student(&studio, Arm::ToolsOnly, &book, Some(provenance.clone())).await;
+    assert_eq!(tools, [Verdict::Fail; 2], "tools alone help nobody");
+    let lender = Lender::new(studio.suite.clone(), book.clone(), Some(provenance));
+    let inert = lender.lend(Arm::PlaceboInert, &TaskId::new("chair"), 0);
+    assert!(inert.is_err(), "the only skill of the program bears on the task");
+}
+
+#[tokio::test]
+async fn learning_again_or_going_on_after_a_break_gives_the_same_book() {
+    let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
+    learn(&studio, &folder, 2).await.expect("learns");
+    let log = || std::fs::read(folder.path().join(".meta/ops.jsonl")).expect("a log");
+    let whole = log();
+    let again = learn(&studio, &folder, 2).await.expect("learns");
+    assert!(again.iter().all(|one| one.known_before));
+    assert_eq!(log(), whole);
+    // Any prefix of whole operations is a place where it may have been cut off.
+    let ends: Vec<usize> =
+        whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+    for end in ends.iter().step_by(3) {
+        let cut = TempDir::new().expect("a folder");
+        std::fs::create_dir_all(cut.path().join(".meta")).expect("a folder");
+        std::fs::write(cut.path().join(".meta/ops.jsonl"), &whole[..*end]).expect("writes");
+        let before = Snapshot::open(cut.path(), At::Operation(apprentice_skills::book::OpId(u64::MAX)));
+        apprentice_skills::book::freeze(&before.expect("opens"), cut.path()).expect("writes the pages");
+        learn(&studio, &cut, 2).await.expect("goes on");
+        let log = std::fs::read(cut.path().join(".meta/ops.jsonl")).expect("a log");
+        assert_eq!(String::from_utf8_lossy(&log), String::from_utf8_lossy(&whole), "cut off at byte {end}");
+    }
+}
+
+#[tokio::test]
+async fn a_test_task_is_never_learned_from() {
+    let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
+    let lock = lock(&studio.suite);
+    let staff_model: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
+    let staff = Staff { reflector: staff_model.clone(), manager: staff_model };
+    let (mut gateway, _) =
+        Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    let tasks = [TaskId::new("chair")];
+    let room = Classroom { lock: &lock, tasks: &tasks, attempts: &studio, staff: &staff };
+    let refused = cycle(&mut gateway, &room, &CycleOptions::default(), &mut |_| {}).await;
+    assert!(matches!(refused, Err(CycleError::Split(_))), "{refused:?}");
+    assert_eq!(gateway.state().last.0, 0);
+}
+
+#[tokio::test]
+async fn a_trace_becomes_words() {
+    let studio = Studio::new();
+    let wanted = Wanted { role: Role::Teacher, task: TaskId::new("table"), seed: 0, arm: Arm::None };
+    let attempted = studio.run(&wanted, &Snapshot::empty(), None).await;
+    let (trajectory, _) = attempted.seen.expect("a trajectory");
+    assert_eq!(
+        (trajectory.apps.as_slice(), trajectory.goal.as_str()),
+        (&["workshop".to_owned()][..], "Sand the table.")
+    );
+    let done: Vec<(&str, Option<&str>)> = trajectory
+        .steps
+        .iter()
+        .flat_map(|step| &step.actions)
+        .map(|action| (action.action.as_str(), action.name.as_deref()))
+        .collect();
+    assert!(done.contains(&("click", Some("Sand Table"))), "{done:?}");
+    let text = serde_json::to_string(&trajectory).expect("writes");
+    assert!(text.contains(r#"+ menuitem \"Finish\""#), "what opened is seen: {text}");
+    assert!(!text.contains("exact_match") && !text.contains("#n"), "no check and no reference: {text}");
+}
+
+#[test]
+fn only_what_sealed_tasks_alone_say_is_a_leak() {
+    let long = "Rename the quarterly budget sheet so that everybody in accounting finds it at once";
+    let mut suite = Suite::clone(&suite());
+    suite.tasks.push(task("workshop", "secret", &format!("{long}; it is kept as ledger-2031.ods"), "x", "k"));
+    let mut tasks: BTreeMap<TaskId, String> = BTreeMap::new();
+    for task in &suite.tasks {
+        tasks.insert(task.id.clone(), task.id.to_string());
+    }
+    let split = |id: &str| if TRAIN.contains(&id) { Split::Train } else { Split::Test };
+    let templates = tasks.values().map(|template| (template.clone(), split(template))).collect();
+    let lock = SplitLock::new(LockedSuite { name: "small", hash: "5uite", tasks: &tasks }, templates, "salt");
+    let index = SealedIndex::build(&lock.expect("a lock"), &suite);
+    assert!(index.find("To rename the quarterly BUDGET sheet, so that everybody in accounting").is_some());
+    assert!(index.find("Open Ledger-2031.ods first.").is_some());
+    assert_eq!(index.find("1. Choose Bench > Finish.\n2. Pick what the task asks for."), None);
+    assert_eq!(index.find("Sand the table."), None, "a training task says it too");
+}
