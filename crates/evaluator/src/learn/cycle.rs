@@ -76,6 +76,8 @@ pub enum Phase {
     },
     /// The student works with the book.
     Rehearse,
+    /// An attempt of an earlier run.
+    Recorded,
 }
 
 /// What one attempt came to, for the record.
@@ -151,7 +153,8 @@ pub async fn cycle(
         for (wanted, attempted) in batch.iter().zip(attempts) {
             let why = |why| CycleError::Attempt { task: wanted.task.clone(), why };
             let attempted = attempted.map_err(why)?;
-            let (one, seen) = work(gateway, room, (phase, wanted, attempted), &options.learn).await?;
+            let name = (phase, wanted.task.clone(), wanted.arm.to_string());
+            let (one, seen) = work(gateway, (room.lock, room.staff), name, attempted, &options.learn).await?;
             tell(&one);
             worked.push(one);
             last = seen.or(last);
@@ -163,6 +166,11 @@ pub async fn cycle(
         clean_book(gateway, room.staff, &lesson, &options.learn).await?;
     }
     Ok(worked)
+}
+
+/// Every attempt that the cycle will ask for, in order.
+pub fn wanted(tasks: &[TaskId], options: &CycleOptions) -> Vec<Wanted> {
+    plan(tasks, options).into_iter().flat_map(|(_, batch)| batch).collect()
 }
 
 /// The batches, in order. The very first one has no book yet; all others pull.
@@ -190,17 +198,30 @@ fn plan(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)> {
     batches
 }
 
+/// Works an attempt of an earlier run into a book. Attempts come in plan order; one that was worked in before
+/// changes nothing.
+pub async fn learn_from(
+    gateway: &mut Gateway,
+    (lock, staff): (&SplitLock, &Staff),
+    attempted: Attempted,
+    options: &LearnOptions,
+) -> Result<Worked, CycleError> {
+    let name = (Phase::Recorded, attempted.row.task.clone(), attempted.row.arm.clone());
+    Ok(work(gateway, (lock, staff), name, attempted, options).await?.0)
+}
+
 async fn work(
     gateway: &mut Gateway,
-    room: &Classroom<'_>,
-    (phase, wanted, attempted): (Phase, &Wanted, Attempted),
+    (lock, staff): (&SplitLock, &Staff),
+    (phase, task, arm): (Phase, TaskId, String),
+    attempted: Attempted,
     options: &LearnOptions,
 ) -> Result<(Worked, Option<(Trajectory, Timestamp)>), CycleError> {
     let Attempted { row, seen } = attempted;
     let mut worked = Worked {
         phase,
-        task: wanted.task.clone(),
-        arm: wanted.arm.to_string(),
+        task,
+        arm,
         verdict: row.verdict,
         known_before: false,
         received: 0,
@@ -213,9 +234,9 @@ async fn work(
     let Some((trajectory, time)) = seen.filter(|_| row.verdict != Verdict::Void) else {
         return Ok((worked, None));
     };
-    let trajectory = room.lock.admit(&row, trajectory)?;
+    let trajectory = lock.admit(&row, trajectory)?;
     let lesson = Lesson { trajectory: trajectory.trajectory(), time };
-    let digest = digest(gateway, room.staff, &lesson, options).await?;
+    let digest = digest(gateway, staff, &lesson, options).await?;
     worked.known_before = digest.known_before;
     worked.received = trajectory.trajectory().skills.len();
     worked.reviews = digest.checked.reviews.len();

@@ -1,10 +1,15 @@
 //! The learning cycle: traces in, reviews and learnings, the book out.
 
 mod cycle;
+mod live;
 mod sealed;
 mod trajectory;
 
-pub use cycle::{Attempted, Attempts, Classroom, CycleError, CycleOptions, Phase, Wanted, Worked, cycle};
+pub use cycle::{
+    Attempted, Attempts, Classroom, CycleError, CycleOptions, Phase, Wanted, Worked, cycle, learn_from,
+    wanted,
+};
+pub use live::{LearningRun, Pupils, RecordedError, learning_plan, recorded, results, training_tasks};
 pub use sealed::SealedIndex;
 pub use trajectory::{TrajectoryError, trajectory};
 
