@@ -1,4 +1,4 @@
-//! Reports: one self-contained page and the same numbers as JSON.
+//! Reports: one self-contained page and the same numbers as JSON; and the page of one attempt.
 //!
 //! [`build`] computes every number from rows alone; [`page`](render_page) and JSON show the same [`Report`].
 //!
@@ -8,11 +8,14 @@
 
 mod content;
 mod contrast;
+mod deed;
 mod headline;
 mod input;
 mod page;
 mod plot;
+mod step;
 mod tally;
+pub mod trace;
 
 pub use content::{
     ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,

@@ -55,6 +55,8 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     environment.add_template("page.css", include_str!("page.css"))?;
     environment.add_template("page.html", include_str!("page.html"))?;
+    environment.add_template("trace.css", include_str!("trace.css"))?;
+    environment.add_template("trace.html", include_str!("trace.html"))?;
     environment.add_filter("percent", headline::percent);
     environment.add_filter("points", headline::points);
     environment.add_filter("fixed", |value: f64, digits: usize| format!("{value:.digits$}"));
