@@ -98,9 +98,11 @@ fn warn(problems: &[Problem]) {
 
 fn list(book: &Snapshot, json: bool) -> Result<(), Failure> {
     if json {
-        let skills = book
-            .skills()
-            .map(|skill| Line { id: &skill.id, version: skill.version, description: &skill.text.description });
+        let skills = book.skills().map(|skill| Line {
+            id: &skill.id,
+            version: skill.version,
+            description: &skill.text.description,
+        });
         return terminal::json(&Listing {
             schema: "apprentice.skills/1",
             content_hash: book.content_hash(),
@@ -125,7 +127,10 @@ fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failure> {
         return terminal::json(&Shown { schema: "apprentice.skill/1", skill });
     }
     terminal::line(format_args!("{}\n", skill.view().trim_end()));
-    terminal::line(format_args!("version {}, from {:?}, operations {:?}", skill.version, skill.origin, skill.history));
+    terminal::line(format_args!(
+        "version {}, from {:?}, operations {:?}",
+        skill.version, skill.origin, skill.history
+    ));
     for ((version, consumer), counts) in &skill.counters {
         terminal::line(format_args!(
             "v{version} {consumer}: requested {}, followed {}, positive {}, negative {}, neutral {}",
@@ -141,7 +146,8 @@ fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failure> {
 
 fn unknown(book: &Snapshot, name: &str) -> Failure {
     let failure = Failure::say(Kind::NothingMatched, format!("the book has no skill {name:?}"));
-    let nearest = book.skills().map(|skill| (strsim::damerau_levenshtein(skill.id.as_str(), name), &skill.id)).min();
+    let nearest =
+        book.skills().map(|skill| (strsim::damerau_levenshtein(skill.id.as_str(), name), &skill.id)).min();
     match nearest {
         Some((_, id)) => failure.hint(format!("the nearest name is {id}")),
         None => failure.hint("the book is empty"),

@@ -13,6 +13,7 @@ const SEEDS: &[(&str, &str)] = &[
     (".config/user-dirs.dirs", include_str!("seeds/user-dirs.dirs")),
     (".config/user-dirs.locale", "C"),
     (".config/libreoffice/4/user/registrymodifications.xcu", include_str!("seeds/libreoffice.xcu")),
+    (".config/xfce4/xfconf/xfce-perchannel-xml/thunar.xml", include_str!("seeds/thunar.xml")),
     (".config/vlc/vlcrc", include_str!("seeds/vlcrc")),
     (".config/chromium/First Run", ""),
     (".config/chromium/Local State", include_str!("seeds/chromium-local-state.json")),

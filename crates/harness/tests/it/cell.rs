@@ -170,3 +170,45 @@ async fn ports_inside_are_reached_directly_and_by_a_loopback_address() {
     drop(dial.guard);
     cell.close(Duration::from_secs(5)).await.expect("closes");
 }
+
+/// Prints medians of what a cell costs; run by name, with `--ignored --nocapture`.
+#[tokio::test]
+#[ignore = "a measurement"]
+async fn what_a_cell_costs() {
+    let state = state();
+    let mut with_screen = spec(state.path());
+    with_screen.screen = Some(apprentice_protocol::Size::new(1920, 1080));
+    for spec in [spec(state.path()), with_screen] {
+        let (mut starts, mut ends, mut runs, mut pictures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let clock = Arc::new(SystemClock::new());
+        let now = || apprentice_protocol::Clock::mono(&*clock);
+        for _ in 0..20 {
+            let start = now();
+            let cell = Cell::start(&spec, clock.clone()).await.expect("a cell");
+            starts.push(now() - start);
+            let start = now();
+            shell(&*cell.machine(), "true").await;
+            runs.push(now() - start);
+            if spec.screen.is_some() {
+                let start = now();
+                cell.machine().screenshot().await.expect("a picture");
+                pictures.push(now() - start);
+            }
+            let start = now();
+            cell.close(Duration::from_secs(5)).await.expect("closes");
+            ends.push(now() - start);
+        }
+        let median = |mut times: Vec<Duration>| {
+            times.sort();
+            times.get(times.len() / 2).copied()
+        };
+        println!(
+            "screen {:?}: start {:?}, run {:?}, picture {:?}, end {:?}",
+            spec.screen.is_some(),
+            median(starts),
+            median(runs),
+            median(pictures),
+            median(ends)
+        );
+    }
+}

@@ -18,8 +18,6 @@ const HOVER: Duration = Duration::from_millis(10);
 const STRIDE: Duration = Duration::from_millis(8);
 /// A drag moves by at most so many pixels at once.
 const STRIDE_PIXELS: i32 = 24;
-/// Before a dragged thing is let go: programs decide late where it falls.
-const DROP: Duration = Duration::from_millis(80);
 /// Between two notches of the wheel.
 const NOTCH: Duration = Duration::from_millis(6);
 
@@ -112,15 +110,26 @@ impl Screen {
         let mut from = ScreenPoint::new(start.root_x.into(), start.root_y.into());
         self.button(button, true)?;
         self.pause(HOLD, stop)?;
-        for to in path {
-            for step in strides(from, *to) {
+        for (leg, to) in path.iter().enumerate() {
+            for (stride, step) in strides(from, *to).into_iter().enumerate() {
                 self.move_to(step)?;
                 self.pause(STRIDE, stop)?;
+                if leg == 0 && stride == 2 {
+                    // By now the program knows a drag from a click, and gets the time to pick the thing up.
+                    self.rest(stop)?;
+                }
             }
             from = *to;
         }
-        self.pause(DROP, stop)?;
+        // Where a thing may fall is settled between programs; letting go too early drops it nowhere.
+        self.rest(stop)?;
         self.button(button, false)
+    }
+
+    /// Waits until the screen shows what the input so far has done.
+    fn rest(&mut self, stop: &Stop) -> Result<(), DisplayError> {
+        self.disturbed();
+        self.settle(stop)
     }
 
     fn move_to(&mut self, to: ScreenPoint) -> Result<(), DisplayError> {

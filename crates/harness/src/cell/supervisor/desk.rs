@@ -42,16 +42,26 @@ pub(super) async fn start(
     notes: &UnboundedSender<Frame<Note>>,
 ) -> Result<Running, Fault> {
     processes.settle(&desk.home);
-    let watch = |part, name: &'static str, mut child: Child, complaints: Rc<RefCell<String>>| {
+    let watch = |part,
+                 name: &'static str,
+                 mut child: Child,
+                 complaints: Rc<RefCell<String>>,
+                 under: Option<Child>| {
         let notes = notes.clone();
         tokio::task::spawn_local(async move {
             let code = child.ended().await;
+            // What only fell with the thing under it is not what is to be told.
+            if let Some(mut under) = under
+                && tokio::time::timeout(LAST_WORDS, under.ended()).await.is_ok()
+            {
+                return;
+            }
             let story = format!("{name} ended with exit code {code} {}", complaints.borrow().trim());
             // A closed channel means that the cell is ending anyway.
             let _ = notes.send(Frame::plain(Note::Died { part, story }));
         });
     };
-    let mut socket = None;
+    let (mut socket, mut display) = (None, None);
     if let Some(screen) = desk.screen {
         let mut argv: Vec<String> = vec!["Xvfb".into()];
         argv.extend(desk.display.map(|number| format!(":{number}")));
@@ -59,7 +69,8 @@ pub(super) async fn start(
         argv.extend(["-screen", "0", &screen, "-dpi", "96"].map(String::from));
         argv.extend(["-nolisten", "tcp", "-noreset", "-displayfd", "1"].map(String::from));
         let Announced { child, line: number, complaints } = announced(processes, argv).await?;
-        watch(Part::Display, "the display (Xvfb)", child, complaints);
+        watch(Part::Display, "the display (Xvfb)", child.clone(), complaints, None);
+        display = Some(child);
         processes.set("DISPLAY", format!(":{number}"));
         socket = Some(PathBuf::from(format!("/tmp/.X11-unix/X{number}")));
     }
@@ -69,12 +80,12 @@ pub(super) async fn start(
     argv.push(format!("--address={address}"));
     processes.set("DBUS_SESSION_BUS_ADDRESS", address);
     let Announced { child, line: address, complaints } = announced(processes, argv).await?;
-    watch(Part::SessionBus, "the session bus (dbus-daemon)", child, complaints);
+    watch(Part::SessionBus, "the session bus (dbus-daemon)", child, complaints, None);
     processes.set("DBUS_SESSION_BUS_ADDRESS", address.clone());
     let mut accessibility = None;
     if let Some(socket) = &socket {
         let (manager, bus) = tokio::join!(manage(processes, socket), open_accessibility(&address));
-        watch(Part::WindowManager, "the window manager (openbox)", manager?, Rc::default());
+        watch(Part::WindowManager, "the window manager (openbox)", manager?, Rc::default(), display);
         accessibility = Some(bus?);
     }
     Ok(Running { display: socket, accessibility })

@@ -37,6 +37,8 @@ type Outcome = Result<Frame<Reply>, Fault>;
 /// The body of the hidden command: enters a cell or serves in it, as its arguments say, and returns the
 /// exit code. It is to be called before anything else is done in the process.
 pub fn supervise(mut arguments: impl Iterator<Item = OsString>) -> i32 {
+    // What our own parents left open is no business of the cell.
+    close_fds::set_fds_cloexec(3, &[]);
     let duty = arguments.next().unwrap_or_default();
     let ended = match duty.to_str() {
         Some("enter") => enter::enter(arguments),

@@ -123,9 +123,10 @@ where
     R::try_from(value).map_err(|_| Miss::Unable(format!("{name} is of another type")))
 }
 
-/// Its name.
+/// Its name, without the blanks that some programs fill it up with.
 pub(super) async fn name(bus: &Connection, at: &Address) -> Result<String, Miss> {
-    property(bus, at, ACCESSIBLE, "Name").await
+    let name: String = property(bus, at, ACCESSIBLE, "Name").await?;
+    Ok(name.trim().to_owned())
 }
 
 /// Its role.

@@ -31,6 +31,8 @@ pub(super) fn role(role: BusRole, name: &str, states: StateSet) -> Role {
         BusRole::Icon | BusRole::DesktopIcon | BusRole::Image => "img",
         BusRole::TreeTable => "treegrid",
         BusRole::DocumentSpreadsheet => "document",
+        // One that only holds others together.
+        BusRole::TableCell if name.is_empty() => "generic",
         BusRole::TableCell => "cell",
         BusRole::TableRow => "row",
         BusRole::ColumnHeader | BusRole::TableColumnHeader => "columnheader",

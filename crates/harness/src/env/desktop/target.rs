@@ -40,7 +40,9 @@ pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Siz
         | Pointer::Drag { .. }
         | Pointer::Scroll { .. } => false,
     };
-    if plain_click && facts.pressable {
+    // Items of closed menus and lists do their work unseen; a hidden dialog's button must not.
+    let unseen = ["menuitem", "menuitemcheckbox", "menuitemradio", "option"].contains(&facts.role.as_str());
+    if plain_click && facts.pressable && (unseen || !is(State::Hidden)) {
         return Ok(Aim::Press);
     }
     Err(format!("{name} is not on the screen: open what holds it, or scroll it into view"))
@@ -56,6 +58,14 @@ mod tests {
     #[test]
     fn an_element_is_reached_where_it_is_or_by_its_own_action() {
         let click = || Pointer::Click { button: Button::Left, count: 1, hold: None };
+        let hidden = NodeFacts {
+            role: Role::new("button"),
+            name: String::new(),
+            states: vec![State::Hidden],
+            bounds: None,
+            pressable: true,
+        };
+        assert!(aim(&NodeRef("n1".into()), &hidden, &click(), Size::new(800, 600)).is_err());
         let check = |bounds: Option<Rect>,
                      states: &[State],
                      pressable,
