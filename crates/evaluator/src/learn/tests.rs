@@ -23,12 +23,13 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Attempted, Attempts, Classroom, CycleError, CycleOptions, Phase, SealedIndex, Wanted, Worked, cycle,
-    trajectory,
+    Attempted, Attempts, Classroom, CycleError, CycleOptions, LearningRun, Phase, Pupils, SealedIndex,
+    Wanted, Worked, cycle, learn_from, learning_plan, recorded, results, training_tasks, trajectory,
 };
 use crate::arm::{Arm, Lender, Provenance, apps_of};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::sample::row;
+use crate::run::{Contender, Lent, ModelSource, PlanRequest, RunDeps, RunFolder, TrialSpec, plan};
 use crate::seed::vary;
 use crate::split::{LockedSuite, SplitLock};
 use crate::suite::Suite;
@@ -56,7 +57,12 @@ fn task(app: &str, id: &str, instruction: &str, wanted: &str, knowledge: &str) -
     };
     let mut task: Task = serde_json::from_value(json!({
         "id": id, "instruction": instruction,
-        "evaluator": { "func": "exact_match", "expected": wanted },
+        "evaluator": {
+            "func": "check_json",
+            "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
+            "expected": { "type": "rule", "rules": { "expect": [
+                { "key": ["values", "done"], "method": "eq", "ref": wanted } ] } }
+        },
         "apprentice": { "environment": "scene", "template": id, "scene": scene, "knowledge": [knowledge] },
     }))
     .expect("a task");
@@ -162,8 +168,8 @@ impl Studio {
         recorder.sync().expect("syncs");
         let state: Value =
             serde_json::from_slice(&world.machine.read("/state.json").await.expect("reads")).expect("JSON");
-        let passed = Some(&state["values"]["done"])
-            == task.evaluator.expected.as_ref().and_then(|wanted| wanted.iter().next());
+        let check = task.evaluator.expected.as_ref().and_then(|rule| rule.iter().next()).expect("a rule");
+        let passed = state["values"]["done"] == check["rules"]["expect"][0]["ref"];
         let verdict = if passed { Verdict::Pass } else { Verdict::Fail };
         let row = TrialRow {
             run: RunId::new("run"),
@@ -275,6 +281,89 @@ async fn learning_again_or_going_on_after_a_break_gives_the_same_book() {
     }
 }
 
+/// The built-in models by name, or none at all.
+struct Models(bool);
+
+impl ModelSource for Models {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        match trial.model.as_str() {
+            "builtin/explorer" if self.0 => Ok(Arc::new(BuiltIn::new(Policy::Explorer))),
+            "builtin/novice" if self.0 => Ok(Arc::new(BuiltIn::new(Policy::Novice))),
+            name => Err(format!("{name} is not to be asked")),
+        }
+    }
+}
+
+fn deps(models: Models) -> RunDeps {
+    RunDeps {
+        models: Arc::new(models),
+        worlds: Arc::new(SceneSource::default()),
+        clock: Arc::new(SteppedClock::default()),
+        lend: Arc::new(|_: &TrialSpec| Lent::default()),
+        redactor: Arc::new(Redactor::new([]).expect("builds")),
+        cpu: 2,
+    }
+}
+
+async fn learn_in(folder: RunFolder, suite: &Arc<Suite>, models: Models, book: &TempDir) -> Vec<Worked> {
+    let lock = lock(suite);
+    let (progress, _heard) = tokio::sync::mpsc::unbounded_channel();
+    let run = LearningRun::new(folder, suite, deps(models), (progress, CancellationToken::new()));
+    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
+    let staff = Staff { reflector: teacher.clone(), manager: teacher };
+    let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
+    let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
+    let tasks = training_tasks(suite, &lock);
+    let room = Classroom { lock: &lock, tasks: &tasks, attempts: &run, staff: &staff };
+    cycle(&mut gateway, &room, &CycleOptions::default(), &mut |_| {}).await.expect("learns")
+}
+
+#[tokio::test]
+async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
+    let (root, book) = (TempDir::new().expect("a folder"), TempDir::new().expect("a folder"));
+    let suite = suite();
+    let lock = lock(&suite);
+    let contender =
+        Contender { role: Role::Teacher, model: "builtin/explorer".into(), arm: "pull".into(), tasks: None };
+    let request = PlanRequest {
+        suite: &suite,
+        split: Some(&lock),
+        tasks: None,
+        contenders: vec![contender],
+        seeds: 1,
+        limits: None,
+        attempts: 3,
+        order_seed: 1,
+        command: vec!["learn".into()],
+        books: Vec::new(),
+    };
+    let planned = plan(&request, Timestamp::UNIX_EPOCH, "0.0.0").expect("a plan");
+    let pupils = Pupils { teacher: "builtin/explorer".into(), student: "builtin/novice".into() };
+    let planned = learning_plan(planned, (&suite, &lock), &pupils, &CycleOptions::default());
+    assert_eq!(planned.trials.len(), 6);
+    let folder = RunFolder::create(root.path(), planned).expect("a run");
+    let path = folder.path().to_owned();
+    let worked = learn_in(folder, &suite, Models(true), &book).await;
+    assert!(worked.iter().all(|one| one.verdict == Verdict::Pass), "{worked:#?}");
+    let log = std::fs::read(book.path().join(".meta/ops.jsonl")).expect("a log");
+    let again = learn_in(RunFolder::open(&path).expect("opens"), &suite, Models(false), &book).await;
+    assert!(again.iter().all(|one| one.known_before), "{again:#?}");
+    assert_eq!(std::fs::read(book.path().join(".meta/ops.jsonl")).expect("a log"), log);
+
+    // The same run, worked in later and alone, gives a book with the same knowledge.
+    let (folder, late) = (RunFolder::open(&path).expect("opens"), TempDir::new().expect("a folder"));
+    let (mut gateway, _) =
+        Gateway::open(late.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
+    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
+    let staff = Staff { reflector: teacher.clone(), manager: teacher };
+    for row in results(&folder) {
+        let attempted = recorded(&path, row, &suite).expect("reads");
+        learn_from(&mut gateway, (&lock, &staff), attempted, &LearnOptions::default()).await.expect("learns");
+    }
+    let online = Snapshot::open(book.path(), At::Now).expect("opens");
+    assert_eq!(gateway.snapshot().content_hash(), online.content_hash());
+}
+
 #[tokio::test]
 async fn a_test_task_is_never_learned_from() {
     let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
@@ -309,7 +398,7 @@ async fn a_trace_becomes_words() {
     assert!(done.contains(&("click", Some("Sand Table"))), "{done:?}");
     let text = serde_json::to_string(&trajectory).expect("writes");
     assert!(text.contains(r#"+ menuitem \"Finish\""#), "what opened is seen: {text}");
-    assert!(!text.contains("exact_match") && !text.contains("#n"), "no check and no reference: {text}");
+    assert!(!text.contains("check_json") && !text.contains("#n"), "no check and no reference: {text}");
 }
 
 #[test]
