@@ -135,6 +135,8 @@ impl Life<'_> {
         let header = self.header();
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
         let permit = self.permit(done).await?;
+        // What waited here while the run was stopped is not begun any more.
+        self.unless_cancelled(std::future::ready(())).await?;
         let world = slot.insert(self.open(recorder).await?);
         done.isolation = world.isolation;
         self.set_up(world.machine.as_ref(), recorder).await?;
@@ -160,6 +162,7 @@ impl Life<'_> {
             Ok(stop) => (stop, Ending::of(stop, reason.finish.as_ref())),
             Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
         };
+        // From here on nothing is cancelled: what the model has done is judged.
         let permit = self.permit(done).await?;
         let judged = self.check(world.machine.as_ref(), reason).await?;
         drop(permit);
@@ -185,10 +188,10 @@ impl Life<'_> {
         }
     }
 
-    /// A share of the machine for starting, setting up or checking.
+    /// A share of the machine for starting, setting up or checking. Waiting for one is nobody's work.
     async fn permit(&self, done: &mut Attempted) -> Result<SemaphorePermit<'_>, Void> {
         let begun = self.runner.deps.clock.mono();
-        let permit = self.unless_cancelled(self.runner.permits.acquire()).await?;
+        let permit = self.runner.permits.acquire().await;
         done.idle += self.runner.deps.clock.mono().saturating_sub(begun);
         permit.map_err(|_| Void::new(VoidCause::Internal, "the permits were closed"))
     }
@@ -258,7 +261,7 @@ impl Life<'_> {
         }
     }
 
-    /// Collects and judges. A run that is being stopped still judges what is done.
+    /// Collects and judges.
     async fn check(
         &self,
         machine: &dyn Machine,

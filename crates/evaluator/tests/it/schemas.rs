@@ -6,6 +6,7 @@ use std::path::Path;
 use apprentice_evaluator::check::Evidence;
 use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::RunPlan;
+use apprentice_harness::env::scene::Scene;
 use apprentice_protocol::EventKind;
 use schemars::{Schema, schema_for};
 
@@ -41,4 +42,9 @@ fn plans_are_as_published() {
 #[test]
 fn evidence_is_as_published() {
     check("evidence-1", &schema_for!(Evidence));
+}
+
+#[test]
+fn scenes_are_as_published() {
+    check("scene-1", &schema_for!(Scene));
 }
