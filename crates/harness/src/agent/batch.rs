@@ -89,7 +89,7 @@ impl Run<'_> {
                 index,
                 asked: asked.clone(),
                 target_role: target.map(|node| node.role.as_str().to_owned()),
-                target_name: target.map(|node| node.name.clone()),
+                target_name: target.map(|node| plain(&node.name)),
                 sent,
                 outcome: outcome.clone(),
             })))?;
@@ -248,6 +248,11 @@ impl Run<'_> {
         let content = outcome.content.into_iter().map(bounded).collect();
         Ok(CallResult { id: call.id.clone(), per_action: Vec::new(), content, is_error })
     }
+}
+
+/// A name without the padding that menus put around their shortcuts.
+fn plain(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn bounded(content: Content) -> Content {
