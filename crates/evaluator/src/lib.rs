@@ -5,6 +5,7 @@
 pub mod arm;
 pub mod check;
 pub mod compare;
+pub mod experiment;
 pub mod learn;
 pub mod report;
 pub mod row;

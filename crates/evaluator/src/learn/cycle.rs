@@ -2,6 +2,8 @@
 //! in; then the student rehearses with the book, so that its own counters fill. In plan order throughout: cut
 //! off anywhere and begun again, it ends with the same book.
 
+use std::collections::BTreeMap;
+
 use apprentice_protocol::{PortFuture, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::Outcome;
@@ -97,6 +99,8 @@ pub struct Worked {
     pub received: usize,
     /// Reviews counted.
     pub reviews: usize,
+    /// How many of each kind.
+    pub review_kinds: BTreeMap<String, u32>,
     /// Learnings found.
     pub learnings: usize,
     /// Decisions: the item, and the tool that wrote or nothing.
@@ -147,7 +151,7 @@ pub async fn cycle(
 ) -> Result<Vec<Worked>, CycleError> {
     let mut worked = Vec::new();
     let mut last: Option<(Trajectory, Timestamp)> = None;
-    for (phase, batch) in plan(room.tasks, options) {
+    for (phase, batch) in batches(room.tasks, options) {
         let book = gateway.snapshot();
         let attempts = join_all(batch.iter().map(|wanted| room.attempts.attempt(wanted, &book))).await;
         for (wanted, attempted) in batch.iter().zip(attempts) {
@@ -170,11 +174,11 @@ pub async fn cycle(
 
 /// Every attempt that the cycle will ask for, in order.
 pub fn wanted(tasks: &[TaskId], options: &CycleOptions) -> Vec<Wanted> {
-    plan(tasks, options).into_iter().flat_map(|(_, batch)| batch).collect()
+    batches(tasks, options).into_iter().flat_map(|(_, batch)| batch).collect()
 }
 
 /// The batches, in order. The very first one has no book yet; all others pull.
-fn plan(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)> {
+fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)> {
     let mut batches = Vec::new();
     for epoch in 0..options.epochs {
         for (place, chunk) in tasks.chunks(options.batch.max(1)).enumerate() {
@@ -226,6 +230,7 @@ async fn work(
         known_before: false,
         received: 0,
         reviews: 0,
+        review_kinds: BTreeMap::new(),
         learnings: 0,
         decisions: Vec::new(),
         refusals: Vec::new(),
@@ -240,6 +245,9 @@ async fn work(
     worked.known_before = digest.known_before;
     worked.received = trajectory.trajectory().skills.len();
     worked.reviews = digest.checked.reviews.len();
+    for (_, review) in &digest.checked.reviews {
+        *worked.review_kinds.entry(review.kind().to_owned()).or_default() += 1;
+    }
     worked.learnings = digest.checked.learnings.len();
     let refused = digest.refusals.iter().chain(digest.decisions.iter().flat_map(|one| &one.refusals));
     worked.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();

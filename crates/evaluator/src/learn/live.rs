@@ -80,7 +80,13 @@ fn contender(wanted: &Wanted, pupils: &Pupils) -> Contender {
         Role::Student => &pupils.student,
         Role::Teacher | Role::Solo | Role::Baseline => &pupils.teacher,
     };
-    Contender { role: wanted.role, model: model.clone(), arm: wanted.arm.to_string(), tasks: None }
+    Contender {
+        role: wanted.role,
+        model: model.clone(),
+        arm: wanted.arm.to_string(),
+        tasks: None,
+        seeds: None,
+    }
 }
 
 /// The cycle's attempts through a run folder.

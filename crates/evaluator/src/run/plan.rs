@@ -30,6 +30,8 @@ pub struct Contender {
     pub arm: String,
     /// The tasks it runs on; all of the plan's, if absent.
     pub tasks: Option<BTreeSet<TaskId>>,
+    /// How many variations of each task it runs; the plan's number, if absent.
+    pub seeds: Option<u32>,
 }
 
 /// What a plan is made from.
@@ -184,7 +186,10 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
         for seed in 0..seeds {
             let wrong = |source| PlanError::Vary { task: task.id.clone(), seed, source };
             vary(task, &suite.name, seed).map_err(wrong)?;
-            let runs = |one: &&Contender| one.tasks.as_ref().is_none_or(|tasks| tasks.contains(&task.id));
+            let runs = |one: &&Contender| {
+                one.tasks.as_ref().is_none_or(|tasks| tasks.contains(&task.id))
+                    && one.seeds.is_none_or(|seeds| seed < seeds.max(1))
+            };
             let block = request.contenders.iter().filter(runs).map(|one| TrialSpec {
                 trial: trial_id(&suite.name, &task.id, one, seed),
                 order: 0,

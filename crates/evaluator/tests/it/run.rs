@@ -94,7 +94,7 @@ fn deps() -> RunDeps {
 }
 
 fn contender(model: &str) -> Contender {
-    Contender { role: Role::Baseline, model: model.into(), arm: "none".into(), tasks: None }
+    Contender { role: Role::Baseline, model: model.into(), arm: "none".into(), tasks: None, seeds: None }
 }
 
 fn request<'a>(suite: &'a Suite, models: &[&str], seeds: u32) -> PlanRequest<'a> {

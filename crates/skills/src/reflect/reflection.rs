@@ -185,6 +185,16 @@ pub enum SkillReview {
 }
 
 impl SkillReview {
+    /// Its kind, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Positive(_) => "positive",
+            Self::Negative(_) => "negative",
+            Self::Neutral(_) => "neutral",
+            Self::NotFollowed(_) => "not_followed",
+        }
+    }
+
     /// The skill it speaks of, as the model wrote it.
     pub fn skill_id(&self) -> &str {
         match self {

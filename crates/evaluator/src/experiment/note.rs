@@ -1,0 +1,52 @@
+//! Writes every conversation of the learning models beside the run, so that a decision can be read again.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use apprentice_protocol::{
+    ChatModel, ChatReply, ChatRequest, ModelError, ModelFault, ModelProfile, PortFuture,
+};
+use serde_json::json;
+
+/// A model whose requests and replies are kept as `<folder>/<name>-<n>.json`.
+pub(super) struct Noted {
+    inner: Arc<dyn ChatModel>,
+    folder: PathBuf,
+    name: &'static str,
+    count: AtomicU32,
+}
+
+impl Noted {
+    pub(super) fn new(inner: Arc<dyn ChatModel>, folder: PathBuf, name: &'static str) -> Self {
+        let prefix = format!("{name}-");
+        let kept = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let kept = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)).count();
+        Self { inner, folder, name, count: AtomicU32::new(u32::try_from(kept).unwrap_or(u32::MAX)) }
+    }
+
+    fn keep(&self, request: &ChatRequest, reply: &ChatReply) -> std::io::Result<()> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        fs::create_dir_all(&self.folder)?;
+        let text = serde_json::to_string_pretty(&json!({ "request": request, "reply": reply }))?;
+        fs::write(self.folder.join(format!("{}-{number:04}.json", self.name)), text)
+    }
+}
+
+impl ChatModel for Noted {
+    fn profile(&self) -> &ModelProfile {
+        self.inner.profile()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(async move {
+            let reply = self.inner.reply(request).await?;
+            self.keep(request, &reply).map_err(|error| {
+                let story = format!("{}: a conversation could not be kept: {error}", self.folder.display());
+                ModelError::never(ModelFault::Unavailable, story)
+            })?;
+            Ok(reply)
+        })
+    }
+}
