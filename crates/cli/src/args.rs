@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, config, doctor, skills, tasks};
+use crate::commands::{compare, config, doctor, perform, run, skills, tasks};
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
 
@@ -21,6 +21,9 @@ pub(crate) struct Apprentice {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Do(perform::Do),
+    Run(run::Run),
+    Resume(run::Resume),
     Doctor(doctor::Doctor),
     Tasks(tasks::Tasks),
     Skills(skills::Skills),
@@ -28,10 +31,28 @@ enum Command {
     Config(config::ConfigCommand),
 }
 
+impl Apprentice {
+    /// The arguments of `apprentice run`, if this is one.
+    pub(crate) fn as_run(&self) -> Option<&run::Run> {
+        match &self.command {
+            Command::Run(run) => Some(run),
+            _ => None,
+        }
+    }
+}
+
+/// The command as it was given; it is written into a run's plan.
+pub(crate) fn given() -> Vec<String> {
+    std::env::args().collect()
+}
+
 /// Runs what was asked.
 pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
     let settings = || Settings::layer(&Sources::read()?);
     match &arguments.command {
+        Command::Do(arguments) => perform::run(arguments, &settings()?.config()?),
+        Command::Run(run) => run::run(run, &settings()?.config()?),
+        Command::Resume(resume) => run::go_on(resume, &settings()?.config()?),
         Command::Doctor(doctor) => doctor::run(doctor),
         Command::Tasks(tasks) => tasks::run(tasks),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 /// What went wrong, from the user's side. The numbers are documented in ARCHITECTURE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "the table of exit codes is whole before every command exists")]
 pub(crate) enum Kind {
     /// Our bug.
     Bug = 1,

@@ -1,7 +1,8 @@
 //! Shows an attempt on the terminal while it runs, and hands every event on to the trace.
 
 use apprentice_protocol::{
-    Action, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint, PerAction, SinkError, StepId,
+    Action, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint, PerAction,
+    SinkError, StepId,
 };
 
 use crate::terminal;
@@ -40,7 +41,9 @@ impl<S: EventSink> EventSink for Live<S> {
 /// What a person wants to read of an event, if anything.
 fn tell(kind: &EventKind) -> Option<String> {
     match kind {
-        EventKind::WorldOpened { isolation, took_ms } => Some(format!("world open in {took_ms} ms ({isolation:?})")),
+        EventKind::WorldOpened { isolation, took_ms } => {
+            Some(format!("world open in {took_ms} ms ({isolation:?})"))
+        }
         EventKind::ModelReplied { say, calls, .. } => {
             let tools = calls.iter().filter_map(|call| match &call.body {
                 CallBody::Tool { name, arguments } => Some(format!("{name} {arguments}")),
@@ -53,7 +56,8 @@ fn tell(kind: &EventKind) -> Option<String> {
         EventKind::Action(record) => Some(tell_action(record)),
         EventKind::LoopSuspected { repeats } => Some(format!("the same again, {repeats} times")),
         EventKind::Stopped { reason, void, detail, .. } => {
-            let why = reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
+            let why =
+                reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
             Some(format!("stopped: {} ({detail})", why.unwrap_or_default()))
         }
         EventKind::Started(_)

@@ -4,14 +4,21 @@ mod args;
 mod commands;
 mod config;
 mod failure;
+mod live;
+mod progress;
 mod surroundings;
 mod terminal;
+mod wire;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == wire::CELL) {
+        return ExitCode::from(u8::try_from(apprentice_harness::cell::supervise(words)).unwrap_or(1));
+    }
     let arguments = args::Apprentice::parse();
     match args::dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,

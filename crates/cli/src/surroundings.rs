@@ -31,3 +31,14 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     }
     program_folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
+
+/// Ends the process at once, as an interrupted one. Worlds die with it.
+#[expect(clippy::exit, reason = "the user interrupted twice")]
+pub(crate) fn end_now() -> ! {
+    std::process::exit(130)
+}
+
+/// The system's folder for temporary files.
+pub(crate) fn temporary() -> PathBuf {
+    std::env::temp_dir()
+}

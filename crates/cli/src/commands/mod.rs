@@ -3,5 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod perform;
+pub(crate) mod run;
 pub(crate) mod skills;
 pub(crate) mod tasks;

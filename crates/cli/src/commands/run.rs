@@ -1,0 +1,227 @@
+//! `apprentice run`: a suite's tasks with one model, and `apprentice resume`, which goes on with it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::arm::{Arm, Lender};
+use apprentice_evaluator::row::{Role, Split};
+use apprentice_evaluator::run::{
+    ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, resume, start,
+};
+use apprentice_evaluator::split::SplitLock;
+use apprentice_evaluator::suite::Suite;
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock, Limits, TaskId};
+use apprentice_skills::book::Snapshot;
+use clap::{Args, Parser as _};
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::progress::{Board, conclude};
+use crate::{args, terminal, wire};
+
+/// Runs tasks of a suite with one model.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The suite's folder, its suite file, or one task file.
+    pub(crate) suite: PathBuf,
+    /// The model.
+    #[arg(long, short)]
+    model: String,
+    /// What help it gets.
+    #[arg(long, default_value = "none", value_parser = arm)]
+    arm: Arm,
+    /// The skillbook that the arm lends from [default: the setting `skillbook`].
+    #[arg(long, value_name = "DIR")]
+    skillbook: Option<PathBuf>,
+    /// Only these tasks; may be repeated.
+    #[arg(long = "task", value_name = "ID")]
+    tasks: Vec<String>,
+    /// The locked split; with it, rows carry their split.
+    #[arg(long, value_name = "FILE")]
+    split: Option<PathBuf>,
+    /// Only tasks of this part of the split.
+    #[arg(long, value_name = "PART", requires = "split", value_parser = part)]
+    only: Option<Split>,
+    /// How many variations of each task whose world varies.
+    #[arg(long, default_value_t = 1)]
+    seeds: u32,
+    /// Most world actions per trial, in place of the tasks' own caps.
+    #[arg(long, value_name = "N")]
+    steps: Option<u32>,
+    /// What the order of trials is shuffled by.
+    #[arg(long, default_value_t = 0)]
+    order: u64,
+    /// Folder in which the run gets its own [default: the setting `runs`].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON object (`apprentice.run-summary/1`).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Goes on with a run that was stopped.
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The run's folder.
+    run: PathBuf,
+    /// Go on although suite, book, prompts, split or program have changed; every later row says so.
+    #[arg(long)]
+    accept_drift: bool,
+    /// Print one JSON object (`apprentice.run-summary/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+fn arm(text: &str) -> Result<Arm, String> {
+    Arm::parse(text).map_err(|error| error.to_string())
+}
+
+fn part(text: &str) -> Result<Split, String> {
+    serde_json::from_value(text.into()).map_err(|_| "expected train, dev or test".to_owned())
+}
+
+/// Everything that a run's arguments name, loaded.
+struct Loaded {
+    suite: Suite,
+    split: Option<SplitLock>,
+    lender: Lender,
+    books: Vec<ArmPlan>,
+}
+
+fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
+    let suite = super::tasks::load(&arguments.suite)?;
+    let split = arguments.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
+    let book = if arguments.arm.needs_book() {
+        let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
+        // A run is frozen: a book with edits that nobody recorded has no hash to name.
+        super::skills::open(folder)?.clean().kind(Kind::Config)?
+    } else {
+        Snapshot::empty()
+    };
+    let lender = Lender::new(Arc::new(suite.clone()), book, None);
+    let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
+    let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash }];
+    Ok(Loaded { suite, split, lender, books })
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
+    wire::check_model(&arguments.model)?;
+    let loaded = load(arguments, config)?;
+    let tasks = selected(arguments, &loaded)?;
+    let request = PlanRequest {
+        suite: &loaded.suite,
+        split: loaded.split.as_ref(),
+        tasks: Some(tasks.clone()),
+        contenders: vec![Contender {
+            role: Role::Solo,
+            model: arguments.model.clone(),
+            arm: arguments.arm.to_string(),
+            tasks: Some(eligible(arguments.arm, &loaded.lender, &tasks)?),
+            seeds: None,
+        }],
+        seeds: arguments.seeds.max(1),
+        limits: arguments.steps.map(|world_steps| Limits {
+            world_steps,
+            turns: world_steps.saturating_mul(2),
+            ..Limits::default()
+        }),
+        attempts: config.attempts.max(1),
+        order_seed: arguments.order,
+        command: args::given(),
+        books: loaded.books.clone(),
+    };
+    let root = arguments.out.as_deref().unwrap_or(&config.runs);
+    let summary = wire::runtime()?.block_on(async {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()))?;
+        let board = Board::show(arguments.json);
+        let cancel = wire::cancel_on_interrupt();
+        let place = (root, env!("CARGO_PKG_VERSION"));
+        let ended = start(&request, place, wire::jobs(config), deps, (board.sender(), cancel)).await;
+        board.finish().await;
+        ended.map_err(wire::run_failure)
+    })?;
+    conclude(&summary, arguments.json)
+}
+
+/// The tasks that were asked for, or a failure that names the nearest.
+fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failure> {
+    let mut tasks = BTreeSet::new();
+    for name in &arguments.tasks {
+        let Some(task) = loaded.suite.task(name) else {
+            let known = loaded.suite.tasks.iter().map(|task| task.id.as_str());
+            let nearest =
+                known.min_by_key(|known| strsim::damerau_levenshtein(known, name)).unwrap_or_default();
+            let failure = Failure::say(Kind::NothingMatched, format!("the suite has no task {name:?}"));
+            return Err(failure.hint(format!("the nearest id is {nearest:?}")));
+        };
+        tasks.insert(task.id.clone());
+    }
+    if arguments.tasks.is_empty() {
+        tasks = loaded.suite.tasks.iter().map(|task| task.id.clone()).collect();
+    }
+    if let (Some(lock), Some(only)) = (&loaded.split, arguments.only) {
+        lock.check_suite(&loaded.suite.hash).kind(Kind::Config)?;
+        tasks.retain(|task| lock.split_of_task(task).is_ok_and(|split| split == only));
+    }
+    match tasks.is_empty() {
+        true => Err(Failure::say(Kind::NothingMatched, "no task is left to run")),
+        false => Ok(tasks),
+    }
+}
+
+/// The tasks for which the arm has something to lend; says which are left out.
+fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTreeSet<TaskId>, Failure> {
+    let eligible: BTreeSet<TaskId> =
+        tasks.iter().filter(|task| lender.lend(arm, task, 0).is_ok()).cloned().collect();
+    for task in tasks.difference(&eligible) {
+        terminal::note(format_args!("{task}: the arm {arm} has no eligible skill; it is not run"));
+    }
+    match eligible.is_empty() {
+        true => Err(Failure::say(
+            Kind::NothingMatched,
+            format!("the arm {arm} has no eligible skill for any task"),
+        )),
+        false => Ok(eligible),
+    }
+}
+
+/// Runs `apprentice resume`: reads back from the plan how the run was asked for.
+pub(crate) fn go_on(arguments: &Resume, config: &Config) -> Result<(), Failure> {
+    let plan = wire::plan_of(&arguments.run)?;
+    let given = args::Apprentice::try_parse_from(&plan.command).kind(Kind::Config)?;
+    let Some(asked) = given.as_run() else {
+        return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
+            .hint(format!("start it again: {}", plan.command.join(" "))));
+    };
+    let loaded = load(asked, config)?;
+    let summary = resume_with(&arguments.run, loaded, (arguments.accept_drift, arguments.json), config)?;
+    conclude(&summary, arguments.json)
+}
+
+fn resume_with(
+    folder: &Path,
+    loaded: Loaded,
+    (accept_drift, quiet): (bool, bool),
+    config: &Config,
+) -> Result<RunSummary, Failure> {
+    wire::runtime()?.block_on(async {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let deps: RunDeps = wire::deps(config, clock, wire::lend(loaded.lender.clone()))?;
+        let board = Board::show(quiet);
+        let cancel = wire::cancel_on_interrupt();
+        let current = Current {
+            suite: loaded.suite,
+            split_hash: loaded.split.as_ref().map(SplitLock::hash),
+            books: loaded.books,
+            program: env!("CARGO_PKG_VERSION").into(),
+            accept_drift,
+        };
+        let ended = resume(folder, current, wire::jobs(config), deps, (board.sender(), cancel)).await;
+        board.finish().await;
+        ended.map_err(wire::run_failure)
+    })
+}

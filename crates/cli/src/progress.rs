@@ -1,0 +1,159 @@
+//! A run on the terminal while it goes on, and its summary at the end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use apprentice_evaluator::row::TrialRow;
+use apprentice_evaluator::run::{Progress, RunSummary};
+use apprentice_protocol::{RunId, Verdict};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::failure::{Failure, Kind};
+use crate::terminal;
+
+/// Shows what a run tells, a line per finished attempt and a bar where there is a terminal.
+pub(crate) struct Board {
+    sender: UnboundedSender<Progress>,
+    task: JoinHandle<()>,
+}
+
+impl Board {
+    /// Starts to show; `quiet` shows nothing.
+    pub(crate) fn show(quiet: bool) -> Self {
+        let (sender, mut progress) = unbounded_channel();
+        let task = tokio::spawn(async move {
+            let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+            let style = ProgressStyle::with_template("{pos}/{len} [{elapsed_precise}] {wide_bar} {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            while let Some(message) = progress.recv().await {
+                show(&bar, &message, quiet);
+            }
+            bar.finish_and_clear();
+        });
+        Self { sender, task }
+    }
+
+    /// Where a run tells.
+    pub(crate) fn sender(&self) -> UnboundedSender<Progress> {
+        self.sender.clone()
+    }
+
+    /// Waits until all that was told is shown. The run must have let go of its senders.
+    pub(crate) async fn finish(self) {
+        drop(self.sender);
+        // Showing ends with the channel; a run that keeps a sender must not hold up the end.
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.task).await;
+    }
+}
+
+fn show(bar: &ProgressBar, message: &Progress, quiet: bool) {
+    match message {
+        Progress::Planned { run, folder, trials, finished } => {
+            bar.set_length(*trials as u64);
+            bar.set_position(*finished as u64);
+            if !quiet {
+                bar.suspend(|| {
+                    terminal::note(format_args!(
+                        "run {run}: {trials} trials, {finished} finished; {}",
+                        folder.display()
+                    ));
+                });
+            }
+        }
+        Progress::Started { trial, attempt } => {
+            let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
+            bar.set_message(format!("{} {} {}{again}", trial.model, trial.arm, trial.task));
+        }
+        Progress::Finished { row } => {
+            if row.verdict != Verdict::Void {
+                bar.inc(1);
+            }
+            if !quiet {
+                bar.suspend(|| terminal::note(format_args!("{}", line(row))));
+            }
+        }
+    }
+}
+
+/// One finished attempt in one line.
+pub(crate) fn line(row: &TrialRow) -> String {
+    let verdict = match row.verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::Void => "void",
+    };
+    let why = match (row.stop_reason, row.void_cause) {
+        (_, Some(cause)) => format!("{cause:?}"),
+        (Some(reason), None) => format!("{reason:?}"),
+        (None, None) => String::new(),
+    };
+    let skills = match row.skills_viewed.len() {
+        0 => String::new(),
+        count => format!(", {count} skills"),
+    };
+    format!(
+        "{verdict} {} {}/{} seed {}: {} steps{skills}, {:.1} s, {why}",
+        row.task, row.model, row.arm, row.seed, row.world_steps, row.wall_s
+    )
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    schema: &'static str,
+    run: &'a RunId,
+    folder: &'a PathBuf,
+    planned: usize,
+    passed: usize,
+    failed: usize,
+    void: usize,
+    not_run: usize,
+    interrupted: bool,
+}
+
+/// Prints how a run ended, and turns that into an exit code.
+pub(crate) fn conclude(summary: &RunSummary, json: bool) -> Result<(), Failure> {
+    let shown = Summary {
+        schema: "apprentice.run-summary/1",
+        run: &summary.run,
+        folder: &summary.folder,
+        planned: summary.planned,
+        passed: summary.count(Verdict::Pass),
+        failed: summary.count(Verdict::Fail),
+        void: summary.count(Verdict::Void),
+        not_run: summary.not_run,
+        interrupted: summary.interrupted,
+    };
+    if json {
+        terminal::json(&shown)?;
+    } else {
+        terminal::line(format_args!(
+            "{} of {} passed, {} failed, {} void, {} not run; {}",
+            shown.passed,
+            shown.planned,
+            shown.failed,
+            shown.void,
+            shown.not_run,
+            summary.folder.display()
+        ));
+    }
+    if summary.has_bug() {
+        return Err(Failure::say(Kind::Bug, "an attempt ended by a bug of this program"));
+    }
+    if summary.interrupted {
+        let hint = format!("apprentice resume {}", summary.folder.display());
+        return Err(Failure::say(Kind::Interrupted, "interrupted").hint(hint));
+    }
+    if shown.void > 0 || shown.not_run > 0 {
+        return Err(Failure::say(
+            Kind::TrialsVoid,
+            format!("{} trials have no result", shown.void + shown.not_run),
+        ));
+    }
+    match shown.failed {
+        0 => Ok(()),
+        failed => Err(Failure::say(Kind::TasksFailed, format!("{failed} trials failed"))),
+    }
+}

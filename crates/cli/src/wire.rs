@@ -1,0 +1,207 @@
+//! The composition root: the one place that turns names into models and worlds.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_evaluator::arm::{Arm, Lender};
+use apprentice_evaluator::run::{Lend, Lent, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
+use apprentice_harness::cell::{self, CellIsolation};
+use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
+use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_harness::model::scripted::Scripted;
+use apprentice_harness::record::Redactor;
+use apprentice_protocol::{
+    ChatModel, Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault,
+    WorldSpec,
+};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, IsolationChoice};
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::{surroundings, terminal};
+
+/// The hidden argument under which this program serves as a cell's first process.
+pub(crate) const CELL: &str = "cell-supervisor";
+
+/// Baselines that the evaluator makes from a task itself.
+const BASELINES: [&str; 4] = ["baseline/solution", "baseline/near-miss", "baseline/noop", "baseline/give-up"];
+
+/// The runtime that everything waits on.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().kind(Kind::Bug)
+}
+
+/// The model of this name.
+pub(crate) fn model(name: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+    if let Some(file) = name.strip_prefix("scripted:") {
+        return Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?));
+    }
+    if let Some(policy) = Policy::named(name) {
+        return Ok(Arc::new(BuiltIn::new(policy)));
+    }
+    let known: Vec<&str> = Policy::ALL.iter().map(|policy| policy.name()).collect();
+    let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+    let failure = Failure::say(Kind::Model, format!("unknown model {name:?}"));
+    let all = format!("models: {}, scripted:FILE; baselines: {}", known.join(", "), BASELINES.join(", "));
+    Err(match nearest {
+        Some(nearest) => failure.hint(format!("the nearest name is {nearest:?}")).hint(all),
+        None => failure.hint(all),
+    })
+}
+
+/// Models by name, for runs.
+pub(crate) struct Models;
+
+impl ModelSource for Models {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        model(&trial.model).map_err(|failure| failure.source.to_string())
+    }
+}
+
+/// Refuses a model's name that no trial could use.
+pub(crate) fn check_model(name: &str) -> Result<(), Failure> {
+    if BASELINES.contains(&name) { Ok(()) } else { model(name).map(drop) }
+}
+
+/// Worlds of every kind, each opened by its own source.
+struct Worlds {
+    desktop: DesktopSource,
+    scene: SceneSource,
+}
+
+impl EnvironmentSource for Worlds {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+        match spec.environment {
+            EnvironmentKind::Desktop => self.desktop.open(spec),
+            EnvironmentKind::Scene => self.scene.open(spec),
+            EnvironmentKind::Browser | EnvironmentKind::Vm | EnvironmentKind::Host => {
+                let story = format!("worlds of kind {:?} are not offered by this command", spec.environment);
+                Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
+            }
+        }
+    }
+}
+
+/// The sources of worlds; clears first what dead owners left.
+pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
+    let state = state(config);
+    let program = std::env::current_exe().kind(Kind::Bug)?;
+    let isolation = match config.isolation {
+        IsolationChoice::Cell => CellIsolation::Bubblewrap,
+        IsolationChoice::Plain => CellIsolation::Plain,
+    };
+    if let Err(error) = cell::reap(&state) {
+        terminal::note(format_args!(
+            "{}: what an earlier run left could not be cleared: {error}",
+            state.display()
+        ));
+    }
+    let argument = CELL.to_owned();
+    let desktop = DesktopConfig { isolation, program, argument, state, golden: None };
+    Ok(Arc::new(Worlds { desktop: DesktopSource::new(desktop, clock), scene: SceneSource::default() }))
+}
+
+/// The folder of run-time state: as set, else the user's run-time folder, else the temporary one.
+fn state(config: &Config) -> PathBuf {
+    if !config.state.as_os_str().is_empty() {
+        return config.state.clone();
+    }
+    let runtime = surroundings::variable("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
+    runtime.unwrap_or_else(surroundings::temporary).join("apprentice")
+}
+
+/// A token that the first interrupt cancels; the second one ends the process at once.
+pub(crate) fn cancel_on_interrupt() -> CancellationToken {
+    let cancel = CancellationToken::new();
+    let token = cancel.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            terminal::note(format_args!("stopping; once more to end at once"));
+            token.cancel();
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            surroundings::end_now();
+        }
+    });
+    cancel
+}
+
+/// What a run needs of the outside.
+pub(crate) fn deps(config: &Config, clock: Arc<dyn Clock>, lend: Lend) -> Result<RunDeps, Failure> {
+    let worlds = worlds(config, Arc::clone(&clock))?;
+    let redactor = Arc::new(Redactor::new([]).kind(Kind::Bug)?);
+    Ok(RunDeps { models: Arc::new(Models), worlds, clock, lend, redactor, cpu: cores() })
+}
+
+/// What a book lends to each trial, by the trial's arm.
+pub(crate) fn lend(lender: Lender) -> Lend {
+    Arc::new(move |trial: &TrialSpec| {
+        let loan = Arm::parse(&trial.arm).and_then(|arm| lender.lend(arm, &trial.task, trial.seed));
+        // Plans hold eligible trials only, so that there is always a loan.
+        loan.map_or_else(
+            |_| Lent::default(),
+            |loan| Lent { guidance: loan.guidance, skillbook_hash: loan.skillbook_hash },
+        )
+    })
+}
+
+/// A run that stopped short, as a failed command.
+pub(crate) fn run_failure(error: RunError) -> Failure {
+    let kind = match &error {
+        RunError::Plan(_) => Kind::NothingMatched,
+        RunError::Store(_) => Kind::Environment,
+        RunError::Crashed(_) => Kind::Bug,
+        RunError::Model { .. } => Kind::Model,
+        RunError::NoTask(_) | RunError::Vary { .. } | RunError::Script { .. } | RunError::Drift(_) => {
+            Kind::Config
+        }
+    };
+    Failure::new(kind, error)
+}
+
+/// The plan of a run's folder.
+pub(crate) fn plan_of(folder: &Path) -> Result<RunPlan, Failure> {
+    let path = folder.join("run.json");
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))
+}
+
+/// How many worlds may be active at once.
+pub(crate) fn jobs(config: &Config) -> usize {
+    match config.jobs {
+        0 => cores() * 2,
+        jobs => jobs,
+    }
+}
+
+/// How many cores there are.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// A folder name from the time of day.
+pub(crate) fn stamp(clock: &dyn Clock) -> String {
+    clock.now().strftime("%Y%m%dT%H%M%SZ").to_string()
+}
+
+/// Waits until a program has shown a window.
+pub(crate) async fn await_window(
+    machine: &dyn apprentice_protocol::Machine,
+    clock: &dyn Clock,
+) -> Result<(), Failure> {
+    const DEADLINE: Duration = Duration::from_secs(30);
+    const FLOOR: Duration = Duration::from_millis(50);
+    let began = clock.mono();
+    while clock.mono() - began < DEADLINE {
+        if !machine.windows().await.kind(Kind::Environment)?.is_empty() {
+            return Ok(());
+        }
+        clock.pause(FLOOR, apprentice_protocol::Why::PollFloor).await;
+    }
+    Err(Failure::say(Kind::Environment, "the program showed no window within 30 s"))
+}
