@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, config, doctor, perform, run, skills, tasks};
+use crate::commands::{compare, config, demo, doctor, perform, run, skills, tasks};
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
 
@@ -21,6 +21,7 @@ pub(crate) struct Apprentice {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Demo),
     Do(perform::Do),
     Run(run::Run),
     Resume(run::Resume),
@@ -50,6 +51,7 @@ pub(crate) fn given() -> Vec<String> {
 pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
     let settings = || Settings::layer(&Sources::read()?);
     match &arguments.command {
+        Command::Demo(demo) => demo::run(demo, &settings()?.config()?),
         Command::Do(arguments) => perform::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Resume(resume) => run::go_on(resume, &settings()?.config()?),

@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(format!("demo-{}", wire::stamp(&*clock))));
+    let folder =
+        arguments.out.clone().unwrap_or_else(|| config.runs.join(format!("demo-{}", wire::stamp(&*clock))));
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::say(Kind::Environment, format!("{}: {error}", folder.display())))?;
     let experiment = experiment(arguments, config, suite, lock);
@@ -125,6 +126,7 @@ fn tell(worked: &Worked) {
     let phase = match worked.phase {
         Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
         Phase::Rehearse => "rehearsal".into(),
+        Phase::Recorded => "recorded".into(),
     };
     let wrote: Vec<&str> = worked.decisions.iter().filter_map(|(_, tool)| tool.as_deref()).collect();
     let wrote = if wrote.is_empty() { "nothing to write".into() } else { wrote.join(", ") };
@@ -139,7 +141,9 @@ fn failure(error: ExperimentError, folder: &Path) -> Failure {
         ExperimentError::Stopped => Kind::Interrupted,
         ExperimentError::Split(_) | ExperimentError::Empty(_) | ExperimentError::Arm(_) => Kind::Config,
         ExperimentError::Run(_) | ExperimentError::Cycle(_) => Kind::Environment,
-        ExperimentError::Store(_) | ExperimentError::Book(_) | ExperimentError::Write { .. } => Kind::Environment,
+        ExperimentError::Store(_) | ExperimentError::Book(_) | ExperimentError::Write { .. } => {
+            Kind::Environment
+        }
         ExperimentError::Page(_) | ExperimentError::Json(_) => Kind::Bug,
     };
     Failure::new(kind, error).hint(format!("to go on: the same command with --out {}", folder.display()))
@@ -147,7 +151,10 @@ fn failure(error: ExperimentError, folder: &Path) -> Failure {
 
 fn conclude(outcome: &Outcome, folder: &Path) {
     let report = &outcome.report;
-    terminal::line(format_args!("\n{}", report.headline.text));
+    terminal::line(format_args!("\n{}\n{}", report.headline.title, report.headline.result));
+    if !report.headline.claim.is_empty() {
+        terminal::line(format_args!("{}", report.headline.claim));
+    }
     for arm in &report.arms {
         let tally = &arm.tally;
         terminal::line(format_args!(

@@ -31,8 +31,9 @@ impl Account<'_> {
     pub(super) fn report(&self, measured: &RunSummary) -> Result<Report, ExperimentError> {
         let folder = RunFolder::open(&measured.folder)?;
         let plan = folder.plan().clone();
-        let mut rows = self.learning_rows.to_vec();
-        rows.extend(folder.rows());
+        // The page lies above both runs: its links start there.
+        let mut rows = below("learning", self.learning_rows.to_vec());
+        rows.extend(below("measure", folder.rows()));
         let planned: Vec<PlannedTrial> = plan
             .trials
             .iter()
@@ -172,6 +173,13 @@ impl Account<'_> {
         }
         notes
     }
+}
+
+fn below(folder: &str, mut rows: Vec<TrialRow>) -> Vec<TrialRow> {
+    for row in &mut rows {
+        row.trace = format!("{folder}/{}/{}", row.run, row.trace);
+    }
+    rows
 }
 
 fn first_line(text: &str) -> String {
