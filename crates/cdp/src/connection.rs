@@ -28,7 +28,7 @@ const QUEUE: usize = 256;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The handshake was refused or broke off.
-    #[error("the browser refused the DevTools handshake at {path}")]
+    #[error("the DevTools handshake at {path} failed: {source}")]
     Handshake {
         /// The path asked for.
         path: String,

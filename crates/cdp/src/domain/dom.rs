@@ -168,3 +168,30 @@ pub struct SnapshotLayout {
 }
 
 command!(CaptureSnapshot, "DOMSnapshot.captureSnapshot", Snapshot);
+
+/// Reads where a node's parts lie, in the viewport of its process.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GetContentQuads {
+    /// A handle on the node.
+    pub object_id: String,
+}
+
+/// Quads of four points each, as eight numbers.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ContentQuads {
+    /// One for each line of an inline element.
+    pub quads: Vec<[f64; 8]>,
+}
+
+command!(GetContentQuads, "DOM.getContentQuads", ContentQuads);
+
+/// Scrolls all that contains the node, in every frame of its process, until it is in view.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScrollIntoViewIfNeeded {
+    /// A handle on the node.
+    pub object_id: String,
+}
+
+command!(ScrollIntoViewIfNeeded, "DOM.scrollIntoViewIfNeeded", Nothing);

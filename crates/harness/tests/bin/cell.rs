@@ -1,6 +1,7 @@
 //! The program that tests start again as a cell's supervisor, and the owner of a cell that they kill.
-
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a program of the tests")]
+
+mod web;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,6 +21,12 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(supervise(arguments)).unwrap_or(1));
     }
     let words: Vec<String> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+    if let [port, folder] = words.as_slice()
+        && first == "web"
+    {
+        let served = port.parse().map(|port| web::serve(port, folder));
+        return if matches!(served, Ok(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let isolation = if first == "plain" { CellIsolation::Plain } else { CellIsolation::Bubblewrap };
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     match runtime.block_on(own(isolation, &words)) {

@@ -3,6 +3,7 @@
 
 mod agent;
 mod bench;
+mod browser;
 mod builtin;
 mod cell;
 mod desktop;

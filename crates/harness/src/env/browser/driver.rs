@@ -1,0 +1,287 @@
+//! The open browser: calls that no dialog, crash or silence can hang, and the wait until a page is calm.
+
+use std::future::Future;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
+use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
+use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
+use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
+use apprentice_protocol::{ActReport, Image, Size, WorldError, WorldFault};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::element::Refs;
+use super::pages::{PageDialog, PageTab};
+use super::picture;
+use super::watch::Watch;
+
+const QUIET: &str = include_str!("page/quiet.js");
+
+/// How long one call may take.
+pub(super) const CALL: Duration = Duration::from_secs(15);
+/// How long the first tab may take to appear.
+const FIRST_TAB: Duration = Duration::from_secs(20);
+/// How long settling waits for documents.
+const LOADING: Duration = Duration::from_secs(10);
+/// How long it waits for requests that scripts made.
+const ASKING: Duration = Duration::from_secs(2);
+/// How long it waits for a download.
+const DOWNLOADING: Duration = Duration::from_secs(10);
+/// How long a document must be left alone, in milliseconds of the page.
+const STILL_MS: u32 = 40;
+/// How long a document may go on changing, in milliseconds of the page.
+const RESTLESS_MS: u32 = 1000;
+/// How often a document may be replaced by another while we wait for calm.
+const ROUNDS: usize = 6;
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    /// The model can act on it.
+    #[error("{0}")]
+    Refused(String),
+    /// A dialog opened and blocks the page.
+    #[error("a page dialog is open")]
+    Dialog(PageDialog),
+    /// The document went away meanwhile.
+    #[error("the page changed meanwhile: {0}")]
+    Replaced(String),
+    /// The infrastructure failed.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+impl Trouble {
+    pub(super) fn refused(problem: impl Into<String>) -> Self {
+        Self::Refused(problem.into())
+    }
+
+    /// What the model is told, unless the world is at fault.
+    pub(super) fn report(self) -> Result<ActReport, WorldError> {
+        match self {
+            Self::Refused(problem) => Ok(ActReport::refused(problem)),
+            // The input was delivered: it is what opened the dialog.
+            Self::Dialog(dialog) => Ok(ActReport {
+                text: Some(format!("a dialog opened: {}", dialog.describe())),
+                ..ActReport::delivered()
+            }),
+            Self::Replaced(why) => {
+                Ok(ActReport::refused(format!("the page changed while this was done ({why}); look again")))
+            }
+            Self::World(error) => Err(error),
+        }
+    }
+}
+
+pub(super) fn lost(why: impl Into<String>) -> WorldError {
+    WorldError::new(WorldFault::Lost, why)
+}
+
+fn trouble(error: &CallError) -> Trouble {
+    match error {
+        CallError::Refused { refusal, .. } => Trouble::Replaced(refusal.message.clone()),
+        CallError::Closed(why) => lost(format!("the browser is gone: {why}")).into(),
+        CallError::TimedOut { .. } | CallError::Malformed { .. } => {
+            lost(format!("the browser does not answer as it should: {error}")).into()
+        }
+    }
+}
+
+/// An open browser. Everything it does takes `&self`: the agent and the checks use it side by side.
+#[derive(Debug)]
+pub(super) struct Browser {
+    root: Session,
+    watch: Watch,
+    refs: Mutex<Refs>,
+    pub(super) size: Size,
+    // Last, so that the handles above are gone when it closes.
+    _connection: Connection,
+}
+
+impl Browser {
+    /// Takes a connection over and waits for the first tab.
+    pub(super) async fn take_over(connection: Connection, size: Size) -> Result<Self, WorldError> {
+        let start = |why: String| WorldError::new(WorldFault::Start, why);
+        let root = connection.browser(CALL);
+        let watch = Watch::start(root.clone(), size);
+        let browser = Self { root, watch, refs: Mutex::default(), size, _connection: connection };
+        let attach = SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true };
+        let failed = |error: CallError| start(format!("the browser did not let itself be driven: {error}"));
+        browser.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
+        browser.root.call(&attach).await.map_err(failed)?;
+        let first = browser.watch.until(|pages| pages.front().map(|_| ()));
+        match tokio::time::timeout(FIRST_TAB, first).await {
+            Ok(Some(())) => Ok(browser),
+            Ok(None) => Err(start("the browser ended before it showed a tab".to_owned())),
+            Err(_) => Err(start(format!("the browser showed no tab within {FIRST_TAB:?}"))),
+        }
+    }
+
+    pub(super) fn root(&self) -> &Session {
+        &self.root
+    }
+
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// The references given so far.
+    pub(super) fn refs(&self) -> MutexGuard<'_, Refs> {
+        self.refs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn session(&self, id: &SessionId) -> Session {
+        self.root.sibling(id.clone())
+    }
+
+    /// The tab in front.
+    pub(super) fn front(&self) -> Result<PageTab, Trouble> {
+        let front = self.watch.with(|pages| pages.front().cloned());
+        let tab = front.ok_or_else(|| lost("the browser has no tab any more"))?;
+        match &tab.crashed {
+            Some(how) => Err(lost(format!("the page's process died: {how}")).into()),
+            None => Ok(tab),
+        }
+    }
+
+    /// Makes a call on a session of the tab in front, unless a dialog or a crash comes first.
+    pub(super) async fn call<C: Command>(&self, session: &Session, command: &C) -> Result<C::Reply, Trouble> {
+        self.guard(session.call(command)).await
+    }
+
+    /// Awaits calls on the tab in front, unless a dialog or a crash comes first.
+    pub(super) async fn guard<T>(
+        &self,
+        calls: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, Trouble> {
+        let stopped = self.watch.until(|pages| {
+            let tab = pages.front()?;
+            tab.dialog.clone().map(Trouble::Dialog).or_else(|| {
+                tab.crashed.as_deref().map(|how| lost(format!("the page's process died: {how}")).into())
+            })
+        });
+        tokio::select! {
+            biased;
+            done = calls => done.map_err(|error| trouble(&error)),
+            Some(stop) = stopped => Err(stop),
+            else => Err(lost("the browser is gone").into()),
+        }
+    }
+
+    /// Evaluates an expression in the main document of a session.
+    pub(super) async fn evaluate<T: DeserializeOwned>(
+        &self,
+        session: &Session,
+        expression: String,
+    ) -> Result<T, Trouble> {
+        let evaluate = Evaluate { expression, await_promise: true, return_by_value: true };
+        let done = self.call(session, &evaluate).await?;
+        done.read().map_err(|error: ScriptError| Trouble::Replaced(error.0))
+    }
+
+    /// Calls a function on an object of the page.
+    pub(super) async fn apply<T: DeserializeOwned>(
+        &self,
+        session: &Session,
+        object: &str,
+        function: &str,
+        arguments: impl IntoIterator<Item = Value>,
+    ) -> Result<T, Trouble> {
+        let call = CallFunctionOn {
+            function_declaration: function.to_owned(),
+            object_id: object.to_owned(),
+            arguments: arguments.into_iter().map(|value| Argument { value }).collect(),
+            await_promise: true,
+            return_by_value: true,
+        };
+        let done = self.call(session, &call).await?;
+        done.read().map_err(|error: ScriptError| Trouble::Replaced(error.0))
+    }
+
+    /// Takes a picture of the tab in front.
+    pub(super) async fn picture(&self) -> Result<Image, Trouble> {
+        let tab = self.front()?;
+        let capture = CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true };
+        let picture = self.call(&self.session(&tab.session), &capture).await?;
+        let bytes = BASE64
+            .decode(picture.data)
+            .map_err(|error| lost(format!("the browser sent a broken picture: {error}")))?;
+        picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is no PNG").into())
+    }
+
+    /// Waits until the tab in front is calm: documents loaded, requests answered, nothing changing. Each
+    /// wait has a cap, after which the page is taken as it is.
+    pub(super) async fn settle(&self) -> Result<(), Trouble> {
+        for _ in 0..ROUNDS {
+            let tab = self.front()?;
+            if let Some(dialog) = tab.dialog {
+                return Err(Trouble::Dialog(dialog));
+            }
+            let id = &tab.session;
+            self.bring_to_front(&tab.target, id).await?;
+            self.wait(LOADING, |pages| !pages.is_loading(id)).await?;
+            self.wait(ASKING, |pages| !pages.is_asking(id)).await?;
+            let quiet: Result<bool, Trouble> =
+                self.evaluate(&self.session(id), format!("({QUIET})({STILL_MS}, {RESTLESS_MS})")).await;
+            let replaced = match quiet {
+                Ok(_) => false,
+                Err(Trouble::Replaced(_)) => true,
+                Err(other) => return Err(other),
+            };
+            let (front, loading) =
+                self.watch.with(|pages| (pages.front().map(|tab| tab.session.clone()), pages.is_loading(id)));
+            if !replaced && !loading && front.as_ref() == Some(id) {
+                break;
+            }
+        }
+        self.wait(DOWNLOADING, |pages| !pages.is_downloading()).await
+    }
+
+    /// Has the browser show a tab: one behind another is not drawn and takes no input.
+    pub(super) async fn bring_to_front(&self, target: &str, session: &SessionId) -> Result<(), Trouble> {
+        if self.watch.with(|pages| pages.shown.as_ref() == Some(session)) {
+            return Ok(());
+        }
+        let activate = ActivateTarget { target_id: target.to_owned() };
+        self.guard(self.root.call(&activate)).await?;
+        self.watch.with(|pages| {
+            pages.bring_forward(session);
+            pages.shown = Some(session.clone());
+        });
+        Ok(())
+    }
+
+    /// Asks for titles and addresses, whose events come late.
+    pub(super) async fn refresh_tabs(&self) -> Result<(), Trouble> {
+        let targets = self.root.call(&GetTargets {}).await.map_err(|error| trouble(&error))?;
+        self.watch.with(|pages| targets.target_infos.into_iter().for_each(|info| pages.describe(info)));
+        Ok(())
+    }
+
+    /// Waits for a state of the pages, for a dialog of the one in front, or for the cap.
+    async fn wait(&self, cap: Duration, calm: impl Fn(&super::pages::Pages) -> bool) -> Result<(), Trouble> {
+        let reached = self.watch.until(|pages| {
+            let blocked = pages.front().is_none_or(|tab| tab.dialog.is_some() || tab.crashed.is_some());
+            (blocked || calm(pages)).then_some(())
+        });
+        // Both the cap and the end of all events are found out by the next call.
+        let _ = tokio::time::timeout(cap, reached).await;
+        Ok(())
+    }
+}
+
+impl PageDialog {
+    /// The dialog in one sentence.
+    pub(super) fn describe(&self) -> String {
+        let default = self.default.as_deref().filter(|text| !text.is_empty());
+        let default = default.map(|text| format!(" (it starts with {text:?})")).unwrap_or_default();
+        match self.kind.as_str() {
+            "beforeunload" => "beforeunload: the page asks whether to leave; accept leaves it".to_owned(),
+            kind => format!("{kind}: {:?}{default}", self.message),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Elements by reference: which node a reference names, whether it still lives, where to point at it.
+
+use std::collections::HashMap;
+
+use apprentice_cdp::domain::dom::{
+    GetBoxModel, GetContentQuads, GetFrameOwner, ResolveNode, ScrollIntoViewIfNeeded,
+};
+use apprentice_cdp::domain::page::{FrameTree, GetFrameTree};
+use apprentice_cdp::domain::runtime::Evaluate;
+use apprentice_cdp::{Session, SessionId};
+use apprentice_protocol::NodeRef;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::driver::{Browser, Trouble};
+
+const AIM: &str = include_str!("page/aim.js");
+const CHOOSE: &str = include_str!("page/choose.js");
+const UNDER: &str = include_str!("page/under.js");
+
+/// What makes a node itself. Node ids count within a process, so that alone they would name another node
+/// after the frame got another document.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NodeKey {
+    pub(super) session: SessionId,
+    pub(super) frame: String,
+    /// The load that made the document.
+    pub(super) loader: String,
+    pub(super) node: i64,
+}
+
+/// All references given in this trial; none is ever given to another node.
+#[derive(Debug, Default)]
+pub(super) struct Refs {
+    known: HashMap<NodeKey, usize>,
+    keys: Vec<NodeKey>,
+}
+
+impl Refs {
+    /// The node's reference, the same as ever.
+    pub(super) fn name(&mut self, key: NodeKey) -> NodeRef {
+        let index = *self.known.entry(key).or_insert_with_key(|key| {
+            self.keys.push(key.clone());
+            self.keys.len() - 1
+        });
+        NodeRef(format!("n{}", index + 1))
+    }
+
+    fn find(&self, node: &NodeRef) -> Option<&NodeKey> {
+        let number: usize = node.0.strip_prefix('n')?.parse().ok()?;
+        self.keys.get(number.checked_sub(1)?)
+    }
+}
+
+/// A handle on a living node.
+#[derive(Debug)]
+pub(super) struct Element {
+    pub(super) session: Session,
+    pub(super) object: String,
+}
+
+/// What a pointer meets at an element.
+#[derive(Debug)]
+pub(super) enum Aim {
+    /// The element, at this point of the page.
+    At(f64, f64),
+    /// A native list box: its list is drawn by the system, outside the page.
+    List,
+    /// An option of one.
+    Choice(Element),
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "found", rename_all = "snake_case")]
+enum Found {
+    Gone,
+    Hidden,
+    Outside,
+    Covered { by: String },
+    List,
+    Option,
+    Free { r#box: usize, across: f64, down: f64 },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "chosen", rename_all = "snake_case")]
+enum Chosen {
+    Yes,
+    NotAList { what: String },
+    NoSuchOption { options: Vec<String> },
+    Disabled,
+}
+
+impl Browser {
+    /// The living node that a reference names, in the tab in front.
+    pub(super) async fn find(&self, node: &NodeRef) -> Result<Element, Trouble> {
+        let gone = || Trouble::refused(format!("element {node} is gone; look again"));
+        let key = self.refs().find(node).cloned();
+        let key = key.ok_or_else(|| Trouble::refused(format!("there never was an element {node}")))?;
+        let front = self.front()?.session;
+        if !self.watch().with(|pages| pages.has(&key.session)) {
+            return Err(gone());
+        }
+        let parts = self.watch().with(|pages| pages.parts_of(&front));
+        if !parts.iter().any(|(session, _)| *session == key.session) {
+            return Err(Trouble::refused(format!("element {node} is in a tab that is not in front")));
+        }
+        let session = self.session(&key.session);
+        let frames = self.call(&session, &GetFrameTree {}).await?.frame_tree;
+        if !holds(&frames, &key) {
+            return Err(gone());
+        }
+        let resolved = self.call(&session, &ResolveNode { backend_node_id: key.node }).await;
+        match resolved {
+            Ok(resolved) => match resolved.object.object_id {
+                Some(object) => Ok(Element { session, object }),
+                None => Err(gone()),
+            },
+            Err(Trouble::Replaced(_)) => Err(gone()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The innermost element at a point of the page in front.
+    pub(super) async fn under(&self, x: f64, y: f64) -> Result<Element, Trouble> {
+        let session = self.session(&self.front()?.session);
+        let expression = format!("({UNDER})({x}, {y})");
+        let evaluate = Evaluate { expression, await_promise: false, return_by_value: false };
+        let object = self.call(&session, &evaluate).await?.result.object_id;
+        let object = object.ok_or_else(|| Trouble::refused(format!("nothing is at ({x}, {y})")))?;
+        Ok(Element { session, object })
+    }
+
+    /// Scrolls an element into view and says where to point at it.
+    pub(super) async fn aim(&self, node: &NodeRef) -> Result<Aim, Trouble> {
+        let element = self.find(node).await?;
+        let object_id = element.object.clone();
+        match self.call(&element.session, &ScrollIntoViewIfNeeded { object_id }).await {
+            // What cannot be scrolled to has no box, which the aim finds out too, with a better reason.
+            Ok(_) | Err(Trouble::Replaced(_)) => {}
+            Err(other) => return Err(other),
+        }
+        let refuse = |why: &str| Err(Trouble::refused(format!("element {node} {why}")));
+        let found: Found = self.apply(&element.session, &element.object, AIM, []).await?;
+        let (which, across, down) = match found {
+            Found::Gone => return refuse("is gone; look again"),
+            Found::Hidden => return refuse("is not shown, so it cannot be pointed at"),
+            Found::Outside => return refuse("could not be scrolled into view"),
+            Found::Covered { by } => return refuse(&format!("is covered by <{by}>")),
+            Found::List => return Ok(Aim::List),
+            Found::Option => return Ok(Aim::Choice(element)),
+            Found::Free { r#box, across, down } => (r#box, across, down),
+        };
+        let object_id = element.object.clone();
+        let quads = self.call(&element.session, &GetContentQuads { object_id }).await?.quads;
+        let Some(quad) = quads.get(which).or_else(|| quads.first()) else {
+            return refuse("is not shown, so it cannot be pointed at");
+        };
+        let (left, right) = span(quad.iter().step_by(2));
+        let (top, bottom) = span(quad.iter().skip(1).step_by(2));
+        let session = element.session.id().cloned();
+        let (x, y) = self.offset(session.as_ref()).await?;
+        let x = x + left + (right - left) * across;
+        let y = y + top + (bottom - top) * down;
+        let inside = x >= 0.0 && y >= 0.0 && x < self.size.width.into() && y < self.size.height.into();
+        if inside { Ok(Aim::At(x, y)) } else { refuse("could not be scrolled into view") }
+    }
+
+    /// Where a session's viewport lies in the tab's: frames of other processes know only their own.
+    pub(super) async fn offset(&self, session: Option<&SessionId>) -> Result<(f64, f64), Trouble> {
+        let (mut x, mut y) = (0.0, 0.0);
+        let mut at = session.cloned();
+        while let Some(session) = at {
+            let front = self.front()?.session;
+            let parts = self.watch().with(|pages| pages.parts_of(&front));
+            let Some((_, part)) = parts.into_iter().find(|(id, _)| *id == session) else { break };
+            let Some(parent) = part.parent else { break };
+            let outer = self.session(&parent);
+            let owner = self.call(&outer, &GetFrameOwner { frame_id: part.target }).await?.backend_node_id;
+            let model = self.call(&outer, &GetBoxModel { backend_node_id: owner }).await?.model;
+            x += model.content.first().copied().unwrap_or_default();
+            y += model.content.get(1).copied().unwrap_or_default();
+            at = Some(parent);
+        }
+        Ok((x, y))
+    }
+
+    /// Chooses an option of a native list box, by its text or, if the element is one, itself.
+    pub(super) async fn choose(&self, element: &Element, option: &str) -> Result<(), Trouble> {
+        let chosen = self.apply(&element.session, &element.object, CHOOSE, [json!(option)]).await?;
+        Err(Trouble::Refused(match chosen {
+            Chosen::Yes => return Ok(()),
+            Chosen::NotAList { what } => {
+                format!("this is a <{what}> and no native list box: click to open it, then click the option")
+            }
+            Chosen::NoSuchOption { options } => {
+                format!("there is no option {option:?}; the options are {options:?}")
+            }
+            Chosen::Disabled => format!("the option {option:?} is disabled"),
+        }))
+    }
+}
+
+fn holds(tree: &FrameTree, key: &NodeKey) -> bool {
+    (tree.frame.id == key.frame && tree.frame.loader_id == key.loader)
+        || tree.child_frames.iter().any(|child| holds(child, key))
+}
+
+fn span<'a>(values: impl Iterator<Item = &'a f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::NodeRef;
+
+    use super::{NodeKey, Refs};
+
+    #[test]
+    fn a_reference_stays_with_its_node_and_its_document() {
+        let key = |loader: &str, node| NodeKey {
+            session: serde_json::from_str("\"S\"").expect("a session"),
+            frame: "F".into(),
+            loader: loader.into(),
+            node,
+        };
+        let mut refs = Refs::default();
+        let first = refs.name(key("a", 7));
+        assert_eq!(first, NodeRef("n1".into()));
+        assert_eq!(refs.name(key("b", 7)), NodeRef("n2".into()), "the same number in another document");
+        assert_eq!(refs.name(key("a", 7)), first);
+        assert_eq!(refs.find(&NodeRef("n2".into())), Some(&key("b", 7)));
+        for unknown in ["n0", "n3", "x1", "", "n"] {
+            assert_eq!(refs.find(&NodeRef(unknown.into())), None, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The pointer and the keyboard. What is pressed for the length of one action is released however it ends.
+
+use std::time::Duration;
+
+use apprentice_cdp::domain::input::{
+    DispatchDragEvent, DispatchKeyEvent, DispatchMouseEvent, DragEventKind, DragIntercepted, InsertText,
+    MouseButton, MouseEventKind, SetInterceptDrags,
+};
+use apprentice_cdp::{EventFilter, Happening, Session};
+use apprentice_protocol::{Button, Chord, Clock, Key, ScreenPoint, Why};
+
+use super::driver::{Browser, Trouble, lost};
+use super::keyboard;
+
+/// Pixels that one notch of the wheel scrolls.
+const NOTCH: f64 = 100.0;
+/// Moves between two points of a drag's path: pages tell a drag by its moves.
+const DRAG_MOVES: u32 = 6;
+
+/// Where the pointer is and what it holds between actions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hands {
+    x: f64,
+    y: f64,
+    buttons: u8,
+}
+
+/// What to release when an action ends early.
+enum Held {
+    Button(DispatchMouseEvent),
+    Keys(Vec<DispatchKeyEvent>),
+}
+
+/// Releases without waiting when dropped.
+struct Release<'a> {
+    session: &'a Session,
+    held: Option<Held>,
+}
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        match self.held.take() {
+            Some(Held::Button(event)) => self.session.post(&event),
+            Some(Held::Keys(events)) => events.iter().for_each(|event| self.session.post(event)),
+            None => {}
+        }
+    }
+}
+
+/// A click's details.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Click<'a> {
+    pub(super) button: Button,
+    pub(super) count: u8,
+    pub(super) hold: Option<&'a Chord>,
+}
+
+impl Hands {
+    pub(super) fn place(&self) -> (f64, f64) {
+        (self.x, self.y)
+    }
+
+    fn event(&self, kind: MouseEventKind, button: MouseButton) -> DispatchMouseEvent {
+        DispatchMouseEvent {
+            kind,
+            x: self.x,
+            y: self.y,
+            modifiers: 0,
+            button,
+            buttons: self.buttons,
+            click_count: 0,
+            delta_x: 0.0,
+            delta_y: 0.0,
+        }
+    }
+
+    /// Moves the pointer, with held buttons held.
+    pub(super) async fn go(&mut self, browser: &Browser, x: f64, y: f64) -> Result<(), Trouble> {
+        (self.x, self.y) = (x, y);
+        let button = named(self.buttons);
+        self.send(browser, self.event(MouseEventKind::MouseMoved, button)).await
+    }
+
+    /// Presses and releases at the pointer's place.
+    pub(super) async fn click(&mut self, browser: &Browser, click: Click<'_>) -> Result<(), Trouble> {
+        let session = front(browser)?;
+        let keys = click.hold.map(Chord::keys).unwrap_or_default();
+        let mut release_keys = Release { session: &session, held: None };
+        if !keys.is_empty() {
+            release_keys.held = Some(Held::Keys(keyboard::release(keys)));
+            strike(browser, &session, &keyboard::press(keys)).await?;
+        }
+        let modifiers = click.hold.map(keyboard::modifiers).unwrap_or_default();
+        for count in 1..=click.count.clamp(1, 3) {
+            let button = MouseButton::from(Pressed(click.button));
+            let bits = self.buttons | bit(click.button);
+            let down = DispatchMouseEvent {
+                modifiers,
+                click_count: count,
+                ..self.event(MouseEventKind::MousePressed, button)
+            };
+            let up = DispatchMouseEvent { kind: MouseEventKind::MouseReleased, ..down };
+            let mut release = Release { session: &session, held: Some(Held::Button(up)) };
+            browser.call(&session, &DispatchMouseEvent { buttons: bits, ..down }).await?;
+            release.held = None;
+            browser.call(&session, &up).await?;
+        }
+        if !keys.is_empty() {
+            release_keys.held = None;
+            strike(browser, &session, &keyboard::release(keys)).await?;
+        }
+        Ok(())
+    }
+
+    /// Presses a button and keeps it down.
+    pub(super) async fn press(&mut self, browser: &Browser, button: Button) -> Result<(), Trouble> {
+        self.buttons |= bit(button);
+        let event = self.event(MouseEventKind::MousePressed, Pressed(button).into());
+        self.send(browser, DispatchMouseEvent { click_count: 1, ..event }).await
+    }
+
+    /// Releases a button.
+    pub(super) async fn release(&mut self, browser: &Browser, button: Button) -> Result<(), Trouble> {
+        self.buttons &= !bit(button);
+        let event = self.event(MouseEventKind::MouseReleased, Pressed(button).into());
+        self.send(browser, DispatchMouseEvent { click_count: 1, ..event }).await
+    }
+
+    /// Turns the wheel at the pointer's place.
+    pub(super) async fn scroll(&mut self, browser: &Browser, dx: i32, dy: i32) -> Result<(), Trouble> {
+        let event = self.event(MouseEventKind::MouseWheel, MouseButton::None);
+        let (delta_x, delta_y) = (f64::from(dx) * NOTCH, f64::from(dy) * NOTCH);
+        self.send(browser, DispatchMouseEvent { delta_x, delta_y, ..event }).await
+    }
+
+    /// Drags along a path. A page that drags by the system's own means gets its drop at the last point.
+    pub(super) async fn drag(
+        &mut self,
+        browser: &Browser,
+        path: &[ScreenPoint],
+        button: Button,
+    ) -> Result<(), Trouble> {
+        let session = front(browser)?;
+        let mut filter = EventFilter::named([DragIntercepted::METHOD]);
+        filter.session = session.id().cloned();
+        let mut dragged = session.events(filter, 4);
+        browser.call(&session, &SetInterceptDrags { enabled: true }).await?;
+        let done = self.drag_through(browser, path, button, &mut dragged).await;
+        session.post(&SetInterceptDrags { enabled: false });
+        done
+    }
+
+    async fn drag_through(
+        &mut self,
+        browser: &Browser,
+        path: &[ScreenPoint],
+        button: Button,
+        dragged: &mut apprentice_cdp::Events,
+    ) -> Result<(), Trouble> {
+        let Some(first) = path.first() else { return Ok(()) };
+        let session = &front(browser)?;
+        self.go(browser, f64::from(first.x), f64::from(first.y)).await?;
+        let up = self.event(MouseEventKind::MouseReleased, Pressed(button).into());
+        self.press(browser, button).await?;
+        let mut release =
+            Release { session, held: Some(Held::Button(DispatchMouseEvent { click_count: 1, ..up })) };
+        let mut data = None;
+        for point in path.windows(2).flat_map(|pair| steps(pair[0], pair[1])) {
+            if data.is_none() {
+                self.go(browser, point.0, point.1).await?;
+                let event = dragged.try_next().and_then(|event| event.read::<DragIntercepted>());
+                let Some(begun) = event else { continue };
+                let begun = begun.map_err(|error| lost(format!("a drag of another form: {error}")))?;
+                data = Some(begun.data);
+                self.carry(browser, session, DragEventKind::DragEnter, data.as_ref()).await?;
+            } else {
+                (self.x, self.y) = point;
+                self.carry(browser, session, DragEventKind::DragOver, data.as_ref()).await?;
+            }
+        }
+        if data.is_some() {
+            self.carry(browser, session, DragEventKind::DragOver, data.as_ref()).await?;
+            self.carry(browser, session, DragEventKind::Drop, data.as_ref()).await?;
+        }
+        release.held = None;
+        self.release(browser, button).await
+    }
+
+    async fn carry(
+        &self,
+        browser: &Browser,
+        session: &Session,
+        kind: DragEventKind,
+        data: Option<&serde_json::Value>,
+    ) -> Result<(), Trouble> {
+        let Some(data) = data.cloned() else { return Ok(()) };
+        browser.call(session, &DispatchDragEvent { kind, x: self.x, y: self.y, data }).await?;
+        Ok(())
+    }
+
+    async fn send(&self, browser: &Browser, event: DispatchMouseEvent) -> Result<(), Trouble> {
+        browser.call(&front(browser)?, &event).await?;
+        Ok(())
+    }
+}
+
+/// Presses a chord, holds it for a while if asked to, and releases it.
+pub(super) async fn press_chord(
+    browser: &Browser,
+    clock: &dyn Clock,
+    keys: &[Key],
+    hold: Option<Duration>,
+) -> Result<(), Trouble> {
+    let session = front(browser)?;
+    let mut release = Release { session: &session, held: Some(Held::Keys(keyboard::release(keys))) };
+    strike(browser, &session, &keyboard::press(keys)).await?;
+    if let Some(time) = hold {
+        clock.pause(time, Why::ModelAsked).await;
+    }
+    release.held = None;
+    strike(browser, &session, &keyboard::release(keys)).await
+}
+
+/// Types text where the caret is; line breaks and tabs are keys.
+pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), Trouble> {
+    let session = front(browser)?;
+    let text = text.replace("\r\n", "\n");
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let end = rest.find(['\n', '\r', '\t']).unwrap_or(rest.len());
+        let (plain, after) = rest.split_at(end);
+        if !plain.is_empty() {
+            browser.call(&session, &InsertText { text: plain.to_owned() }).await?;
+        }
+        let mut chars = after.chars();
+        if let Some(key) = chars.next().and_then(|key| Key::parse(key.encode_utf8(&mut [0; 4]))) {
+            let key = std::slice::from_ref(&key);
+            strike(browser, &session, &keyboard::press(key)).await?;
+            strike(browser, &session, &keyboard::release(key)).await?;
+        }
+        rest = chars.as_str();
+    }
+    Ok(())
+}
+
+async fn strike(browser: &Browser, session: &Session, events: &[DispatchKeyEvent]) -> Result<(), Trouble> {
+    for event in events {
+        browser.call(session, event).await?;
+    }
+    Ok(())
+}
+
+fn front(browser: &Browser) -> Result<Session, Trouble> {
+    Ok(browser.session(&browser.front()?.session))
+}
+
+/// Equal steps from one point to the next, without the first.
+fn steps(from: ScreenPoint, to: ScreenPoint) -> impl Iterator<Item = (f64, f64)> {
+    (1..=DRAG_MOVES).map(move |step| {
+        let part = f64::from(step) / f64::from(DRAG_MOVES);
+        let between = |from: i32, to: i32| f64::from(from) + f64::from(to - from) * part;
+        (between(from.x, to.x), between(from.y, to.y))
+    })
+}
+
+struct Pressed(Button);
+
+impl From<Pressed> for MouseButton {
+    fn from(Pressed(button): Pressed) -> Self {
+        match button {
+            Button::Left => Self::Left,
+            Button::Middle => Self::Middle,
+            Button::Right => Self::Right,
+        }
+    }
+}
+
+fn bit(button: Button) -> u8 {
+    match button {
+        Button::Left => 1,
+        Button::Right => 2,
+        Button::Middle => 4,
+    }
+}
+
+/// The button that a move with these bits is made with.
+fn named(bits: u8) -> MouseButton {
+    match bits {
+        0 => MouseButton::None,
+        bits if bits & 1 != 0 => MouseButton::Left,
+        bits if bits & 2 != 0 => MouseButton::Right,
+        _ => MouseButton::Middle,
+    }
+}

@@ -1,0 +1,227 @@
+//! Keys as the page sees them: names, codes and text of a US keyboard. Pure.
+
+use apprentice_cdp::domain::input::{DispatchKeyEvent, KeyEventKind};
+use apprentice_protocol::{Chord, Key};
+
+pub(super) const ALT: u8 = 1;
+pub(super) const CTRL: u8 = 2;
+pub(super) const META: u8 = 4;
+pub(super) const SHIFT: u8 = 8;
+
+/// Characters that share a key, unshifted and shifted, with the key's code and number.
+const PRINTED: &[(char, char, &str, u32)] = &[
+    ('1', '!', "Digit1", 49),
+    ('2', '@', "Digit2", 50),
+    ('3', '#', "Digit3", 51),
+    ('4', '$', "Digit4", 52),
+    ('5', '%', "Digit5", 53),
+    ('6', '^', "Digit6", 54),
+    ('7', '&', "Digit7", 55),
+    ('8', '*', "Digit8", 56),
+    ('9', '(', "Digit9", 57),
+    ('0', ')', "Digit0", 48),
+    ('-', '_', "Minus", 189),
+    ('=', '+', "Equal", 187),
+    ('[', '{', "BracketLeft", 219),
+    (']', '}', "BracketRight", 221),
+    ('\\', '|', "Backslash", 220),
+    (';', ':', "Semicolon", 186),
+    ('\'', '"', "Quote", 222),
+    ('`', '~', "Backquote", 192),
+    (',', '<', "Comma", 188),
+    ('.', '>', "Period", 190),
+    ('/', '?', "Slash", 191),
+];
+
+/// A key as DOM names it.
+struct Stroke {
+    key: String,
+    code: String,
+    number: u32,
+    text: Option<String>,
+    location: u8,
+}
+
+/// The bit of a modifier; none for other keys.
+pub(super) fn modifier(key: &Key) -> u8 {
+    match key.as_str() {
+        "alt" => ALT,
+        "ctrl" => CTRL,
+        "super" => META,
+        "shift" => SHIFT,
+        _ => 0,
+    }
+}
+
+/// The bits of all modifiers of a chord.
+pub(super) fn modifiers(chord: &Chord) -> u8 {
+    chord.keys().iter().fold(0, |bits, key| bits | modifier(key))
+}
+
+/// The events that press the keys one after another.
+pub(super) fn press(keys: &[Key]) -> Vec<DispatchKeyEvent> {
+    let mut held = 0;
+    let down = |key: &Key| {
+        held |= modifier(key);
+        let stroke = stroke(key, held & SHIFT != 0);
+        // With control, alt or super a key is a command and gives no text.
+        let text = stroke.text.filter(|_| held & (CTRL | ALT | META) == 0);
+        let kind = if text.is_some() { KeyEventKind::KeyDown } else { KeyEventKind::RawKeyDown };
+        DispatchKeyEvent {
+            kind,
+            modifiers: held,
+            key: stroke.key,
+            code: stroke.code,
+            windows_virtual_key_code: stroke.number,
+            text,
+            location: stroke.location,
+        }
+    };
+    keys.iter().map(down).collect()
+}
+
+/// The events that release them again, the last one first.
+pub(super) fn release(keys: &[Key]) -> Vec<DispatchKeyEvent> {
+    let mut held = keys.iter().fold(0, |bits, key| bits | modifier(key));
+    let up = |key: &Key| {
+        let stroke = stroke(key, held & SHIFT != 0);
+        held &= !modifier(key);
+        DispatchKeyEvent {
+            kind: KeyEventKind::KeyUp,
+            modifiers: held,
+            key: stroke.key,
+            code: stroke.code,
+            windows_virtual_key_code: stroke.number,
+            text: None,
+            location: stroke.location,
+        }
+    };
+    keys.iter().rev().map(up).collect()
+}
+
+fn stroke(key: &Key, shifted: bool) -> Stroke {
+    let name = key.as_str();
+    let mut chars = name.chars();
+    if let (Some(only), None) = (chars.next(), chars.next()) {
+        return printed(only, shifted);
+    }
+    let (key, code, number) = match name {
+        "space" => return with_text(" ", "Space", 32, " "),
+        "plus" => return with_text("+", "Equal", 187, "+"),
+        "enter" => return with_text("Enter", "Enter", 13, "\r"),
+        "ctrl" => return held("Control", "ControlLeft", 17),
+        "shift" => return held("Shift", "ShiftLeft", 16),
+        "alt" => return held("Alt", "AltLeft", 18),
+        "super" => return held("Meta", "MetaLeft", 91),
+        "tab" => ("Tab", "Tab", 9),
+        "escape" => ("Escape", "Escape", 27),
+        "backspace" => ("Backspace", "Backspace", 8),
+        "delete" => ("Delete", "Delete", 46),
+        "insert" => ("Insert", "Insert", 45),
+        "up" => ("ArrowUp", "ArrowUp", 38),
+        "down" => ("ArrowDown", "ArrowDown", 40),
+        "left" => ("ArrowLeft", "ArrowLeft", 37),
+        "right" => ("ArrowRight", "ArrowRight", 39),
+        "home" => ("Home", "Home", 36),
+        "end" => ("End", "End", 35),
+        "page_up" => ("PageUp", "PageUp", 33),
+        "page_down" => ("PageDown", "PageDown", 34),
+        "caps_lock" => ("CapsLock", "CapsLock", 20),
+        "print" => ("PrintScreen", "PrintScreen", 44),
+        "menu" => ("ContextMenu", "ContextMenu", 93),
+        function => return function_key(function),
+    };
+    Stroke { key: key.into(), code: code.into(), number, text: None, location: 0 }
+}
+
+fn with_text(key: &str, code: &str, number: u32, text: &str) -> Stroke {
+    Stroke { key: key.into(), code: code.into(), number, text: Some(text.into()), location: 0 }
+}
+
+fn held(key: &str, code: &str, number: u32) -> Stroke {
+    Stroke { key: key.into(), code: code.into(), number, text: None, location: 1 }
+}
+
+/// `f1` to `f12`; any other name is a key without a number.
+fn function_key(name: &str) -> Stroke {
+    let which = name.strip_prefix('f').and_then(|digits| digits.parse::<u32>().ok());
+    let upper = name.to_uppercase();
+    Stroke {
+        key: upper.clone(),
+        code: upper,
+        number: which.map_or(0, |which| 111 + which),
+        text: None,
+        location: 0,
+    }
+}
+
+fn printed(only: char, shifted: bool) -> Stroke {
+    if only.is_ascii_alphabetic() {
+        let letter = if shifted { only.to_ascii_uppercase() } else { only.to_ascii_lowercase() };
+        let upper = only.to_ascii_uppercase();
+        return with_text(&letter.to_string(), &format!("Key{upper}"), u32::from(upper), &letter.to_string());
+    }
+    if let Some((low, high, code, number)) =
+        PRINTED.iter().find(|(low, high, ..)| *low == only || *high == only)
+    {
+        let shown = if shifted && only == *low {
+            high
+        } else if only == *low {
+            low
+        } else {
+            high
+        };
+        return with_text(&shown.to_string(), code, *number, &shown.to_string());
+    }
+    let shown: String = if shifted { only.to_uppercase().collect() } else { only.into() };
+    with_text(&shown, "", 0, &shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Chord, Key};
+
+    use super::{press, release};
+
+    fn check(chord: &str, expected: &[(&str, &str, u32, Option<&str>, u8)]) {
+        let chord = Chord::parse(chord).expect("a chord");
+        let events = press(chord.keys());
+        let seen: Vec<_> = events
+            .iter()
+            .map(|event| {
+                let text = event.text.as_deref();
+                (
+                    event.key.as_str(),
+                    event.code.as_str(),
+                    event.windows_virtual_key_code,
+                    text,
+                    event.modifiers,
+                )
+            })
+            .collect();
+        assert_eq!(seen, expected, "{chord}");
+    }
+
+    #[test]
+    fn chords_become_strokes_of_a_us_keyboard() {
+        check("a", &[("a", "KeyA", 65, Some("a"), 0)]);
+        check("shift+a", &[("Shift", "ShiftLeft", 16, None, 8), ("A", "KeyA", 65, Some("A"), 8)]);
+        check("ctrl+a", &[("Control", "ControlLeft", 17, None, 2), ("a", "KeyA", 65, None, 2)]);
+        check("shift+1", &[("Shift", "ShiftLeft", 16, None, 8), ("!", "Digit1", 49, Some("!"), 8)]);
+        check("!", &[("!", "Digit1", 49, Some("!"), 0)]);
+        check("Return", &[("Enter", "Enter", 13, Some("\r"), 0)]);
+        check("F11", &[("F11", "F11", 122, None, 0)]);
+        check("é", &[("é", "", 0, Some("é"), 0)]);
+    }
+
+    #[test]
+    fn every_named_key_has_a_number_and_comes_up_again() {
+        for name in Key::NAMED {
+            let key = Key::parse(name).expect("a key");
+            let down = press(std::slice::from_ref(&key));
+            assert!(down[0].windows_virtual_key_code > 0, "{name}");
+            let up = release(std::slice::from_ref(&key));
+            assert_eq!((&up[0].code, up[0].modifiers), (&down[0].code, 0), "{name}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Starting Chromium through a [`Machine`], and the word that it is ready.
+
+use std::time::Duration;
+
+use apprentice_cdp::read_endpoint;
+use apprentice_protocol::{ChildProcess, Command, Machine, MachineError, Size, WorldError, WorldFault};
+use tokio::task::JoinHandle;
+
+/// How long Chromium may take to announce its port.
+const START: Duration = Duration::from_secs(40);
+/// How much of what it says is kept for the story of a failed start.
+const STORY: usize = 2000;
+
+/// The DevTools port inside; OSWorld's getters look for it there.
+pub(super) const PORT: u16 = 9222;
+
+/// Whether Chromium keeps its own sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BrowserSandbox {
+    /// It does.
+    #[default]
+    On,
+    /// It does not: only by name, and recorded, since a page may then reach whatever the cell holds.
+    Off,
+}
+
+/// A running Chromium. Dropping it kills it.
+#[derive(Debug)]
+pub(super) struct Chromium {
+    /// The path of the browser's endpoint.
+    pub(super) path: String,
+    /// Reads what it says, so that it never waits for a reader, and owns the process.
+    output: JoinHandle<()>,
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        self.output.abort();
+    }
+}
+
+/// The command line. What is turned off would call home, ask first-run questions, or draw over the page.
+fn command(program: &str, home: &str, size: Size, sandbox: BrowserSandbox) -> Command {
+    let mut argv: Vec<String> = [
+        // Its announcement is on standard error, and only standard output is read.
+        "sh",
+        "-c",
+        "exec \"$@\" 2>&1",
+        "sh",
+        program,
+        "--headless=new",
+        "--no-first-run",
+        "--no-default-browser-check",
+        "--no-pings",
+        "--password-store=basic",
+        "--disable-background-networking",
+        "--disable-background-timer-throttling",
+        "--disable-backgrounding-occluded-windows",
+        "--disable-breakpad",
+        "--disable-component-update",
+        "--disable-default-apps",
+        "--disable-gpu",
+        "--disable-renderer-backgrounding",
+        "--disable-search-engine-choice-screen",
+        "--disable-smooth-scrolling",
+        "--disable-sync",
+        "--disable-features=Translate,MediaRouter,OptimizationHints,PaintHolding",
+        "--force-color-profile=srgb",
+        "--hide-crash-restore-bubble",
+        "--lang=en-US",
+        "--mute-audio",
+    ]
+    .map(str::to_owned)
+    .into();
+    argv.push(format!("--remote-debugging-port={PORT}"));
+    // The profile's usual place, where setup steps and checks expect bookmarks and preferences.
+    argv.push(format!("--user-data-dir={home}/.config/chromium"));
+    argv.push(format!("--window-size={},{}", size.width, size.height));
+    if sandbox == BrowserSandbox::Off {
+        argv.push("--no-sandbox".to_owned());
+    }
+    argv.push("about:blank".to_owned());
+    let mut command = Command::new(argv).within(Duration::MAX);
+    // Without a display there is nobody on the buses, and Chromium aborts when one hangs up on it.
+    command.env = [("DBUS_SESSION_BUS_ADDRESS", "disabled:"), ("NO_AT_BRIDGE", "1")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    command
+}
+
+/// Starts Chromium and waits for its announcement.
+pub(super) async fn launch(
+    machine: &dyn Machine,
+    program: &str,
+    size: Size,
+    sandbox: BrowserSandbox,
+) -> Result<Chromium, WorldError> {
+    let command = command(program, &machine.offers().home, size, sandbox);
+    let mut child = machine.spawn(&command).await.map_err(|error| match error {
+        MachineError::MissingProgram(_) => missing(program),
+        other => start(format!("chromium was not started: {other}")),
+    })?;
+    let announced = tokio::time::timeout(START, await_announcement(child.as_mut())).await;
+    let path = match announced {
+        Ok(Ok(Ok(path))) => path,
+        Ok(Ok(Err(said))) => {
+            let code = tokio::time::timeout(Duration::from_secs(5), child.wait()).await;
+            let code = code.ok().and_then(Result::ok);
+            return Err(if matches!(code, Some(126 | 127)) {
+                missing(program)
+            } else {
+                start(format!("chromium ended before it was ready; it said: {said}"))
+            });
+        }
+        Ok(Err(error)) => return Err(start(format!("chromium could not be listened to: {error}"))),
+        Err(_) => return Err(start(format!("chromium was not ready within {START:?}"))),
+    };
+    let output = tokio::spawn(async move {
+        while let Ok(bytes) = child.read().await {
+            if bytes.is_empty() {
+                break;
+            }
+            tracing::trace!(output = %String::from_utf8_lossy(&bytes).trim_end(), "chromium");
+        }
+    });
+    Ok(Chromium { path, output })
+}
+
+/// The endpoint's path, or the end of what was said instead.
+async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<String, String>, MachineError> {
+    let mut said = String::new();
+    loop {
+        let bytes = child.read().await?;
+        if bytes.is_empty() {
+            let from = said.len().saturating_sub(STORY);
+            let from = (from..said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(said.len());
+            return Ok(Err(said[from..].trim().to_owned()));
+        }
+        said.push_str(&String::from_utf8_lossy(&bytes));
+        // The last line may not be whole yet.
+        let whole = said.rfind('\n').map_or(0, |end| end + 1);
+        if let Some(path) = said[..whole].lines().find_map(read_endpoint) {
+            return Ok(Ok(path.to_owned()));
+        }
+    }
+}
+
+fn start(story: String) -> WorldError {
+    WorldError::new(WorldFault::Start, story)
+}
+
+fn missing(program: &str) -> WorldError {
+    let story = format!("{program} is not installed: install the package chromium");
+    WorldError::new(WorldFault::MissingProgram, story)
+}

@@ -1,0 +1,92 @@
+//! The machine port of a browser world: the cell's, with the page's tree and picture.
+
+use std::sync::Arc;
+
+use apprentice_protocol::{
+    Capability, ChildProcess, Command, Dial, DirEntry, Image, Machine, MachineError, Offers, Output,
+    PortFuture, TreeBudget, UiTree, Window,
+};
+
+use super::driver::{Browser, Trouble};
+use super::snapshot::dialog_tree;
+
+/// What setup and checks reach a browser world by.
+pub(super) struct BrowserMachine {
+    cell: Arc<dyn Machine>,
+    browser: Arc<Browser>,
+    offers: Offers,
+}
+
+impl BrowserMachine {
+    pub(super) fn new(cell: Arc<dyn Machine>, browser: Arc<Browser>) -> Self {
+        let mut offers = cell.offers().clone();
+        offers.capabilities.extend([Capability::Tree, Capability::Screenshots]);
+        offers.screen = Some(browser.size);
+        Self { cell, browser, offers }
+    }
+}
+
+impl Machine for BrowserMachine {
+    fn offers(&self) -> &Offers {
+        &self.offers
+    }
+
+    fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
+        self.cell.read(path)
+    }
+
+    fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
+        self.cell.write(path, bytes)
+    }
+
+    fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
+        self.cell.list(path)
+    }
+
+    fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
+        self.cell.remove(path)
+    }
+
+    fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
+        self.cell.run(command)
+    }
+
+    fn spawn<'a>(
+        &'a self,
+        command: &'a Command,
+    ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
+        self.cell.spawn(command)
+    }
+
+    fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
+        self.cell.launch(command)
+    }
+
+    fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
+        Box::pin(async move {
+            match self.browser.tree(budget).await {
+                Err(Trouble::Dialog(dialog)) => Ok(dialog_tree(dialog.describe())),
+                other => other.map_err(|trouble| refuse("the tree", trouble)),
+            }
+        })
+    }
+
+    fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
+        Box::pin(async { self.browser.picture().await.map_err(|trouble| refuse("a picture", trouble)) })
+    }
+
+    fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
+        self.cell.windows()
+    }
+
+    fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+        self.cell.dial(port)
+    }
+}
+
+fn refuse(what: &str, trouble: Trouble) -> MachineError {
+    match trouble {
+        Trouble::World(error) => MachineError::Lost(error.message),
+        other => MachineError::Refused { what: what.to_owned(), why: other.to_string() },
+    }
+}

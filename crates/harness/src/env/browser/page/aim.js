@@ -1,0 +1,35 @@
+// Says what a pointer would meet at an element that was scrolled into view: in which of its boxes, and
+// where in it, the middle of the visible part lies.
+function () {
+  const element = this.nodeType === Node.ELEMENT_NODE ? this : this.parentElement;
+  if (!this.isConnected || !element) return { found: 'gone' };
+  if (element.tagName === 'OPTION' && element.closest('select')) return { found: 'option' };
+  if (element.tagName === 'SELECT' && !element.multiple && element.size <= 1) return { found: 'list' };
+  const range = document.createRange();
+  if (this !== element) range.selectNodeContents(this);
+  const boxes = [...(this === element ? element : range).getClientRects()];
+  const box = boxes.findIndex((box) => box.width > 0 && box.height > 0);
+  if (box < 0 || getComputedStyle(element).visibility !== 'visible') return { found: 'hidden' };
+  const { left, top, right, bottom, width, height } = boxes[box];
+  const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2;
+  const y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2;
+  const root = element.getRootNode();
+  let hit = document.elementFromPoint(x, y);
+  while (hit && hit.shadowRoot) {
+    const inner = hit.shadowRoot.elementFromPoint(x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  if (root instanceof ShadowRoot && root.elementFromPoint(x, y) === element) hit = element;
+  if (!hit) return { found: 'outside' };
+  const within = (node, wanted) => {
+    for (let at = node; at; at = at.assignedSlot || at.parentNode || at.host) if (at === wanted) return true;
+    return false;
+  };
+  const label = hit.closest('label');
+  if (!within(hit, element) && !within(element, hit) && !(label && label.control === element)) {
+    const words = (hit.getAttribute('aria-label') || hit.id || hit.textContent || '').trim().slice(0, 60);
+    return { found: 'covered', by: `${hit.tagName.toLowerCase()}${words ? ` "${words}"` : ''}` };
+  }
+  return { found: 'free', box, across: (x - left) / width, down: (y - top) / height };
+}

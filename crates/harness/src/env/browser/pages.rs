@@ -1,0 +1,321 @@
+//! What the browser has said so far, folded into tabs, frames, dialogs and downloads. Pure: the task that
+//! reads the events does what [`Pages::apply`] asks for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apprentice_cdp::domain::browser::{DownloadProgress, DownloadState, DownloadWillBegin};
+use apprentice_cdp::domain::network::{LoadingFailed, LoadingFinished, RequestWillBeSent};
+use apprentice_cdp::domain::page::{
+    FileChooserOpened, FrameDetached, FrameStartedLoading, FrameStoppedLoading, InspectorTargetCrashed,
+    JavascriptDialogClosed, JavascriptDialogOpening,
+};
+use apprentice_cdp::domain::target::{
+    AttachedToTarget, DetachedFromTarget, TargetCrashed, TargetInfo, TargetInfoChanged,
+};
+use apprentice_cdp::{Event, Happening, SessionId};
+
+/// An open dialog of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PageDialog {
+    pub(super) session: SessionId,
+    /// `alert`, `confirm`, `prompt` or `beforeunload`.
+    pub(super) kind: String,
+    pub(super) message: String,
+    pub(super) default: Option<String>,
+}
+
+/// A file input that waits for files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chooser {
+    pub(super) session: SessionId,
+    pub(super) node: i64,
+    pub(super) several: bool,
+}
+
+/// A tab.
+#[derive(Clone, Debug)]
+pub(super) struct PageTab {
+    /// What actions call it: `t1`, `t2`, …, never given twice.
+    pub(super) name: String,
+    pub(super) target: String,
+    pub(super) session: SessionId,
+    pub(super) title: String,
+    pub(super) url: String,
+    pub(super) dialog: Option<PageDialog>,
+    pub(super) chooser: Option<Chooser>,
+    /// How its process died.
+    pub(super) crashed: Option<String>,
+}
+
+/// A session below a tab: the tab's own, or one of a frame in another process.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The tab's own session.
+    pub(super) tab: SessionId,
+    /// The session it was attached under; none for the tab's own.
+    pub(super) parent: Option<SessionId>,
+    /// The target, which for a frame is the frame's id.
+    pub(super) target: String,
+    loading: BTreeSet<String>,
+    requests: BTreeSet<String>,
+}
+
+/// A download.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Download {
+    pub(super) name: String,
+    pub(super) state: DownloadState,
+    pub(super) bytes: f64,
+}
+
+/// What the reader of the events has to do about one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Duty {
+    /// Turn on what we listen to in a new page or frame, then let it run.
+    Prepare(SessionId),
+    /// Let something run that we do not look at.
+    LetRun(SessionId),
+}
+
+/// The state.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    tabs: Vec<PageTab>,
+    /// Tabs by how recently they were in front, the front one last.
+    order: Vec<SessionId>,
+    parts: BTreeMap<SessionId, Part>,
+    downloads: BTreeMap<String, Download>,
+    named: u32,
+    /// Whether a page opened by another comes to the front.
+    pub(super) follow: bool,
+    /// The tab that the browser was last told to show.
+    pub(super) shown: Option<SessionId>,
+    /// Whether the events have ended: nothing will change any more.
+    pub(super) over: bool,
+}
+
+impl Pages {
+    pub(super) fn new() -> Self {
+        Self { follow: true, ..Self::default() }
+    }
+
+    /// The tab in front.
+    pub(super) fn front(&self) -> Option<&PageTab> {
+        let session = self.order.last()?;
+        self.tabs.iter().find(|tab| tab.session == *session)
+    }
+
+    pub(super) fn tabs(&self) -> &[PageTab] {
+        &self.tabs
+    }
+
+    pub(super) fn by_target(&self, target: &str) -> Option<&PageTab> {
+        self.tabs.iter().find(|tab| tab.target == target)
+    }
+
+    /// Brings a tab to the front.
+    pub(super) fn bring_forward(&mut self, session: &SessionId) {
+        if let Some(at) = self.order.iter().position(|other| other == session) {
+            let session = self.order.remove(at);
+            self.order.push(session);
+        }
+    }
+
+    /// The sessions of a tab, its own first and parents before children.
+    pub(super) fn parts_of(&self, tab: &SessionId) -> Vec<(SessionId, Part)> {
+        let mut found: Vec<(SessionId, Part)> = Vec::new();
+        let mut waiting = vec![tab.clone()];
+        while let Some(session) = waiting.pop() {
+            waiting.extend(
+                self.parts
+                    .iter()
+                    .filter(|(_, part)| part.parent.as_ref() == Some(&session))
+                    .map(|(child, _)| child.clone()),
+            );
+            if let Some(part) = self.parts.get(&session) {
+                found.push((session, part.clone()));
+            }
+        }
+        found
+    }
+
+    pub(super) fn has(&self, session: &SessionId) -> bool {
+        self.parts.contains_key(session)
+    }
+
+    /// Whether a document of the tab is still coming.
+    pub(super) fn is_loading(&self, tab: &SessionId) -> bool {
+        self.parts.values().any(|part| part.tab == *tab && !part.loading.is_empty())
+    }
+
+    /// Whether the tab waits for an answer to a request that may change what is shown.
+    pub(super) fn is_asking(&self, tab: &SessionId) -> bool {
+        self.parts.values().any(|part| part.tab == *tab && !part.requests.is_empty())
+    }
+
+    pub(super) fn is_downloading(&self) -> bool {
+        self.downloads.values().any(|download| download.state == DownloadState::InProgress)
+    }
+
+    /// Takes the downloads that have ended since the last time.
+    pub(super) fn take_ended_downloads(&mut self) -> Vec<Download> {
+        let ended = self.downloads.extract_if(.., |_, one| one.state != DownloadState::InProgress);
+        ended.map(|(_, download)| download).collect()
+    }
+
+    /// Takes the file input that waits for files in front.
+    pub(super) fn take_chooser(&mut self) -> Option<Chooser> {
+        let front = self.order.last()?.clone();
+        self.tabs.iter_mut().find(|tab| tab.session == front)?.chooser.take()
+    }
+
+    /// Folds one event in; an event of another form than ours is passed over.
+    pub(super) fn apply(&mut self, event: &Event) -> Option<Duty> {
+        match &*event.method {
+            AttachedToTarget::METHOD => return self.attach(read(event)?, event.session.as_ref()),
+            DetachedFromTarget::METHOD => self.detach(&read::<DetachedFromTarget>(event)?.session_id),
+            TargetInfoChanged::METHOD => self.describe(read::<TargetInfoChanged>(event)?.target_info),
+            TargetCrashed::METHOD => {
+                let crash: TargetCrashed = read(event)?;
+                let how = format!("{} ({})", crash.status, crash.error_code);
+                self.parts
+                    .values()
+                    .find(|part| part.target == crash.target_id)
+                    .map(|part| part.tab.clone())
+                    .and_then(|tab| self.tab_mut(&tab))?
+                    .crashed = Some(how);
+            }
+            InspectorTargetCrashed::METHOD => {
+                self.tab_of(event)?.crashed.get_or_insert_with(|| "crashed".to_owned());
+            }
+            DownloadWillBegin::METHOD => {
+                let begun: DownloadWillBegin = read(event)?;
+                let (name, state) = (begun.suggested_filename, DownloadState::InProgress);
+                self.downloads.insert(begun.guid, Download { name, state, bytes: 0.0 });
+            }
+            DownloadProgress::METHOD => {
+                let progress: DownloadProgress = read(event)?;
+                let download = self.downloads.get_mut(&progress.guid)?;
+                download.state = progress.state;
+                download.bytes = progress.received_bytes;
+                let kept = progress.file_path.as_deref().and_then(|path| path.rsplit('/').next());
+                if let Some(name) = kept.filter(|name| !name.is_empty()) {
+                    name.clone_into(&mut download.name);
+                }
+            }
+            _ => self.apply_to_page(event)?,
+        }
+        None
+    }
+
+    fn apply_to_page(&mut self, event: &Event) -> Option<()> {
+        let session = event.session.as_ref()?;
+        match &*event.method {
+            JavascriptDialogOpening::METHOD => {
+                let JavascriptDialogOpening { kind, message, default_prompt } = read(event)?;
+                let session = session.clone();
+                let dialog = PageDialog { session, kind, message, default: default_prompt };
+                self.tab_of(event)?.dialog = Some(dialog);
+            }
+            JavascriptDialogClosed::METHOD => self.tab_of(event)?.dialog = None,
+            FileChooserOpened::METHOD => {
+                let chooser: FileChooserOpened = read(event)?;
+                let node = chooser.backend_node_id?;
+                let several = chooser.mode == "selectMultiple";
+                self.tab_of(event)?.chooser = Some(Chooser { session: session.clone(), node, several });
+            }
+            FrameStartedLoading::METHOD => {
+                let frame = read::<FrameStartedLoading>(event)?.frame_id;
+                self.parts.get_mut(session)?.loading.insert(frame);
+            }
+            FrameStoppedLoading::METHOD => {
+                let frame = read::<FrameStoppedLoading>(event)?.frame_id;
+                self.parts.get_mut(session)?.loading.remove(&frame);
+            }
+            FrameDetached::METHOD => {
+                let frame = read::<FrameDetached>(event)?.frame_id;
+                self.parts.get_mut(session)?.loading.remove(&frame);
+            }
+            RequestWillBeSent::METHOD => {
+                let request: RequestWillBeSent = read(event)?;
+                // Streams never end and pictures move nothing that can be acted on.
+                if matches!(request.kind.as_deref(), Some("XHR" | "Fetch" | "Script")) {
+                    self.parts.get_mut(session)?.requests.insert(request.request_id);
+                }
+            }
+            LoadingFinished::METHOD => {
+                let request = read::<LoadingFinished>(event)?.request_id;
+                self.parts.get_mut(session)?.requests.remove(&request);
+            }
+            LoadingFailed::METHOD => {
+                let request = read::<LoadingFailed>(event)?.request_id;
+                self.parts.get_mut(session)?.requests.remove(&request);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn attach(&mut self, attached: AttachedToTarget, under: Option<&SessionId>) -> Option<Duty> {
+        let AttachedToTarget { session_id: session, target_info: info, .. } = attached;
+        let parent = under.filter(|under| self.parts.contains_key(under));
+        let tab = match (info.kind.as_str(), parent) {
+            ("page", _) => session.clone(),
+            ("iframe", Some(parent)) => self.parts.get(parent)?.tab.clone(),
+            _ => return Some(Duty::LetRun(session)),
+        };
+        let is_page = tab == session;
+        let parent = if is_page { None } else { parent.cloned() };
+        let (loading, requests) = (BTreeSet::new(), BTreeSet::new());
+        let part = Part { tab, parent, target: info.target_id.clone(), loading, requests };
+        self.parts.insert(session.clone(), part);
+        if is_page {
+            self.add_tab(session.clone(), info);
+        }
+        Some(Duty::Prepare(session))
+    }
+
+    fn add_tab(&mut self, session: SessionId, info: TargetInfo) {
+        self.named += 1;
+        let to_front = self.order.is_empty() || (self.follow && info.opener_id.is_some());
+        let place = if to_front { self.order.len() } else { 0 };
+        self.order.insert(place, session.clone());
+        self.tabs.push(PageTab {
+            name: format!("t{}", self.named),
+            target: info.target_id,
+            session,
+            title: info.title,
+            url: info.url,
+            dialog: None,
+            chooser: None,
+            crashed: None,
+        });
+    }
+
+    fn detach(&mut self, session: &SessionId) {
+        self.parts.retain(|id, part| id != session && part.tab != *session);
+        self.order.retain(|id| id != session);
+        self.tabs.retain(|tab| tab.session != *session);
+    }
+
+    pub(super) fn describe(&mut self, info: TargetInfo) {
+        if let Some(tab) = self.tabs.iter_mut().find(|tab| tab.target == info.target_id) {
+            tab.title = info.title;
+            tab.url = info.url;
+        }
+    }
+
+    fn tab_mut(&mut self, session: &SessionId) -> Option<&mut PageTab> {
+        self.tabs.iter_mut().find(|tab| tab.session == *session)
+    }
+
+    /// The tab that an event of any of its sessions belongs to.
+    fn tab_of(&mut self, event: &Event) -> Option<&mut PageTab> {
+        let tab = self.parts.get(event.session.as_ref()?)?.tab.clone();
+        self.tab_mut(&tab)
+    }
+}
+
+fn read<T: Happening>(event: &Event) -> Option<T> {
+    event.read()?.ok()
+}

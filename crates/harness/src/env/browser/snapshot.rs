@@ -1,0 +1,353 @@
+//! The accessibility trees of all frames as one interface tree.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Mutex;
+
+use apprentice_cdp::SessionId;
+use apprentice_cdp::domain::accessibility::{AxNode, GetFullAxTree};
+use apprentice_cdp::domain::dom::{CaptureSnapshot, DocumentSnapshot, GetFrameOwner, Snapshot};
+use apprentice_cdp::domain::page::{Frame, FrameTree, GetFrameTree};
+use apprentice_protocol::{NodeRef, Rect, Role, State, TreeBudget, Truncated, UiNode, UiTree};
+use serde_json::Value;
+
+use super::driver::{Browser, Trouble};
+use super::element::{NodeKey, Refs};
+use super::pages::Part;
+
+/// Roles of Chromium's own that ARIA calls otherwise.
+const ROLES: &[(&str, &str)] = &[
+    ("rootwebarea", "document"),
+    ("statictext", "text"),
+    ("image", "img"),
+    ("svgroot", "img"),
+    ("textfieldwithcombobox", "combobox"),
+    ("disclosuretriangle", "button"),
+    ("disclosuretrianglegrouped", "button"),
+    ("colorwell", "button"),
+    ("inputtime", "spinbutton"),
+    ("date", "textbox"),
+    ("datetime", "textbox"),
+    ("layouttable", "table"),
+    ("layouttablerow", "row"),
+    ("layouttablecell", "cell"),
+    ("gridcell", "cell"),
+];
+
+/// Roles that say nothing a model could use: parts of text, and boxes for layout.
+const SKIPPED: &[&str] =
+    &["inlinetextbox", "linebreak", "listmarker", "none", "generic", "ignored", "labeltext", "menulistpopup"];
+
+/// One frame as it was read.
+struct Reading {
+    session: SessionId,
+    frame: Frame,
+    /// The frame and the element in it that show this one.
+    owner: Option<(String, i64)>,
+    nodes: Vec<AxNode>,
+}
+
+/// What was read, as far as time allowed.
+#[derive(Default)]
+struct Readings {
+    frames: Vec<Reading>,
+    /// Boxes in the tab's viewport, by session and node.
+    boxes: HashMap<(SessionId, i64), Rect>,
+}
+
+impl Browser {
+    /// Reads the interface of the tab in front within the budget.
+    pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, Trouble> {
+        let front = self.front()?;
+        if let Some(dialog) = front.dialog {
+            return Err(Trouble::Dialog(dialog));
+        }
+        let parts = self.watch().with(|pages| pages.parts_of(&front.session));
+        let readings = Mutex::new(Readings::default());
+        let read = async {
+            for (session, part) in &parts {
+                match self.read_part(session, part, &readings).await {
+                    // A frame that goes away meanwhile is not there.
+                    Ok(()) | Err(Trouble::Replaced(_)) => {}
+                    Err(other) => return Err(other),
+                }
+            }
+            Ok(())
+        };
+        let in_time = match tokio::time::timeout(budget.time(), read).await {
+            Ok(done) => done.map(|()| true)?,
+            Err(_) => false,
+        };
+        let readings = readings.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tree = Assembly::of(&readings, &mut self.refs(), budget).run();
+        if !in_time {
+            tree.truncated = Some(Truncated::Time);
+        }
+        Ok(tree)
+    }
+
+    async fn read_part(
+        &self,
+        id: &SessionId,
+        part: &Part,
+        readings: &Mutex<Readings>,
+    ) -> Result<(), Trouble> {
+        let session = self.session(id);
+        let snapshot = CaptureSnapshot { computed_styles: Vec::new() };
+        let calls = async { tokio::try_join!(session.call(&GetFrameTree {}), session.call(&snapshot)) };
+        let (frames, snapshot) = self.guard(calls).await?;
+        let offset = self.offset(Some(id)).await?;
+        let mut outer = None;
+        if let Some(parent) = &part.parent {
+            let owner = GetFrameOwner { frame_id: part.target.clone() };
+            outer = Some(self.call(&self.session(parent), &owner).await?.backend_node_id);
+        }
+        let mut waiting = vec![frames.frame_tree];
+        let mut found = Vec::new();
+        while let Some(FrameTree { frame, child_frames }) = waiting.pop() {
+            waiting.extend(child_frames);
+            let owner = match (found.is_empty(), outer, &frame.parent_id) {
+                (true, Some(node), Some(parent)) => Some((parent.clone(), node)),
+                (false, _, Some(parent)) => {
+                    let owner = GetFrameOwner { frame_id: frame.id.clone() };
+                    Some((parent.clone(), self.call(&session, &owner).await?.backend_node_id))
+                }
+                (true, ..) | (false, _, None) => None,
+            };
+            let tree = GetFullAxTree { depth: None, frame_id: Some(frame.id.clone()) };
+            let nodes = self.call(&session, &tree).await?.nodes;
+            found.push(Reading { session: id.clone(), frame, owner, nodes });
+        }
+        let mut readings = readings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        readings.frames.extend(found);
+        let boxes = boxes(&snapshot, offset).into_iter();
+        readings.boxes.extend(boxes.map(|(node, bounds)| ((id.clone(), node), bounds)));
+        Ok(())
+    }
+}
+
+/// The boxes of all nodes in the tab's viewport; `offset` is where the session's lies in it.
+fn boxes(snapshot: &Snapshot, offset: (f64, f64)) -> HashMap<i64, Rect> {
+    let mut found = HashMap::new();
+    // Where each document's own origin lies, as far as its owner was seen.
+    let mut origins: HashMap<usize, (f64, f64)> = HashMap::from([(0, offset)]);
+    for (index, document) in snapshot.documents.iter().enumerate() {
+        let Some(origin) = origins.get(&index).copied() else { continue };
+        let x = origin.0 - document.scroll_offset_x;
+        let y = origin.1 - document.scroll_offset_y;
+        let held = held_documents(document);
+        for (node, bounds) in document.layout.node_index.iter().zip(&document.layout.bounds) {
+            let (Some(id), [left, top, width, height]) =
+                (document.nodes.backend_node_id.get(*node), bounds.as_slice())
+            else {
+                continue;
+            };
+            found.entry(*id).or_insert_with(|| round(left + x, top + y, *width, *height));
+            if let Some(inner) = held.get(node) {
+                origins.insert(*inner, (left + x, top + y));
+            }
+        }
+    }
+    found
+}
+
+/// Which of a document's nodes show which other documents.
+fn held_documents(document: &DocumentSnapshot) -> HashMap<usize, usize> {
+    let held = document.nodes.content_document_index.as_ref();
+    held.map(|held| held.index.iter().copied().zip(held.value.iter().copied()).collect()).unwrap_or_default()
+}
+
+fn round(x: f64, y: f64, width: f64, height: f64) -> Rect {
+    #[expect(clippy::cast_possible_truncation, reason = "casts from f64 saturate")]
+    let whole = |value: f64| value.round() as i32;
+    Rect::new(whole(x), whole(y), whole(width), whole(height))
+}
+
+/// Where an assembled node hangs.
+#[derive(Clone, Copy)]
+struct Place {
+    parent: Option<u32>,
+    depth: u32,
+}
+
+/// Joins the frames' trees into one.
+struct Assembly<'a> {
+    readings: &'a Readings,
+    refs: &'a mut Refs,
+    budget: &'a TreeBudget,
+    /// By frame: nodes by their id in the reading.
+    nodes: Vec<HashMap<&'a str, &'a AxNode>>,
+    /// Frames by the element that shows them.
+    shown_by: HashMap<(&'a str, i64), usize>,
+    tree: UiTree,
+}
+
+impl<'a> Assembly<'a> {
+    fn of(readings: &'a Readings, refs: &'a mut Refs, budget: &'a TreeBudget) -> Self {
+        let by_id = |reading: &'a Reading| -> HashMap<&'a str, &'a AxNode> {
+            reading.nodes.iter().map(|node| (node.node_id.as_str(), node)).collect()
+        };
+        let nodes = readings.frames.iter().map(by_id).collect();
+        let owned = readings.frames.iter().enumerate().filter_map(|(index, reading)| {
+            reading.owner.as_ref().map(|(frame, node)| ((frame.as_str(), *node), index))
+        });
+        Self { readings, refs, budget, nodes, shown_by: owned.collect(), tree: UiTree::default() }
+    }
+
+    fn run(mut self) -> UiTree {
+        // Depth first by a stack of our own: pages nest deeper than a thread's stack should have to.
+        let mut stack = Vec::new();
+        if let Some(root) = self.readings.frames.first().and_then(|frame| frame.nodes.first()) {
+            stack.push((0, root, Place { parent: None, depth: 0 }));
+        }
+        while let Some((frame, node, place)) = stack.pop() {
+            let below = if is_shown(node) {
+                if self.tree.nodes.len() >= self.budget.nodes as usize {
+                    self.tree.truncated = Some(Truncated::Nodes);
+                    break;
+                }
+                if place.depth >= self.budget.depth {
+                    self.tree.truncated = Some(Truncated::Depth);
+                    continue;
+                }
+                self.add(frame, node, place)
+            } else {
+                place
+            };
+            self.push_children(&mut stack, frame, node, below);
+        }
+        self.tree
+    }
+
+    fn push_children(
+        &self,
+        stack: &mut Vec<(usize, &'a AxNode, Place)>,
+        frame: usize,
+        node: &'a AxNode,
+        place: Place,
+    ) {
+        let reading = &self.readings.frames[frame];
+        let owned = node.backend_dom_node_id.map(|id| (reading.frame.id.as_str(), id));
+        if let Some(inner) = owned.and_then(|key| self.shown_by.get(&key)) {
+            stack.extend(self.readings.frames[*inner].nodes.first().map(|root| (*inner, root, place)));
+        }
+        let children = node.child_ids.iter().rev().filter_map(|id| self.nodes[frame].get(id.as_str()));
+        stack.extend(children.map(|child| (frame, *child, place)));
+    }
+
+    /// Adds a node and says where its children hang.
+    fn add(&mut self, frame: usize, node: &AxNode, place: Place) -> Place {
+        let reading = &self.readings.frames[frame];
+        let name = text(node.name.as_ref().map(|name| &name.value));
+        let role = role(node);
+        let parent = place.parent.and_then(|parent| self.tree.nodes.get(parent as usize));
+        // The text of a button is its name already.
+        if role == "text"
+            && (name.trim().is_empty() || parent.is_some_and(|up| up.name.contains(name.trim())))
+        {
+            return place;
+        }
+        let Some(id) = node.backend_dom_node_id else { return place };
+        let key = NodeKey {
+            session: reading.session.clone(),
+            frame: reading.frame.id.clone(),
+            loader: reading.frame.loader_id.clone(),
+            node: id,
+        };
+        let bounds = self.readings.boxes.get(&(reading.session.clone(), id)).copied();
+        self.tree.nodes.push(UiNode {
+            id: self.refs.name(key),
+            parent: place.parent,
+            name,
+            value: value(node, &role),
+            states: states(node, &role),
+            bounds: bounds.filter(|bounds| bounds.width > 0 && bounds.height > 0),
+            role: Role::new(role),
+        });
+        let index = u32::try_from(self.tree.nodes.len() - 1).ok();
+        Place { parent: index, depth: place.depth + 1 }
+    }
+}
+
+fn is_shown(node: &AxNode) -> bool {
+    let role = node.role.as_ref().and_then(|role| role.value.as_str()).unwrap_or("none").to_lowercase();
+    let acts = || property(node, "focusable").is_some_and(is_true);
+    let named =
+        || node.name.as_ref().is_some_and(|name| name.value.as_str().is_some_and(|name| !name.is_empty()));
+    !node.ignored && (!SKIPPED.contains(&role.as_str()) || (role == "generic" && (acts() || named())))
+}
+
+fn role(node: &AxNode) -> String {
+    let own = node.role.as_ref().and_then(|role| role.value.as_str()).unwrap_or("generic").to_lowercase();
+    let known = ROLES.iter().find(|(chromium, _)| *chromium == own);
+    known.map_or(own, |(_, aria)| (*aria).to_owned())
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn value(node: &AxNode, role: &str) -> Option<String> {
+    let own = node.value.as_ref().map(|value| text(Some(&value.value)));
+    // An empty entry is worth saying; an empty value of anything else is none.
+    own.filter(|value| !value.is_empty())
+        .or_else(|| matches!(role, "textbox" | "searchbox").then(String::new))
+}
+
+fn property<'a>(node: &'a AxNode, name: &str) -> Option<&'a Value> {
+    node.properties.iter().find(|property| property.name == name).map(|property| &property.value.value)
+}
+
+/// Properties come as truth values or as words.
+fn is_true(value: &Value) -> bool {
+    value.as_bool().unwrap_or_else(|| value.as_str() == Some("true"))
+}
+
+fn states(node: &AxNode, role: &str) -> BTreeSet<State> {
+    let mut states = BTreeSet::new();
+    let has = |name: &str| property(node, name).is_some_and(is_true);
+    let mut set = |on: bool, state: State| {
+        if on {
+            states.insert(state);
+        }
+    };
+    if role == "document" {
+        set(has("focused"), State::Active);
+    } else {
+        set(has("focused"), State::Focused);
+    }
+    set(has("disabled"), State::Disabled);
+    set(has("selected"), State::Selected);
+    set(has("modal"), State::Modal);
+    set(has("hidden"), State::Hidden);
+    set(property(node, "editable").is_some() && !has("readonly"), State::Editable);
+    for name in ["checked", "pressed"] {
+        if let Some(value) = property(node, name) {
+            // A box that is neither is not what it would be after a click.
+            set(is_true(value), State::Checked);
+            set(!is_true(value), State::Unchecked);
+        }
+    }
+    if let Some(expanded) = property(node, "expanded") {
+        set(is_true(expanded), State::Expanded);
+        set(!is_true(expanded), State::Collapsed);
+    }
+    states
+}
+
+/// The tree of a page that a dialog blocks: the dialog alone, since nothing else can be read or used.
+pub(super) fn dialog_tree(message: String) -> UiTree {
+    let node = UiNode {
+        id: NodeRef("dialog".to_owned()),
+        parent: None,
+        role: Role::new("alertdialog"),
+        name: message,
+        value: None,
+        states: BTreeSet::from([State::Modal]),
+        bounds: None,
+    };
+    UiTree { nodes: vec![node], truncated: None }
+}

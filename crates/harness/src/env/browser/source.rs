@@ -1,0 +1,98 @@
+//! Opening and ending browser worlds: a cell, Chromium in it, and the connection between.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_cdp::Connection;
+use apprentice_cdp::domain::browser::{DownloadBehavior, SetDownloadBehavior};
+use apprentice_protocol::{
+    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault, WorldSpec,
+};
+
+use super::driver::Browser;
+use super::hands::Hands;
+use super::launch::{BrowserSandbox, Chromium, PORT, launch};
+use super::machine::BrowserMachine;
+use super::world::BrowserWorld;
+use crate::cell::{Cell, CellSpec};
+
+/// How long the handshake may take once Chromium has announced its port.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Opens browser worlds, each with a Chromium, a profile and a cell of its own.
+pub struct BrowserSource {
+    /// The cell to put Chromium in; its screen is left out.
+    pub cell: CellSpec,
+    /// Chromium's program, by its name inside the cell.
+    pub program: String,
+    /// Whether Chromium keeps its own sandbox.
+    pub sandbox: BrowserSandbox,
+    /// For pauses that a model asks for.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl EnvironmentSource for BrowserSource {
+    fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
+        Box::pin(self.open_one(spec))
+    }
+}
+
+impl BrowserSource {
+    async fn open_one(&self, spec: &WorldSpec) -> Result<World, WorldError> {
+        let start = |story: String| WorldError::new(WorldFault::Start, story);
+        if spec.environment != EnvironmentKind::Browser {
+            return Err(start(format!(
+                "a {:?} world was asked for where browsers are opened",
+                spec.environment
+            )));
+        }
+        let cell = Cell::start(&CellSpec { screen: None, ..self.cell.clone() }, self.clock.clone()).await?;
+        let machine = cell.machine();
+        let chromium = launch(machine.as_ref(), &self.program, spec.screen, self.sandbox).await?;
+        let stream = cell
+            .connect(PORT)
+            .await
+            .map_err(|error| start(format!("chromium's port could not be reached: {error}")))?;
+        let connection = Connection::open(stream, &chromium.path, HANDSHAKE)
+            .await
+            .map_err(|error| start(format!("chromium could not be connected to: {error}")))?;
+        let browser = Arc::new(Browser::take_over(connection, spec.screen).await?);
+        let downloads = SetDownloadBehavior {
+            behavior: DownloadBehavior::Allow,
+            download_path: format!("{}/Downloads", machine.offers().home),
+            events_enabled: true,
+        };
+        let kept = browser.root().call(&downloads).await;
+        kept.map_err(|error| start(format!("downloads could not be set up: {error}")))?;
+        if let Some(url) = &spec.url {
+            let opened = browser.navigate(url).await.map_err(|trouble| start(trouble.to_string()));
+            opened?;
+        }
+        let isolation = cell.isolation();
+        let machine = Arc::new(BrowserMachine::new(machine, Arc::clone(&browser)));
+        let environment = BrowserWorld {
+            browser,
+            machine: machine.clone(),
+            clock: Arc::clone(&self.clock),
+            hands: Hands::default(),
+            calm: false,
+            ending: Ending { chromium, cell },
+        };
+        Ok(World { environment: Box::new(environment), machine, isolation })
+    }
+}
+
+/// What has to end with a world, in this order.
+pub(super) struct Ending {
+    chromium: Chromium,
+    cell: Cell,
+}
+
+impl Ending {
+    /// Ends everything within the deadline.
+    pub(super) fn end(self, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+        let Self { chromium, cell } = self;
+        drop(chromium);
+        Box::pin(cell.close(deadline))
+    }
+}

@@ -1,0 +1,320 @@
+//! The browser as an [`Environment`]: each action's meaning, and what is told about it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_cdp::domain::browser::DownloadState;
+use apprentice_cdp::domain::dom::SetFileInputFiles;
+use apprentice_protocol::{
+    ActReport, Action, Button, Chord, Clock, Command, Environment, History, Machine, Observation, PortFuture,
+    ScreenPoint, TabAction, Target, Want, Why, WorldError,
+};
+
+use super::driver::{Browser, Trouble, lost};
+use super::element::Aim;
+use super::hands::{Click, Hands, press_chord, type_text};
+use super::pages::{Chooser, Download};
+use super::snapshot::dialog_tree;
+use super::source::Ending;
+
+const FOCUS: &str = include_str!("page/focus.js");
+
+/// How long a pause that a model asked for may be.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// The agent's handle on an open browser.
+pub(super) struct BrowserWorld {
+    pub(super) browser: Arc<Browser>,
+    pub(super) machine: Arc<dyn Machine>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) hands: Hands,
+    /// Whether the page is known to be calm since the last action.
+    pub(super) calm: bool,
+    pub(super) ending: Ending,
+}
+
+impl Environment for BrowserWorld {
+    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+        Box::pin(self.look(want))
+    }
+
+    fn act<'a>(
+        &'a mut self,
+        action: &'a Action<ScreenPoint>,
+    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+        Box::pin(self.do_one(action))
+    }
+
+    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+        self.ending.end(deadline)
+    }
+}
+
+impl BrowserWorld {
+    async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
+        // Pages may change a dialog or a process under our hands; what they change to is looked at again.
+        for _ in 0..3 {
+            match self.try_look(want).await {
+                Ok(seen) => return Ok(seen),
+                Err(Trouble::Dialog(dialog)) => {
+                    let message = dialog.describe();
+                    return Ok(Observation {
+                        tree: want.tree.map(|_| dialog_tree(message.clone())),
+                        tabs: self.browser.list_tabs(),
+                        dialog: Some(message),
+                        ..Observation::default()
+                    });
+                }
+                Err(Trouble::World(error)) => return Err(error),
+                Err(Trouble::Replaced(_) | Trouble::Refused(_)) => self.calm = false,
+            }
+        }
+        Err(lost("the page is replaced again and again, so that it cannot be read"))
+    }
+
+    async fn try_look(&mut self, want: Want) -> Result<Observation, Trouble> {
+        if !std::mem::take(&mut self.calm) {
+            self.browser.settle().await?;
+        }
+        let tree = match &want.tree {
+            Some(budget) => Some(self.browser.tree(budget).await?),
+            None => None,
+        };
+        let screenshot = if want.screenshot { Some(self.browser.picture().await?) } else { None };
+        self.browser.refresh_tabs().await?;
+        Ok(Observation { screenshot, tree, tabs: self.browser.list_tabs(), ..Observation::default() })
+    }
+
+    async fn do_one(&mut self, action: &Action<ScreenPoint>) -> Result<ActReport, WorldError> {
+        self.calm = false;
+        let before = match self.browser.front() {
+            Ok(tab) => tab,
+            Err(trouble) => return trouble.report(),
+        };
+        let harmless = action.only_looks() || matches!(action, Action::Dialog { .. } | Action::Wait { .. });
+        if let Some(dialog) = before.dialog.filter(|_| !harmless) {
+            let what = dialog.describe();
+            return Ok(ActReport::refused(format!("a dialog is open ({what}); answer it first")));
+        }
+        if let Err(trouble) = self.perform(action).await {
+            return trouble.report();
+        }
+        if action.only_looks() {
+            return Ok(ActReport::delivered());
+        }
+        match self.browser.settle().await {
+            Ok(()) => self.calm = true,
+            Err(trouble) => return trouble.report(),
+        }
+        if let Err(trouble) = self.browser.refresh_tabs().await {
+            return trouble.report();
+        }
+        let text = self.news(&before.name, action);
+        Ok(ActReport { text, ..ActReport::delivered() })
+    }
+
+    async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<(), Trouble> {
+        match action {
+            Action::Click { at, button, count, hold } => {
+                self.click(at, Click { button: *button, count: *count, hold: hold.as_ref() }).await
+            }
+            Action::Move { to } => self.point(Some(to)).await,
+            Action::Press { at, button } => {
+                self.point(at.as_ref()).await?;
+                self.hands.press(&self.browser, *button).await
+            }
+            Action::Release { at, button } => {
+                self.point(at.as_ref()).await?;
+                self.hands.release(&self.browser, *button).await
+            }
+            Action::Drag { path, button } => {
+                if path.len() < 2 {
+                    return Err(Trouble::refused("a drag needs at least two points"));
+                }
+                path.iter().try_for_each(|point| self.check(*point))?;
+                self.hands.drag(&self.browser, path, *button).await
+            }
+            Action::Scroll { at, dx, dy } => self.scroll(at.as_ref(), *dx, *dy).await,
+            Action::Type { text } => self.type_text(text).await,
+            Action::Key { chord, hold_ms } => self.key(chord, *hold_ms).await,
+            Action::Wait { ms } => {
+                let time = Duration::from_millis(u64::from(*ms)).min(LONGEST_WAIT);
+                self.clock.pause(time, Why::ModelAsked).await;
+                Ok(())
+            }
+            Action::Screenshot | Action::Zoom { .. } => Ok(()),
+            Action::Select { at, option } => self.select(at, option).await,
+            Action::Navigate { url } => self.browser.navigate(url).await,
+            Action::History { go } => self.browser.go(*go).await,
+            Action::Tab { tab } => self.browser.tab(tab).await,
+            Action::Dialog { accept, text } => self.browser.answer(*accept, text.as_deref()).await,
+        }
+    }
+
+    async fn click(&mut self, at: &Target<ScreenPoint>, click: Click<'_>) -> Result<(), Trouble> {
+        let (x, y) = match at {
+            Target::Point(point) => {
+                self.check(*point)?;
+                (f64::from(point.x), f64::from(point.y))
+            }
+            Target::Ref(node) => match self.browser.aim(node).await? {
+                Aim::At(x, y) => (x, y),
+                // Clicking an option is choosing it, whether or not its list could be drawn open.
+                Aim::Choice(option) => return self.browser.choose(&option, "").await,
+                Aim::List => {
+                    return Err(Trouble::refused(
+                        "this is a native list box: choose an option with select, or click the option itself",
+                    ));
+                }
+            },
+        };
+        self.hands.go(&self.browser, x, y).await?;
+        // As in any browser, a link opened with control or the wheel stays in the background.
+        let behind = click.button == Button::Middle || click.hold.is_some_and(holds_control);
+        self.browser.watch().with(|pages| {
+            pages.take_chooser();
+            pages.follow = !behind;
+        });
+        self.hands.click(&self.browser, click).await
+    }
+
+    /// Moves the pointer to a target; to none, it stays.
+    async fn point(&mut self, target: Option<&Target<ScreenPoint>>) -> Result<(), Trouble> {
+        let (x, y) = match target {
+            None => self.hands.place(),
+            Some(Target::Point(point)) => {
+                self.check(*point)?;
+                (f64::from(point.x), f64::from(point.y))
+            }
+            Some(Target::Ref(node)) => match self.browser.aim(node).await? {
+                Aim::At(x, y) => (x, y),
+                Aim::List | Aim::Choice(_) => {
+                    return Err(Trouble::refused("a native list box can only be chosen from with select"));
+                }
+            },
+        };
+        self.hands.go(&self.browser, x, y).await
+    }
+
+    async fn scroll(&mut self, at: Option<&Target<ScreenPoint>>, dx: i32, dy: i32) -> Result<(), Trouble> {
+        self.point(at).await?;
+        self.hands.scroll(&self.browser, dx, dy).await
+    }
+
+    async fn type_text(&mut self, text: &str) -> Result<(), Trouble> {
+        if let Some(chooser) = self.browser.watch().with(super::pages::Pages::take_chooser) {
+            return self.choose_files(&chooser, text).await;
+        }
+        let session = self.browser.session(&self.browser.front()?.session);
+        if !self.browser.evaluate::<bool>(&session, FOCUS.to_owned()).await? {
+            return Err(Trouble::refused("nothing that takes text has the focus: click the field first"));
+        }
+        type_text(&self.browser, text).await
+    }
+
+    /// Gives a waiting file input the paths that were typed, one a line.
+    async fn choose_files(&self, chooser: &Chooser, text: &str) -> Result<(), Trouble> {
+        let files: Vec<String> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        if files.is_empty() || (files.len() > 1 && !chooser.several) {
+            return Err(Trouble::refused("this file chooser takes exactly one path"));
+        }
+        for file in &files {
+            let there = self.machine.run(&Command::new(["test", "-f", file.as_str()])).await;
+            let there = there.map_err(|error| lost(format!("a file could not be looked for: {error}")))?;
+            if there.code != 0 {
+                return Err(Trouble::refused(format!(
+                    "there is no file {file}; the file chooser was closed"
+                )));
+            }
+        }
+        let session = self.browser.session(&chooser.session);
+        self.browser.call(&session, &SetFileInputFiles { files, backend_node_id: chooser.node }).await?;
+        Ok(())
+    }
+
+    async fn key(&mut self, chord: &Chord, hold_ms: Option<u32>) -> Result<(), Trouble> {
+        let text = chord.to_string();
+        if text == "escape" && self.browser.watch().with(super::pages::Pages::take_chooser).is_some() {
+            return Ok(());
+        }
+        // Chords that the browser keeps for itself never reach a page.
+        match text.as_str() {
+            "ctrl+t" => self.browser.tab(&TabAction::Open { url: None }).await,
+            "ctrl+w" | "ctrl+f4" => {
+                let id = self.browser.front()?.name;
+                self.browser.tab(&TabAction::Close { id }).await
+            }
+            "ctrl+tab" | "ctrl+page_down" => self.browser.step_tab(1).await,
+            "ctrl+shift+tab" | "ctrl+page_up" => self.browser.step_tab(-1).await,
+            "alt+left" => self.browser.go(History::Back).await,
+            "alt+right" => self.browser.go(History::Forward).await,
+            "f5" | "ctrl+r" | "ctrl+f5" | "ctrl+shift+r" => self.browser.go(History::Reload).await,
+            "ctrl+l" | "alt+d" | "f6" => {
+                Err(Trouble::refused("this browser shows no address bar: open addresses with navigate"))
+            }
+            _ => {
+                let hold = hold_ms.map(|ms| Duration::from_millis(u64::from(ms)).min(LONGEST_WAIT));
+                press_chord(&self.browser, self.clock.as_ref(), chord.keys(), hold).await
+            }
+        }
+    }
+
+    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> Result<(), Trouble> {
+        let element = match at {
+            Target::Ref(node) => self.browser.find(node).await?,
+            Target::Point(point) => {
+                self.check(*point)?;
+                self.browser.under(point.x.into(), point.y.into()).await?
+            }
+        };
+        self.browser.choose(&element, option).await
+    }
+
+    fn check(&self, point: ScreenPoint) -> Result<(), Trouble> {
+        let size = self.browser.size;
+        let inside = |value: i32, end: u32| u32::try_from(value).is_ok_and(|value| value < end);
+        if inside(point.x, size.width) && inside(point.y, size.height) {
+            return Ok(());
+        }
+        Err(Trouble::refused(format!(
+            "point ({}, {}) lies outside the page of {} by {} pixels",
+            point.x, point.y, size.width, size.height
+        )))
+    }
+
+    /// What happened beside the action itself and is worth telling.
+    fn news(&self, tab_before: &str, action: &Action<ScreenPoint>) -> Option<String> {
+        let mut lines = Vec::new();
+        self.browser.watch().with(|pages| {
+            pages.follow = true;
+            lines.extend(pages.take_ended_downloads().iter().map(describe));
+            if pages.is_downloading() {
+                lines.push("a download is still going on".to_owned());
+            }
+            let Some(front) = pages.front() else { return };
+            if front.name != tab_before && !matches!(action, Action::Tab { .. } | Action::Key { .. }) {
+                lines.push(format!("tab {} is in front now: {:?} {}", front.name, front.title, front.url));
+            }
+            if front.chooser.is_some() {
+                lines.push(
+                    "the page asks for a file: type its full path, or press escape to choose none".to_owned(),
+                );
+            }
+        });
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+fn holds_control(chord: &Chord) -> bool {
+    chord.keys().iter().any(|key| key.as_str() == "ctrl")
+}
+
+fn describe(download: &Download) -> String {
+    let Download { name, state, bytes } = download;
+    match state {
+        DownloadState::Completed => format!("downloaded {name:?} ({bytes} bytes) to ~/Downloads"),
+        DownloadState::Canceled => format!("the download of {name:?} failed"),
+        DownloadState::InProgress => format!("the download of {name:?} goes on"),
+    }
+}
