@@ -77,8 +77,12 @@ pub(super) fn states(role: BusRole, states: StateSet) -> BTreeSet<State> {
     tell(State::Checked, checked);
     tell(State::Unchecked, !checked && (toggles || has(BusState::Checkable)));
     tell(State::Selected, has(BusState::Selected));
-    tell(State::Expanded, has(BusState::Expandable) && has(BusState::Expanded));
-    tell(State::Collapsed, has(BusState::Expandable) && !has(BusState::Expanded));
+    // A submenu does not say that it can be opened; an open one is selected.
+    let submenu = role == BusRole::Menu;
+    let opens = submenu || has(BusState::Expandable);
+    let open = has(BusState::Expanded) || submenu && has(BusState::Selected);
+    tell(State::Expanded, opens && open);
+    tell(State::Collapsed, opens && !open);
     tell(State::Editable, has(BusState::Editable) && !has(BusState::ReadOnly));
     tell(State::Modal, has(BusState::Modal));
     if role != BusRole::Application {
