@@ -8,6 +8,8 @@ use super::words::{Fit, Wanted, plain, same_label};
 /// How sure a model must be before it presses something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
+    /// Every word of the label is asked for, and one of them is telling.
+    Sure,
     /// Every word of the label is asked for.
     Exact,
     /// Most of the label is asked for.
@@ -17,8 +19,9 @@ pub(super) enum Care {
 }
 
 impl Care {
-    fn accepts(self, fit: Fit) -> bool {
+    pub(super) fn accepts(self, fit: Fit) -> bool {
         match self {
+            Self::Sure => fit.share >= 0.99 && fit.matched >= 0.9,
             Self::Exact => fit.share >= 0.99 && fit.matched >= 0.7,
             Self::Loose => fit.share >= 0.6 && fit.matched >= 0.9 || fit.share >= 0.99 && fit.matched >= 0.6,
             Self::Any => fit.matched > 0.0,
@@ -139,15 +142,27 @@ pub(super) fn filling<'s>(
         .map(|element| (element, scene.label_of(element)))
         .filter(|(element, label)| !filled.contains(&key_of(element, label)))
         .collect();
+    let is_label = |value: &Value| {
+        let labelled = |element: &&Element| {
+            matches!(element.kind, Kind::Field | Kind::Button | Kind::Switch | Kind::Combo)
+                && same_label(&scene.label_of(element), &value.text)
+        };
+        scene.below(root).iter().any(labelled)
+    };
+    let named: Vec<String> =
+        open.want.values.iter().filter(|value| is_label(value)).map(|value| value.text.clone()).collect();
     let mut best: Option<(f32, Filling<'s>)> = None;
-    for (value_at, value) in open.left() {
+    for (value_at, value) in open.left().filter(|(_, value)| !is_label(value)) {
         for (field, label) in &fields {
             let spins = field.role.contains("spin");
             let number = value.text.parse::<f64>().is_ok();
             if spins && !number {
                 continue;
             }
-            let fit = affinity(label, value, open) + if spins && number { 0.2 } else { 0.0 };
+            let by_name = named.iter().any(|name| same_label(name, label));
+            let fit = affinity(label, value, open)
+                + if spins && number { 0.2 } else { 0.0 }
+                + if by_name { 3.0 } else { 0.0 };
             if best.as_ref().is_none_or(|(most, _)| fit > *most + 0.001) {
                 let filling =
                     Filling { field, label: label.clone(), value: value_at, text: value.text.clone() };

@@ -1,19 +1,21 @@
 //! The capable model: reads notes first, presses what answers the task, and otherwise searches menus,
 //! dialogs, tabs and pages, best first, keeping track of what it opened.
 
-use super::choose::Care;
+use super::choose::{Care, Choice};
 use super::consult::Consult;
 use super::follow::{Follow, Followed};
 use super::goal::Goal;
 use super::guidance;
 use super::hands::{Hands, keys, leave};
 use super::perceive::Scene;
-use super::search::Search;
+use super::search::{Found, How, Search};
 use super::transcript::{Transcript, Turn};
 use super::wire::Move;
 
-/// Turns after which it stops searching and hands in what it has.
-const PATIENCE: usize = 60;
+/// Actions after which it stops searching and hands in what it has.
+const BUDGET: u32 = 44;
+/// Actions after which it settles for what answers in part.
+const LATE: u32 = 34;
 
 /// The explorer in one attempt.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +27,7 @@ pub(super) struct Explorer {
     search: Search,
     searched_for: Option<usize>,
     leaving: u32,
-    turns: usize,
+    acted: u32,
 }
 
 impl Explorer {
@@ -37,7 +39,7 @@ impl Explorer {
     /// Its move in one turn.
     pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
         let scene = &turn.scene;
-        self.turns += 1;
+        self.acted += turn.actions;
         let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, scene));
         hands.progress.settle(scene);
         self.search.notice(scene);
@@ -58,29 +60,55 @@ impl Explorer {
         if let Some(found) = self.follow(scene, hands) {
             return found;
         }
-        if let Some(found) = hands.direct(scene, Care::Loose) {
+        if let Some(found) = hands.direct(scene, Care::Sure) {
             return found;
         }
         let pending = hands.progress.pending();
         if let Some(want) = pending.first().copied()
-            && self.turns < PATIENCE
+            && let Some(found) = self.look(transcript, scene, want, hands)
         {
-            if self.searched_for != Some(want) {
-                self.searched_for = Some(want);
-                self.search.restart();
-                if !scene.open_menus().is_empty() {
-                    return keys("On with the next thing.", &["escape"]);
-                }
-            }
-            if let Some(open) = hands.progress.wants.get(want).cloned()
-                && let Some(found) = self.search.next(scene, &open, transcript.browser)
-            {
-                return found;
-            }
+            return found;
         }
         let missing = pending.first().and_then(|want| hands.progress.wants.get(*want));
+        let missing = missing.filter(|_| !hands.progress.has_done_something());
         let reason = missing.map(|open| format!("Nothing in reach answers this: {}.", open.want.clause));
         hands.finish(scene, reason)
+    }
+
+    /// The next press of the search for a want.
+    fn look(
+        &mut self,
+        transcript: &Transcript,
+        scene: &Scene,
+        want: usize,
+        hands: &mut Hands,
+    ) -> Option<Move> {
+        if self.acted >= BUDGET {
+            return None;
+        }
+        if self.searched_for != Some(want) {
+            let first = self.searched_for.replace(want).is_none();
+            self.search.restart();
+            if !first && !scene.open_menus().is_empty() {
+                return Some(keys("On with the next thing.", &["escape"]));
+            }
+        }
+        if scene.open_menus().is_empty()
+            && scene.dialogs().is_empty()
+            && let Some(found) = hands.select_whole(scene, want)
+        {
+            return Some(found);
+        }
+        let open = hands.progress.wants.get(want)?.clone();
+        let how = How { browser: transcript.browser, late: self.acted >= LATE };
+        match self.search.next(scene, &open, how)? {
+            Found::Go(found) => Some(found),
+            Found::Press(id) => {
+                let element = scene.elements.iter().find(|element| element.id == id)?;
+                let choice = Choice { element, label: scene.label_of(element), value: None, score: 0.0 };
+                hands.press(scene, want, &choice)
+            }
+        }
     }
 
     /// The next thing that a note says. What a note opened in vain is closed again.

@@ -175,6 +175,8 @@ pub(super) struct Want {
     pub(super) switch: Option<bool>,
     /// Whether it speaks of all of a text.
     pub(super) whole: bool,
+    /// Whether it is to hold from now on, as settings do.
+    pub(super) lasting: bool,
 }
 
 /// An instruction, read.
@@ -197,6 +199,12 @@ impl Goal {
             clauses.iter().filter(|clause| is_request(clause)).map(|clause| want(clause, &values)).collect();
         if wants.is_empty() {
             wants = clauses.iter().map(|clause| want(clause, &values)).collect();
+        }
+        if wants.iter().all(|want| want.kind == WantKind::Save)
+            && let Some(told) = clauses.iter().rfind(|clause| !is_request(clause))
+        {
+            // `… needs a mark. Save it with one.`: what is wanted stands in the statement.
+            wants.insert(0, Want { kind: WantKind::Do, ..want(told, &values) });
         }
         lend_values(&mut wants, &clauses, &values);
         Self { wants, words: Wanted::of(&unmask(&masked, &[])), text: instruction.to_owned() }
@@ -363,7 +371,8 @@ fn is_request(clause: &str) -> bool {
     {
         return false;
     }
-    let modal = words.iter().any(|word| MODAL.contains(&word.as_str()));
+    let modal = words.iter().any(|word| MODAL.contains(&word.as_str()))
+        || words.windows(2).any(|pair| matches!(pair[0].as_str(), "has" | "have") && pair[1] == "to");
     modal || verb_at(clause).is_some()
 }
 
@@ -387,10 +396,14 @@ fn want(masked: &str, values: &[Value]) -> Want {
         || (has(&["not", "no", "never"]) && verb != "save");
     let on =
         has(&["on", "show", "enable", "activate", "tick", "check", "visible", "shown", "display", "allow"]);
-    let values: Vec<Value> = marks(masked).into_iter().filter_map(|at| values.get(at).cloned()).collect();
+    let mut values: Vec<Value> = marks(masked).into_iter().filter_map(|at| values.get(at).cloned()).collect();
+    values.splice(0..0, spoken(masked, &verb));
     let kind = match verb.as_str() {
         "save" | "store" => WantKind::Save,
-        "type" | "write" | "append" | "run" | "execute" | "enter" | "insert" if !values.is_empty() => {
+        "type" | "enter" if !values.is_empty() => WantKind::Write,
+        "write" | "append" | "run" | "execute" | "insert"
+            if values.iter().any(|value| value.kind == ValueKind::Quoted) =>
+        {
             WantKind::Write
         }
         _ => WantKind::Do,
@@ -402,8 +415,52 @@ fn want(masked: &str, values: &[Value]) -> Want {
         wanted: Wanted::of(&text),
         values,
         switch: if off { Some(false) } else { on.then_some(true) },
+        lasting: is_lasting(&words),
         whole: has(&["all", "whole", "entire", "everything", "every", "complete", "each"]),
     }
+}
+
+/// Words of settings: `from now on`, `always`, `for good`.
+fn is_lasting(words: &[String]) -> bool {
+    let single = [
+        "always",
+        "default",
+        "settings",
+        "preferences",
+        "setting",
+        "configure",
+        "permanently",
+        "automatically",
+    ];
+    let runs: [&[&str]; 7] = [
+        &["from", "now", "on"],
+        &["for", "good"],
+        &["set", "up"],
+        &["next", "time"],
+        &["next", "start"],
+        &["every", "new"],
+        &["each", "time"],
+    ];
+    words.iter().any(|word| single.contains(&word.as_str()))
+        || runs.iter().any(|run| {
+            words.windows(run.len()).any(|words| words.iter().zip(*run).all(|(word, part)| word == part))
+        })
+}
+
+/// A text to type that stands without quotation marks: what is between the verb and its place.
+fn spoken(masked: &str, verb: &str) -> Option<Value> {
+    if !matches!(verb, "type" | "enter" | "put" | "add" | "write") {
+        return None;
+    }
+    let lower = masked.to_ascii_lowercase();
+    let from = lower.find(verb)? + verb.len();
+    let rest = masked.get(from..)?;
+    let end =
+        [" into ", " in the ", " to the ", " on the "].iter().filter_map(|place| rest.find(place)).min()?;
+    let text = rest.get(..end)?.trim();
+    let name = text.split_whitespace().all(|word| word.starts_with(char::is_uppercase));
+    let fits = !text.is_empty() && !text.contains(MARK) && name;
+    fits.then(|| Value { text: text.to_owned(), kind: ValueKind::Quoted, before: vec![verb.to_owned()] })
 }
 
 /// A value told in a statement (`The file is "a".`) belongs to the next want that names none.

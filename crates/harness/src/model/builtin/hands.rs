@@ -83,10 +83,11 @@ impl Hands {
 
     /// Presses the best answer to the present want in what takes input now; none when nothing answers.
     pub(super) fn direct(&mut self, scene: &Scene, care: Care) -> Option<Move> {
-        let pending = self.progress.pending();
         let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
-        let considered = if in_dialog { pending.len() } else { 1 };
-        for want in pending.into_iter().take(considered) {
+        let opened = in_dialog || !scene.open_menus().is_empty();
+        let considered = if opened { self.progress.unfinished() } else { self.progress.pending() };
+        let most = if opened { considered.len() } else { 1 };
+        for want in considered.into_iter().take(most) {
             if let Some(found) = self.direct_for(scene, want, care) {
                 return Some(found);
             }
@@ -144,6 +145,7 @@ impl Hands {
         if let Some(value) = choice.value {
             open.use_value(value);
         }
+        open.use_values_of(&choice.label);
         let state = matches!(element.kind, Kind::Switch | Kind::Radio)
             .then(|| element.kind == Kind::Radio || wanted_state(open, &choice.label));
         if state.is_some() && element.is_on() == state {
@@ -174,6 +176,7 @@ impl Hands {
         self.progress.touched |= in_dialog;
         let open = self.progress.wants.get_mut(want)?;
         open.use_value(value);
+        open.use_values_of(&label);
         if !in_dialog || field.role.contains("spin") {
             let done = open.left().next().is_none();
             open.done = done;
@@ -256,6 +259,7 @@ impl Hands {
         });
         Some(match button {
             Some(button) => clicks(format!("{} carries it through.", quoted(&label)), button),
+            None if self.progress.filled.is_empty() => leave("It holds without further ado.", scene),
             None => keys("Enter carries it through.", &["enter"]),
         })
     }
@@ -312,6 +316,11 @@ impl Hands {
             (Saving::Answered, true) => {
                 open.done = true;
                 Some(carry_through("The question is answered.", scene))
+            }
+            (Saving::KeyPressed, false) if is_new_name && open.left().next().is_some() => {
+                // The key asked for no name here: the command must be looked for.
+                open.want.kind = WantKind::Do;
+                None
             }
             (Saving::KeyPressed | Saving::Answered, false) => {
                 open.done = true;

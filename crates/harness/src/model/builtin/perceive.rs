@@ -46,8 +46,9 @@ fn kind_of(role: &str, states: &[State]) -> Kind {
         | "check_menu_item" => Kind::Switch,
         "menuitemradio" | "radio" | "radiobutton" | "radio_button" | "radio_menu_item" => Kind::Radio,
         "button" | "push_button" | "pushbutton" | "disclosuretriangle" | "summary" => Kind::Button,
-        "textbox" | "searchbox" | "spinbutton" | "entry" | "text" | "terminal" | "password_text"
-        | "textarea" => Kind::Field,
+        "textbox" | "searchbox" | "spinbutton" | "entry" | "terminal" | "password_text" | "textarea" => {
+            Kind::Field
+        }
         "combobox" | "combo_box" | "listbox_button" => {
             if states.contains(&State::Editable) {
                 Kind::Field
@@ -61,7 +62,8 @@ fn kind_of(role: &str, states: &[State]) -> Kind {
         | "img" | "image" => Kind::Thing,
         "window" | "frame" | "application" => Kind::Window,
         "dialog" | "alertdialog" | "alert" | "file_chooser" | "color_chooser" => Kind::Dialog,
-        "label" | "heading" | "statictext" | "static" | "paragraph" | "text_leaf" | "labeltext"
+        "text" if states.contains(&State::Editable) => Kind::Field,
+        "label" | "text" | "heading" | "statictext" | "static" | "paragraph" | "text_leaf" | "labeltext"
         | "caption" => Kind::Words,
         _ if states.contains(&State::Editable) => Kind::Field,
         _ => Kind::Other,
@@ -151,8 +153,17 @@ impl Scene {
             path.retain(|(depth, _)| *depth < node.depth);
             let parent = path.last().map(|(_, index)| *index);
             path.push((node.depth, elements.len()));
+            let in_bar = parent.is_some_and(|parent: usize| elements[parent].role == "menubar");
+            let in_list = parent.is_some_and(|parent: usize| {
+                matches!(elements[parent].role.as_str(), "listbox" | "combobox" | "menu")
+            });
+            let kind = match kind_of(&node.role, &node.states) {
+                Kind::Item if in_bar => Kind::Menu,
+                Kind::Item if node.role == "option" && !in_list => Kind::Thing,
+                kind => kind,
+            };
             elements.push(Element {
-                kind: kind_of(&node.role, &node.states),
+                kind,
                 role: node.role,
                 name: node.name.trim().to_owned(),
                 value: node.value,
@@ -192,7 +203,8 @@ impl Scene {
     pub(super) fn open_menus(&self) -> Vec<usize> {
         let is_line = |kind: Kind| matches!(kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Menu);
         self.indices(|element| {
-            matches!(element.kind, Kind::Menu) || element.role == "listbox" && !element.is(State::Hidden)
+            matches!(element.kind, Kind::Menu | Kind::Item)
+                || element.role == "listbox" && !element.is(State::Hidden)
         })
         .into_iter()
         .filter(|menu| {

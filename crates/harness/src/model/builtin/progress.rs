@@ -43,6 +43,15 @@ impl Open {
         }
     }
 
+    /// Marks the values that stand in a label as used.
+    pub(super) fn use_values_of(&mut self, label: &str) {
+        for (index, value) in self.want.values.iter().enumerate() {
+            if !value.text.trim().is_empty() && label.contains(value.text.trim()) {
+                self.used[index] = true;
+            }
+        }
+    }
+
     /// Values that must still be put somewhere: numbers in passing do not hold a want open.
     pub(super) fn waits_for_values(&self) -> bool {
         self.left().any(|(_, value)| value.kind != ValueKind::Number)
@@ -110,12 +119,16 @@ impl Progress {
             let program = title.rsplit(['-', '–', '—']).next().unwrap_or(&title);
             place.extend(content(program));
         }
+        let titles = scene.places();
+        let in_title = |value: &Value| {
+            value.kind == ValueKind::File && titles.iter().any(|title| title.contains(value.text.as_str()))
+        };
         let open = |want: &Want| {
             let narrowed = want.wanted.without(&place);
             let wanted = if narrowed.stems().is_empty() { want.wanted.clone() } else { narrowed };
             Open {
                 wanted,
-                used: vec![false; want.values.len()],
+                used: want.values.iter().map(in_title).collect(),
                 want: want.clone(),
                 done: false,
                 pressed: Vec::new(),
@@ -134,6 +147,17 @@ impl Progress {
     pub(super) fn pending(&self) -> Vec<usize> {
         let is_pending = |open: &Open| !open.done && open.want.kind != WantKind::Save;
         (0..self.wants.len()).filter(|index| self.wants.get(*index).is_some_and(is_pending)).collect()
+    }
+
+    /// The pending wants, and those that save under a name.
+    pub(super) fn unfinished(&self) -> Vec<usize> {
+        let names = |open: &Open| open.want.kind != WantKind::Save || open.left().next().is_some();
+        (0..self.wants.len()).filter(|index| !self.wants[*index].done && names(&self.wants[*index])).collect()
+    }
+
+    /// Whether anything but saving was done.
+    pub(super) fn has_done_something(&self) -> bool {
+        self.wants.iter().any(|open| open.done && open.want.kind != WantKind::Save)
     }
 
     /// Remembers what was pressed, until its effect is seen.

@@ -1,6 +1,8 @@
 //! Searching an interface: which surfaces were seen, which were opened, how to get to the rest, best first.
 
-use apprentice_protocol::{Action, Button, History, State};
+use apprentice_protocol::{Action, Button, History, NodeRef, State};
+
+use super::choose::Care;
 
 use super::hands::{click, key, leave};
 use super::perceive::{Element, Kind, Scene};
@@ -28,6 +30,18 @@ const RISKY: &[&str] = &[
     "send", "detach", "new", "cancel", "back", "forward", "feedback", "report", "ok", "save",
 ];
 
+/// Below this an opener is tried only after what answers in part.
+const PROMISING: f32 = 0.25;
+
+/// Circumstances of a search.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// A browser without a desktop.
+    pub(super) browser: bool,
+    /// Little of the budget is left.
+    pub(super) late: bool,
+}
+
 /// One press on the way from the start to a surface.
 #[derive(Clone, Debug, PartialEq)]
 struct Leg {
@@ -43,6 +57,17 @@ struct Spot {
     leg: Leg,
     score: f32,
     opened: bool,
+    /// Does something by itself: pressed only when nothing better is left.
+    terminal: bool,
+}
+
+/// What the search says to do.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    /// A press on the way.
+    Go(Move),
+    /// This element answers as well as anything seen.
+    Press(NodeRef),
 }
 
 /// The search of one want.
@@ -86,15 +111,27 @@ impl Search {
         let depth = f32::from(u8::try_from(self.route.len()).unwrap_or(u8::MAX));
         for element in scene.below(scene.front()) {
             let label = scene.label_of(element);
-            let Some(prior) = prior(element, &label, open) else { continue };
-            let leg = Leg { label, kind: element.kind, secondary: false };
-            let known = |spot: &Spot| same_label(&spot.leg.label, &leg.label) && spot.route == self.route;
-            if leg.label.is_empty() || self.seen.iter().any(known) {
+            if label.is_empty() || open.has_pressed(&label) {
                 continue;
             }
-            let score = open.wanted.fit(&leg.label).score() * 2.0 + prior - depth * 0.05;
+            let fit = open.wanted.fit(&label);
+            let terminal = can_answer(element) && Care::Loose.accepts(fit);
+            let (score, terminal) = match prior(element, &label, open, self.route.len()) {
+                Some(prior) => (fit.score() * 2.0 + prior - depth * 0.05, false),
+                None if terminal => (fit.score(), true),
+                None => continue,
+            };
+            let leg = Leg { label, kind: element.kind, secondary: false };
+            let mut route = self.route.clone();
+            if leg.kind == Kind::Tab {
+                route.retain(|passed| passed.kind != Kind::Tab);
+            }
+            let known = |spot: &Spot| same_label(&spot.leg.label, &leg.label) && spot.route == route;
+            if self.seen.iter().any(known) {
+                continue;
+            }
             let opened = self.route.iter().any(|passed| same_label(&passed.label, &leg.label));
-            self.seen.push(Spot { route: self.route.clone(), leg, score, opened });
+            self.seen.push(Spot { route, leg, score, opened, terminal });
         }
         if self.route.is_empty() {
             self.collect_context(scene, open);
@@ -115,14 +152,15 @@ impl Search {
             return;
         }
         let score = if object.is_some() { 0.48 } else { 0.12 };
-        self.seen.push(Spot { route: Vec::new(), leg, score, opened: false });
+        self.seen.push(Spot { route: Vec::new(), leg, score, opened: false, terminal: false });
     }
 
-    /// The next press of the search; none when everything in reach has been opened.
-    pub(super) fn next(&mut self, scene: &Scene, open: &Open, browser: bool) -> Option<Move> {
+    /// The next press of the search; none when everything in reach has been opened. Late in an attempt it
+    /// settles for the best that was seen.
+    pub(super) fn next(&mut self, scene: &Scene, open: &Open, how: How) -> Option<Found> {
         self.collect(scene, open);
         for _ in 0..self.seen.len() + 1 {
-            let aim = self.aim.filter(|aim| !self.seen[*aim].opened).or_else(|| self.best())?;
+            let aim = self.aim.filter(|aim| !self.seen[*aim].opened).or_else(|| self.best(how.late))?;
             self.aim = Some(aim);
             let spot = self.seen[aim].clone();
             let shared = spot.route.iter().zip(&self.route).take_while(|(one, other)| one == other).count();
@@ -131,7 +169,7 @@ impl Search {
                 if self.lost > 4 {
                     return None;
                 }
-                return Some(self.back(scene, browser));
+                return Some(Found::Go(self.back(scene, how.browser)));
             }
             let leg = spot.route.get(shared).unwrap_or(&spot.leg).clone();
             let arrived = shared == spot.route.len();
@@ -144,21 +182,29 @@ impl Search {
                 self.aim = None;
             }
             self.lost = 0;
-            return Some(self.step(&leg, element));
+            if arrived && spot.terminal {
+                return Some(Found::Press(element.id.clone()));
+            }
+            return Some(Found::Go(self.step(&leg, element)));
         }
         None
     }
 
-    fn best(&self) -> Option<usize> {
+    fn best(&self, late: bool) -> Option<usize> {
         let near = |spot: &Spot| {
             let shared = spot.route.iter().zip(&self.route).take_while(|(one, other)| one == other).count();
             let steps = self.route.len() - shared + spot.route.len() - shared;
             f32::from(u8::try_from(steps).unwrap_or(u8::MAX)) * 0.08
         };
-        (0..self.seen.len()).filter(|at| !self.seen[*at].opened).max_by(|one, other| {
-            let value = |at: usize| self.seen[at].score - near(&self.seen[at]);
-            value(*one).total_cmp(&value(*other)).then(other.cmp(one))
-        })
+        let value = |at: &usize| self.seen[*at].score - near(&self.seen[*at]);
+        let left = |terminal: bool| {
+            (0..self.seen.len())
+                .filter(move |at| !self.seen[*at].opened && self.seen[*at].terminal == terminal)
+                .max_by(|one, other| value(one).total_cmp(&value(other)).then(other.cmp(one)))
+        };
+        let (opener, terminal) = (left(false), left(true));
+        let promising = opener.filter(|at| self.seen[*at].score >= PROMISING && !late);
+        promising.or(terminal).or(opener)
     }
 
     fn step(&mut self, leg: &Leg, element: &Element) -> Move {
@@ -205,8 +251,13 @@ fn find<'s>(scene: &'s Scene, leg: &Leg) -> Option<&'s Element> {
     front.or_else(|| scene.below(scene.surface()).into_iter().find(fits))
 }
 
+/// Whether pressing an element can be an answer by itself.
+fn can_answer(element: &Element) -> bool {
+    matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Button | Kind::Combo)
+}
+
 /// How promising an element is before its words are weighed; none if it opens nothing.
-fn prior(element: &Element, label: &str, open: &Open) -> Option<f32> {
+fn prior(element: &Element, label: &str, open: &Open, depth: usize) -> Option<f32> {
     let words = plain(label);
     let asked = open.wanted.fit(label).share >= 0.5;
     if words.iter().any(|word| RISKY.contains(&word.as_str())) && !asked {
@@ -215,9 +266,11 @@ fn prior(element: &Element, label: &str, open: &Open) -> Option<f32> {
     let settings = words.iter().any(|word| SETTINGS.contains(&word.as_str()));
     let closed = element.is(State::Collapsed);
     match element.kind {
-        Kind::Menu => Some(if settings { 0.6 } else { 0.45 }),
+        Kind::Menu if settings => Some(0.6),
+        Kind::Menu if depth == 0 => Some(0.45),
+        Kind::Menu => Some(0.26 - 0.08 * f32::from(u8::try_from(depth).unwrap_or(u8::MAX))),
         Kind::Tab if !element.is(State::Selected) => Some(0.6),
-        Kind::Item | Kind::Button if settings => Some(0.65),
+        Kind::Item | Kind::Button if settings => Some(if open.want.lasting { 0.75 } else { 0.35 }),
         Kind::Item | Kind::Button if element.promises() => Some(0.1),
         Kind::Link => Some(if settings { 0.5 } else { 0.15 }),
         Kind::Combo => Some(0.2),
