@@ -2,4 +2,5 @@
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
 mod command;
+mod starter;
 mod tidy;

@@ -1,5 +1,6 @@
 //! Suites and their task files.
 
+pub mod audit;
 pub mod load;
 mod spot;
 pub mod task;

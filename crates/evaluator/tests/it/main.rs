@@ -4,4 +4,5 @@
 mod osworld;
 mod run;
 mod schemas;
+mod setup;
 mod starter;

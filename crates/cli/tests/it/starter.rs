@@ -1,0 +1,134 @@
+//! The starter suite in fresh cells: every solution passes; near misses, doing nothing and giving up fail.
+//!
+//! `APPRENTICE_TASKS` narrows it to tasks whose ids contain one of its words, `APPRENTICE_SEEDS` sets how many
+//! variations run.
+#![expect(clippy::disallowed_methods, reason = "what to run is asked of the environment")]
+#![expect(clippy::print_stdout, reason = "what is skipped is said")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::run::{Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start};
+use apprentice_evaluator::suite::audit::{Baseline, contenders, findings};
+use apprentice_evaluator::suite::load;
+use apprentice_evaluator::suite::task::Task;
+use apprentice_harness::cell::CellIsolation;
+use apprentice_harness::clock::SystemClock;
+use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
+use apprentice_harness::record::Redactor;
+use apprentice_protocol::{ChatModel, Clock};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Programs without which cells or the suite's tasks do not start.
+const NEEDED: &[&str] = &["bwrap", "Xvfb", "openbox", "dbus-daemon", "wmctrl"];
+
+struct NoModels;
+
+impl ModelSource for NoModels {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        Err(format!("an audit runs baselines alone, not {}", trial.model))
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|folders| std::env::split_paths(&folders).any(|folder| folder.join(program).is_file()))
+}
+
+fn can_run(task: &Task) -> bool {
+    let programs = task.apprentice.iter().flat_map(|ours| &ours.programs);
+    let missing: Vec<&String> = programs.filter(|program| !is_installed(program)).collect();
+    if !missing.is_empty() {
+        println!("skipped: {}: not installed: {missing:?}", task.id);
+    }
+    missing.is_empty()
+}
+
+fn wanted(task: &Task) -> bool {
+    std::env::var("APPRENTICE_TASKS")
+        .map_or(true, |words| words.split(',').any(|word| task.id.as_str().contains(word)))
+}
+
+fn deps(state: PathBuf) -> RunDeps {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let config = DesktopConfig {
+        isolation: CellIsolation::Bubblewrap,
+        program: PathBuf::from(env!("CARGO_BIN_EXE_apprentice")),
+        argument: "cell-supervisor".into(),
+        state,
+        golden: None,
+    };
+    RunDeps {
+        models: Arc::new(NoModels),
+        worlds: Arc::new(DesktopSource::new(config, clock.clone())),
+        clock,
+        lend: Arc::new(|_: &TrialSpec| Lent::default()),
+        redactor: Arc::new(Redactor::new([]).expect("builds")),
+        cpu: 2,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn solutions_pass_and_everything_else_fails() {
+    let missing: Vec<&&str> = NEEDED.iter().filter(|program| !is_installed(program)).collect();
+    if !missing.is_empty() {
+        println!("skipped: not installed: {missing:?}");
+        return;
+    }
+    let suite = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks/starter")).expect("loads");
+    let tasks: Vec<&Task> = suite.tasks.iter().filter(|task| wanted(task) && can_run(task)).collect();
+    let seeds = std::env::var("APPRENTICE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (progress, mut heard) = mpsc::unbounded_channel();
+    let told = tokio::spawn(async move {
+        while let Some(progress) = heard.recv().await {
+            if let Progress::Finished { row } = progress {
+                let trial = (row.task.as_str(), row.seed, row.model.as_str());
+                println!(
+                    "{:?} {trial:?} {:.1} s {:?} {:?}",
+                    row.verdict, row.wall_s, row.stop_reason, row.void_cause
+                );
+            }
+        }
+    });
+    let ids: BTreeSet<_> = tasks.iter().map(|task| task.id.clone()).collect();
+    let request = PlanRequest {
+        suite: &suite,
+        split: None,
+        tasks: Some(ids),
+        contenders: contenders(&suite)
+            .into_iter()
+            .filter(|one| one.model != Baseline::GiveUp.model())
+            .collect(),
+        seeds,
+        limits: None,
+        attempts: 1,
+        order_seed: 1,
+        command: vec!["audit".into()],
+        books: Vec::new(),
+    };
+    let runs = folder.path().join("runs");
+    let state = folder.path().join("state");
+    let summary =
+        start(&request, (&runs, "test"), 2, deps(state), (progress, CancellationToken::new())).await;
+    let summary = summary.expect("the audit runs");
+    told.await.expect("told");
+    // That giving up fails is decided before the world is looked at: the judge's own tests show it.
+    let mut findings = findings(&tasks, seeds, &summary.results);
+    findings.retain(|finding| finding.baseline != Baseline::GiveUp);
+    if !findings.is_empty() {
+        let kept = folder.keep();
+        for finding in &findings {
+            let trace = finding.trace.as_ref().map(|trace| summary.folder.join(trace).join("events.jsonl"));
+            let text = trace.and_then(|trace| std::fs::read_to_string(trace).ok()).unwrap_or_default();
+            let tail: Vec<&str> = text
+                .lines()
+                .filter(|line| line.contains("\"stopped\"") || line.contains("\"judged\""))
+                .collect();
+            println!("{finding:?}\n  {}", tail.join("\n  "));
+        }
+        panic!("{} findings; the run is kept in {}", findings.len(), kept.display());
+    }
+}

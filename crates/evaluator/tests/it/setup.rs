@@ -1,0 +1,125 @@
+//! Setup steps and getters against a real machine: the one of a scene.
+
+use std::path::Path;
+
+use apprentice_evaluator::check::{CollectContext, Evidence, Found, collect};
+use apprentice_evaluator::setup::{Pace, SetupContext, SetupError, StepDone, prepare};
+use apprentice_evaluator::suite::task::{CheckSpec, SetupStep};
+use apprentice_harness::clock::SteppedClock;
+use apprentice_harness::env::scene::SceneSource;
+use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Size, VoidCause, World, WorldSpec};
+use serde_json::{Value, json};
+
+const SCREEN: Size = Size::new(640, 400);
+
+async fn world() -> World {
+    let scene = json!({"start": "main", "pages": {"main": {"title": "Main", "controls": []}}});
+    let spec =
+        WorldSpec { environment: EnvironmentKind::Scene, screen: SCREEN, url: None, scene: Some(scene) };
+    SceneSource::default().open(&spec).await.expect("opens")
+}
+
+async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<StepDone>, SetupError> {
+    let steps: Vec<SetupStep> = serde_json::from_value(steps).expect("steps");
+    let context = SetupContext {
+        machine: world.machine.as_ref(),
+        clock: &SteppedClock::default(),
+        suite_root: root,
+        screen: SCREEN,
+        cache_dir: &root.join("cache"),
+        pace: Pace::Ready,
+    };
+    prepare(&steps, &context).await
+}
+
+fn step(kind: &str, parameters: &Value) -> Value {
+    json!([{"type": kind, "parameters": parameters}])
+}
+
+#[tokio::test]
+async fn files_reach_the_world_from_the_task_and_from_the_suite() {
+    let (world, root) = (world().await, tempfile::tempdir().expect("a folder"));
+    std::fs::write(root.path().join("own.txt"), "of the suite").expect("writes");
+    let steps = json!([
+        {"type": "write_file", "parameters": {"path": "~/a.txt", "content": "of the task"}},
+        {"type": "upload_file", "parameters": {"files": [{"local_path": "own.txt", "path": "/tmp/b.txt"}]}},
+        {"type": "download", "parameters": {"files": [{"url": "file:own.txt", "path": "/tmp/c.txt"}]}},
+        {"type": "sleep", "parameters": {"seconds": 0.5}},
+    ]);
+    let done = perform(&world, root.path(), steps).await.expect("sets up");
+    assert_eq!(done.len(), 4);
+    assert!(done[3].took >= std::time::Duration::from_millis(500), "{done:?}");
+    let home = world.machine.offers().home.clone();
+    for (path, text) in [
+        (format!("{home}/a.txt"), "of the task"),
+        ("/tmp/b.txt".into(), "of the suite"),
+        ("/tmp/c.txt".into(), "of the suite"),
+    ] {
+        assert_eq!(world.machine.read(&path).await.expect("reads"), text.as_bytes(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_set_up_says_why_and_is_void() {
+    let (world, root) = (world().await, tempfile::tempdir().expect("a folder"));
+    let cases = [
+        ("googledrive", json!({}), "step 0 (googledrive) failed: steps of this type are not supported"),
+        ("launch", json!({"program": "x"}), "step 0 (launch) failed: its parameters do not fit"),
+        ("launch", json!({"command": "un'closed"}), "cannot be split into words"),
+        (
+            "download",
+            json!({"files": [{"url": "https://example.org/x", "path": "/x"}]}),
+            "https://example.org/x is not fetched",
+        ),
+        (
+            "upload_file",
+            json!({"files": [{"local_path": "../x", "path": "/x"}]}),
+            "leads out of the suite's folder",
+        ),
+        ("upload_file", json!({"files": [{"local_path": "none", "path": "/x"}]}), "none"),
+    ];
+    for (kind, parameters, expected) in cases {
+        let error = perform(&world, root.path(), step(kind, &parameters)).await.expect_err("is refused");
+        assert!(error.story().contains(expected), "{}", error.story());
+        assert_eq!(error.void_cause(), VoidCause::Setup);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_file_is_evidence_and_a_missing_getter_is_void() {
+    let (world, root) = (world().await, tempfile::tempdir().expect("a folder"));
+    world.machine.write("/tmp/there.txt", b"here").await.expect("writes");
+    let clock = SteppedClock::default();
+    let folder = root.path().join("evidence");
+    let context = CollectContext {
+        machine: world.machine.as_ref(),
+        clock: &clock,
+        cache_dir: root.path(),
+        folder: &folder,
+    };
+    let spec = |results: Value| -> CheckSpec {
+        let func = vec!["compare_text_file"; results.as_array().map_or(0, Vec::len)];
+        serde_json::from_value(json!({"func": func, "result": results})).expect("a check")
+    };
+    let files = spec(json!([
+        {"type": "vm_file", "path": "/tmp/there.txt", "dest": "x"},
+        {"type": "vm_file", "path": "/tmp/nowhere.txt", "dest": "y"},
+        {"type": "vm_file", "multi": "true", "path": ["/tmp/nowhere.txt", "/tmp/there.txt"], "dest": ["y", "x"], "gives": [1]},
+    ]));
+    let evidence = collect(&files, &context).await.expect("collects");
+    assert!(matches!(evidence.results[1].found, Found::Absent { .. }));
+    let text = |at: usize| evidence.results[at].found.files()[0].as_ref().map(|file| file.text());
+    assert_eq!((text(0).as_deref(), text(2).as_deref()), (Some("here"), Some("here")));
+    assert_eq!(Evidence::load(&folder).expect("loads"), evidence);
+    std::fs::write(
+        folder.join(evidence.results[0].found.files()[0].as_ref().expect("a file").hash.as_str()),
+        "changed",
+    )
+    .expect("writes");
+    assert!(Evidence::load(&folder).expect_err("was changed").to_string().contains("was changed"));
+    for getter in ["vscode_config", "cache_file"] {
+        let error =
+            collect(&spec(json!([{"type": getter, "path": "none"}])), &context).await.expect_err("none");
+        assert_eq!(error.void_cause(), VoidCause::EvidenceMissing, "{error}");
+    }
+}
