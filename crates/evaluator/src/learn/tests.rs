@@ -323,8 +323,13 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     let (root, book) = (TempDir::new().expect("a folder"), TempDir::new().expect("a folder"));
     let suite = suite();
     let lock = lock(&suite);
-    let contender =
-        Contender { role: Role::Teacher, model: "builtin/explorer".into(), arm: "pull".into(), tasks: None };
+    let contender = Contender {
+        role: Role::Teacher,
+        model: "builtin/explorer".into(),
+        arm: "pull".into(),
+        tasks: None,
+        seeds: None,
+    };
     let request = PlanRequest {
         suite: &suite,
         split: Some(&lock),

@@ -93,6 +93,7 @@ pub fn contenders(suite: &Suite) -> Vec<Contender> {
         role: Role::Baseline,
         model: baseline.model().to_owned(),
         arm: "none".to_owned(),
+        seeds: None,
         tasks: Some(
             suite.tasks.iter().filter(|task| baseline.applies(task)).map(|task| task.id.clone()).collect(),
         ),
