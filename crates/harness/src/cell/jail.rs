@@ -90,7 +90,7 @@ pub(super) struct Jail {
     _lock: File,
     program: PathBuf,
     argument: String,
-    isolation: CellIsolation,
+    pub(super) isolation: CellIsolation,
     golden: Option<PathBuf>,
     /// The host's user that the cell runs as, when it is not our own.
     user: Option<u32>,

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::jail::Jail;
 use super::wire::{self, Ask, Frame, Note, Part, Reply, Request};
+use super::{CellIsolation, reap};
 
 /// Requests that may wait to be sent.
 const QUEUE: usize = 64;
@@ -66,10 +67,21 @@ enum Outgoing {
 struct Doom {
     starter: OnceLock<OwnedFd>,
     supervisor: OnceLock<OwnedFd>,
+    /// Our end of the socket, where the supervisor has to kill what no namespace holds together.
+    socket: OnceLock<OwnedFd>,
 }
 
 impl Doom {
-    /// Ends the cell: all of it, where its supervisor is the first process of a namespace.
+    /// Ends the cell: by its supervisor, which sees the socket close, or with it.
+    fn end(&self) {
+        match self.socket.get() {
+            // A socket that is closed already has done its work.
+            Some(socket) => drop(rustix::net::shutdown(socket, rustix::net::Shutdown::Both)),
+            None => self.kill(),
+        }
+    }
+
+    /// Kills the cell: all of it, where its supervisor is the first process of a namespace.
     fn kill(&self) {
         for process in [self.supervisor.get(), self.starter.get()].into_iter().flatten() {
             // It may be dead already.
@@ -168,7 +180,7 @@ impl Link {
 
     /// Kills the cell and waits until nothing of it is left. May be called again.
     pub(super) fn end(&self) {
-        self.doom.kill();
+        self.doom.end();
         let thread = self.thread.lock().map_or(None, |mut thread| thread.take());
         if let Some(thread) = thread {
             // A panic of the thread has been reported by then, and its cell is dead.
@@ -199,9 +211,18 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
                     story = talk => story,
                     () = listener => "the cell ended".to_owned(),
                 };
-                doom.kill();
-                let ended = tokio::time::timeout(END, child.wait()).await;
+                doom.end();
+                let ended = match tokio::time::timeout(END, child.wait()).await {
+                    Ok(ended) => Ok(ended),
+                    Err(_) => {
+                        doom.kill();
+                        tokio::time::timeout(END, child.wait()).await
+                    }
+                };
                 doom.await_end();
+                if doom.socket.get().is_some() {
+                    reap::end_processes(jail.folder.path());
+                }
                 let complaints = String::from_utf8_lossy(&complaints.borrow()).trim().to_owned();
                 let code = ended.ok().and_then(Result::ok).map(|status| status.to_string());
                 lose(explain(&story, code.as_deref().unwrap_or("no status"), &complaints));
@@ -230,10 +251,13 @@ fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
         |error: std::io::Error| WorldError::new(WorldFault::Start, format!("starting a cell: {error}"));
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
+    if jail.isolation == CellIsolation::Plain {
+        // Set once, here, as is the starter below.
+        let _ = doom.socket.set(ours.try_clone().map_err(failed)?.into());
+    }
     let child = jail.command(theirs.into())?.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     if let Some(starter) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
-        // Set once, here.
         let _ = doom.starter.set(starter);
     }
     Ok((UnixStream::from_std(ours).map_err(failed)?, child))

@@ -55,7 +55,7 @@ pub fn reap(state: &Path) -> io::Result<Reaped> {
 }
 
 /// Kills processes whose home is below a folder.
-fn end_processes(folder: &Path) -> u32 {
+pub(super) fn end_processes(folder: &Path) -> u32 {
     let home = format!("HOME={}", folder.join("home").display());
     let mut ended = 0;
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };

@@ -204,7 +204,6 @@ async fn elements_are_named_pressed_and_refused_by_reference() {
 }
 
 #[tokio::test]
-#[ignore = "its drag is lost now and then"]
 async fn a_file_manager_shows_files_and_obeys_clicks_and_drags() {
     let state = state();
     let mut world = open(state.path()).await;
@@ -355,7 +354,69 @@ async fn without_namespaces_a_world_works_and_leaves_nothing() {
     })
     .await;
     assert_eq!(world.machine.read("x.txt").await.expect("read"), "häß".as_bytes());
+    // A program in a session of its own, far from the supervisor.
+    shell(&*world.machine, "setsid -f sleep 5000").await;
     close(world).await;
+    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+    let place = state.path().to_string_lossy().into_owned();
+    let here = processes.filter(|process| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environment).contains(&place)
+    });
+    let here: Vec<_> = here.map(|process| std::fs::read_to_string(process.path().join("cmdline"))).collect();
+    assert!(here.is_empty(), "{here:?}");
     let left: Vec<_> = std::fs::read_dir(state.path()).expect("a folder").flatten().collect();
     assert_eq!(left.len(), 1, "{left:?}");
+}
+
+/// Prints medians of what looking and acting cost; run by name, with `--ignored --nocapture`.
+#[tokio::test]
+#[ignore = "a measurement"]
+async fn what_looking_and_acting_cost() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    let clock = SystemClock::new();
+    let now = || apprentice_protocol::Clock::mono(&clock);
+    let median = |times: &mut Vec<Duration>| {
+        times.sort();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    };
+    for (argv, title) in [
+        (&["mousepad"][..], "Mousepad"),
+        (&["thunar"], "Thunar"),
+        (&["chromium", "--no-first-run", "--force-renderer-accessibility"], "Chromium"),
+    ] {
+        let start = now();
+        launch(&mut world, argv, title).await;
+        println!("{title} stands after {:?}", now() - start);
+        let (mut times, mut size) = (Vec::new(), 0);
+        for _ in 0..20 {
+            let start = now();
+            size = world.machine.tree(&TreeBudget::default()).await.expect("a tree").nodes.len();
+            times.push(now() - start);
+        }
+        println!("tree of {size} nodes up to {title}: {:?}", median(&mut times));
+    }
+    let seen = world.environment.observe(Want { screenshot: false, tree: Some(TreeBudget::default()) }).await;
+    println!("{}", seen.expect("seen").tree.as_ref().map(listing).unwrap_or_default());
+    let mut costs = [("click", Vec::new()), ("type 100", Vec::new()), ("picture", Vec::new())];
+    launch(&mut world, &["mousepad", "x"], "x - Mousepad").await;
+    for _ in 0..20 {
+        let point = Target::Point(ScreenPoint::new(640, 400));
+        let picture = Want { screenshot: true, tree: None };
+        let start = now();
+        deliver(&mut world, click(point)).await;
+        let clicked = now();
+        deliver(&mut world, text(&"Ab3$ efgh!".repeat(10))).await;
+        let typed = now();
+        world.environment.observe(picture).await.expect("seen");
+        let pictured = now();
+        for ((_, times), time) in costs.iter_mut().zip([clicked - start, typed - clicked, pictured - typed]) {
+            times.push(time);
+        }
+    }
+    for (name, times) in &mut costs {
+        println!("{name}: {:?}, rest included", median(times));
+    }
+    close(world).await;
 }

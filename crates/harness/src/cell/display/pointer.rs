@@ -18,6 +18,8 @@ const HOVER: Duration = Duration::from_millis(10);
 const STRIDE: Duration = Duration::from_millis(8);
 /// A drag moves by at most so many pixels at once.
 const STRIDE_PIXELS: i32 = 24;
+/// Twice that a dragged thing is held over where it is to fall.
+const DWELL: Duration = Duration::from_millis(120);
 /// Between two notches of the wheel.
 const NOTCH: Duration = Duration::from_millis(6);
 
@@ -75,14 +77,13 @@ impl Screen {
                     },
                     None => Vec::new(),
                 };
+                // All at once, timed by the server: on a busy machine two clicks would else drift apart.
                 for turn in 0..*count {
-                    if turn > 0 {
-                        self.pause(BETWEEN, stop)?;
-                    }
-                    self.button(number(*button), true)?;
-                    self.pause(HOLD, stop)?;
-                    self.button(number(*button), false)?;
+                    let before = if turn == 0 { Duration::ZERO } else { BETWEEN };
+                    self.button_after(before, number(*button), true)?;
+                    self.button_after(HOLD, number(*button), false)?;
                 }
+                self.sync()?;
                 for key in keys.into_iter().rev() {
                     self.key(key, false)?;
                 }
@@ -121,8 +122,13 @@ impl Screen {
             }
             from = *to;
         }
-        // Where a thing may fall is settled between programs; letting go too early drops it nowhere.
+        // Where a thing may fall is settled between programs, unseen, and again at each move; letting go too
+        // early drops it nowhere. A person hesitates too.
         self.rest(stop)?;
+        for place in [ScreenPoint::new(from.x + 1, from.y), from] {
+            self.move_to(place)?;
+            self.pause(DWELL, stop)?;
+        }
         self.button(button, false)
     }
 
@@ -140,13 +146,20 @@ impl Screen {
     }
 
     fn button(&mut self, button: u8, down: bool) -> Result<(), DisplayError> {
+        self.button_after(Duration::ZERO, button, down)?;
+        self.sync()
+    }
+
+    /// Presses or releases a button a while after the input before it.
+    fn button_after(&mut self, delay: Duration, button: u8, down: bool) -> Result<(), DisplayError> {
         let kind = if down { BUTTON_PRESS_EVENT } else { BUTTON_RELEASE_EVENT };
-        self.connection.xtest_fake_input(kind, button, 0, self.root, 0, 0, 0)?;
+        let delay = u32::try_from(delay.as_millis()).unwrap_or(0);
+        self.connection.xtest_fake_input(kind, button, delay, self.root, 0, 0, 0)?;
         self.held_buttons.retain(|held| *held != button);
         if down {
             self.held_buttons.push(button);
         }
-        self.sync()
+        Ok(())
     }
 
     /// Releases every key and button that is held.

@@ -24,6 +24,10 @@ use crate::cell::wire::{Fault, Frame, Program, Reply};
 const DRAIN: Duration = Duration::from_millis(100);
 /// The exit code of a command that its deadline ended.
 const TIMED_OUT: i32 = 124;
+/// How often what a command started is looked for: programs that are just starting show no mark yet.
+const KILL_ROUNDS: u32 = 400;
+/// How often is looked for what is left at the end.
+const END_ROUNDS: u32 = 50;
 /// Marks what a command started, so that a daemon is found although it left its parent and its session.
 const MARK: &str = "CELL_COMMAND";
 
@@ -88,53 +92,78 @@ impl Child {
     pub(super) fn kill(&self) {
         let mark = format!("{MARK}={}", self.number);
         let running = self.exit.borrow().is_none();
-        // Twice, as something may be born while the first round goes on.
-        for _ in 0..2 {
-            let table = read_table();
-            let mut doomed: HashSet<Pid> =
-                table.iter().filter(|entry| is_marked(entry.pid, &mark)).map(|entry| entry.pid).collect();
-            if running {
-                doomed.insert(self.pid);
+        for _ in 0..KILL_ROUNDS {
+            let living = living();
+            let mut doomed: HashSet<Pid> = HashSet::new();
+            let mut uncertain = false;
+            for entry in &living {
+                match is_marked(entry.pid, &mark) {
+                    Some(true) => drop(doomed.insert(entry.pid)),
+                    Some(false) => {}
+                    None => uncertain = true,
+                }
             }
-            let mut grown = true;
-            while grown {
-                let young = table.iter().filter(|entry| doomed.contains(&entry.parent));
-                let young: Vec<Pid> =
-                    young.map(|entry| entry.pid).filter(|pid| !doomed.contains(pid)).collect();
-                grown = !young.is_empty();
-                doomed.extend(young);
+            doomed.extend(living.iter().map(|entry| entry.pid).filter(|pid| running && *pid == self.pid));
+            let doomed = with_descendants(&living, doomed);
+            if doomed.is_empty() && !uncertain {
+                return;
             }
-            if running {
+            if running && doomed.contains(&self.pid) {
                 let _ = kill_process_group(self.pid, Signal::KILL);
             }
             for pid in doomed {
                 let _ = kill_process(pid, Signal::KILL);
             }
+            std::thread::yield_now();
         }
     }
 }
 
+/// A process that runs.
 struct Entry {
     pid: Pid,
     parent: Pid,
 }
 
-/// Every process that can be seen, with its parent.
-fn read_table() -> Vec<Entry> {
+/// Every process that descends from this one and is not dead already. As orphans become our children,
+/// that is all that was ever started here.
+fn living() -> Vec<Entry> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
     let entry = |name: &str| -> Option<Entry> {
         let pid = Pid::from_raw(name.parse().ok()?)?;
         let status = fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
         // The name in the second field may hold anything, parentheses too.
-        let parent = status.rsplit_once(')')?.1.split_whitespace().nth(1)?;
-        Some(Entry { pid, parent: Pid::from_raw(parent.parse().ok()?)? })
+        let mut fields = status.rsplit_once(')')?.1.split_whitespace();
+        let dead = matches!(fields.next()?, "Z" | "X");
+        let parent = Pid::from_raw(fields.next()?.parse().ok()?)?;
+        (!dead).then_some(Entry { pid, parent })
     };
-    folder.flatten().filter_map(|item| entry(item.file_name().to_str()?)).collect()
+    let mut table: Vec<Entry> =
+        folder.flatten().filter_map(|item| entry(item.file_name().to_str()?)).collect();
+    let own = rustix::process::getpid();
+    let ours = with_descendants(&table, HashSet::from([own]));
+    table.retain(|entry| entry.pid != own && ours.contains(&entry.pid));
+    table
 }
 
-fn is_marked(pid: Pid, mark: &str) -> bool {
-    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+/// These processes and all that descend from them.
+fn with_descendants(table: &[Entry], mut roots: HashSet<Pid>) -> HashSet<Pid> {
+    loop {
+        let before = roots.len();
+        let young: Vec<Pid> =
+            table.iter().filter(|entry| roots.contains(&entry.parent)).map(|entry| entry.pid).collect();
+        roots.extend(young);
+        if roots.len() == before {
+            return roots;
+        }
+    }
+}
+
+/// Whether a process carries a mark; nothing while it is starting or ending, when it shows no environment.
+fn is_marked(pid: Pid, mark: &str) -> Option<bool> {
+    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
+    let marked = environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+    (!environment.is_empty()).then_some(marked)
 }
 
 impl Processes {
@@ -274,18 +303,8 @@ impl Processes {
     /// Kills whatever descends from this process. Its own end does the rest in a cell; without
     /// namespaces, this is all there is.
     pub(super) fn end_all(&self) {
-        let own = rustix::process::getpid();
-        for _ in 0..20 {
-            let table = read_table();
-            let mut doomed = HashSet::from([own]);
-            let mut grown = true;
-            while grown {
-                let before = doomed.len();
-                let young = table.iter().filter(|entry| doomed.contains(&entry.parent));
-                doomed.extend(young.map(|entry| entry.pid).collect::<Vec<_>>());
-                grown = doomed.len() > before;
-            }
-            doomed.remove(&own);
+        for _ in 0..END_ROUNDS {
+            let doomed: Vec<Pid> = living().iter().map(|entry| entry.pid).collect();
             if doomed.is_empty() {
                 return;
             }

@@ -5,12 +5,13 @@
 //! spreadsheet says it has billions) is never asked for all of them.
 
 use std::cell::RefCell;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 
 use apprentice_protocol::{Capability, Rect, State, TreeBudget, Truncated, UiNode, UiTree};
 use atspi::zbus::Connection;
 use atspi::zbus::zvariant::OwnedObjectPath;
-use atspi::{Role as BusRole, State as BusState, StateSet};
+use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::node::{self, ACCESSIBLE, Address, COMPONENT, Miss, Refs, TABLE};
@@ -85,8 +86,13 @@ impl Bus {
             Err(miss) => return Err(Fault::Lost(format!("the accessibility registry is gone: {miss:?}"))),
         };
         let mut walk = Walk::new(budget);
-        walk.add(programs, None, false);
-        if tokio::time::timeout(budget.time(), walk.run(&bus)).await.is_err() {
+        let whole = async {
+            let cached = futures_util::future::join_all(programs.iter().map(|program| cached(&bus, program)));
+            let cached = Rc::new(cached.await.into_iter().flatten().collect());
+            walk.add(programs, None, false);
+            walk.run(&bus, cached).await;
+        };
+        if tokio::time::timeout(budget.time(), whole).await.is_err() {
             walk.truncated = Some(Truncated::Time);
         }
         Ok(walk.finish(&mut self.refs.borrow_mut()))
@@ -129,7 +135,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    async fn run(&mut self, bus: &Connection) {
+    async fn run(&mut self, bus: &Connection, cached: Rc<HashMap<Address, Brief>>) {
         let mut pending = FuturesUnordered::new();
         // How many are asked for, and how many of those that show are not answered yet.
         let (mut started, mut reading) = (0, 0);
@@ -150,8 +156,12 @@ impl<'a> Walk<'a> {
                 started += 1;
                 let Some(found) = self.found.get(index) else { continue };
                 let (bus, address, hidden) = (bus.clone(), found.address.clone(), found.hidden);
+                let cached = cached.clone();
                 reading += usize::from(!hidden);
-                pending.push(async move { (index, hidden, read(&bus, &address).await) });
+                pending.push(async move {
+                    let read = read(&bus, &address, cached.get(&address)).await;
+                    (index, hidden, read)
+                });
             }
             let Some((index, hidden, read)) = pending.next().await else { return };
             reading -= usize::from(!hidden);
@@ -202,10 +212,42 @@ fn told(address: &Address, read: &Read, parent: Option<u32>, hidden: bool, refs:
     }
 }
 
-/// Asks a node for all that is wanted of it.
-async fn read(bus: &Connection, at: &Address) -> Result<Read, Miss> {
-    let (name, role, states) =
-        tokio::try_join!(node::name(bus, at), node::bus_role(bus, at), node::bus_states(bus, at))?;
+/// What a program says of a node in one answer about all of its nodes.
+#[derive(Clone)]
+struct Brief {
+    name: String,
+    role: BusRole,
+    states: StateSet,
+    /// How many children it has; negative if the program does not count them.
+    children: i32,
+}
+
+/// Asks a program for all its nodes at once. A toolkit that cannot say is asked node by node instead.
+async fn cached(bus: &Connection, program: &Address) -> HashMap<Address, Brief> {
+    let cache = Address { name: program.name.clone(), path: "/org/a11y/atspi/cache".into() };
+    let items: Result<Vec<CacheItem>, Miss> =
+        node::call(bus, &cache, "org.a11y.atspi.Cache", "GetItems", &()).await;
+    let brief = |item: CacheItem| {
+        let address = Address {
+            name: item.object.name_as_str()?.to_owned(),
+            path: item.object.path_as_str().to_owned(),
+        };
+        let CacheItem { role, states, children, name, .. } = item;
+        Some((address, Brief { name: name.trim().to_owned(), role, states, children }))
+    };
+    items.unwrap_or_default().into_iter().filter_map(brief).collect()
+}
+
+/// Asks a node for what is wanted of it and is not known yet.
+async fn read(bus: &Connection, at: &Address, cached: Option<&Brief>) -> Result<Read, Miss> {
+    let Brief { name, role, states, children: count } = match cached.cloned() {
+        Some(brief) => brief,
+        None => {
+            let (name, role, states) =
+                tokio::try_join!(node::name(bus, at), node::bus_role(bus, at), node::bus_states(bus, at))?;
+            Brief { name, role, states, children: -1 }
+        }
+    };
     if states.contains(BusState::Defunct) {
         return Err(Miss::Gone);
     }
@@ -215,6 +257,8 @@ async fn read(bus: &Connection, at: &Address) -> Result<Read, Miss> {
     let children = async {
         if states.contains(BusState::ManagesDescendants) {
             managed(bus, at).await
+        } else if count == 0 {
+            Vec::new()
         } else {
             node::children(bus, at).await.unwrap_or_default()
         }
