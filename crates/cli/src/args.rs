@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, config, demo, doctor, perform, run, skills, tasks};
+use crate::commands::{compare, config, demo, doctor, learn, perform, run, skills, tasks, view};
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
 
@@ -25,6 +25,8 @@ enum Command {
     Do(perform::Do),
     Run(run::Run),
     Resume(run::Resume),
+    Learn(learn::Learn),
+    View(view::View),
     Doctor(doctor::Doctor),
     Tasks(tasks::Tasks),
     Skills(skills::Skills),
@@ -55,6 +57,8 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Do(arguments) => perform::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Resume(resume) => run::go_on(resume, &settings()?.config()?),
+        Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
+        Command::View(view) => view::run(view),
         Command::Doctor(doctor) => doctor::run(doctor),
         Command::Tasks(tasks) => tasks::run(tasks),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),

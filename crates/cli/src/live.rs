@@ -39,7 +39,7 @@ impl<S: EventSink> EventSink for Live<S> {
 }
 
 /// What a person wants to read of an event, if anything.
-fn tell(kind: &EventKind) -> Option<String> {
+pub(crate) fn tell(kind: &EventKind) -> Option<String> {
     match kind {
         EventKind::WorldOpened { isolation, took_ms } => {
             Some(format!("world open in {took_ms} ms ({isolation:?})"))

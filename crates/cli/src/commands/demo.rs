@@ -122,7 +122,7 @@ async fn carry_out(
 }
 
 /// What one worked-in trajectory did to the book, in a line.
-fn tell(worked: &Worked) {
+pub(crate) fn tell(worked: &Worked) {
     let phase = match worked.phase {
         Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
         Phase::Rehearse => "rehearsal".into(),

@@ -15,7 +15,8 @@ impl Run<'_> {
         let begun = self.attempt.clock.mono();
         let rule = self.attempt.model.profile().images;
         let pictures = picture::fit(&rule, self.attempt.header.world.screen).is_some();
-        let want = Want { screenshot: pictures, tree: Some(TreeBudget::default()) };
+        // A model without eyes still leaves a trace that people look at.
+        let want = Want { screenshot: true, tree: Some(TreeBudget::default()) };
         let observation = world(&self.attempt.cancel, self.environment.observe(want)).await??;
         let shot = observation.screenshot.clone().filter(|_| pictures);
         let screen = shot.as_ref().map_or(self.attempt.header.world.screen, |image| image.size);
@@ -32,7 +33,8 @@ impl Run<'_> {
     }
 
     fn record_sight(&mut self, sight: &Sight, begun: Duration) -> Result<(), Stop> {
-        let screenshot = sight.picture.as_ref().map(|image| self.sink.keep(&image.bytes.0, "png"));
+        let picture = sight.picture.as_ref().or(sight.observation.screenshot.as_ref());
+        let screenshot = picture.map(|image| self.sink.keep(&image.bytes.0, "png"));
         let has_tree = sight.observation.tree.is_some();
         let outline = has_tree.then(|| self.sink.keep(sight.outline.as_str().as_bytes(), "txt"));
         self.emit(EventKind::Observed {

@@ -1,0 +1,130 @@
+//! `apprentice learn RUN…`: reviews the attempts of finished runs and works them into a book.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::learn::{SealedIndex, Worked, learn_from, recorded, results};
+use apprentice_evaluator::row::Split;
+use apprentice_evaluator::run::RunFolder;
+use apprentice_evaluator::split::SplitLock;
+use apprentice_evaluator::suite::Suite;
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock as _, Verdict};
+use apprentice_skills::book::{Gateway, GatewayOptions};
+use apprentice_skills::{LearnOptions, Staff};
+use clap::Args;
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::{terminal, wire};
+
+/// Learns from finished runs: training attempts only, in the order of their plan.
+#[derive(Debug, Args)]
+pub(crate) struct Learn {
+    /// The runs' folders.
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// The suite that the runs are of.
+    #[arg(long, default_value = "tasks/starter", value_name = "PATH")]
+    suite: PathBuf,
+    /// Its locked split [default: `split.json` beside the suite].
+    #[arg(long, value_name = "FILE")]
+    split: Option<PathBuf>,
+    /// The book [default: the setting `skillbook`].
+    #[arg(long, value_name = "DIR")]
+    skillbook: Option<PathBuf>,
+    /// The model that reviews and decides.
+    #[arg(long, short, default_value = "builtin/explorer")]
+    model: String,
+    /// Print one JSON object (`apprentice.learn/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Learned<'a> {
+    schema: &'static str,
+    skillbook: &'a Path,
+    sealed: usize,
+    void: usize,
+    trajectories: &'a [Worked],
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
+    let suite = super::tasks::load(&arguments.suite)?;
+    let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
+    let lock = SplitLock::read(&split).kind(Kind::Config)?;
+    lock.check_suite(&suite.hash).kind(Kind::Config)?;
+    let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
+    let model = wire::model(&arguments.model)?;
+    let staff = Staff { reflector: Arc::clone(&model), manager: model };
+    let leaks = Arc::new(SealedIndex::build(&lock, &suite));
+    let time = SystemClock::default().now();
+    let (mut gateway, _) = Gateway::open(folder, GatewayOptions { time, leaks }).kind(Kind::Config)?;
+    let mut tally = Tally::default();
+    for path in &arguments.runs {
+        wire::runtime()?.block_on(tally.learn(&mut gateway, (&lock, &suite, &staff), path))?;
+    }
+    conclude(&tally, folder, arguments.json)
+}
+
+/// What came of the runs.
+#[derive(Default)]
+struct Tally {
+    worked: Vec<Worked>,
+    sealed: usize,
+    void: usize,
+}
+
+impl Tally {
+    async fn learn(
+        &mut self,
+        gateway: &mut Gateway,
+        (lock, suite, staff): (&SplitLock, &Suite, &Staff),
+        path: &Path,
+    ) -> Result<(), Failure> {
+        let run = RunFolder::open(path).kind(Kind::Config)?;
+        for row in results(&run) {
+            if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
+                self.sealed += 1;
+                continue;
+            }
+            if row.verdict == Verdict::Void {
+                self.void += 1;
+                continue;
+            }
+            let attempted = recorded(path, row, suite).kind(Kind::Config)?;
+            let options = LearnOptions::default();
+            let worked = learn_from(gateway, (lock, staff), attempted, &options).await.kind(Kind::Model)?;
+            super::demo::tell(&worked);
+            self.worked.push(worked);
+        }
+        Ok(())
+    }
+}
+
+fn conclude(tally: &Tally, folder: &Path, json: bool) -> Result<(), Failure> {
+    let Tally { worked, sealed, void } = tally;
+    if json {
+        let (sealed, void) = (*sealed, *void);
+        terminal::json(&Learned {
+            schema: "apprentice.learn/1",
+            skillbook: folder,
+            sealed,
+            void,
+            trajectories: worked,
+        })?;
+    } else {
+        terminal::line(format_args!(
+            "{} trajectories worked in, {sealed} sealed and left alone, {void} void; {}",
+            worked.len(),
+            folder.display()
+        ));
+    }
+    match worked.is_empty() {
+        true => Err(Failure::say(Kind::NothingMatched, "no training attempt was found to learn from")),
+        false => Ok(()),
+    }
+}
