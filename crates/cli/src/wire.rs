@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use apprentice_evaluator::arm::{Arm, Lender};
 use apprentice_evaluator::run::{Lend, Lent, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
-use apprentice_harness::cell::{self, CellIsolation};
+use apprentice_harness::cell::{self, CellIsolation, CellSpec};
+use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::builtin::{BuiltIn, Policy};
@@ -69,6 +70,7 @@ pub(crate) fn check_model(name: &str) -> Result<(), Failure> {
 /// Worlds of every kind, each opened by its own source.
 struct Worlds {
     desktop: DesktopSource,
+    browser: BrowserSource,
     scene: SceneSource,
 }
 
@@ -76,8 +78,9 @@ impl EnvironmentSource for Worlds {
     fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
         match spec.environment {
             EnvironmentKind::Desktop => self.desktop.open(spec),
+            EnvironmentKind::Browser => self.browser.open(spec),
             EnvironmentKind::Scene => self.scene.open(spec),
-            EnvironmentKind::Browser | EnvironmentKind::Vm | EnvironmentKind::Host => {
+            EnvironmentKind::Vm | EnvironmentKind::Host => {
                 let story = format!("worlds of kind {:?} are not offered by this command", spec.environment);
                 Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
             }
@@ -100,8 +103,23 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         ));
     }
     let argument = CELL.to_owned();
+    let cell = CellSpec {
+        screen: None,
+        isolation,
+        program: program.clone(),
+        argument: argument.clone(),
+        state: state.clone(),
+        golden: None,
+    };
+    let browser = ["chromium", "google-chrome", "chromium-browser"];
+    let browser =
+        browser.into_iter().find(|name| surroundings::find_program(name).is_some()).unwrap_or("chromium");
     let desktop = DesktopConfig { isolation, program, argument, state, golden: None };
-    Ok(Arc::new(Worlds { desktop: DesktopSource::new(desktop, clock), scene: SceneSource::default() }))
+    Ok(Arc::new(Worlds {
+        desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
+        browser: BrowserSource { cell, program: browser.into(), sandbox: BrowserSandbox::On, clock },
+        scene: SceneSource::default(),
+    }))
 }
 
 /// The folder of run-time state: as set, else the user's run-time folder, else the temporary one.
