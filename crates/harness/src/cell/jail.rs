@@ -143,7 +143,8 @@ impl Jail {
             need("at-spi-bus-launcher", "at-spi2-core")?;
         }
         let root = rustix::process::geteuid().is_root();
-        let user = (root && spec.isolation == CellIsolation::Bubblewrap).then(spare_user).transpose()?;
+        let drops = root && spec.isolation == CellIsolation::Bubblewrap;
+        let user = if drops { spare_user()? } else { None };
         let place =
             |error: io::Error| failed(format_args!("the state folder {}", spec.state.display()), &error);
         let state_lock = lock_state(&spec.state).map_err(place)?;
@@ -319,12 +320,24 @@ fn etc() -> Vec<(String, String)> {
     files.map(|(name, text)| (name.to_owned(), text)).to_vec()
 }
 
-/// A user id that no account of the host has.
-fn spare_user() -> Result<u32, WorldError> {
-    let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+/// A user id that no account of the host has; none where root is alone, as in some containers, and
+/// could become nobody else.
+fn spare_user() -> Result<Option<u32>, WorldError> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let accounts = read("/etc/passwd");
     let taken: Vec<u32> = accounts.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect();
-    SPARE_USERS.into_iter().find(|id| !taken.contains(id)).ok_or_else(|| {
+    let spare = SPARE_USERS.into_iter().find(|id| !taken.contains(id)).ok_or_else(|| {
         WorldError::new(WorldFault::Start, format!("no user id of {SPARE_USERS:?} is free on this machine"))
+    })?;
+    let exists = ["/proc/self/uid_map", "/proc/self/gid_map"].iter().all(|map| maps(&read(map), spare));
+    Ok(exists.then_some(spare))
+}
+
+/// Whether an id exists by the map of a user namespace: lines of first id, first id outside, count.
+fn maps(map: &str, id: u32) -> bool {
+    map.lines().any(|line| {
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(id)))
     })
 }
 
@@ -350,7 +363,7 @@ fn stage(program: &Path, state: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ETC, environment, etc};
+    use super::{ETC, environment, etc, maps};
 
     #[test]
     fn nothing_of_etc_that_may_hold_a_secret_is_shown() {
@@ -361,6 +374,15 @@ mod tests {
         }
         assert!(ETC.is_sorted(), "kept in order, so that a doubled entry shows");
         assert!(etc().iter().all(|(name, _)| !ETC.contains(&name.as_str())));
+    }
+
+    #[test]
+    fn an_id_exists_where_it_is_mapped() {
+        let whole = "         0          0 4294967295\n";
+        assert!(maps(whole, 61_500));
+        assert!(!maps("0 1000 1\n1 100000 60000\n", 61_500));
+        assert!(maps("0 1000 1\n1 100000 65536\n", 61_500));
+        assert!(!maps("", 0));
     }
 
     #[test]

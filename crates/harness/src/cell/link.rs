@@ -307,6 +307,10 @@ async fn talk(
             let Frame { head, body, descriptors } = match wire::receive::<Note>(socket).await {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return "the supervisor ended".to_owned(),
+                // The same, with a request of ours still unread.
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                    return "the supervisor ended".to_owned();
+                }
                 Err(error) => return format!("the supervisor broke off: {error}"),
             };
             match head {

@@ -98,6 +98,9 @@ impl Cell {
                 let story = format!("program {program} is not installed where cells can see it");
                 return Err(WorldError::new(WorldFault::MissingProgram, story));
             }
+            Ok(Err(MachineError::Lost(story))) => {
+                return Err(failed(format!("the cell did not start: {story}")));
+            }
             Ok(Err(error)) => return Err(failed(format!("the cell did not start: {error}"))),
             Err(_) => return Err(failed(format!("the cell did not start within {START:?}"))),
         };

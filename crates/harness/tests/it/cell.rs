@@ -171,6 +171,56 @@ async fn ports_inside_are_reached_directly_and_by_a_loopback_address() {
     cell.close(Duration::from_secs(5)).await.expect("closes");
 }
 
+#[tokio::test]
+async fn a_golden_home_is_changed_in_the_cell_alone() {
+    use std::fs;
+    let state = state();
+    // Whoever owns it: laid under the cell's home, or copied into it.
+    let owners: &[u32] = if rustix::process::geteuid().is_root() { &[0, 61_500] } else { &[] };
+    for owner in owners.iter().copied().map(Some).chain([None]) {
+        let golden = state.path().join(format!("golden-{owner:?}"));
+        fs::create_dir_all(golden.join("Documents")).expect("a folder");
+        fs::write(golden.join("Documents/kept.txt"), "golden").expect("written");
+        fs::write(golden.join(".gtkrc-2.0"), "mine").expect("written");
+        for path in ["", "Documents", "Documents/kept.txt", ".gtkrc-2.0"] {
+            std::os::unix::fs::chown(golden.join(path), owner, owner).expect("given");
+        }
+        let mut spec = spec(state.path());
+        spec.golden = Some(golden.clone());
+        let cell = Cell::start(&spec, Arc::new(SystemClock::new())).await.expect("a cell");
+        let machine = cell.machine();
+        assert_eq!(machine.read("Documents/kept.txt").await.expect("read"), b"golden");
+        assert_eq!(machine.read(".gtkrc-2.0").await.expect("read"), b"mine", "it stands before the seeds");
+        machine.read(".config/openbox/rc.xml").await.expect("the seeds are there");
+        machine.write("Documents/kept.txt", b"changed").await.expect("written");
+        shell(&*machine, "echo new > Documents/new.txt; rm .gtkrc-2.0").await;
+        cell.close(Duration::from_secs(5)).await.expect("closes");
+        assert_eq!(fs::read_to_string(golden.join("Documents/kept.txt")).expect("read"), "golden");
+        assert!(golden.join(".gtkrc-2.0").exists() && !golden.join("Documents/new.txt").exists());
+    }
+}
+
+#[tokio::test]
+async fn what_bars_a_cell_is_told_with_its_remedy() {
+    let state = state();
+    let start = async |spec: CellSpec| {
+        let started = Cell::start(&spec, Arc::new(SystemClock::new())).await;
+        started.err().expect("it cannot start").message
+    };
+    let mut wrong = spec(state.path());
+    wrong.program = "/usr/bin/false".into();
+    let problem = start(wrong).await;
+    assert_eq!(problem, "the cell did not start: the supervisor ended (exit status: 1)");
+    let mut wrong = spec(state.path());
+    wrong.golden = Some("/no/such/home".into());
+    let problem = start(wrong).await;
+    assert!(problem.contains("the golden home: No such file or directory"), "{problem}");
+    let mut wrong = spec(state.path());
+    wrong.program = "/no/such/program".into();
+    assert_eq!(start(wrong).await, "our own program: No such file or directory (os error 2)");
+    assert_eq!(std::fs::read_dir(state.path()).expect("a folder").count(), 1, "only the lock is left");
+}
+
 /// Prints medians of what a cell costs; run by name, with `--ignored --nocapture`.
 #[tokio::test]
 #[ignore = "a measurement"]

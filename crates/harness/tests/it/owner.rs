@@ -152,3 +152,24 @@ fn an_ordinary_user_gets_the_same_cell() {
     let output = owner.arg(line).current_dir("/").output().expect("ran");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1000\n/home/user\n1\nuser\n");
 }
+
+#[test]
+fn a_root_that_is_alone_starts_cells_as_itself_where_that_is_allowed() {
+    let state = state();
+    let run = |before: &str| {
+        let line = format!("{before} exec \"$0\" cell \"$1\" 'id -u'");
+        let mut alone = Command::new("unshare");
+        alone.args(["--user", "--map-root-user", "sh", "-c", &line, OWNER]).arg(state.path());
+        String::from_utf8_lossy(&alone.output().expect("ran").stdout).into_owned()
+    };
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(state.path(), Some(0), Some(0)).expect("given");
+    }
+    assert_eq!(run(""), "1000\n");
+    let barred = run("echo 0 > /proc/sys/user/max_user_namespaces;");
+    assert!(barred.starts_with("Start: the cell did not start: "), "{barred}");
+    assert!(
+        barred.contains("this system bars user namespaces") && barred.contains("--isolation plain"),
+        "{barred}"
+    );
+}
