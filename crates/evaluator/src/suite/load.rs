@@ -89,11 +89,14 @@ impl Suite {
     }
 }
 
-/// Loads a suite from its file, or from a folder that holds exactly one.
+/// Loads a suite from its file, or from a folder that holds exactly one, or a single task from its file.
 pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     let file = if path.is_dir() { find_suite_file(path)? } else { path.to_owned() };
     let root = file.parent().unwrap_or(Path::new("")).to_owned();
     let text = read(&file)?;
+    if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|json| json.get("instruction").is_some()) {
+        return load_one(&file, &text);
+    }
     let apps: Apps = parse(&file, &text, 0, &text)?;
     let mut hash = Sha256::new();
     label(&mut hash, "suite", text.as_bytes());
@@ -125,6 +128,21 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     let own = fs::canonicalize(&root).ok().as_deref().and_then(stem);
     let name = if file.ends_with(SUITE_FILE) { own } else { stem(&file) };
     Ok(Suite { name: name.unwrap_or_else(|| "suite".into()), root, hash: hex(&hash.finalize()), tasks })
+}
+
+/// A suite of one task. Beside its siblings in a suite's `examples` it keeps that suite's root.
+fn load_one(file: &Path, text: &str) -> Result<Suite, SuiteError> {
+    let mut task = read_task(file, text)?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let examples = folder.parent().filter(|above| named(above).as_deref() == Some("examples"));
+    let root = examples.and_then(Path::parent).unwrap_or(folder).to_owned();
+    task.app = examples.and_then(|_| named(folder)).unwrap_or_default();
+    let mut hash = Sha256::new();
+    label(&mut hash, "task", text.as_bytes());
+    hash_files(&mut hash, &root.join("files"), "files")?;
+    let name = task.id.as_str().to_owned();
+    Ok(Suite { name, root, hash: hex(&hash.finalize()), tasks: vec![task] })
 }
 
 /// A suite file's content, in the order of the file (a JSON object otherwise loses it).
@@ -407,5 +425,18 @@ mod tests {
         std::fs::write(folder.path().join("suite.json"), "{\"a\": [\n \"missing\"]}").expect("writes");
         let error = load(folder.path()).expect_err("no task").to_string();
         assert!(error.contains("suite.json:2:2: task \"missing\" has no file"), "{error}");
+    }
+
+    #[test]
+    fn a_single_task_is_a_suite_of_its_own_with_the_root_of_its_suite() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("examples/editor");
+        std::fs::create_dir_all(&place).expect("makes");
+        std::fs::write(place.join("t.json"), GOOD).expect("writes");
+        std::fs::write(folder.path().join("t.json"), GOOD).expect("writes");
+        let inside = load(&place.join("t.json")).expect("loads");
+        assert_eq!((inside.root.as_path(), inside.tasks[0].app.as_str()), (folder.path(), "editor"));
+        let alone = load(&folder.path().join("t.json")).expect("loads");
+        assert_eq!((alone.root.as_path(), alone.name.as_str(), alone.tasks.len()), (folder.path(), "t", 1));
     }
 }
