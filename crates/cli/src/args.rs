@@ -60,7 +60,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Doctor(doctor) => doctor::run(doctor),
-        Command::Tasks(tasks) => tasks::run(tasks),
+        Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
         Command::Config(config) => config::run(config, &settings()?),

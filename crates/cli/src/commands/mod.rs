@@ -1,5 +1,6 @@
 //! The commands: each file holds its arguments and one function.
 
+pub(crate) mod audit;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod demo;

@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{surroundings, terminal};
 
@@ -27,6 +28,7 @@ enum What {
     List(Place),
     /// Says of each task whether it can run here, and what is missing.
     Check(Place),
+    Audit(super::audit::Audit),
 }
 
 /// A suite, named by its folder or its file.
@@ -61,10 +63,14 @@ struct Entry<'a> {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Tasks) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Tasks,
+    config: impl FnOnce() -> Result<Config, Failure>,
+) -> Result<(), Failure> {
     match &arguments.what {
         What::List(place) => list(place),
         What::Check(place) => check(place),
+        What::Audit(audit) => super::audit::run(audit, &config()?),
     }
 }
 

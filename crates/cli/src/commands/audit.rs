@@ -1,0 +1,135 @@
+//! `apprentice tasks audit`: whether a suite's checks tell right from wrong, shown by its own baselines.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_evaluator::run::{Lent, PlanRequest, RunSummary, start};
+use apprentice_evaluator::suite::Suite;
+use apprentice_evaluator::suite::audit::{Finding, contenders, findings};
+use apprentice_evaluator::suite::task::Task;
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock, TaskId};
+use clap::Args;
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind};
+use crate::progress::Board;
+use crate::{args, terminal, wire};
+
+/// Runs each task's solution, its near miss, doing nothing and giving up: the first must pass, the others fail.
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// The suite's folder, its suite file, or one task file.
+    suite: PathBuf,
+    /// Only these tasks; may be repeated.
+    #[arg(long = "task", value_name = "ID")]
+    tasks: Vec<String>,
+    /// How many variations of each task whose world varies.
+    #[arg(long, default_value_t = 1)]
+    seeds: u32,
+    /// Print one JSON object (`apprentice.audit/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    suite: &'a str,
+    suite_hash: &'a str,
+    folder: &'a PathBuf,
+    tasks: usize,
+    trials: usize,
+    findings: &'a [Finding],
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
+    let suite = super::tasks::load(&arguments.suite)?;
+    let wanted =
+        |task: &&Task| arguments.tasks.is_empty() || arguments.tasks.iter().any(|id| id == task.id.as_str());
+    let tasks: Vec<&Task> = suite.tasks.iter().filter(wanted).collect();
+    if tasks.is_empty() {
+        return Err(Failure::say(Kind::NothingMatched, "the suite has none of these tasks"));
+    }
+    let summary = carry_out(arguments, config, &suite, &tasks)?;
+    if summary.interrupted {
+        return Err(Failure::say(Kind::Interrupted, "interrupted"));
+    }
+    let findings = findings(&tasks, arguments.seeds.max(1), &summary.results);
+    show(arguments, &suite, &summary, tasks.len(), &findings)?;
+    match findings.len() {
+        0 => Ok(()),
+        count => Err(Failure::say(
+            Kind::TasksFailed,
+            format!("{count} findings: checks that do not hold what they promise"),
+        )),
+    }
+}
+
+fn carry_out(
+    arguments: &Audit,
+    config: &Config,
+    suite: &Suite,
+    tasks: &[&Task],
+) -> Result<RunSummary, Failure> {
+    let ids: BTreeSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let request = PlanRequest {
+        suite,
+        split: None,
+        tasks: Some(ids),
+        contenders: contenders(suite),
+        seeds: arguments.seeds.max(1),
+        limits: None,
+        attempts: config.attempts.max(1),
+        order_seed: 0,
+        command: args::given(),
+        books: Vec::new(),
+    };
+    wire::runtime()?.block_on(async {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let deps = wire::deps(config, clock, Arc::new(|_: &_| Lent::default()))?;
+        let board = Board::show(arguments.json);
+        let cancel = wire::cancel_on_interrupt();
+        let place = (config.runs.as_path(), env!("CARGO_PKG_VERSION"));
+        let ended = start(&request, place, wire::jobs(config), deps, (board.sender(), cancel)).await;
+        board.finish().await;
+        ended.map_err(wire::run_failure)
+    })
+}
+
+fn show(
+    arguments: &Audit,
+    suite: &Suite,
+    summary: &RunSummary,
+    tasks: usize,
+    findings: &[Finding],
+) -> Result<(), Failure> {
+    if arguments.json {
+        return terminal::json(&Report {
+            schema: "apprentice.audit/1",
+            suite: &suite.name,
+            suite_hash: &suite.hash,
+            folder: &summary.folder,
+            tasks,
+            trials: summary.results.len(),
+            findings,
+        });
+    }
+    for finding in findings {
+        let outcome = match (finding.verdict, finding.void_cause) {
+            (_, Some(cause)) => format!("void ({cause:?})"),
+            (Some(verdict), None) => format!("{verdict:?}, ended by {:?}", finding.stop_reason),
+            (None, None) => "not run".to_owned(),
+        };
+        let trace = finding.trace.as_deref().unwrap_or_default();
+        let (task, seed, model) = (&finding.task, finding.seed, finding.baseline.model());
+        terminal::line(format_args!("{task} (variation {seed}), {model}: {outcome} {trace}"));
+    }
+    let trials = summary.results.len();
+    let place = summary.folder.display();
+    terminal::line(format_args!("{tasks} tasks, {trials} trials, {} findings; {place}", findings.len()));
+    Ok(())
+}
