@@ -25,6 +25,8 @@ use super::{CellIsolation, reap};
 const QUEUE: usize = 64;
 /// How much of what bubblewrap complains of is kept.
 const COMPLAINT: usize = 2000;
+/// How long the last words of a cell that ended are awaited.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long the end of a killed cell is awaited.
 const END: Duration = Duration::from_secs(5);
 
@@ -205,11 +207,14 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
             Err(error) => lose(error.message),
             Ok((socket, mut child)) => {
                 let complaints = Rc::new(RefCell::new(Vec::new()));
-                let listener = listen(child.stderr.take(), complaints.clone());
-                let talk = talk(&socket, inbox, lost);
-                let story = tokio::select! {
-                    story = talk => story,
-                    () = listener => "the cell ended".to_owned(),
+                let mut listener = std::pin::pin!(listen(child.stderr.take(), complaints.clone()));
+                let mut talk = std::pin::pin!(talk(&socket, inbox, lost));
+                let mut heard = false;
+                let story = loop {
+                    tokio::select! {
+                        story = &mut talk => break story,
+                        () = &mut listener, if !heard => heard = true,
+                    }
                 };
                 doom.end();
                 let ended = match tokio::time::timeout(END, child.wait()).await {
@@ -219,6 +224,10 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
                         tokio::time::timeout(END, child.wait()).await
                     }
                 };
+                if !heard {
+                    // Its last words may come after its end.
+                    let _ = tokio::time::timeout(LAST_WORDS, listener).await;
+                }
                 doom.await_end();
                 if doom.socket.get().is_some() {
                     reap::end_processes(jail.folder.path());
@@ -263,7 +272,7 @@ fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
     Ok((UnixStream::from_std(ours).map_err(failed)?, child))
 }
 
-/// Keeps what the starting programs complain of, and never ends.
+/// Keeps what the starting programs complain of.
 async fn listen(errors: Option<ChildStderr>, kept: Rc<RefCell<Vec<u8>>>) {
     if let Some(mut errors) = errors {
         let mut buffer = [0; 512];
@@ -273,7 +282,6 @@ async fn listen(errors: Option<ChildStderr>, kept: Rc<RefCell<Vec<u8>>>) {
             kept.extend_from_slice(&buffer[..room]);
         }
     }
-    std::future::pending::<()>().await;
 }
 
 /// Carries requests in and notes out until one side ends; tells which part of the cell it was.

@@ -369,6 +369,36 @@ async fn without_namespaces_a_world_works_and_leaves_nothing() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
+#[tokio::test]
+async fn an_option_of_a_list_box_is_chosen_by_its_text() {
+    let state = state();
+    let mut world = open(state.path()).await;
+    let seen = launch(&mut world, &["thunar"], "Thunar").await;
+    deliver(&mut world, click(id(&seen, "menuitem", "Edit"))).await;
+    let seen =
+        until(&mut world, "a menu", |seen| find(seen.tree.as_ref(), "menuitem", "Preferences...").is_some())
+            .await;
+    deliver(&mut world, click(id(&seen, "menuitem", "Preferences..."))).await;
+    let boxes = |seen: &Observation| -> Vec<UiNode> {
+        let nodes = seen.tree.iter().flat_map(|tree| &tree.nodes);
+        nodes.filter(|node| node.role.as_str() == "combobox" && !node.is(State::Hidden)).cloned().collect()
+    };
+    let seen = until(&mut world, "the preferences", |seen| !boxes(seen).is_empty()).await;
+    let first = boxes(&seen).remove(0);
+    let at = Target::Ref(first.id.clone());
+    let wrong = Action::Select { at: at.clone(), option: "No such view".into() };
+    let problem = refusal(&mut world, wrong).await;
+    assert!(problem.contains("it has no option \"No such view\"; it has: Icon View"), "{problem}");
+    deliver(&mut world, Action::Select { at, option: "Compact View".into() }).await;
+    until(&mut world, "the choice", |seen| {
+        boxes(seen).iter().any(|node| node.id == first.id && node.name == "Compact View")
+    })
+    .await;
+    let stored = shell(&*world.machine, "xfconf-query -c thunar -p /default-view").await;
+    assert_eq!(stored, "ThunarCompactView");
+    close(world).await;
+}
+
 /// Prints medians of what looking and acting cost; run by name, with `--ignored --nocapture`.
 #[tokio::test]
 #[ignore = "a measurement"]
