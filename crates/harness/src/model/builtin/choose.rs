@@ -1,6 +1,6 @@
 //! Which of the controls in sight answers a want, and which field takes which value.
 
-use super::goal::{Value, ValueKind, WantKind};
+use super::goal::{Value, ValueKind};
 use super::perceive::{Element, Kind, Scene};
 use super::progress::Open;
 use super::words::{Fit, Wanted, plain, same_label};
@@ -172,7 +172,7 @@ pub(super) fn filling<'s>(
     }
     let (fit, filling) = best?;
     let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
-    let few = fields.len() <= 2 && in_dialog && open.want.kind != WantKind::Save;
+    let few = fields.len() <= 2 && in_dialog;
     (fit >= 0.5 || few).then_some(filling)
 }
 

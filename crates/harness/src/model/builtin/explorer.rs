@@ -6,16 +6,16 @@ use super::consult::Consult;
 use super::follow::{Follow, Followed};
 use super::goal::Goal;
 use super::guidance;
-use super::hands::{Hands, keys, leave};
+use super::hands::{Hands, keys, leave, wait};
 use super::perceive::Scene;
 use super::search::{Found, How, Search};
 use super::transcript::{Transcript, Turn};
 use super::wire::Move;
 
 /// Actions after which it stops searching and hands in what it has.
-const BUDGET: u32 = 44;
+const BUDGET: u32 = 33;
 /// Actions after which it settles for what answers in part.
-const LATE: u32 = 34;
+const LATE: u32 = 26;
 
 /// The explorer in one attempt.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,7 @@ pub(super) struct Explorer {
     search: Search,
     searched_for: Option<usize>,
     leaving: u32,
+    waited: u32,
     acted: u32,
 }
 
@@ -50,6 +51,10 @@ impl Explorer {
 
     fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
         let scene = &turn.scene;
+        if self.waited < 4 && self.plans.is_none() && scene.is_loading() {
+            self.waited += 1;
+            return wait("The page is still loading.");
+        }
         if self.plans.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
                 return found;
@@ -68,6 +73,10 @@ impl Explorer {
             && let Some(found) = self.look(transcript, scene, want, hands)
         {
             return found;
+        }
+        if !pending.is_empty() && self.acted <= self.waited && self.waited < 4 {
+            self.waited += 1;
+            return wait("Perhaps more is still to come.");
         }
         let missing = pending.first().and_then(|want| hands.progress.wants.get(*want));
         let missing = missing.filter(|_| !hands.progress.has_done_something());

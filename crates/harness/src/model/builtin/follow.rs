@@ -6,7 +6,7 @@ use apprentice_protocol::{Action, Button, State, Target};
 
 use super::choose::{Care, Choice, control, filling, key_of};
 use super::guidance::{Label, Step};
-use super::hands::{Hands, click, fill, keys, quoted};
+use super::hands::{Hands, click, dismisses, fill, keys, quoted};
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Pressed, Surfaces};
 use super::wire::Move;
@@ -167,7 +167,9 @@ impl Follow {
             confirms: false,
         };
         let already = state.is_some() && element.is_on() == state;
-        hands.progress.press(pressed);
+        if !dismisses(&element.name) {
+            hands.progress.press(pressed);
+        }
         if already {
             return None;
         }

@@ -207,6 +207,13 @@ impl Goal {
             wants.insert(0, Want { kind: WantKind::Do, ..want(told, &values) });
         }
         lend_values(&mut wants, &clauses, &values);
+        let speaks_of_saved = plain(instruction).iter().any(|word| word == "saved");
+        if speaks_of_saved && !wants.iter().any(|want| want.kind == WantKind::Save) {
+            wants.push(want("save", &[]));
+        }
+        for index in 1..clauses.len() {
+            refer_back(&mut wants, &clauses[index - 1], &clauses[index], &values);
+        }
         Self { wants, words: Wanted::of(&unmask(&masked, &[])), text: instruction.to_owned() }
     }
 }
@@ -288,7 +295,8 @@ fn is_file(token: &str) -> bool {
             && end.chars().all(|c| c.is_ascii_alphanumeric())
             && end.chars().any(|c| c.is_ascii_lowercase())
     });
-    dotted || (token.starts_with('/') && token.len() > 2) || token.starts_with("~/")
+    let hidden = name.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    dotted || hidden || (token.starts_with('/') && token.len() > 2) || token.starts_with("~/")
 }
 
 /// Puts values back into a masked text; without values the marks vanish.
@@ -471,8 +479,20 @@ fn lend_values(wants: &mut [Want], clauses: &[String], values: &[Value]) {
     else {
         return;
     };
-    let quoted = |value: &&Value| value.kind == ValueKind::Quoted;
-    first.values.extend(told.into_iter().filter_map(|at| values.get(at)).filter(quoted).cloned());
+    let named = |value: &&Value| matches!(value.kind, ValueKind::Quoted | ValueKind::File);
+    first.values.extend(told.into_iter().filter_map(|at| values.get(at)).filter(named).cloned());
+}
+
+/// `… holds a hidden jar. Move it away.`: the words of the statement before belong to what is wanted.
+fn refer_back(wants: &mut [Want], before: &str, clause: &str, values: &[Value]) {
+    let refers = plain(clause).iter().any(|word| matches!(word.as_str(), "it" | "them"));
+    if is_request(before) || !is_request(clause) || !refers {
+        return;
+    }
+    let spelled = want(clause, values).clause;
+    if let Some(found) = wants.iter_mut().find(|want| want.clause == spelled && want.kind == WantKind::Do) {
+        found.wanted.join(&Wanted::of(&unmask(before, &[])));
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, NodeRef, Ta
 use super::choose::{Care, Choice, Filling, confirming, control, filling, key_of, object, wanted_state};
 use super::goal::{Goal, ValueKind, WantKind};
 use super::perceive::{Element, Kind, Scene};
-use super::progress::{Pressed, Progress, Surfaces};
+use super::progress::{Open, Pressed, Progress, Surfaces};
 use super::wire::Move;
 use super::words::plain;
 
@@ -28,6 +28,7 @@ pub(super) struct Hands {
     pub(super) object: Option<NodeRef>,
     saving: Saving,
     confirmed: u32,
+    closed: u32,
 }
 
 /// A click on an element.
@@ -45,18 +46,24 @@ pub(super) fn keys(say: impl Into<String>, chords: &[&str]) -> Move {
     Move::Act { say: say.into(), actions: chords.iter().filter_map(|chord| key(chord)).collect() }
 }
 
+/// Whether a button of this label only leaves a surface.
+pub(super) fn dismisses(label: &str) -> bool {
+    matches!(plain(label).join(" ").as_str(), "cancel" | "close" | "dismiss" | "back")
+}
+
 /// Leaves the front menu or dialog without carrying anything through.
 pub(super) fn leave(say: impl Into<String>, scene: &Scene) -> Move {
-    let dismisses = |element: &&Element| {
-        element.kind == Kind::Button
-            && matches!(plain(&element.name).join(" ").as_str(), "cancel" | "close" | "dismiss" | "back")
-    };
     let in_dialog = scene.open_menus().is_empty() && !scene.dialogs().is_empty();
     let buttons = if in_dialog { scene.below(scene.surface()) } else { Vec::new() };
-    match buttons.into_iter().find(dismisses) {
+    match buttons.into_iter().find(|element| element.kind == Kind::Button && dismisses(&element.name)) {
         Some(button) => clicks(say, button),
         None => keys(say, &["escape"]),
     }
+}
+
+/// A move that lets the world go on.
+pub(super) fn wait(say: &str) -> Move {
+    Move::Act { say: say.to_owned(), actions: vec![Action::Wait { ms: 500 }] }
 }
 
 /// A move that clicks one element.
@@ -111,6 +118,9 @@ impl Hands {
         let open = self.progress.wants.get(want)?;
         let care = if self.is_inside_answer(scene, want) { Care::Any } else { care };
         let choice = control(scene, scene.front(), open, care)?;
+        if self.lacks_object(open) && choice.value.is_none() && !leads_on(choice.element) {
+            return None;
+        }
         if !open.prepared
             && no_menu
             && let Some(prepared) = self.select_whole(scene, want)
@@ -119,6 +129,15 @@ impl Hands {
         }
         let choice = Choice { label: choice.label.clone(), ..choice };
         self.press(scene, want, &choice)
+    }
+
+    /// Whether the want is about a thing that was named and has not been found yet: commands must wait.
+    fn lacks_object(&self, open: &Open) -> bool {
+        let acts = matches!(
+            open.want.verb.as_str(),
+            "move" | "delete" | "rename" | "remove" | "trash" | "copy" | "duplicate"
+        );
+        acts && self.object.is_none() && open.left().any(|(_, value)| value.kind == ValueKind::File)
     }
 
     /// Whether the innermost open menu is one that was opened for this want: there any overlap decides.
@@ -241,7 +260,7 @@ impl Hands {
 
     /// Carries the front dialog's work through.
     fn confirm(&mut self, scene: &Scene) -> Option<Move> {
-        if self.confirmed > 8 {
+        if self.confirmed > 5 {
             return None;
         }
         self.confirmed += 1;
@@ -266,8 +285,8 @@ impl Hands {
 
     /// What is left at the end: open surfaces, saving, and the last word.
     pub(super) fn finish(&mut self, scene: &Scene, failed: Option<String>) -> Move {
-        if !scene.open_menus().is_empty() && self.confirmed < 8 {
-            self.confirmed += 1;
+        if !scene.open_menus().is_empty() && self.closed < 2 {
+            self.closed += 1;
             return keys("The menu is closed again.", &["escape"]);
         }
         if let Some(found) = self.save(scene) {
@@ -303,6 +322,18 @@ impl Hands {
                     return None;
                 }
                 Some(carry_through("The dialog is closed before saving.", scene))
+            }
+            (Saving::NotYet, false) if scene.is_page() => {
+                // A page has no key for saving: it has a button, in sight or behind another.
+                let button = scene
+                    .below(scene.surface())
+                    .into_iter()
+                    .find(|element| element.kind == Kind::Button && says_save(&element.name));
+                open.done = button.is_some();
+                if button.is_none() {
+                    open.want.kind = WantKind::Do;
+                }
+                button.map(|button| clicks("The work is saved.", button))
             }
             (Saving::NotYet, false) => {
                 self.saving = Saving::KeyPressed;
@@ -348,6 +379,17 @@ fn carry_through(say: &str, scene: &Scene) -> Move {
         Some(button) => clicks(say, button),
         None => keys(say, &["enter"]),
     }
+}
+
+/// Whether a label is one of saving: `Save`, `Save changes`.
+fn says_save(label: &str) -> bool {
+    let words = plain(label);
+    words.first().is_some_and(|word| word == "save" || word == "store") && words.len() <= 3
+}
+
+/// Whether an element opens more rather than doing something.
+fn leads_on(element: &Element) -> bool {
+    matches!(element.kind, Kind::Menu | Kind::Tab | Kind::Combo) || element.promises()
 }
 
 /// A label in quotation marks.

@@ -181,6 +181,7 @@ impl Walk {
                 }
             }
             "option" => self.deed(Deed::Choose(label), step),
+            "button" if dismisses(&label) && self.deeds.is_empty() => self.escape(),
             "button" if self.in_dialog() && !promises(&label) => {
                 self.deed(Deed::Press(label), step);
                 self.close();
@@ -279,6 +280,11 @@ impl Walk {
         self.deeds.clear();
         self.field = None;
     }
+}
+
+/// Whether a button only leaves a surface.
+fn dismisses(label: &str) -> bool {
+    matches!(plain(label).join(" ").as_str(), "cancel" | "close" | "back" | "dismiss")
 }
 
 /// Whether a label promises another surface.

@@ -8,7 +8,7 @@ use apprentice_protocol::{Button, NodeRef};
 use super::choose::{Care, control};
 use super::consult::Consult;
 use super::goal::Goal;
-use super::hands::{Hands, click, leave, quoted};
+use super::hands::{Hands, click, leave, quoted, wait};
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Pressed, Surfaces};
 use super::transcript::{Transcript, Turn};
@@ -28,6 +28,7 @@ pub(super) struct Literalist {
     pressed: BTreeSet<NodeRef>,
     presses: u32,
     leaving: u32,
+    waited: u32,
 }
 
 /// What the task spells out in sight. In an open menu that is a command only: no further menu is opened.
@@ -68,6 +69,10 @@ impl Literalist {
 
     fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
         let scene = &turn.scene;
+        if self.waited < 4 && self.text.is_none() && scene.is_loading() {
+            self.waited += 1;
+            return wait("The page is still loading.");
+        }
         if self.text.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
                 return found;
@@ -95,6 +100,10 @@ impl Literalist {
         if astray && (!scene.open_menus().is_empty() || !scene.dialogs().is_empty()) {
             self.leaving += 1;
             return leave("Nothing here is mentioned.", scene);
+        }
+        if !hands.progress.pending().is_empty() && self.presses == 0 && self.waited < 2 && scene.is_sparse() {
+            self.waited += 1;
+            return wait("Perhaps more is still to come.");
         }
         hands.finish(scene, None)
     }

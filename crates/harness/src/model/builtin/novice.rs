@@ -6,7 +6,7 @@ use super::consult::Consult;
 use super::follow::{Follow, Followed};
 use super::goal::Goal;
 use super::guidance;
-use super::hands::{Hands, leave};
+use super::hands::{Hands, leave, wait};
 use super::perceive::Scene;
 use super::transcript::{Transcript, Turn};
 use super::wire::Move;
@@ -23,6 +23,7 @@ pub(super) struct Novice {
     plans: Option<Vec<Follow>>,
     presses: u32,
     leaving: u32,
+    waited: u32,
 }
 
 impl Novice {
@@ -43,6 +44,10 @@ impl Novice {
 
     fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
         let scene = &turn.scene;
+        if self.waited < 4 && self.plans.is_none() && scene.is_loading() {
+            self.waited += 1;
+            return wait("The page is still loading.");
+        }
         if self.plans.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
                 return found;
@@ -57,6 +62,10 @@ impl Novice {
         {
             self.presses += 1;
             return found;
+        }
+        if !hands.progress.pending().is_empty() && self.presses == 0 && self.waited < 2 && scene.is_sparse() {
+            self.waited += 1;
+            return wait("Perhaps more is still to come.");
         }
         hands.finish(scene, None)
     }

@@ -144,6 +144,16 @@ pub(super) struct Scene {
     pub(super) notes: Vec<String>,
 }
 
+/// Whether an element holds the lines of an open list: a menu, or what a combo box shows.
+fn is_popup(elements: &[Element], index: usize) -> bool {
+    let element = &elements[index];
+    match element.role.as_str() {
+        "menu" | "combobox" => true,
+        "listbox" => element.parent.is_some_and(|parent| elements[parent].kind == Kind::Combo),
+        _ => false,
+    }
+}
+
 impl Scene {
     /// Reads the text of an observation.
     pub(super) fn read(text: &str) -> Self {
@@ -154,9 +164,7 @@ impl Scene {
             let parent = path.last().map(|(_, index)| *index);
             path.push((node.depth, elements.len()));
             let in_bar = parent.is_some_and(|parent: usize| elements[parent].role == "menubar");
-            let in_list = parent.is_some_and(|parent: usize| {
-                matches!(elements[parent].role.as_str(), "listbox" | "combobox" | "menu")
-            });
+            let in_list = parent.is_some_and(|parent: usize| is_popup(&elements, parent));
             let kind = match kind_of(&node.role, &node.states) {
                 Kind::Item if in_bar => Kind::Menu,
                 Kind::Item if node.role == "option" && !in_list => Kind::Thing,
@@ -210,6 +218,7 @@ impl Scene {
         .filter(|menu| {
             let in_bar = |index: usize| self.elements[index].role == "menubar";
             !in_bar(*menu)
+                && (self.elements[*menu].role != "listbox" || is_popup(&self.elements, *menu))
                 && self.elements.iter().any(|element| {
                     element.parent == Some(*menu) && is_line(element.kind) && !element.is(State::Hidden)
                 })
@@ -217,9 +226,40 @@ impl Scene {
         .collect()
     }
 
-    /// The dialogs, outermost first.
+    /// The dialogs, outermost first; a part of a dialog that calls itself one is none.
     pub(super) fn dialogs(&self) -> Vec<usize> {
-        self.indices(|element| element.kind == Kind::Dialog || element.is(State::Modal))
+        let is_dialog = |element: &Element| element.kind == Kind::Dialog || element.is(State::Modal);
+        let mut found = self.indices(is_dialog);
+        found.retain(|index| {
+            let mut above = self.elements[*index].parent;
+            while let Some(element) = above.and_then(|index| self.elements.get(index)) {
+                if is_dialog(element) {
+                    return false;
+                }
+                above = element.parent;
+            }
+            true
+        });
+        found
+    }
+
+    /// Whether a page is announced whose content is not there yet.
+    pub(super) fn is_loading(&self) -> bool {
+        let documents = self.indices(|element| element.role == "document" || element.role == "rootwebarea");
+        !documents.is_empty()
+            && documents
+                .iter()
+                .all(|document| !self.elements.iter().any(|element| element.parent == Some(*document)))
+    }
+
+    /// Whether hardly anything can be seen.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.elements.len() < 6 || self.is_loading()
+    }
+
+    /// Whether a page of a browser is in front.
+    pub(super) fn is_page(&self) -> bool {
+        self.elements.iter().any(|element| element.role == "document" && !element.name.is_empty())
     }
 
     /// The root of what takes input now: the innermost open menu, else the front dialog, else the active

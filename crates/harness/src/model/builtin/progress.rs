@@ -182,6 +182,8 @@ impl Progress {
         }
         let Some(open) = self.wants.get_mut(last.want) else { return };
         if last.confirms {
+            // A first press may only have closed a list of suggestions.
+            self.touched |= !closed && now.dialogs > 0;
             open.done |= closed && !open.waits_for_values();
             return;
         }

@@ -103,7 +103,7 @@ fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool) -> Value
         return json!({ "skill_id": id, "followed": how, "impact": "positive",
             "what_helped": "It named where to go, so that nothing had to be searched." });
     }
-    if passed && astray && !way.is_empty() {
+    if passed && astray && lesson.visits.len() == 1 {
         return json!({ "skill_id": id, "followed": how, "impact": "negative", "issue_type": "incorrect",
             "what_went_wrong": "Not everything that it names is where it says.",
             "corrected_guidance": format!("1. Choose {way}.") });
@@ -115,7 +115,7 @@ fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool) -> Value
 }
 
 fn route(visit: &Visit) -> String {
-    let mut legs = visit.way.clone();
+    let mut legs: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
     legs.extend(
         visit.deeds.iter().filter(|deed| matches!(deed, Deed::Choose(_))).map(|deed| deed.label().to_owned()),
     );

@@ -164,6 +164,14 @@ impl Wanted {
         Self { stems, joined: self.joined.clone() }
     }
 
+    /// Adds the words of another set.
+    pub(super) fn join(&mut self, other: &Self) {
+        let new: Vec<String> =
+            other.stems.iter().filter(|stem| !self.stems.contains(stem)).cloned().collect();
+        self.stems.extend(new);
+        self.joined.extend(other.joined.iter().cloned());
+    }
+
     fn holds(&self, stem_of: &str) -> bool {
         self.stems.iter().chain(&self.joined).any(|wanted| wanted == stem_of)
     }
