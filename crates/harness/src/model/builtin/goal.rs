@@ -485,7 +485,9 @@ fn lend_values(wants: &mut [Want], clauses: &[String], values: &[Value]) {
 
 /// `… holds a hidden jar. Move it away.`: the words of the statement before belong to what is wanted.
 fn refer_back(wants: &mut [Want], before: &str, clause: &str, values: &[Value]) {
-    let refers = plain(clause).iter().any(|word| matches!(word.as_str(), "it" | "them"));
+    let words = plain(clause);
+    let refers = words.iter().any(|word| matches!(word.as_str(), "it" | "them"))
+        || words.windows(2).any(|pair| matches!(pair[0].as_str(), "that" | "this") && pair[1] == "way");
     if is_request(before) || !is_request(clause) || !refers {
         return;
     }
