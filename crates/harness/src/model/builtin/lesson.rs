@@ -137,9 +137,9 @@ impl Walk {
             }
             "select" | "choose" => self.deed(Deed::Choose(label), step),
             "type" => {
-                let field = self.field.take().unwrap_or(label);
-                let fills =
-                    role.is_empty() && !field.is_empty() || role.contains("box") || role.contains("spin");
+                let clicked = self.field.take();
+                let fills = clicked.is_some() || role.contains("box") || role.contains("spin");
+                let field = clicked.unwrap_or(label);
                 if fills && !self.legs.is_empty() {
                     self.deed(Deed::Fill(field), step);
                 }

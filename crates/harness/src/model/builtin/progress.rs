@@ -107,6 +107,8 @@ pub(super) struct Progress {
     pub(super) last: Option<Pressed>,
     /// Whether something was changed in the dialog in front.
     pub(super) touched: bool,
+    /// Whether a dialog that stayed was already confirmed a second time.
+    retried: bool,
     /// Labels of fields that were filled.
     pub(super) filled: Vec<String>,
 }
@@ -183,7 +185,7 @@ impl Progress {
         let Some(open) = self.wants.get_mut(last.want) else { return };
         if last.confirms {
             // A first press may only have closed a list of suggestions.
-            self.touched |= !closed && now.dialogs > 0;
+            self.touched |= !closed && now.dialogs > 0 && !std::mem::replace(&mut self.retried, true);
             open.done |= closed && !open.waits_for_values();
             return;
         }
