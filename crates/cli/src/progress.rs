@@ -67,12 +67,13 @@ fn show(bar: &ProgressBar, message: &Progress, quiet: bool) {
             let again = if *attempt > 1 { format!(" (try {attempt})") } else { String::new() };
             bar.set_message(format!("{} {} {}{again}", trial.model, trial.arm, trial.task));
         }
-        Progress::Finished { row } => {
+        Progress::Finished { row, story } => {
             if row.verdict != Verdict::Void {
                 bar.inc(1);
             }
             if !quiet {
-                bar.suspend(|| terminal::note(format_args!("{}", line(row))));
+                let story = story.as_ref().map_or_else(String::new, |story| format!(": {story}"));
+                bar.suspend(|| terminal::note(format_args!("{}{story}", line(row))));
             }
         }
     }

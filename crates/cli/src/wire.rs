@@ -44,7 +44,7 @@ pub(crate) fn model(name: &str) -> Result<Arc<dyn ChatModel>, Failure> {
         return Ok(Arc::new(BuiltIn::new(policy)));
     }
     let known: Vec<&str> = Policy::ALL.iter().map(|policy| policy.name()).collect();
-    let nearest = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+    let nearest = known.iter().chain(&BASELINES).min_by_key(|known| strsim::damerau_levenshtein(known, name));
     let failure = Failure::say(Kind::Model, format!("unknown model {name:?}"));
     let all = format!("models: {}, scripted:FILE; baselines: {}", known.join(", "), BASELINES.join(", "));
     Err(match nearest {

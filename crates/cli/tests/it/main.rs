@@ -3,5 +3,6 @@
 
 mod builtin_words;
 mod command;
+mod faults;
 mod starter;
 mod tidy;

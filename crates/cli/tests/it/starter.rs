@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// Programs without which cells or the suite's tasks do not start.
-const NEEDED: &[&str] = &["bwrap", "Xvfb", "openbox", "dbus-daemon", "wmctrl"];
+pub(crate) const NEEDED: &[&str] = &["bwrap", "Xvfb", "openbox", "dbus-daemon", "wmctrl"];
 
 struct NoModels;
 
@@ -32,7 +32,7 @@ impl ModelSource for NoModels {
     }
 }
 
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|folders| std::env::split_paths(&folders).any(|folder| folder.join(program).is_file()))
 }
@@ -84,7 +84,7 @@ async fn solutions_pass_and_everything_else_fails() {
     let (progress, mut heard) = mpsc::unbounded_channel();
     let told = tokio::spawn(async move {
         while let Some(progress) = heard.recv().await {
-            if let Progress::Finished { row } = progress {
+            if let Progress::Finished { row, .. } = progress {
                 let trial = (row.task.as_str(), row.seed, row.model.as_str());
                 println!(
                     "{:?} {trial:?} {:.1} s {:?} {:?}",

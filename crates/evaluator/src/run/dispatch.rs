@@ -41,6 +41,8 @@ pub enum Progress {
     Finished {
         /// Its row.
         row: Box<TrialRow>,
+        /// Why it is void, in words, with the remedy where one is known.
+        story: Option<String>,
     },
 }
 

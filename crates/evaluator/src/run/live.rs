@@ -39,16 +39,16 @@ pub(super) struct Life<'a> {
 pub(super) struct Attempted {
     pub(super) ended: Option<Ended>,
     pub(super) judged: Option<Judged>,
-    pub(super) void: Option<VoidCause>,
+    pub(super) void: Option<Void>,
     pub(super) isolation: Isolation,
     /// Time spent waiting for a permit or a rate limit.
     pub(super) idle: Duration,
 }
 
 /// Why an attempt is void, with its story.
-struct Void {
-    cause: VoidCause,
-    story: String,
+pub(super) struct Void {
+    pub(super) cause: VoidCause,
+    pub(super) story: String,
 }
 
 impl Void {
@@ -99,7 +99,7 @@ impl Life<'_> {
             Ok(recorder) => recorder,
             Err(error) => {
                 tracing::error!(%error, "no trace could be begun");
-                done.void = Some(error.void_cause());
+                done.void = Some(error.into());
                 return done;
             }
         };
@@ -111,17 +111,17 @@ impl Life<'_> {
         });
         if let Err(void) = acted {
             tracing::warn!(trial = %self.trial.trial, cause = ?void.cause, story = %void.story, "void attempt");
-            done.void = Some(void.cause);
             if done.ended.is_none() {
                 stop(&mut recorder, &void);
             }
+            done.void = Some(void);
         }
         if let Some(world) = world {
             self.close(world, &mut recorder).await;
         }
         if let Err(error) = recorder.sync() {
             // A trace that may not be on disk is nothing to judge by.
-            done.void.get_or_insert(error.void_cause());
+            done.void.get_or_insert(error.into());
         }
         done
     }

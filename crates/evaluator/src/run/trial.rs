@@ -98,13 +98,13 @@ impl Runner {
             }
             let attempt = self.next_attempt(&trial.trial);
             self.tell(Progress::Started { trial: trial.clone(), attempt });
-            let row = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
-                Ok(row) => row?,
+            let (row, story) = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
+                Ok(finished) => finished?,
                 // Nothing around a model or a world may take the other trials down with it.
-                Err(_) => self.row_of_our_bug(trial, attempt),
+                Err(_) => (self.row_of_our_bug(trial, attempt), None),
             };
             self.folder.append(&row)?;
-            self.tell(Progress::Finished { row: Box::new(row.clone()) });
+            self.tell(Progress::Finished { row: Box::new(row.clone()), story });
             if row.void_cause == Some(VoidCause::DiskFull) {
                 // A full world is one trial's trouble, a full disk is everybody's.
                 self.folder.probe()?;
@@ -129,7 +129,8 @@ impl Runner {
         let _ = self.progress.send(progress);
     }
 
-    async fn attempt(&self, trial: &TrialSpec, attempt: u32) -> Result<TrialRow, RunError> {
+    /// Tries once. Beside the row: the story of a void attempt.
+    async fn attempt(&self, trial: &TrialSpec, attempt: u32) -> Result<(TrialRow, Option<String>), RunError> {
         let clock = self.deps.clock.as_ref();
         let (started_at, begun) = (clock.now(), clock.mono());
         let unknown = || RunError::NoTask(trial.task.clone());
@@ -149,7 +150,8 @@ impl Runner {
         };
         let done = life.live().await;
         let wall = clock.mono().saturating_sub(begun);
-        Ok(self.filled(TrialRow { started_at, ..row }, lent, done, wall))
+        let story = done.void.as_ref().map(|void| void.story.clone());
+        Ok((self.filled(TrialRow { started_at, ..row }, lent, done, wall), story))
     }
 
     fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {
@@ -185,7 +187,7 @@ impl Runner {
             wall_s: wall.as_secs_f64(),
             working_s: working.as_secs_f64(),
             stop_reason: ended.and_then(|ended| ended.stop.ok()).filter(|_| done.void.is_none()),
-            void_cause: done.void,
+            void_cause: done.void.map(|void| void.cause),
             skills_viewed: ended.map_or_else(Vec::new, |ended| ended.skills_viewed.clone()),
             provider_model: ended.and_then(|ended| ended.provider_model.clone()),
             isolation: done.isolation,
