@@ -155,6 +155,16 @@ const NEEDS: &[Need] = &[
         costs: "the office suite's picture tasks are void",
         group: Group::Office,
     },
+    Need {
+        name: "accessibility of GTK 2",
+        any_of: &[
+            "/usr/lib/x86_64-linux-gnu/gtk-2.0/modules/libatk-bridge.so",
+            "/usr/lib/aarch64-linux-gnu/gtk-2.0/modules/libatk-bridge.so",
+        ],
+        package: "libatk-adaptor libgail-common",
+        costs: "the image editor shows no interface tree: its tasks fail for models without eyes",
+        group: Group::Office,
+    },
 ];
 
 /// One line of the report.

@@ -1,4 +1,4 @@
-//! The starter suite: it loads, its scripts read, every variation fills in, and its split fits its files.
+//! Our suites: they load, their scripts read, every variation fills in, and their splits fit their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,19 +9,22 @@ use apprentice_evaluator::solution::SolutionModel;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::suite::{Suite, load};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks/starter")
+const SUITES: &[&str] = &["starter", "office"];
+
+fn root(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks").join(name)
 }
 
-fn starter() -> Suite {
-    load(&root()).expect("the suite loads")
+fn suite(name: &str) -> Suite {
+    let suite = load(&root(name)).expect("the suite loads");
+    assert_eq!(suite.name, name);
+    suite
 }
 
 #[test]
 fn every_variation_fills_in_and_every_script_reads() {
-    let suite = starter();
-    assert_eq!(suite.name, "starter");
-    for task in &suite.tasks {
+    let suites: Vec<Suite> = SUITES.iter().map(|name| suite(name)).collect();
+    for (suite, task) in suites.iter().flat_map(|suite| suite.tasks.iter().map(move |task| (suite, task))) {
         let ours = task.apprentice.as_ref().expect("our additions");
         assert!(!ours.solution.is_empty() && !ours.near_miss.is_empty(), "{} has no scripts", task.id);
         assert_ne!(ours.solution, ours.near_miss, "{}", task.id);
@@ -39,10 +42,9 @@ fn every_variation_fills_in_and_every_script_reads() {
     }
 }
 
-#[test]
-fn the_split_fits_the_files_and_has_all_three_strata() {
-    let suite = starter();
-    let path = root().join("split.json");
+/// The suite's locked split. If its files have changed, a fresh lock is written beside the old one.
+fn fitting_split(suite: &Suite) -> SplitLock {
+    let path = root(&suite.name).join("split.json");
     let lock = SplitLock::read(&path).expect("the lock reads");
     if lock.check_suite(&suite.hash).is_err() {
         let templates: BTreeMap<String, Split> = suite
@@ -57,17 +59,41 @@ fn the_split_fits_the_files_and_has_all_three_strata() {
         let tasks = suite.templates();
         let locked = LockedSuite { name: &suite.name, hash: &suite.hash, tasks: &tasks };
         let fresh = SplitLock::new(locked, templates, lock.salt()).expect("a lock");
-        fresh.write(&root().join("split.json.new")).expect("writes");
-        panic!("the suite's files have changed: check split.json.new and put it in place of split.json");
+        fresh.write(&path.with_extension("json.new")).expect("writes");
+        panic!(
+            "the files of {} have changed: check split.json.new and put it in place of split.json",
+            suite.name
+        );
     }
+    lock
+}
+
+/// In which splits each piece of knowledge is needed.
+fn knowledge<'a>(suite: &'a Suite, lock: &SplitLock) -> BTreeMap<&'a str, BTreeSet<Split>> {
     let mut knowledge: BTreeMap<&str, BTreeSet<Split>> = BTreeMap::new();
-    let mut unseen = 0;
     for task in &suite.tasks {
         let split = lock.split_of(task.template()).expect("a split");
         for piece in task.apprentice.iter().flat_map(|ours| &ours.knowledge) {
             knowledge.entry(piece).or_default().insert(split);
         }
     }
+    knowledge
+}
+
+#[test]
+fn what_an_office_task_teaches_another_one_tests() {
+    let suite = suite("office");
+    let knowledge = knowledge(&suite, &fitting_split(&suite));
+    let both = BTreeSet::from([Split::Train, Split::Test]);
+    assert!(knowledge.len() >= 3 && knowledge.values().all(|splits| *splits == both), "{knowledge:?}");
+}
+
+#[test]
+fn the_starter_split_has_all_three_strata() {
+    let suite = suite("starter");
+    let lock = fitting_split(&suite);
+    let knowledge = knowledge(&suite, &lock);
+    let mut unseen = 0;
     for task in &suite.tasks {
         let pieces = task.apprentice.as_ref().map(|ours| ours.knowledge.as_slice()).unwrap_or_default();
         let seen = |piece: &String| knowledge[piece.as_str()].contains(&Split::Train);
