@@ -313,7 +313,7 @@ fn one_interrupt_stops_a_run_that_can_go_on() {
 }
 
 /// Runs one hanging trial whose world loses a part in the first attempt, and beside it one that loses nothing.
-fn check_lost_part(part: &str, cause: &str) {
+fn check_lost_part(part: &str, cause: &str, tasks: &[&str; 2]) {
     if !worlds_can_start() {
         return;
     }
@@ -323,7 +323,7 @@ fn check_lost_part(part: &str, cause: &str) {
         r#"{"calls":[{"name":"finish","arguments":{"finish":"give_up","reason":"the script ends"}}]}"#,
     ];
     fs::write(place.path("script.jsonl"), script.join("\n")).expect("written");
-    let mut command = place.run("scripted:script.jsonl", &QUICK[..2], "1");
+    let mut command = place.run("scripted:script.jsonl", tasks, "1");
     command.env("APPRENTICE_JOBS", "1");
     let mut running = Running::start(command);
     let run = place.run_folder();
@@ -364,12 +364,20 @@ fn check_lost_part(part: &str, cause: &str) {
 
 #[test]
 fn a_lost_display_voids_the_attempt_alone() {
-    check_lost_part("Xvfb", "world_lost");
+    check_lost_part("Xvfb", "world_lost", &[QUICK[0], QUICK[1]]);
 }
 
 #[test]
 fn a_lost_window_manager_voids_the_attempt_alone() {
-    check_lost_part("openbox", "input_lost");
+    check_lost_part("openbox", "input_lost", &[QUICK[0], QUICK[1]]);
+}
+
+#[test]
+fn a_killed_program_voids_the_attempt_alone() {
+    check_lost_part("mousepad", "world_lost", &[QUICK[0], QUICK[1]]);
+    if is_installed("chromium") {
+        check_lost_part("chromium", "world_lost", &["chromium-do-not-track", "chromium-allow-cookies"]);
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Loss {
     pub(super) fn world(&self) -> WorldError {
         let fault = match self.part {
             Part::WindowManager => WorldFault::Input,
-            Part::Display | Part::SessionBus | Part::Supervisor => WorldFault::Lost,
+            Part::Display | Part::SessionBus | Part::Supervisor | Part::Program => WorldFault::Lost,
         };
         WorldError::new(fault, self.story.clone())
     }

@@ -129,6 +129,8 @@ pub(super) enum Part {
     WindowManager,
     SessionBus,
     Supervisor,
+    /// A program that was launched to be worked with.
+    Program,
 }
 
 /// What a request came to.

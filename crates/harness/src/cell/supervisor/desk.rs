@@ -22,7 +22,7 @@ use crate::cell::wire::{Desk, Fault, Frame, Note, Part, Program};
 const START: Duration = Duration::from_secs(20);
 
 /// How long the last words of a program that ended are awaited.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How much of what a program complains of is kept, and how much of it is read at once.
 const COMPLAINT: usize = 2000;
 const LINE_LIMIT: u64 = 4096;
@@ -31,6 +31,8 @@ const LINE_LIMIT: u64 = 4096;
 pub(super) struct Running {
     /// The display's socket.
     pub(super) display: Option<PathBuf>,
+    /// The display's process.
+    pub(super) server: Option<Child>,
     /// A connection to the accessibility bus.
     pub(super) accessibility: Option<zbus::Connection>,
 }
@@ -85,10 +87,10 @@ pub(super) async fn start(
     let mut accessibility = None;
     if let Some(socket) = &socket {
         let (manager, bus) = tokio::join!(manage(processes, socket), open_accessibility(&address));
-        watch(Part::WindowManager, "the window manager (openbox)", manager?, Rc::default(), display);
+        watch(Part::WindowManager, "the window manager (openbox)", manager?, Rc::default(), display.clone());
         accessibility = Some(bus?);
     }
-    Ok(Running { display: socket, accessibility })
+    Ok(Running { display: socket, server: display, accessibility })
 }
 
 /// A fresh connection to the display.

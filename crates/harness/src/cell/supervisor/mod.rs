@@ -106,6 +106,10 @@ async fn attend(processes: &Rc<Processes>) -> io::Result<()> {
     Ok(())
 }
 
+/// Signals by which no program ends in good order.
+const CRASHES: [(i32, &str); 6] =
+    [(4, "ILL"), (5, "TRAP"), (6, "ABRT"), (7, "BUS"), (9, "KILL"), (11, "SEGV")];
+
 /// What serves requests.
 struct Supervisor {
     processes: Rc<Processes>,
@@ -152,7 +156,7 @@ impl Supervisor {
             Ask::Remove { path } => file::remove(self.processes.home(), &path),
             Ask::Run(program) => self.processes.run(program, body).await,
             Ask::Spawn(program) => self.processes.start(&program),
-            Ask::Launch(program) => self.processes.launch(&program),
+            Ask::Launch(program) => self.launch(&program),
             Ask::Wait { child } => self.processes.wait(child).await,
             Ask::Kill { child } => self.processes.kill(child),
             Ask::Tree { budget } => self.bus.walk(&budget).await.map(|tree| Frame::plain(Reply::Tree(tree))),
@@ -180,6 +184,32 @@ impl Supervisor {
         self.bus.attach(started.accessibility.clone());
         *self.running.borrow_mut() = Some(started);
         Ok(Frame { head: Reply::Ready, body: Vec::new(), descriptors })
+    }
+
+    /// Starts a program to be worked with, and watches over it: one that crashes or is killed from outside
+    /// takes the world with it. One that ends in any other way, or by a command that was asked for, does not.
+    fn launch(&self, program: &wire::Program) -> Outcome {
+        let mut child = self.processes.launch(program)?;
+        let mut server = self.running.borrow().as_ref().and_then(|running| running.server.clone());
+        let (processes, notes) = (self.processes.clone(), self.notes.clone());
+        let name = program.argv.first().cloned().unwrap_or_default();
+        tokio::task::spawn_local(async move {
+            let code = child.ended().await;
+            let Some((_, signal)) = CRASHES.iter().find(|(number, _)| code == 128 + number) else { return };
+            if processes.runs_command() {
+                return;
+            }
+            // What only fell with the display is not what is to be told.
+            if let Some(server) = &mut server
+                && tokio::time::timeout(desk::LAST_WORDS, server.ended()).await.is_ok()
+            {
+                return;
+            }
+            let story = format!("the program {name} was ended by the signal {signal}");
+            // A closed channel means that the cell is ending anyway.
+            let _ = notes.send(Frame::plain(Note::Died { part: wire::Part::Program, story }));
+        });
+        Ok(Frame::plain(Reply::Done))
     }
 
     fn display(&self) -> Outcome {

@@ -39,6 +39,8 @@ pub(super) struct Processes {
     exits: RefCell<HashMap<Pid, watch::Sender<Option<i32>>>>,
     children: RefCell<HashMap<u64, Child>>,
     count: Cell<u64>,
+    /// How many commands are being run to their end.
+    commands: Cell<u32>,
 }
 
 /// A process with its way to be awaited and killed.
@@ -223,6 +225,7 @@ impl Processes {
 
     /// Runs a command to its end or its deadline.
     pub(super) async fn run(&self, program: Program, input: Vec<u8>) -> Outcome {
+        let _counted = Counted::new(&self.commands);
         let input_stream = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let streams = Streams { input: input_stream, output: Stdio::piped(), errors: Stdio::piped() };
         let (mut child, mut process) = self.spawn(&program, streams)?;
@@ -279,8 +282,13 @@ impl Processes {
     }
 
     /// Starts a command that nobody waits for.
-    pub(super) fn launch(&self, program: &Program) -> Outcome {
-        self.spawn(program, Streams::none()).map(|_| Frame::plain(Reply::Done))
+    pub(super) fn launch(&self, program: &Program) -> Result<Child, Fault> {
+        self.spawn(program, Streams::none()).map(|(child, _)| child)
+    }
+
+    /// Whether a command is being run that might be what ended another process.
+    pub(super) fn runs_command(&self) -> bool {
+        self.commands.get() > 0
     }
 
     fn child(&self, number: u64) -> Result<Child, Fault> {
@@ -317,6 +325,22 @@ impl Processes {
                 options = WaitOptions::NOHANG;
             }
         }
+    }
+}
+
+/// Counts something for as long as it lives.
+struct Counted<'a>(&'a Cell<u32>);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }
 
