@@ -122,13 +122,18 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     }))
 }
 
-/// The folder of run-time state: as set, else the user's run-time folder, else the temporary one.
+/// The folder of run-time state: as set, else in the user's run-time folder, else one of the user's own in
+/// the temporary folder. Root's run-time folder is closed to the users that root's cells run as.
 fn state(config: &Config) -> PathBuf {
     if !config.state.as_os_str().is_empty() {
         return config.state.clone();
     }
-    let runtime = surroundings::variable("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
-    runtime.unwrap_or_else(surroundings::temporary).join("apprentice")
+    let user = rustix::process::geteuid();
+    let runtime = surroundings::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    match runtime.filter(|path| path.is_dir() && !user.is_root()) {
+        Some(runtime) => runtime.join("apprentice"),
+        None => surroundings::temporary().join(format!("apprentice-{user}")),
+    }
 }
 
 /// A token that the first interrupt cancels; the second one ends the process at once.

@@ -1,6 +1,6 @@
 //! Cells: their start and end, what is seen from inside, files, commands, ports.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +9,19 @@ use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Command, EntryKind, Machine, MachineError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+/// The program that owns cells: the copy beside this test where somebody else is to run both, else as built.
+pub(crate) fn owner() -> PathBuf {
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_apprentice-cell"));
+    let copied = std::env::current_exe().ok().map(|test| test.with_file_name("apprentice-cell"));
+    copied.filter(|program| program.is_file()).unwrap_or(built)
+}
+
 /// A cell's definition, with its state below a folder.
 pub(crate) fn spec(state: &Path) -> CellSpec {
     CellSpec {
         screen: None,
         isolation: CellIsolation::Bubblewrap,
-        program: env!("CARGO_BIN_EXE_apprentice-cell").into(),
+        program: owner(),
         argument: "cell-supervisor".into(),
         state: state.to_owned(),
         golden: None,

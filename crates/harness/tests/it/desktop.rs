@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_secs(5);
 async fn open_with(state: &Path, isolation: CellIsolation) -> World {
     let config = DesktopConfig {
         isolation,
-        program: env!("CARGO_BIN_EXE_apprentice-cell").into(),
+        program: crate::cell::owner(),
         argument: "cell-supervisor".into(),
         state: state.to_owned(),
         golden: None,

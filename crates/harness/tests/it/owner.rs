@@ -12,14 +12,12 @@ use apprentice_harness::cell::{Reaped, reap};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::cell::state;
-
-const OWNER: &str = env!("CARGO_BIN_EXE_apprentice-cell");
+use crate::cell::{owner, state};
 
 /// Starts an owner and waits until its cell stands.
 fn own(isolation: &str, state: &Path) -> Child {
     let mut owner =
-        Command::new(OWNER).arg(isolation).arg(state).stdout(Stdio::piped()).spawn().expect("an owner");
+        Command::new(owner()).arg(isolation).arg(state).stdout(Stdio::piped()).spawn().expect("an owner");
     let mut line = String::new();
     BufReader::new(owner.stdout.as_mut().expect("its output")).read_line(&mut line).expect("a line");
     assert_eq!(line, "ready\n");
@@ -122,7 +120,7 @@ fn an_owners_secret_is_found_nowhere_inside() {
             org.freedesktop.DBus.GetConnectionCredentials string:$name 2>&1 | grep -aE 'plan[t]ed-value'
         done
         ls /proc/self/fd | xargs; echo looked";
-    let mut owner = Command::new(OWNER);
+    let mut owner = Command::new(owner());
     owner.arg("cell").arg(state.path()).arg(look).env("ANTHROPIC_API_KEY", "sk-planted-value");
     let output = owner.output().expect("ran");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0 1 2 3\nlooked\n");
@@ -135,7 +133,7 @@ fn an_ordinary_user_gets_the_same_cell() {
     let mut owner = if rustix::process::geteuid().is_root() {
         // A copy that any user may start, below a folder of that user's own.
         let program = state.path().join("owner");
-        fs::copy(OWNER, &program).expect("copied");
+        fs::copy(owner(), &program).expect("copied");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("open");
         let own = state.path().join("state");
         fs::create_dir(&own).expect("a folder");
@@ -145,7 +143,7 @@ fn an_ordinary_user_gets_the_same_cell() {
         owner.arg("cell").arg(own);
         owner
     } else {
-        let mut owner = Command::new(OWNER);
+        let mut owner = Command::new(owner());
         owner.arg("cell").arg(state.path());
         owner
     };
@@ -159,7 +157,7 @@ fn a_root_that_is_alone_starts_cells_as_itself_where_that_is_allowed() {
     let run = |before: &str| {
         let line = format!("{before} exec \"$0\" cell \"$1\" 'id -u'");
         let mut alone = Command::new("unshare");
-        alone.args(["--user", "--map-root-user", "sh", "-c", &line, OWNER]).arg(state.path());
+        alone.args(["--user", "--map-root-user", "sh", "-c", &line]).arg(owner()).arg(state.path());
         String::from_utf8_lossy(&alone.output().expect("ran").stdout).into_owned()
     };
     if rustix::process::geteuid().is_root() {
