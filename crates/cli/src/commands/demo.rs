@@ -41,10 +41,11 @@ pub(crate) struct Demo {
     /// The weak model.
     #[arg(long, default_value = "builtin/novice")]
     student: String,
-    /// Variations of each test task.
-    #[arg(long, default_value_t = 3)]
+    /// Variations of each test task: the template is the unit of inference, so that more of them cost time
+    /// and sharpen little.
+    #[arg(long, default_value_t = 1)]
     seeds: u32,
-    /// All arms and the baselines too.
+    /// All arms and the baselines too, and at least three variations.
     #[arg(long)]
     full: bool,
 }
@@ -79,7 +80,7 @@ fn experiment(arguments: &Demo, config: &Config, suite: Suite, lock: SplitLock) 
         teacher: arguments.teacher.clone(),
         student: arguments.student.clone(),
         arms,
-        seeds: arguments.seeds,
+        seeds: if arguments.full { arguments.seeds.max(3) } else { arguments.seeds },
         baselines: arguments.full,
         learning,
         attempts: config.attempts,
