@@ -174,7 +174,8 @@ impl View {
 
 /// Maps `value` of `0..=max` onto the pixels `start..start+length`; the far edge belongs to the last pixel.
 fn scale(value: f64, max: f64, start: i32, length: i32) -> i32 {
-    let offset = (value / max * f64::from(length)).floor();
+    // Multiplied first: whole pixels then stay whole numbers, and floor does not lose one to rounding.
+    let offset = (value * f64::from(length) / max).floor();
     #[expect(clippy::cast_possible_truncation, reason = "offset lies between 0 and an i32 length")]
     let offset = offset as i32;
     start + offset.min(length - 1)
