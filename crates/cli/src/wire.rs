@@ -18,6 +18,7 @@ use apprentice_protocol::{
     WorldSpec,
 };
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, IsolationChoice};
@@ -27,12 +28,36 @@ use crate::{surroundings, terminal};
 /// The hidden argument under which this program serves as a cell's first process.
 pub(crate) const CELL: &str = "cell-supervisor";
 
+/// How long work that nobody waits for any more may hold up the end of a command.
+const LAST_WORK: Duration = Duration::from_secs(5);
+
 /// Baselines that the evaluator makes from a task itself.
 const BASELINES: [&str; 4] = ["baseline/solution", "baseline/near-miss", "baseline/noop", "baseline/give-up"];
 
 /// The runtime that everything waits on.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().kind(Kind::Bug)
+pub(crate) struct Engine(Option<Runtime>);
+
+impl Engine {
+    /// Waits for the whole of a command.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let runtime = self.0.as_ref().ok_or_else(|| Failure::say(Kind::Bug, "the runtime has ended"))?;
+        runtime.block_on(work)
+    }
+}
+
+impl Drop for Engine {
+    /// What still blocks a thread then, a read from a file system that hangs say, is not waited for for ever.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_timeout(LAST_WORK);
+        }
+    }
+}
+
+/// The runtime of a command.
+pub(crate) fn runtime() -> Result<Engine, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().kind(Kind::Bug)?;
+    Ok(Engine(Some(runtime)))
 }
 
 /// The model of this name.
@@ -136,20 +161,44 @@ fn state(config: &Config) -> PathBuf {
     }
 }
 
-/// A token that the first interrupt cancels; the second one ends the process at once.
+/// A token that the first interrupt or request to terminate cancels; the second one ends the process at once.
+///
+/// They are heard by a thread of its own, which lives as long as the process: whatever else may hang, a second
+/// interrupt is obeyed.
 pub(crate) fn cancel_on_interrupt() -> CancellationToken {
     let cancel = CancellationToken::new();
-    let token = cancel.clone();
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            terminal::note(format_args!("stopping; once more to end at once"));
-            token.cancel();
-        }
-        if tokio::signal::ctrl_c().await.is_ok() {
-            surroundings::end_now();
+    let (token, (ready, listening)) = (cancel.clone(), std::sync::mpsc::channel());
+    let thread = std::thread::Builder::new().name("interrupts".into()).spawn(move || {
+        let heard = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        if let Err(error) = heard.and_then(|runtime| runtime.block_on(hear(&token, &ready))) {
+            terminal::note(format_args!("interrupts are not heard: {error}"));
         }
     });
+    match thread {
+        // The thread has let go of its end, or listens.
+        Ok(_) => drop(listening.recv()),
+        Err(error) => terminal::note(format_args!("interrupts are not heard: {error}")),
+    }
     cancel
+}
+
+async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) -> std::io::Result<()> {
+    let mut interrupts = signal(SignalKind::interrupt())?;
+    let mut requests = signal(SignalKind::terminate())?;
+    // Nobody may be waiting any more.
+    let _ = ready.send(());
+    for heard_before in [false, true] {
+        tokio::select! {
+            _ = interrupts.recv() => {}
+            _ = requests.recv() => {}
+        }
+        if heard_before {
+            surroundings::end_now();
+        }
+        terminal::note(format_args!("stopping; once more to end at once"));
+        token.cancel();
+    }
+    Ok(())
 }
 
 /// What a run needs of the outside.

@@ -58,6 +58,9 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
     if summary.interrupted {
         return Err(Failure::say(Kind::Interrupted, "interrupted"));
     }
+    if summary.interrupted {
+        return Err(Failure::say(Kind::Interrupted, "interrupted: an audit says nothing by halves"));
+    }
     let findings = findings(&tasks, arguments.seeds.max(1), &summary.results);
     show(arguments, &suite, &summary, tasks.len(), &findings)?;
     match findings.len() {

@@ -64,10 +64,24 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let time = SystemClock::default().now();
     let (mut gateway, _) = Gateway::open(folder, GatewayOptions { time, leaks }).kind(Kind::Config)?;
     let mut tally = Tally::default();
+    let cancel = wire::cancel_on_interrupt();
     for path in &arguments.runs {
-        wire::runtime()?.block_on(tally.learn(&mut gateway, (&lock, &suite, &staff), path))?;
+        let learning = tally.learn(&mut gateway, (&lock, &suite, &staff), path);
+        wire::runtime()?.block_on(async {
+            // A trajectory that is left in the middle is gone on with by the same command.
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(stopped(folder)),
+                learned = learning => learned,
+            }
+        })?;
     }
     conclude(&tally, folder, arguments.json)
+}
+
+fn stopped(folder: &Path) -> Failure {
+    let story = format!("interrupted; {} holds what was learned so far", folder.display());
+    Failure::say(Kind::Interrupted, story).hint("the same command goes on from there")
 }
 
 /// What came of the runs.

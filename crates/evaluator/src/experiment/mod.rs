@@ -167,7 +167,10 @@ pub async fn learn(
     let (mut gateway, _) = Gateway::open(&folder.join("skillbook"), options)?;
     let run = learning_run(experiment, laboratory, &folder.join("learning"))?;
     let kept = run.folder().path().join("learning");
-    let noted = |name| Noted::new(Arc::clone(&laboratory.learner), kept.clone(), name);
+    let noted = |name| {
+        let (model, cancel) = (Arc::clone(&laboratory.learner), laboratory.cancel.clone());
+        Noted::new(model, kept.clone(), name, cancel)
+    };
     let staff = Staff { reflector: Arc::new(noted("reflect")), manager: Arc::new(noted("manage")) };
     let room = Classroom { lock: &experiment.lock, tasks: &tasks, attempts: &run, staff: &staff };
     let mut tell = |worked: &Worked| {

@@ -1,4 +1,5 @@
-//! Writes every conversation of the learning models beside the run, so that a decision can be read again.
+//! Writes every conversation of the learning models beside the run, so that a decision can be read again, and
+//! ends them when the experiment is stopped.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,21 +10,30 @@ use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, ModelError, ModelFault, ModelProfile, PortFuture,
 };
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-/// A model whose requests and replies are kept as `<folder>/<name>-<n>.json`.
+/// A model whose requests and replies are kept as `<folder>/<name>-<n>.json`. Once the experiment is stopped
+/// it answers no more: what the book holds by then is whole, and learning goes on from there.
 pub(super) struct Noted {
     inner: Arc<dyn ChatModel>,
     folder: PathBuf,
     name: &'static str,
     count: AtomicU32,
+    cancel: CancellationToken,
 }
 
 impl Noted {
-    pub(super) fn new(inner: Arc<dyn ChatModel>, folder: PathBuf, name: &'static str) -> Self {
+    pub(super) fn new(
+        inner: Arc<dyn ChatModel>,
+        folder: PathBuf,
+        name: &'static str,
+        cancel: CancellationToken,
+    ) -> Self {
         let prefix = format!("{name}-");
         let kept = fs::read_dir(&folder).into_iter().flatten().flatten();
         let kept = kept.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)).count();
-        Self { inner, folder, name, count: AtomicU32::new(u32::try_from(kept).unwrap_or(u32::MAX)) }
+        let count = AtomicU32::new(u32::try_from(kept).unwrap_or(u32::MAX));
+        Self { inner, folder, name, count, cancel }
     }
 
     fn keep(&self, request: &ChatRequest, reply: &ChatReply) -> std::io::Result<()> {
@@ -41,7 +51,14 @@ impl ChatModel for Noted {
 
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move {
-            let reply = self.inner.reply(request).await?;
+            let reply = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => {
+                    let story = "the experiment was stopped from outside";
+                    Err(ModelError::never(ModelFault::Unavailable, story))
+                }
+                reply = self.inner.reply(request) => reply,
+            }?;
             self.keep(request, &reply).map_err(|error| {
                 let story = format!("{}: a conversation could not be kept: {error}", self.folder.display());
                 ModelError::never(ModelFault::Unavailable, story)

@@ -24,6 +24,8 @@ const OPEN_DEADLINE: Duration = Duration::from_secs(180);
 const SETUP_DEADLINE: Duration = Duration::from_secs(600);
 const CHECK_DEADLINE: Duration = Duration::from_secs(300);
 const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
+/// What an attempt whose agent has ended is given to be judged in once the run is stopped.
+const GRACE: Duration = Duration::from_secs(15);
 
 /// Everything one attempt is made of.
 pub(super) struct Life<'a> {
@@ -134,9 +136,8 @@ impl Life<'_> {
     ) -> Result<(), Void> {
         let header = self.header();
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
-        let permit = self.permit(done).await?;
-        // What waited here while the run was stopped is not begun any more.
-        self.unless_cancelled(std::future::ready(())).await?;
+        // What waits here while the run is stopped is not begun any more.
+        let permit = self.unless_cancelled(self.permit(done)).await??;
         let world = slot.insert(self.open(recorder).await?);
         done.isolation = world.isolation;
         self.set_up(world.machine.as_ref(), recorder).await?;
@@ -162,10 +163,8 @@ impl Life<'_> {
             Ok(stop) => (stop, Ending::of(stop, reason.finish.as_ref())),
             Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
         };
-        // From here on nothing is cancelled: what the model has done is judged.
-        let permit = self.permit(done).await?;
-        let judged = self.check(world.machine.as_ref(), reason).await?;
-        drop(permit);
+        // What the model has done is judged, also when the run is stopped, unless that takes too long.
+        let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), reason, done)).await??;
         recorder.emit(None, EventKind::Judged(judged.clone()))?;
         if judged.verdict == Verdict::Void {
             return Err(Void::new(VoidCause::CheckCrashed, judged.explanation));
@@ -194,6 +193,20 @@ impl Life<'_> {
         let permit = self.runner.permits.acquire().await;
         done.idle += self.runner.deps.clock.mono().saturating_sub(begun);
         permit.map_err(|_| Void::new(VoidCause::Internal, "the permits were closed"))
+    }
+
+    /// Waits for something that a stop from outside does not end at once, and does not wait for for long.
+    async fn with_grace<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            worked = &mut work => return Ok(worked),
+            () = self.runner.cancel.cancelled() => {}
+        }
+        let story =
+            || format!("the run was stopped, and judging took longer than {} s more", GRACE.as_secs());
+        let worked = tokio::time::timeout(GRACE, work).await;
+        worked.map_err(|_| Void::new(VoidCause::Interrupted, story()))
     }
 
     async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
@@ -259,6 +272,16 @@ impl Life<'_> {
             cache_dir: cache,
             pace: Pace::default(),
         }
+    }
+
+    async fn permitted_check(
+        &self,
+        machine: &dyn Machine,
+        ended: (StopReason, Ending),
+        done: &mut Attempted,
+    ) -> Result<Judged, Void> {
+        let _permit = self.permit(done).await?;
+        self.check(machine, ended).await
     }
 
     /// Collects and judges.

@@ -16,6 +16,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::jail::Jail;
 use super::wire::{self, Ask, Frame, Note, Part, Reply, Request};
@@ -67,6 +68,9 @@ enum Outgoing {
 /// What is killed to end the cell, named by descriptors that never mean another process.
 #[derive(Default)]
 struct Doom {
+    /// Tells the thread that it is over, also while there is nothing to kill yet: nobody but it knows how far
+    /// the start has come.
+    over: CancellationToken,
     starter: OnceLock<OwnedFd>,
     supervisor: OnceLock<OwnedFd>,
     /// Our end of the socket, where the supervisor has to kill what no namespace holds together.
@@ -76,6 +80,7 @@ struct Doom {
 impl Doom {
     /// Ends the cell: by its supervisor, which sees the socket close, or with it.
     fn end(&self) {
+        self.over.cancel();
         match self.socket.get() {
             // A socket that is closed already has done its work.
             Some(socket) => drop(rustix::net::shutdown(socket, rustix::net::Shutdown::Both)),
@@ -203,6 +208,9 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
         Err(error) => return lose(format!("no runtime for the cell: {error}")),
     };
     runtime.block_on(async {
+        if doom.over.is_cancelled() {
+            return lose("the cell was closed before it started".to_owned());
+        }
         match start(&jail, doom) {
             Err(error) => lose(error.message),
             Ok((socket, mut child)) => {
@@ -213,6 +221,7 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
                 let story = loop {
                     tokio::select! {
                         story = &mut talk => break story,
+                        () = doom.over.cancelled() => break "the cell was closed".to_owned(),
                         () = &mut listener, if !heard => heard = true,
                     }
                 };
@@ -228,6 +237,7 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
                     // Its last words may come after its end.
                     let _ = tokio::time::timeout(LAST_WORDS, listener).await;
                 }
+                await_silence(&socket).await;
                 doom.await_end();
                 if doom.socket.get().is_some() {
                     reap::end_processes(jail.folder.path());
@@ -270,6 +280,25 @@ fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
         let _ = doom.starter.set(starter);
     }
     Ok((UnixStream::from_std(ours).map_err(failed)?, child))
+}
+
+/// Waits until nothing inside holds the other end of the socket. What was killed too early to have been bound
+/// to its parent's life finds the socket closed, and ends by itself.
+async fn await_silence(socket: &UnixStream) {
+    // It may be closed already.
+    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
+    let silent = async {
+        let mut rest = [0; 4096];
+        while socket.readable().await.is_ok() {
+            match socket.try_read(&mut rest) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(END, silent).await;
 }
 
 /// Keeps what the starting programs complain of.

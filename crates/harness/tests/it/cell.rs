@@ -269,3 +269,51 @@ async fn what_a_cell_costs() {
         );
     }
 }
+
+/// Every process that has the folder's path among its arguments.
+fn processes_of(folder: &Path) -> Vec<String> {
+    let folder = folder.to_string_lossy();
+    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+    let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(&*folder))
+        .collect()
+}
+
+/// Gives starts up after ever longer times. On a thread, so that one that hangs fails instead of hanging too.
+fn check_abandoned_starts(isolation: CellIsolation) {
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let state = state();
+            let spec = CellSpec { isolation, ..spec(state.path()) };
+            let moments = (0..12u64).map(|step| 20 << step);
+            let starts = moments.map(|micros| {
+                let (spec, patience) = (spec.clone(), Duration::from_micros(micros));
+                tokio::spawn(async move {
+                    let start = Cell::start(&spec, Arc::new(SystemClock::new()));
+                    tokio::time::timeout(patience, start).await.map(|started| started.is_ok())
+                })
+            });
+            let starts: Vec<_> = starts.collect();
+            for start in starts {
+                // One that stood in time ends here, as its owner drops it.
+                start.await.expect("no panic").unwrap_or(true).then_some(()).expect("started or given up");
+            }
+            let left: Vec<_> = std::fs::read_dir(state.path()).expect("a folder").flatten().collect();
+            let names: Vec<_> = left.iter().map(|entry| entry.file_name()).collect();
+            assert!(names.iter().all(|name| !name.to_string_lossy().starts_with("cell-")), "{names:?}");
+            assert_eq!(processes_of(state.path()), [""; 0], "nothing runs on");
+        });
+        done.send(()).expect("somebody waits");
+    });
+    ended.recv_timeout(Duration::from_secs(60)).expect("no start that is given up hangs");
+}
+
+#[test]
+fn a_start_that_is_given_up_at_any_moment_leaves_nothing() {
+    check_abandoned_starts(CellIsolation::Bubblewrap);
+    check_abandoned_starts(CellIsolation::Plain);
+}
