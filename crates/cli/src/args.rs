@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, config, demo, doctor, learn, perform, run, skills, tasks, view};
+use crate::commands::{compare, config, demo, doctor, grade, learn, perform, run, skills, tasks, view};
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
 
@@ -31,6 +31,7 @@ enum Command {
     Tasks(tasks::Tasks),
     Skills(skills::Skills),
     Compare(compare::Compare),
+    Grade(grade::GradeCommand),
     Config(config::ConfigCommand),
 }
 
@@ -63,6 +64,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
+        Command::Grade(arguments) => grade::run(arguments),
         Command::Config(config) => config::run(config, &settings()?),
     }
 }

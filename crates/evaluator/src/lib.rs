@@ -6,6 +6,7 @@ pub mod arm;
 pub mod check;
 pub mod compare;
 pub mod experiment;
+pub mod grade;
 pub mod learn;
 pub mod report;
 pub mod row;

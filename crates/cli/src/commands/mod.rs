@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod grade;
 pub(crate) mod learn;
 pub(crate) mod perform;
 pub(crate) mod run;

@@ -175,7 +175,8 @@ impl Found {
     }
 }
 
-fn keep(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
+/// Writes a file and waits until it is on disk.
+pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     let written = fs::File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()

@@ -1,6 +1,8 @@
 //! Grades evidence: pure, without a world, a network or a clock.
 
 use apprentice_protocol::{CheckRecord, Finish, Judged, StopReason, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::evidence::{Evidence, Found};
@@ -11,7 +13,8 @@ use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
 const INFEASIBLE: &str = "infeasible";
 
 /// How an attempt ended, as far as grading asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The model said that it is done, or was stopped.
     Ended,

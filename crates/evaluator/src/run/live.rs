@@ -16,7 +16,7 @@ use tokio::sync::SemaphorePermit;
 
 use super::plan::TrialSpec;
 use super::trial::{Lent, Runner};
-use crate::check::{CollectContext, CollectError, Ending, collect, judge};
+use crate::check::{Asked, CollectContext, CollectError, Ending, collect, judge};
 use crate::seed::Varied;
 use crate::setup::{Pace, SetupContext, SetupError, prepare};
 
@@ -291,8 +291,10 @@ impl Life<'_> {
         (stop, ending): (StopReason, Ending),
     ) -> Result<Judged, Void> {
         let spec = &self.varied.task.evaluator;
-        let cache = self.cache();
+        let (cache, kept) = (self.cache(), self.folder.join("evidence"));
+        let asked = Asked::new(spec.clone(), ending);
         let work = async {
+            asked.save(&kept).map_err(CollectError::from)?;
             prepare(&spec.postconfig, &self.setup_context(machine, &cache)).await.map_err(|error| {
                 let cause = match error.void_cause() {
                     VoidCause::Setup => VoidCause::EvidenceMissing,
@@ -304,7 +306,7 @@ impl Life<'_> {
                 machine,
                 clock: self.runner.deps.clock.as_ref(),
                 cache_dir: &cache,
-                folder: &self.folder.join("evidence"),
+                folder: &kept,
             };
             Ok::<_, Void>(collect(spec, &context).await?)
         };
@@ -313,7 +315,7 @@ impl Life<'_> {
             Void::new(VoidCause::EvidenceMissing, story)
         })??;
         tracing::debug!(?stop, "judging");
-        Ok(judge(spec, &evidence, &ending))
+        Ok(judge(spec, &evidence, &asked.ending))
     }
 
     async fn close(&self, world: World, recorder: &mut Recorder) {

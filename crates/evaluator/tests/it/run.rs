@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use apprentice_evaluator::check::{Ending, Evidence, judge};
+use apprentice_evaluator::grade::{GradeReport, Outcome, grade};
 use apprentice_evaluator::row::{Role, TrialRow};
 use apprentice_evaluator::rows;
 use apprentice_evaluator::run::{
@@ -507,4 +508,53 @@ async fn a_full_disk_is_a_clear_stop_and_the_run_goes_on_afterwards() {
     assert!(matches!(error, RunError::Store(StoreError::DiskFull(_))), "{error}");
     assert!((1..24).contains(&before), "{before} trials were finished before the disk was full");
     assert_eq!(resumed.expect("resumes").count(Verdict::Pass), 24);
+}
+
+fn counts(report: &GradeReport) -> [u64; 4] {
+    [report.same, report.differs, report.missing, report.unjudged]
+}
+
+#[tokio::test]
+async fn a_run_is_graded_again_from_its_evidence_and_nothing_else() {
+    let root = tempfile::tempdir().expect("a folder");
+    let lost = json!([{ "at": "act", "after": 1, "fault": "lost", "first_worlds": 1 }]);
+    let mut suite = suite(vec![task("a", &lost), task("b", &json!([]))]);
+    let models = ["baseline/solution", "baseline/near-miss", "baseline/give-up"];
+    let folder = run(root.path(), &request(&suite, &models, 1), deps()).await.expect("runs").folder;
+    let report = grade(&folder, None).expect("grades");
+    assert_eq!(counts(&report), [6, 0, 0, 1], "{report:?}");
+
+    // The suite's check has changed since: it now wants the other box ticked, so the grades are turned round.
+    let rules = json!({ "type": "rule", "rules": { "expect": [
+        { "key": ["values", "other"], "method": "eq", "ref": true } ] } });
+    for task in &mut suite.tasks {
+        task.evaluator.expected = Some(serde_json::from_value(rules.clone()).expect("reads"));
+    }
+    let turned = grade(&folder, Some(&suite)).expect("grades");
+    assert_eq!(counts(&turned), [2, 4, 0, 1], "giving up stays wrong: {turned:?}");
+    suite.tasks.clear();
+    let error = grade(&folder, Some(&suite)).expect_err("no such task").to_string();
+    assert!(error.contains("has no task"), "{error}");
+
+    // A row that was tampered with, evidence that was changed, and evidence that is gone.
+    let path = folder.join("trials.jsonl");
+    let text = fs::read_to_string(&path).expect("reads");
+    fs::write(&path, text.replacen("\"verdict\":\"fail\"", "\"verdict\":\"pass\"", 1)).expect("writes");
+    let judged: Vec<TrialRow> =
+        rows_of(&folder).into_iter().filter(|row| row.verdict != Verdict::Void).collect();
+    let evidence = |at: usize| folder.join(&judged[at].trace).join("evidence");
+    fs::remove_dir_all(evidence(0)).expect("removes");
+    let changed = fs::read_dir(evidence(1)).expect("a folder").filter_map(Result::ok);
+    let kept = changed.map(|entry| entry.path()).find(|path| path.extension().is_none());
+    fs::write(kept.expect("a kept file"), "something else").expect("writes");
+    let report = grade(&folder, None).expect("grades");
+    assert_eq!((report.missing, report.unjudged), (2, 1), "{report:?}");
+    assert_eq!(report.same + report.differs, 4);
+    let why: Vec<&str> = report
+        .attempts
+        .iter()
+        .filter(|one| one.outcome == Outcome::Missing)
+        .map(|one| one.explanation.as_str())
+        .collect();
+    assert!(why[0].contains("asked.json") && why[1].contains("was changed since it was kept"), "{why:?}");
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_evaluator::check::Evidence;
+use apprentice_evaluator::check::{Asked, Evidence};
+use apprentice_evaluator::grade::GradeReport;
 use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_harness::env::scene::Scene;
@@ -42,6 +43,16 @@ fn plans_are_as_published() {
 #[test]
 fn evidence_is_as_published() {
     check("evidence-1", &schema_for!(Evidence));
+}
+
+#[test]
+fn what_a_check_asked_is_as_published() {
+    check("asked-1", &schema_for!(Asked));
+}
+
+#[test]
+fn repeated_grades_are_as_published() {
+    check("grade-1", &schema_for!(GradeReport));
 }
 
 #[test]

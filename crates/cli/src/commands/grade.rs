@@ -1,0 +1,71 @@
+//! `apprentice grade RUN`: judges a run's attempts again, from their stored evidence alone.
+
+use std::path::PathBuf;
+
+use apprentice_evaluator::grade::{GradeReport, Outcome, Regraded, grade};
+use clap::Args;
+
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Grades a finished run again from its stored evidence, without a world: every score must come out the same.
+#[derive(Debug, Args)]
+pub(crate) struct GradeCommand {
+    /// The run's folder.
+    run: PathBuf,
+    /// Ask the present checks of this suite instead of those that were asked then.
+    #[arg(long, value_name = "PATH")]
+    suite: Option<PathBuf>,
+    /// Print one JSON object (`apprentice.grade/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &GradeCommand) -> Result<(), Failure> {
+    let suite = arguments.suite.as_deref().map(super::tasks::load).transpose()?;
+    let report = grade(&arguments.run, suite.as_ref()).kind(Kind::Config)?;
+    if arguments.json {
+        terminal::json(&report)?;
+    } else {
+        print(&report);
+    }
+    conclude(&report)
+}
+
+fn print(report: &GradeReport) {
+    for one in &report.attempts {
+        match one.outcome {
+            Outcome::Same | Outcome::Unjudged => {}
+            Outcome::Differs => terminal::line(format_args!("differs {}", told(one))),
+            Outcome::Missing => terminal::line(format_args!("missing {}", told(one))),
+        }
+    }
+    let GradeReport { same, differs, missing, unjudged, .. } = report;
+    terminal::line(format_args!(
+        "{same} graded the same, {differs} differently, {missing} without their evidence; \
+         {unjudged} were never judged"
+    ));
+}
+
+fn told(one: &Regraded) -> String {
+    let recorded = format!("{:?} {}", one.recorded.verdict, one.recorded.score);
+    let graded = one
+        .graded
+        .map_or_else(|| "nothing".into(), |graded| format!("{:?} {}", graded.verdict, graded.score));
+    let (task, trial, attempt) = (&one.task, &one.at.trial, one.at.attempt);
+    format!("{task} ({trial}, attempt {attempt}): {recorded} then, {graded} now: {}", one.explanation)
+}
+
+fn conclude(report: &GradeReport) -> Result<(), Failure> {
+    if report.attempts.is_empty() {
+        return Err(Failure::say(Kind::NothingMatched, "the run has no finished attempt"));
+    }
+    match (report.differs, report.missing) {
+        (0, 0) => Ok(()),
+        (differs, missing) => Err(Failure::say(
+            Kind::Config,
+            format!("{differs} attempts are graded differently, {missing} cannot be graded"),
+        )),
+    }
+}
