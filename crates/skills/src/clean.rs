@@ -1,6 +1,8 @@
 //! The cleaner's eyes: which skills, or pairs of them, the counters single out. What becomes of them is the
 //! manager's decision; a destructive one needs evidence from those whom the book is for.
 
+use std::collections::BTreeMap;
+
 use apprentice_protocol::SkillId;
 use serde::Serialize;
 
@@ -22,8 +24,10 @@ pub struct CleanOptions {
     pub min_requests: u32,
     /// Follow rate below which a skill stands out.
     pub follow_rate: f64,
-    /// The class of model that the book is for; without one, all classes count.
+    /// The class of model that the book is for; without one, no class may show the contrary.
     pub target: Option<String>,
+    /// Whether skills of `os` and `general` are compared with those of all domains, too.
+    pub cross_domain: bool,
 }
 
 impl Default for CleanOptions {
@@ -36,6 +40,7 @@ impl Default for CleanOptions {
             min_requests: 5,
             follow_rate: 0.3,
             target: None,
+            cross_domain: false,
         }
     }
 }
@@ -101,6 +106,8 @@ pub struct CleanupContext {
     pub metrics: Counts,
     /// Counters of this version, of the class that the book is for.
     pub target_metrics: Option<Counts>,
+    /// Counters of this version, by class.
+    pub by_consumer: BTreeMap<String, Counts>,
     /// Notes on its page.
     pub annotations: Vec<String>,
 }
@@ -127,14 +134,34 @@ impl CleanupTask {
 
     /// Whether those whom the book is for have shown it themselves.
     pub(crate) fn shown_by_target(&self, options: &CleanOptions) -> bool {
-        let counts = |context: &CleanupContext| match &options.target {
-            Some(_) => context.target_metrics.unwrap_or_default(),
-            None => context.metrics,
-        };
+        let shown =
+            |context: &CleanupContext, holds: fn(&Counts, &CleanOptions) -> bool| match &options.target {
+                Some(_) => holds(&context.target_metrics.unwrap_or_default(), options),
+                None => context.by_consumer.values().all(|counts| holds(counts, options)),
+            };
         match self {
-            Self::NegativeHeavy { context, .. } => negative_heavy(&counts(context), options),
-            Self::LowFollowRate { context, .. } => low_follow_rate(&counts(context), options),
+            Self::NegativeHeavy { context, .. } => shown(context, negative_heavy),
+            Self::LowFollowRate { context, .. } => shown(context, low_follow_rate),
             Self::Duplicates { .. } => true,
+        }
+    }
+
+    /// It in one line, for people.
+    pub fn headline(&self) -> String {
+        match self {
+            Self::NegativeHeavy { skill_id, context } => format!(
+                "negative_heavy {skill_id}: positive {}, negative {}, neutral {}",
+                context.metrics.positive_impact,
+                context.metrics.negative_impact,
+                context.metrics.neutral_impact
+            ),
+            Self::LowFollowRate { skill_id, context } => format!(
+                "low_follow_rate {skill_id}: followed {} of {}",
+                context.metrics.times_followed, context.metrics.times_requested
+            ),
+            Self::Duplicates { skill_ids: [one, other], similarity, .. } => {
+                format!("duplicates {one} {other}: {similarity:.2} alike")
+            }
         }
     }
 }
@@ -171,7 +198,11 @@ pub fn scan(state: &State, options: &CleanOptions) -> Vec<CleanupTask> {
 fn pairs(state: &State, skills: &[&Skill], options: &CleanOptions) -> Vec<CleanupTask> {
     let mut found = Vec::new();
     for (place, one) in skills.iter().enumerate() {
-        for other in skills[place + 1..].iter().filter(|other| other.id.domain() == one.id.domain()) {
+        let everywhere =
+            |skill: &Skill| options.cross_domain && matches!(skill.id.domain(), "os" | "general");
+        let compared =
+            |other: &&&Skill| other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other);
+        for other in skills[place + 1..].iter().filter(compared) {
             let similarity = resemblance(one, other);
             let kept = ([one.id.clone(), other.id.clone()], [one.text_hash(), other.text_hash()]);
             if similarity >= options.similarity && !state.kept_pairs.contains(&kept) {
@@ -192,6 +223,12 @@ fn context(skill: &Skill, options: &CleanOptions) -> CleanupContext {
         version: skill.version,
         metrics: skill.counts(None),
         target_metrics: target.filter(|counts| counts.times_requested > 0),
+        by_consumer: skill
+            .counters
+            .keys()
+            .filter(|(version, _)| *version == skill.version)
+            .map(|(_, consumer)| (consumer.clone(), skill.counts(Some(consumer))))
+            .collect(),
         annotations: skill.notes.iter().map(|note: &Note| note.text.clone()).collect(),
     }
 }

@@ -11,7 +11,8 @@ use crate::clean::{CleanOptions, scan};
 use crate::handle::{HandlerOptions, Lesson, Refusal, handle, write};
 use crate::manage::{Decision, ManageError, ManageOptions, Matter, manage};
 use crate::reflect::{
-    Checked, Dropped, ReflectError, ReflectMode, ReflectOptions, TrajectoryReflection, check, reflect,
+    Checked, Dropped, Grounds, ReflectError, ReflectMode, ReflectOptions, TrajectoryReflection, check,
+    reflect,
 };
 
 /// The models that learn. Both arrive with retry, budget and recording around them.
@@ -93,17 +94,7 @@ pub async fn digest(
         digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
     } else {
         digest.checked = reflected(gateway, staff, lesson, options).await?;
-        let handled = handle(gateway, lesson, &digest.checked, &options.handler)?;
-        digest.refusals = handled.refusals;
-        let reviews = handled.forward.iter().map(|(received, review)| Matter::Review(received, review));
-        let learnings = digest.checked.learnings.iter().enumerate();
-        let learnings = learnings.map(|(place, learning)| Matter::Learning(place, learning));
-        for matter in reviews.chain(learnings) {
-            if matches!(&matter, Matter::Review(received, _) if gateway.state().resolve(received).is_none()) {
-                continue;
-            }
-            digest.decisions.push(decide(gateway, staff, lesson, &matter, options).await?);
-        }
+        work_in(gateway, staff.manager.as_ref(), lesson, &mut digest, options).await?;
         gateway.apply(done)?;
     }
     // A cleaning that was cut off is taken up by the trajectory that had begun it, and by no earlier one.
@@ -113,6 +104,55 @@ pub async fn digest(
     if due && (learned.is_none() || learned == last) {
         digest.decisions.extend(clean(gateway, staff, lesson, options).await?);
     }
+    Ok(digest)
+}
+
+/// Counts a reflection, and has its items decided: first the reviews that the table sends on, then learnings.
+async fn work_in(
+    gateway: &mut Gateway,
+    manager: &dyn ChatModel,
+    lesson: &Lesson<'_>,
+    digest: &mut Digest,
+    options: &LearnOptions,
+) -> Result<(), DigestError> {
+    let handled = handle(gateway, lesson, &digest.checked, &options.handler)?;
+    digest.refusals = handled.refusals;
+    let reviews = handled.forward.iter().map(|(received, review)| Matter::Review(received, review));
+    let learnings = digest.checked.learnings.iter().enumerate();
+    let learnings = learnings.map(|(place, learning)| Matter::Learning(place, learning));
+    for matter in reviews.chain(learnings) {
+        if matches!(&matter, Matter::Review(received, _) if gateway.state().resolve(received).is_none()) {
+            continue;
+        }
+        digest.decisions.push(decide(gateway, manager, lesson, &matter, options).await?);
+    }
+    Ok(())
+}
+
+/// Works a reflection in that somebody else wrote, on its own word: there is no trace to hold it against.
+pub async fn digest_given(
+    gateway: &mut Gateway,
+    manager: &dyn ChatModel,
+    lesson: &Lesson<'_>,
+    reflection: TrajectoryReflection,
+    options: &LearnOptions,
+) -> Result<Digest, DigestError> {
+    let done = lesson.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
+    let mut digest = Digest::default();
+    if done.cause.as_ref().is_some_and(|cause| gateway.state().causes.contains_key(cause)) {
+        digest.known_before = true;
+        digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
+        return Ok(digest);
+    }
+    digest.checked = match gateway.state().reflections.get(&lesson.trajectory.id) {
+        Some(known) => known.clone(),
+        None => {
+            let checked = check(reflection, lesson.trajectory, Grounds::Word, options.reflect.max_learnings);
+            keep(gateway, lesson, ReflectMode::Given, checked)?
+        }
+    };
+    work_in(gateway, manager, lesson, &mut digest, options).await?;
+    gateway.apply(done)?;
     Ok(digest)
 }
 
@@ -131,7 +171,7 @@ pub async fn clean(
         };
         let Some(task) = tasks.into_iter().find(|task| !decided(&task.key())) else { break };
         let matter = Matter::Cleanup(&task, &options.clean);
-        decisions.push(decide(gateway, staff, lesson, &matter, options).await?);
+        decisions.push(decide(gateway, staff.manager.as_ref(), lesson, &matter, options).await?);
     }
     let change = Change::CleanupFinished;
     gateway.apply(lesson.request(Actor::Cleaner, Stage::Clean, String::new(), change))?;
@@ -160,11 +200,21 @@ async fn reflected(
         }
         Err(ReflectError::Material(source)) => return Err(source.into()),
     };
-    let mut checked = check(reflection, trajectory, options.reflect.max_learnings);
+    let mut checked = check(reflection, trajectory, Grounds::Trace, options.reflect.max_learnings);
     let unusable = unusable.map(|why| Dropped::Refused { place: "the reflection".to_owned(), why });
     checked.dropped.extend(unusable);
+    Ok(keep(gateway, lesson, ReflectMode::Fresh, checked)?)
+}
+
+/// Writes a checked reflection down, without what no skill may hold.
+fn keep(
+    gateway: &mut Gateway,
+    lesson: &Lesson<'_>,
+    mode: ReflectMode,
+    checked: Checked,
+) -> Result<Checked, WriteRefusal> {
     let checked = checked.sifted(|text| gateway.objection(text).map(|(_, why)| why));
-    let change = Change::TrajectoryReflected { mode: ReflectMode::Fresh, checked: checked.clone() };
+    let change = Change::TrajectoryReflected { mode, checked: checked.clone() };
     let request = lesson.request(Actor::Learner, Stage::Reflect, String::new(), change);
     write(gateway, request, None, &mut Vec::new())?;
     Ok(checked)
@@ -172,12 +222,12 @@ async fn reflected(
 
 async fn decide(
     gateway: &mut Gateway,
-    staff: &Staff,
+    manager: &dyn ChatModel,
     lesson: &Lesson<'_>,
     matter: &Matter<'_>,
     options: &LearnOptions,
 ) -> Result<Decision, DigestError> {
-    manage(staff.manager.as_ref(), gateway, lesson, matter, &options.manage)
+    manage(manager, gateway, lesson, matter, &options.manage)
         .await
         .map_err(|source| DigestError::Manage { trajectory: lesson.trajectory.id.clone(), source })
 }

@@ -3,6 +3,7 @@
 
 use apprentice_protocol::{SkillId, Trajectory, Verdict};
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::book::{Actor, Cause, Change, Counts, Gateway, Stage, WriteRefusal, WriteRequest};
 use crate::reflect::{
@@ -98,7 +99,7 @@ impl Lesson<'_> {
 }
 
 /// A write that did not happen, for the record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// The skill concerned, if any.
     pub skill: Option<SkillId>,

@@ -5,6 +5,8 @@
 pub mod book;
 pub mod clean;
 mod digest;
+pub mod follow;
+mod given;
 mod handle;
 pub mod leak;
 pub mod lend;
@@ -14,7 +16,8 @@ mod scan;
 mod search;
 mod words;
 
-pub use digest::{Digest, DigestError, LearnOptions, Staff, clean as clean_book, digest};
+pub use digest::{Digest, DigestError, LearnOptions, Staff, clean as clean_book, digest, digest_given};
+pub use given::{AppliedReflection, AppliedRow, Given, GivenError, apply, no_trajectory};
 pub use handle::{Handled, HandlerOptions, Lesson, Refusal, Row, handle, row};
 pub use scan::{Finding, scan};
 pub use search::Hit;

@@ -1,12 +1,16 @@
-//! Skills by words: BM25 over name, description, situation and guidance, with other names of domains.
+//! Skills by words: BM25 over name, description, situation and guidance, with other names of domains and words
+//! that people use for the same thing.
 
-use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 
 use apprentice_protocol::SkillId;
-use bm25::{Document, SearchEngine, SearchEngineBuilder, Tokenizer};
+use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
 use crate::book::{Skill, SkillText};
-use crate::words::{aliases, likeness, words};
+use crate::words::{aliases, likeness, related, stem, words};
+
+/// What a word counts that only means the same as one of the query.
+const RELATED: f32 = 0.4;
 
 /// A skill that was found.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -19,19 +23,23 @@ pub struct Hit {
     pub description: String,
     /// How well it fits; comparable within one search.
     pub score: f32,
+    /// The words of the query that it shares, or means with another word: `erase (delete)`.
+    pub matched: Vec<String>,
 }
 
-struct Words;
+/// Words as they come: texts are cut into words before.
+#[derive(Default)]
+struct Blanks;
 
-impl Tokenizer for Words {
+impl Tokenizer for Blanks {
     fn tokenize(&self, input_text: &str) -> Vec<String> {
-        words(input_text)
+        input_text.split_whitespace().map(str::to_owned).collect()
     }
 }
 
-/// A searchable set of skills.
+/// A searchable set of skills: for each word the skills that hold it, with its weight in each.
 pub(crate) struct Search {
-    engine: SearchEngine<u32, u32, Words>,
+    postings: HashMap<u64, Vec<(u32, f32)>>,
     skills: Vec<(SkillId, u32, String)>,
 }
 
@@ -39,35 +47,92 @@ impl Search {
     pub(crate) fn over<'a>(skills: impl Iterator<Item = &'a Skill>) -> Self {
         let mut known = Vec::new();
         let mut documents = Vec::new();
-        for (key, skill) in (0u32..).zip(skills) {
+        for skill in skills {
             known.push((skill.id.clone(), skill.version, skill.text.description.clone()));
-            documents.push(Document::new(key, document(skill)));
+            documents.push(words(&document(skill)));
         }
-        Self {
-            engine: SearchEngineBuilder::with_tokenizer_and_documents(Words, documents).build(),
-            skills: known,
+        let length: usize = documents.iter().map(Vec::len).sum();
+        #[expect(clippy::cast_precision_loss, reason = "an average length needs no more than a few digits")]
+        let average = length as f32 / documents.len().max(1) as f32;
+        let embedder: Embedder<u64, Blanks> = EmbedderBuilder::with_avgdl(average).build();
+        let mut postings: HashMap<u64, Vec<(u32, f32)>> = HashMap::new();
+        for (key, words) in (0u32..).zip(documents) {
+            for token in embedder.embed(&words.join(" ")).0 {
+                let list = postings.entry(token.index).or_default();
+                // A word that comes twice is listed twice, with the same weight.
+                if list.last().is_none_or(|(last, _)| *last != key) {
+                    list.push((key, token.value));
+                }
+            }
         }
+        Self { postings, skills: known }
     }
 
     /// The best `limit` hits; equal scores are ordered by id, so that the same book answers the same.
     pub(crate) fn find(&self, query: &str, limit: usize) -> Vec<Hit> {
-        let mut hits: Vec<Hit> = self
-            .engine
-            .search(query, None)
-            .into_iter()
-            .filter_map(|found| {
-                let (id, version, description) = self.skills.get(usize::try_from(found.document.id).ok()?)?;
-                let (id, description) = (id.clone(), description.clone());
-                Some(Hit { id, version: *version, description, score: found.score })
-            })
-            .filter(|hit| hit.score > 0.0)
-            .collect();
-        hits.sort_by(|a, b| {
-            b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal).then_with(|| a.id.cmp(&b.id))
-        });
-        hits.truncate(limit);
-        hits
+        let asked = asked(query);
+        let mut scores = vec![0f32; self.skills.len()];
+        for (token, weight, _) in &asked {
+            let list = self.postings.get(token).map_or(&[][..], Vec::as_slice);
+            let rarity = self.rarity(list.len());
+            for (key, value) in list {
+                if let Some(score) = usize::try_from(*key).ok().and_then(|key| scores.get_mut(key)) {
+                    *score += weight * rarity * value;
+                }
+            }
+        }
+        let mut best: Vec<(usize, f32)> =
+            scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0).collect();
+        let order = |a: &(usize, f32), b: &(usize, f32)| {
+            b.1.total_cmp(&a.1).then_with(|| self.skills[a.0].0.cmp(&self.skills[b.0].0))
+        };
+        if limit < best.len() && limit > 0 {
+            best.select_nth_unstable_by(limit - 1, order);
+        }
+        best.truncate(limit);
+        best.sort_unstable_by(order);
+        best.into_iter().map(|(key, score)| self.hit(key, score, &asked)).collect()
     }
+
+    #[expect(clippy::cast_precision_loss, reason = "books have far fewer skills than a float can count")]
+    fn rarity(&self, holders: usize) -> f32 {
+        let (all, holders) = (self.skills.len() as f32, holders as f32);
+        (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
+    }
+
+    fn hit(&self, key: usize, score: f32, asked: &[(u64, f32, String)]) -> Hit {
+        let (id, version, description) = self.skills[key].clone();
+        let holds = |token: &u64| {
+            let list = self.postings.get(token)?;
+            list.binary_search_by_key(&key, |(holder, _)| usize::try_from(*holder).unwrap_or(usize::MAX)).ok()
+        };
+        let matched = asked.iter().filter(|(token, ..)| holds(token).is_some());
+        let matched = matched.map(|(_, _, word)| word.clone()).collect();
+        Hit { id, version, description, score, matched }
+    }
+}
+
+/// The words of a query with their weights and how they are told, each once; words that mean the same follow.
+fn asked(query: &str) -> Vec<(u64, f32, String)> {
+    let mut seen = BTreeSet::new();
+    let mut asked = Vec::new();
+    let spelled: Vec<(String, String)> = query
+        .split(|c: char| !c.is_alphanumeric())
+        .flat_map(|word| words(word).into_iter().map(move |root| (word.to_lowercase(), root)))
+        .collect();
+    for (word, root) in &spelled {
+        if seen.insert(root.clone()) {
+            asked.push((u64::embed(root), 1.0, word.clone()));
+        }
+    }
+    for (word, root) in &spelled {
+        for other in related(root) {
+            if seen.insert(stem(other)) {
+                asked.push((u64::embed(&stem(other)), RELATED, format!("{word} ({other})")));
+            }
+        }
+    }
+    asked
 }
 
 /// Skills like a text, most alike first: how the manager looks for what is there already.

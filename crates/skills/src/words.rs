@@ -1,6 +1,7 @@
 //! Words of texts, for searching and comparing: lower case, without endings, and names of domains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use apprentice_protocol::SkillId;
 
@@ -35,7 +36,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 }
 
 /// Cuts the commonest English endings, so that `saving`, `saved` and `saves` meet.
-fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     for ending in ["ings", "ing", "edly", "ies", "ed", "es", "s", "e"] {
         if let Some(root) = word.strip_suffix(ending).filter(|root| root.chars().count() >= 3) {
             let doubled = root.as_bytes().iter().rev().take(2).collect::<Vec<_>>();
@@ -48,6 +49,26 @@ fn stem(word: &str) -> String {
         }
     }
     word.to_owned()
+}
+
+/// Words that people use for the same thing, one group a line; a word may stand in several groups.
+const GROUPS: &str = include_str!("words.txt");
+
+static RELATED: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
+    let mut related: HashMap<String, Vec<&str>> = HashMap::new();
+    for group in GROUPS.lines().filter(|line| !line.starts_with('#')) {
+        let members: Vec<&str> = group.split_whitespace().collect();
+        for member in &members {
+            let others = members.iter().filter(|other| other != &member);
+            related.entry(stem(member)).or_default().extend(others);
+        }
+    }
+    related
+});
+
+/// Other words for a stem.
+pub(crate) fn related(root: &str) -> &'static [&'static str] {
+    RELATED.get(root).map_or(&[], Vec::as_slice)
 }
 
 /// How alike two texts are, from 0 to 1: the cosine of their word counts.

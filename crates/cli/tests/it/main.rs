@@ -4,5 +4,6 @@
 mod builtin_words;
 mod command;
 mod faults;
+mod skillbook;
 mod starter;
 mod tidy;

@@ -259,6 +259,6 @@ async fn work(
 fn tool(outcome: Outcome) -> Option<String> {
     match outcome {
         Outcome::Wrote { tool, .. } => Some(tool),
-        Outcome::Nothing { .. } | Outcome::DecidedBefore(_) => None,
+        Outcome::Nothing { .. } | Outcome::DecidedBefore { .. } => None,
     }
 }

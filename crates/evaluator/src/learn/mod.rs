@@ -2,6 +2,7 @@
 
 mod cycle;
 mod live;
+mod picture;
 mod sealed;
 mod trajectory;
 
@@ -10,6 +11,7 @@ pub use cycle::{
     wanted,
 };
 pub use live::{LearningRun, Pupils, RecordedError, learning_plan, recorded, results, training_tasks};
+pub use picture::screenshot;
 pub use sealed::SealedIndex;
 pub use trajectory::{TrajectoryError, trajectory};
 

@@ -100,6 +100,15 @@ enum Place {
     Next(AtomicUsize),
 }
 
+/// What follows the last line.
+#[derive(Clone, Copy, Debug)]
+enum Afterwards {
+    /// Nobody may ask.
+    Error,
+    /// Replies without words or calls.
+    Nothing,
+}
+
 /// What is written for one request.
 #[derive(Clone, Debug)]
 enum Line {
@@ -113,6 +122,7 @@ pub struct Scripted {
     profile: ModelProfile,
     lines: Vec<Line>,
     place: Place,
+    afterwards: Afterwards,
 }
 
 #[derive(Deserialize)]
@@ -179,6 +189,13 @@ impl Scripted {
         self
     }
 
+    /// The same script, after whose last line every reply is an empty one.
+    #[must_use]
+    pub fn then_nothing(mut self) -> Self {
+        self.afterwards = Afterwards::Nothing;
+        self
+    }
+
     /// The same script under another profile.
     #[must_use]
     pub fn with_profile(mut self, profile: ModelProfile) -> Self {
@@ -197,7 +214,7 @@ impl Scripted {
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,
         };
-        Self { profile, lines: Vec::new(), place: Place::Turn }
+        Self { profile, lines: Vec::new(), place: Place::Turn, afterwards: Afterwards::Error }
     }
 
     fn answer(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -207,6 +224,9 @@ impl Scripted {
             Place::Next(next) => next.fetch_add(1, Ordering::Relaxed),
         };
         match self.lines.get(index) {
+            None if matches!(self.afterwards, Afterwards::Nothing) => {
+                Ok(self.reply_from(index, &RawContent::default(), &[], &ScriptedReply::default()))
+            }
             Some(Line::Reply { raw, calls, reply }) => Ok(self.reply_from(index, raw, calls, reply)),
             Some(Line::Error(error)) => Err(error.clone()),
             None => Err(ModelError::never(

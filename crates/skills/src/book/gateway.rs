@@ -13,6 +13,7 @@ use super::disk::{self, Edit};
 use super::index::{domains_file, index_file};
 use super::log::{self, Log};
 use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Operation};
+use super::revert::{self, Restored};
 use super::snapshot::Snapshot;
 use super::state::{State, page_path};
 use super::validate::validate;
@@ -186,6 +187,15 @@ impl Gateway {
         Ok(Applied::Written(id))
     }
 
+    /// Takes one operation back, for a person. What came after it stays; where that cannot be told apart, the
+    /// refusal names the later operation.
+    pub fn revert(&mut self, operation: OpId, time: Timestamp) -> Result<Applied, WriteRefusal> {
+        let operations = log::parse(&self.bytes, None).operations;
+        let change = revert::change(&operations, operation)
+            .map_err(|(code, why)| WriteRefusal::Refused { code, why })?;
+        self.apply(WriteRequest { time, actor: Actor::Human, cause: None, read: BTreeMap::new(), change })
+    }
+
     /// Why a learned text may not stand in this book: a secret, words to the agent, sealed material.
     pub fn objection(&self, text: &str) -> Option<(&'static str, String)> {
         let unsafe_text = scan(text).map(|finding| ("unsafe_text", finding.why().to_owned()));
@@ -327,22 +337,8 @@ fn lock_file(folder: &Path) -> Result<File, BookError> {
 /// The skills whose pages a change writes.
 fn touched(change: &Change) -> Vec<&SkillId> {
     match change {
-        Change::SkillCreated { skill, .. }
-        | Change::SkillUpdated { skill, .. }
-        | Change::SkillEdited { skill, .. }
-        | Change::SkillAnnotated { skill, .. }
-        | Change::SkillDeleted { skill } => vec![skill],
-        Change::SkillMerged { source, target, .. } => vec![target, source],
-        Change::SkillRenamed { from, to } => vec![to, from],
-        Change::DomainCreated(_)
-        | Change::SkillReviewed { .. }
-        | Change::TrajectoryReflected { .. }
-        | Change::CandidateRecorded { .. }
-        | Change::ItemClosed { .. }
-        | Change::PairKept { .. }
-        | Change::TrajectoryLearned
-        | Change::CleanupFinished
-        | Change::Unknown { .. } => Vec::new(),
+        Change::SkillReviewed { .. } | Change::PairKept { .. } => Vec::new(),
+        other => other.skills(),
     }
 }
 
@@ -370,6 +366,7 @@ fn texts(change: &Change) -> Vec<&str> {
         Change::TrajectoryReflected { checked, .. } => checked.texts(),
         Change::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
         Change::ItemClosed { outcome } => vec![outcome],
+        Change::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
         Change::SkillDeleted { .. }
         | Change::SkillRenamed { .. }
         | Change::PairKept { .. }

@@ -33,23 +33,28 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(BookError::Io { path, source }),
         };
-        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let mut log = Self { torn: bytes[end..].to_vec(), ..Self::default() };
-        for (index, line) in bytes[..end].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let text = std::str::from_utf8(line).map(str::trim_end);
-            let read = text.map_err(|error| error.to_string());
-            match read.and_then(|text| Operation::from_line(text).map_err(|error| error.to_string())) {
-                Ok(operation) if upto.is_some_and(|upto| operation.id > upto) => break,
-                Ok(operation) => log.operations.push(operation),
-                Err(why) => log.problems.push(Problem {
-                    path: ".meta/ops.jsonl".to_owned(),
-                    what: format!("line {}: not an operation: {why}", index + 1),
-                }),
-            }
-            log.bytes.extend_from_slice(line);
-        }
-        Ok(log)
+        Ok(parse(&bytes, upto))
     }
+}
+
+/// Reads the committed lines of a log, up to an operation if one is named.
+pub(super) fn parse(bytes: &[u8], upto: Option<OpId>) -> Log {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let mut log = Log { torn: bytes[end..].to_vec(), ..Log::default() };
+    for (index, line) in bytes[..end].split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let text = std::str::from_utf8(line).map(str::trim_end);
+        let read = text.map_err(|error| error.to_string());
+        match read.and_then(|text| Operation::from_line(text).map_err(|error| error.to_string())) {
+            Ok(operation) if upto.is_some_and(|upto| operation.id > upto) => break,
+            Ok(operation) => log.operations.push(operation),
+            Err(why) => log.problems.push(Problem {
+                path: ".meta/ops.jsonl".to_owned(),
+                what: format!("line {}: not an operation: {why}", index + 1),
+            }),
+        }
+        log.bytes.extend_from_slice(line);
+    }
+    log
 }
 
 /// Opens the log for appending, moving a torn last line aside.

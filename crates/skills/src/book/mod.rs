@@ -1,13 +1,17 @@
 //! The skillbook on disk: an operation log that is the truth, pages that a person may edit, generated
 //! indexes, snapshots for every read and one gateway for every write.
 
+mod blame;
+mod difference;
 mod disk;
 mod freeze;
 mod gateway;
+mod history;
 mod index;
 mod log;
 mod operation;
 mod page;
+mod revert;
 mod snapshot;
 mod state;
 mod validate;
@@ -15,8 +19,11 @@ mod validate;
 use std::io;
 use std::path::PathBuf;
 
+pub use blame::{BlameLine, Section, blame};
+pub use difference::{DifferenceKind, SkillDifference, difference};
 pub use freeze::freeze;
 pub use gateway::{Applied, Gateway, GatewayOptions, Opened, WriteRefusal, WriteRequest};
+pub use history::{Entry, history};
 pub(crate) use index::skill_line;
 pub use index::{DOMAINS_CAP, INDEX_CAP, LINE_CAP, domains_file, index_file};
 pub use operation::{
@@ -24,7 +31,9 @@ pub use operation::{
     SkillText, Stage,
 };
 pub use page::{Page, PageError};
+pub use revert::{Content, Counter, Restored};
 pub use snapshot::{At, Snapshot};
+pub(crate) use state::hash;
 pub use state::{Candidate, FileMark, Note, Remark, Skill, State, Tombstone, VISIBLE_NOTES};
 
 /// Something of a book that could not be read; the rest of it still opens.

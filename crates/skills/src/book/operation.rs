@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::revert::Restored;
 use crate::reflect::{Checked, Learning, ReflectMode, SkillReview};
 
 /// The version of the line format.
@@ -154,6 +155,21 @@ impl Counts {
     /// Reviews with an impact.
     pub fn impacts(&self) -> u32 {
         self.positive_impact + self.negative_impact + self.neutral_impact
+    }
+}
+
+impl std::ops::Sub for Counts {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            times_requested: self.times_requested.saturating_sub(other.times_requested),
+            times_followed: (self.times_followed - other.times_followed).max(0.0),
+            positive_impact: self.positive_impact.saturating_sub(other.positive_impact),
+            negative_impact: self.negative_impact.saturating_sub(other.negative_impact),
+            neutral_impact: self.neutral_impact.saturating_sub(other.neutral_impact),
+            times_unreviewed: self.times_unreviewed.saturating_sub(other.times_unreviewed),
+        }
     }
 }
 
@@ -302,6 +318,17 @@ pub enum Change {
     /// A cleaning is finished.
     #[serde(rename = "cleanup.finished")]
     CleanupFinished,
+    /// An operation is taken back: what it changed stands again as it was before.
+    #[serde(rename = "operation.reverted")]
+    Reverted {
+        /// Which.
+        operation: OpId,
+        /// Every skill that it had changed, as it stands from now on.
+        skills: Vec<Restored>,
+        /// Domains that it had opened and that hold nothing now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        closed: Vec<String>,
+    },
     /// An operation of a later version, kept as it is.
     #[serde(skip)]
     Unknown {
@@ -330,7 +357,54 @@ impl Change {
         "cleanup.kept",
         "trajectory.learned",
         "cleanup.finished",
+        "operation.reverted",
     ];
+
+    /// Its name in the log.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::DomainCreated(_) => "domain.created",
+            Self::SkillCreated { .. } => "skill.created",
+            Self::SkillUpdated { .. } => "skill.updated",
+            Self::SkillEdited { .. } => "skill.edited",
+            Self::SkillMerged { .. } => "skill.merged",
+            Self::SkillAnnotated { .. } => "skill.annotated",
+            Self::SkillDeleted { .. } => "skill.tombstoned",
+            Self::SkillRenamed { .. } => "skill.renamed",
+            Self::SkillReviewed { .. } => "skill.reviewed",
+            Self::TrajectoryReflected { .. } => "trajectory.reflected",
+            Self::CandidateRecorded { .. } => "candidate.recorded",
+            Self::ItemClosed { .. } => "item.closed",
+            Self::PairKept { .. } => "cleanup.kept",
+            Self::TrajectoryLearned => "trajectory.learned",
+            Self::CleanupFinished => "cleanup.finished",
+            Self::Reverted { .. } => "operation.reverted",
+            Self::Unknown { op, .. } => op,
+        }
+    }
+
+    /// The skills that it is about.
+    pub fn skills(&self) -> Vec<&SkillId> {
+        match self {
+            Self::SkillCreated { skill, .. }
+            | Self::SkillUpdated { skill, .. }
+            | Self::SkillEdited { skill, .. }
+            | Self::SkillAnnotated { skill, .. }
+            | Self::SkillReviewed { skill, .. }
+            | Self::SkillDeleted { skill } => vec![skill],
+            Self::SkillMerged { source, target, .. } => vec![target, source],
+            Self::SkillRenamed { from, to } => vec![to, from],
+            Self::PairKept { skills, .. } => skills.iter().collect(),
+            Self::Reverted { skills, .. } => skills.iter().map(|restored| &restored.skill).collect(),
+            Self::DomainCreated(_)
+            | Self::TrajectoryReflected { .. }
+            | Self::CandidateRecorded { .. }
+            | Self::ItemClosed { .. }
+            | Self::TrajectoryLearned
+            | Self::CleanupFinished
+            | Self::Unknown { .. } => Vec::new(),
+        }
+    }
 }
 
 /// One line of the log.

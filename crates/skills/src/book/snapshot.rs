@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::disk::{self, Found};
 use super::index::{domain_lines, index_file};
-use super::log::Log;
+use super::log::{self, Log};
 use super::operation::{Actor, FileChange, OPERATION_VERSION, OpId, Operation};
 use super::state::{Skill, State, hash};
 use super::{BookError, Problem};
@@ -101,6 +101,11 @@ impl Snapshot {
     /// The last operation.
     pub fn last(&self) -> OpId {
         self.state.last
+    }
+
+    /// The operations that made it, in order.
+    pub fn operations(&self) -> Vec<Operation> {
+        log::parse(&self.log, None).operations
     }
 
     /// Everything, for those who show it.

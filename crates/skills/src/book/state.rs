@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::operation::{
     Actor, Cause, Change, Counts, FileChange, NewDomain, OpId, Operation, Origin, SkillText,
 };
 use super::page::Page;
+use super::revert::Restored;
 use crate::reflect::{Checked, Learning, SkillReview};
 
 /// How many notes a page shows; older ones stay in the log.
@@ -20,7 +21,7 @@ pub const VISIBLE_NOTES: usize = 12;
 const KEPT_REMARKS: usize = 20;
 
 /// A note on a skill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The text.
     pub text: String,
@@ -41,7 +42,7 @@ impl Note {
 }
 
 /// What a review said of a skill.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remark {
     /// The trajectory.
     pub trajectory: String,
@@ -279,17 +280,8 @@ impl State {
                 self.create(Skill::new(skill, (text, notes), *origin, operation.id));
             }
             Change::SkillUpdated { skill, description, situation, guidance } => {
-                self.with(skill, |skill| {
-                    let text = &mut skill.text;
-                    for (place, new) in [
-                        (&mut text.description, description),
-                        (&mut text.situation, situation),
-                        (&mut text.guidance, guidance),
-                    ] {
-                        new.iter().for_each(|new| place.clone_from(new));
-                    }
-                    renew(skill, operation.id);
-                });
+                let parts = [description, situation, guidance];
+                self.with(skill, |skill| update(skill, parts, operation.id));
             }
             Change::SkillEdited { skill, situation, guidance, annotations } => {
                 self.with(skill, |skill| edit(skill, (situation, guidance), annotations, operation));
@@ -324,6 +316,10 @@ impl State {
             }),
             Change::PairKept { skills, hashes } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
+            }
+            Change::Reverted { skills, closed, .. } => {
+                skills.iter().for_each(|restored| self.restore(restored, operation.id));
+                closed.iter().for_each(|domain| drop(self.domains.remove(domain)));
             }
             Change::TrajectoryLearned => self.learned_since_cleaning += 1,
             Change::CleanupFinished => self.learned_since_cleaning = 0,
@@ -368,6 +364,31 @@ impl State {
         }
     }
 
+    /// A skill that was gone comes back as it was, counters and all, if its text is the one it went with.
+    fn restore(&mut self, restored: &Restored, by: OpId) {
+        let Restored { skill: id, content } = restored;
+        let Some(content) = content else { return self.bury(id, None) };
+        if !self.skills.contains_key(id) {
+            let back = match self.tombstones.remove(id) {
+                Some(tomb) => (*tomb.skill).clone(),
+                None => Skill::new(id, (&content.text, Vec::new()), content.origin, by),
+            };
+            self.domains.entry(id.domain().to_owned()).or_default();
+            self.skills.insert(id.clone(), Arc::new(back));
+        }
+        self.with(id, |skill| {
+            let counters = content.counters.iter();
+            skill.counters = counters.map(|one| ((one.version, one.consumer.clone()), one.counts)).collect();
+            skill.remarks.clone_from(&content.remarks);
+            skill.notes.clone_from(&content.notes);
+            skill.hidden_notes = content.hidden_notes;
+            if skill.text != content.text {
+                skill.text.clone_from(&content.text);
+                renew(skill, by);
+            }
+        });
+    }
+
     fn rename(&mut self, from: &SkillId, to: &SkillId) {
         let Some(skill) = self.skills.get(from).cloned() else { return };
         self.bury(from, Some(to.clone()));
@@ -375,6 +396,15 @@ impl State {
         self.tombstones.remove(to);
         self.skills.insert(to.clone(), Arc::new(Skill { id: to.clone(), ..(*skill).clone() }));
     }
+}
+
+fn update(skill: &mut Skill, parts: [&Option<String>; 3], by: OpId) {
+    let text = &mut skill.text;
+    let places = [&mut text.description, &mut text.situation, &mut text.guidance];
+    for (place, new) in places.into_iter().zip(parts) {
+        new.iter().for_each(|new| place.clone_from(new));
+    }
+    renew(skill, by);
 }
 
 fn renew(skill: &mut Skill, by: OpId) {

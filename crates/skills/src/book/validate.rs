@@ -70,7 +70,8 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         | Change::ItemClosed { .. }
         | Change::PairKept { .. }
         | Change::TrajectoryLearned
-        | Change::CleanupFinished => Ok(()),
+        | Change::CleanupFinished
+        | Change::Reverted { .. } => Ok(()),
         Change::Unknown { op, .. } => Err(("unknown_operation", format!("{op:?} is not of this version"))),
     }
 }
@@ -87,7 +88,9 @@ fn may(actor: Actor, change: &Change) -> bool {
         | Change::SkillUpdated { .. }
         | Change::SkillMerged { .. }
         | Change::SkillDeleted { .. } => matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human),
-        Change::SkillEdited { .. } | Change::SkillRenamed { .. } => actor == Actor::Human,
+        Change::SkillEdited { .. } | Change::SkillRenamed { .. } | Change::Reverted { .. } => {
+            actor == Actor::Human
+        }
         Change::PairKept { .. } | Change::CleanupFinished => matches!(actor, Actor::Cleaner),
         Change::TrajectoryReflected { .. } | Change::CandidateRecorded { .. } | Change::TrajectoryLearned => {
             actor == Actor::Learner

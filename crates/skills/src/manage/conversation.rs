@@ -4,6 +4,7 @@ use apprentice_protocol::{
     BoundedText, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelError, Purpose,
     SkillId, StepId, TextBudget,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::desk::{Answer, Desk};
@@ -47,7 +48,8 @@ pub enum Matter<'a> {
 }
 
 /// What became of an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// A change was made.
     Wrote {
@@ -55,6 +57,8 @@ pub enum Outcome {
         operation: OpId,
         /// With this tool.
         tool: String,
+        /// On this skill; the target of a merge.
+        skill_id: Option<SkillId>,
     },
     /// No change; the manager's last words.
     Nothing {
@@ -62,18 +66,39 @@ pub enum Outcome {
         words: String,
     },
     /// The item had been decided before.
-    DecidedBefore(OpId),
+    DecidedBefore {
+        /// By this operation.
+        operation: OpId,
+    },
 }
 
 /// A decision, with the writes that were refused on the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// The item's name within its trajectory.
     pub item: String,
     /// What became of it.
+    #[serde(flatten)]
     pub outcome: Outcome,
+    /// What kind of item it is; none if it had been decided before.
+    pub input_type: Option<InputType>,
     /// Refusals, in order.
     pub refusals: Vec<Refusal>,
+    /// The manager's calls with their answers, in order.
+    pub calls: Vec<CallMade>,
+}
+
+/// A call of the manager and what it was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallMade {
+    /// The tool.
+    pub name: String,
+    /// As the model wrote them.
+    pub arguments: Value,
+    /// One JSON object.
+    pub answer: Value,
+    /// Whether the answer is a refusal.
+    pub is_error: bool,
 }
 
 /// Why an item is not decided.
@@ -199,13 +224,25 @@ pub async fn manage(
     let template = lesson.request(actor, stage, key.clone(), Change::ItemClosed { outcome: String::new() });
     let earlier = template.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause));
     if let Some(earlier) = earlier {
-        let outcome = Outcome::DecidedBefore(*earlier);
-        return Ok(Decision { item: key, outcome, refusals: Vec::new() });
+        let outcome = Outcome::DecidedBefore { operation: *earlier };
+        return Ok(Decision {
+            item: key,
+            outcome,
+            input_type: None,
+            refusals: Vec::new(),
+            calls: Vec::new(),
+        });
     }
     let item = item(gateway.state(), lesson, matter, options)?;
     let mut request = manage_request(&item)?;
     let mut desk = Desk::new(gateway, template.clone(), &item.writes_allowed);
-    let mut refusals = Vec::new();
+    let mut decision = Decision {
+        item: key,
+        outcome: Outcome::Nothing { words: String::new() },
+        input_type: Some(item.input_type),
+        refusals: Vec::new(),
+        calls: Vec::new(),
+    };
     let mut words = "no answer within the turns allowed".to_owned();
     for _ in 0..options.turns {
         let reply = model.reply(&request).await?;
@@ -213,9 +250,9 @@ pub async fn manage(
             words = reply.say.join(" ");
             break;
         }
-        let (results, wrote) = answer(&mut desk, &reply.calls, &mut refusals)?;
-        if let Some((operation, tool)) = wrote {
-            return Ok(Decision { item: key, outcome: Outcome::Wrote { operation, tool }, refusals });
+        let (results, wrote) = answer(&mut desk, &reply.calls, &mut decision)?;
+        if let Some(outcome) = wrote {
+            return Ok(Decision { outcome, ..decision });
         }
         request.messages.push(Message::Assistant { raw: reply.raw, say: reply.say, calls: reply.calls });
         request.messages.push(Message::Results { results, notices: Vec::new() });
@@ -223,19 +260,17 @@ pub async fn manage(
     let operation = close(gateway, template, matter, &words)?;
     let outcome = match operation {
         Applied::Written(_) => Outcome::Nothing { words },
-        Applied::AlreadyThere(id) => Outcome::DecidedBefore(id),
+        Applied::AlreadyThere(id) => Outcome::DecidedBefore { operation: id },
     };
-    Ok(Decision { item: key, outcome, refusals })
+    Ok(Decision { outcome, ..decision })
 }
-
-type Written = Option<(OpId, String)>;
 
 /// Answers every call of a turn, in order.
 fn answer(
     desk: &mut Desk<'_>,
     calls: &[Call],
-    refusals: &mut Vec<Refusal>,
-) -> Result<(Vec<CallResult>, Written), WriteRefusal> {
+    decision: &mut Decision,
+) -> Result<(Vec<CallResult>, Option<Outcome>), WriteRefusal> {
     let mut results = Vec::new();
     let mut written = None;
     for call in calls {
@@ -245,12 +280,13 @@ fn answer(
                 Ok(asked) => match desk.call(asked)? {
                     Answer::Said(answer) => (answer, false),
                     Answer::Wrote(operation, answer) => {
-                        written = Some((operation, name.clone()));
+                        let skill_id = answer["skill_id"].as_str().and_then(|id| SkillId::parse(id).ok());
+                        written = Some(Outcome::Wrote { operation, tool: name.clone(), skill_id });
                         (answer, false)
                     }
                     Answer::Refused(refusal) => {
                         let answer = json!({ "error": refusal.code, "message": refusal.why });
-                        refusals.push(refusal);
+                        decision.refusals.push(refusal);
                         (answer, true)
                     }
                 },
@@ -261,6 +297,10 @@ fn answer(
             CallBody::Unusable { problem } => (json!({ "error": "unusable", "message": problem }), true),
         };
         results.push(result(call, &answer, is_error));
+        if let CallBody::Tool { name, arguments } = &call.body {
+            let (name, arguments) = (name.clone(), arguments.clone());
+            decision.calls.push(CallMade { name, arguments, answer, is_error });
+        }
     }
     Ok((results, written))
 }

@@ -12,7 +12,9 @@ mod item;
 mod support;
 mod tools;
 
-pub use conversation::{Decision, ManageError, ManageOptions, Matter, Outcome, item, manage, manage_request};
+pub use conversation::{
+    CallMade, Decision, ManageError, ManageOptions, Matter, Outcome, item, manage, manage_request,
+};
 pub use item::{Corroboration, ITEM_SCHEMA, InputType, ManageItem};
 pub use tools::{
     ANNOTATE_SKILL, AnnotateSkill, CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, DELETE_SKILL,

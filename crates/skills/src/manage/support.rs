@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{SkillId, StepId};
 
 use super::item::Corroboration;
 use super::tools::{ANNOTATE_SKILL, CREATE_DOMAIN, CREATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL};
 use crate::book::{Remark, State};
 use crate::clean::{CleanOptions, negative_heavy};
+use crate::follow::follow;
 use crate::handle::Lesson;
 use crate::reflect::{Confidence, IssueType, Learning, NotFollowedReason, SkillReview};
 use crate::words::{domain_name, likeness};
@@ -73,9 +74,7 @@ pub(super) fn of_review(
         .collect();
     let reports = agreeing.len() + 1;
     let conflicts = others().any(|remark| contradicts(&remark.review, review));
-    let proven_here = lesson.passed()
-        && matches!(review, SkillReview::Negative(review) if review.corrected_guidance.is_some()
-            && matches!(review.issue_type, IssueType::Incorrect | IssueType::Outdated));
+    let proven_here = lesson.passed() && mended(lesson, review);
     let mut writes = vec![ANNOTATE_SKILL];
     if !conflicts && (reports >= needed || proven_here) {
         writes.insert(0, UPDATE_SKILL);
@@ -88,6 +87,16 @@ pub(super) fn of_review(
     }
     let corroboration = Corroboration { reports, needed, conflicts, proven_here };
     Support { corroboration, writes, confidence: None }
+}
+
+/// Whether the attempt did what a correction of false or old guidance says, after the guidance had failed.
+fn mended(lesson: &Lesson<'_>, review: &SkillReview) -> bool {
+    let SkillReview::Negative(review) = review else { return false };
+    let wrong = matches!(review.issue_type, IssueType::Incorrect | IssueType::Outdated);
+    let Some(correction) = review.corrected_guidance.as_deref().filter(|_| wrong) else { return false };
+    let received = lesson.trajectory.skills.iter().find(|skill| skill.id.as_str() == review.skill_id);
+    let since = received.map_or(StepId(1), |skill| skill.step);
+    matches!(follow(correction, &lesson.trajectory.steps, since).verdict(), Some(true))
 }
 
 /// What a review proposes to do instead.

@@ -84,8 +84,22 @@ impl Checked {
     }
 }
 
+/// What a learning's confidence is measured against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grounds {
+    /// The steps of the trace: what names none of them is a suspicion.
+    Trace,
+    /// The reflection's own word, where no trace is at hand.
+    Word,
+}
+
 /// Matches a reflection with its trajectory.
-pub fn check(reflection: TrajectoryReflection, trajectory: &Trajectory, max_learnings: usize) -> Checked {
+pub fn check(
+    reflection: TrajectoryReflection,
+    trajectory: &Trajectory,
+    grounds: Grounds,
+    max_learnings: usize,
+) -> Checked {
     let mut checked = Checked::default();
     let received: Vec<&RetrievedSkill> = unique(&trajectory.skills);
     let mut reviews: Vec<Option<SkillReview>> = vec![None; received.len()];
@@ -106,7 +120,11 @@ pub fn check(reflection: TrajectoryReflection, trajectory: &Trajectory, max_lear
     }
     let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).collect();
     for (index, mut learning) in reflection.new_learnings.into_iter().enumerate() {
-        settle(&mut learning, &steps, trajectory.verdict);
+        match grounds {
+            Grounds::Trace => settle(&mut learning, &steps, trajectory.verdict),
+            Grounds::Word if trajectory.verdict == Verdict::Pass => {}
+            Grounds::Word => learning.settle(Confidence::Low, learning.evidence().to_vec()),
+        }
         if index < max_learnings {
             checked.learnings.push(learning);
         } else {

@@ -44,6 +44,8 @@ pub enum ReflectMode {
     Fresh,
     /// In the same conversation as the attempt.
     InContext,
+    /// Nowhere: the reflection was handed over by somebody else.
+    Given,
 }
 
 /// Used and allowed of one resource.

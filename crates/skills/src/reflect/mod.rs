@@ -6,7 +6,7 @@ mod conversation;
 mod material;
 mod reflection;
 
-pub use check::{Checked, Dropped, check};
+pub use check::{Checked, Dropped, Grounds, check};
 pub use conversation::{
     ReflectError, ReflectOptions, Reflected, reflect, reflection_request, reflection_schema,
 };

@@ -4,9 +4,11 @@
 mod book;
 mod clerk;
 mod digest;
+mod given;
 mod lend;
 mod manage;
 mod reflect;
 mod shelf;
 mod store;
 mod table;
+mod time;

@@ -116,7 +116,7 @@ fn creating_needs_a_look_and_changing_needs_reading() {
     assert_eq!(codes(&decision), ["look_first", "read_first"]);
     assert!(matches!(&decision.outcome, Outcome::Wrote { tool, .. } if tool == "update_skill"));
     let again = decide(&mut gateway, "t", &Matter::Learning(0, &learning("high")), &Written::turns(vec![]));
-    assert!(matches!(again.outcome, Outcome::DecidedBefore(_)), "the model is not asked again");
+    assert!(matches!(again.outcome, Outcome::DecidedBefore { .. }), "the model is not asked again");
 }
 
 #[test]
@@ -189,18 +189,21 @@ fn complaints_that_contradict_each_other_only_annotate() {
 }
 
 #[test]
-fn a_correction_proven_in_a_passed_attempt_updates_at_once() {
-    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
-    let (mut gateway, _) = shelf.open();
-    let mut review = complaint("Open Colors > Color to Alpha.");
-    if let SkillReview::Negative(negative) = &mut review {
-        negative.issue_type = apprentice_skills::reflect::IssueType::Incorrect;
+fn a_correction_that_a_passed_attempt_shows_updates_at_once() {
+    // The attempt clicks Entry 1, 2 and 3.
+    for (correction, expected) in
+        [("Open Colors > Entry 2.", "update_skill"), ("Open Colors > Color to Alpha.", "annotate_skill")]
+    {
+        let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+        let (mut gateway, _) = shelf.open();
+        let mut review = complaint(correction);
+        if let SkillReview::Negative(negative) = &mut review {
+            negative.issue_type = apprentice_skills::reflect::IssueType::Incorrect;
+        }
+        let decision = report(&mut gateway, "one", &review);
+        let written = matches!(&decision.outcome, Outcome::Wrote { tool, .. } if tool == expected);
+        assert!(written, "{correction}: {decision:?}");
     }
-    let decision = report(&mut gateway, "one", &review);
-    assert!(
-        matches!(&decision.outcome, Outcome::Wrote { tool, .. } if tool == "update_skill"),
-        "{decision:?}"
-    );
 }
 
 #[test]

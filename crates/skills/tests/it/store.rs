@@ -11,7 +11,7 @@ use crate::shelf::{Shelf, create, creation, id, request, text, tree, write};
 const NAMES: [&str; 4] = ["gimp/a", "gimp/b", "os/c", "calc/d"];
 
 #[derive(Clone, Debug)]
-enum Deed {
+pub(crate) enum Deed {
     Create(usize, u8),
     Update(usize, u8),
     Annotate(usize, u8),
@@ -19,7 +19,7 @@ enum Deed {
     Delete(usize),
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+pub(crate) fn deed() -> impl Strategy<Value = Deed> {
     let name = 0..NAMES.len();
     prop_oneof![
         3 => (name.clone(), 0u8..9).prop_map(|(name, word)| Deed::Create(name, word)),
@@ -31,7 +31,7 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 /// Does what can be done; refusals are fine here.
-fn act(gateway: &mut Gateway, deed: &Deed) {
+pub(crate) fn act(gateway: &mut Gateway, deed: &Deed) {
     let change = match deed {
         Deed::Create(name, word) => {
             let known = gateway.state().domains.contains_key(id(NAMES[*name]).domain());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::Verdict;
 use apprentice_skills::book::Counts;
-use apprentice_skills::reflect::{Checked, SkillReview, TrajectoryReflection, check};
+use apprentice_skills::reflect::{Checked, Grounds, SkillReview, TrajectoryReflection, check};
 use apprentice_skills::{HandlerOptions, Lesson, Row, handle, row};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ fn requests_are_counted_by_the_trace_and_not_by_the_model() {
         {"skill_id": "gimp/invented", "followed": "no", "reason": "irrelevant", "explanation": "e"},
     ]});
     let reflection: TrajectoryReflection = serde_json::from_value(said).expect("reads");
-    let checked = check(reflection, &trajectory, 3);
+    let checked = check(reflection, &trajectory, Grounds::Trace, 3);
     assert_eq!(checked.dropped.len(), 2);
     let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
     handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");

@@ -1,0 +1,185 @@
+//! Taking in reflections that others wrote, and cleaning a book.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_harness::model::scripted::Scripted;
+use apprentice_protocol::{ChatModel, Clock as _};
+use apprentice_skills::clean::{CleanOptions, scan};
+use apprentice_skills::manage::{Decision, Outcome};
+use apprentice_skills::{
+    AppliedReflection, Given, HandlerOptions, LearnOptions, Lesson, Staff, apply as work_in, clean_book,
+    no_trajectory,
+};
+use clap::Args;
+use serde_json::json;
+
+use super::{open, write};
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::{terminal, wire};
+
+/// Works reflections into the book that were written elsewhere: counts every review, and has the manager decide.
+#[derive(Debug, Args)]
+pub(crate) struct Apply {
+    /// A `TrajectoryReflection`, or an array of them; each may carry `trajectory_id`, `consumer`, `verdict` and
+    /// `retrieved`. A `trajectory_id` that was worked in before changes nothing.
+    file: PathBuf,
+    /// The manager. `scripted:FILE` gives its lines out in order over all items: an item ends with its write, or
+    /// with a line without calls; when the lines are used up, the rest of the items end without a change.
+    #[arg(long, short, default_value = "builtin/explorer")]
+    model: String,
+    /// What a skill that helped and was followed in part adds to `times_followed`.
+    #[arg(long, value_name = "CREDIT", default_value_t = 0.5)]
+    positive_partial_credit: f64,
+    /// Separate attempts that make a pattern.
+    #[arg(long, value_name = "K", default_value_t = 2)]
+    corroboration: usize,
+}
+
+/// Finds skills that cause trouble, say the same or are rarely followed, and has the manager decide on each.
+#[derive(Debug, Args)]
+pub(crate) struct Clean {
+    /// Only say what stands out.
+    #[arg(long)]
+    dry_run: bool,
+    /// The manager.
+    #[arg(long, short, default_value = "builtin/explorer")]
+    model: String,
+    /// The class of model that the book is for: nothing is taken out that this class has not shown to be bad.
+    #[arg(long, value_name = "CLASS")]
+    target: Option<String>,
+    /// Likeness from which on two skills of a domain may be duplicates.
+    #[arg(long, default_value_t = 0.85)]
+    similarity: f64,
+    /// Compare skills of `os` and `general` with those of all domains, too.
+    #[arg(long)]
+    cross_domain: bool,
+}
+
+/// The model that decides. A script is a list of replies, whatever they are about.
+fn manager(name: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+    match name.strip_prefix("scripted:") {
+        Some(file) => {
+            Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?.in_order().then_nothing()))
+        }
+        None => wire::model(name),
+    }
+}
+
+pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool) -> Result<(), Failure> {
+    let place = arguments.file.display();
+    let text = std::fs::read_to_string(&arguments.file)
+        .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
+    let given =
+        Given::read(&text).map_err(|error| Failure::new(Kind::Config, error).hint(format!("in {place}")))?;
+    let manager = manager(&arguments.model)?;
+    let mut options = LearnOptions {
+        handler: HandlerOptions { positive_partial_credit: arguments.positive_partial_credit },
+        ..LearnOptions::default()
+    };
+    options.manage.corroboration = arguments.corroboration.max(1);
+    let mut gateway = write(folder)?;
+    let runtime = wire::runtime()?;
+    let mut applied = Vec::new();
+    for given in &given {
+        let time = SystemClock::default().now();
+        let one = work_in(&mut gateway, manager.as_ref(), (given, time), &options);
+        applied.push(runtime.block_on(one).kind(Kind::Model)?);
+    }
+    let book = gateway.snapshot();
+    if as_json {
+        return terminal::json(&json!({
+            "schema": "apprentice.skills.apply/1",
+            "skillbook": folder,
+            "trajectories": applied,
+            "content_hash": book.content_hash(),
+            "log_hash": book.log_hash(),
+        }));
+    }
+    applied.iter().for_each(tell);
+    Ok(())
+}
+
+fn tell(applied: &AppliedReflection) {
+    let known = if applied.known_before { ": worked in before, nothing changes" } else { "" };
+    terminal::line(format_args!("{}{known}", applied.trajectory_id));
+    for row in &applied.rows {
+        let now = row.after;
+        terminal::line(format_args!(
+            "  {}: {}; requested {}, followed {}, positive {}, negative {}, neutral {}",
+            row.skill_id,
+            row.review_type,
+            now.times_requested,
+            now.times_followed,
+            now.positive_impact,
+            now.negative_impact,
+            now.neutral_impact
+        ));
+    }
+    for refusal in &applied.refusals {
+        terminal::line(format_args!("  refused, {}: {}", refusal.code, refusal.why));
+    }
+    applied.decisions.iter().for_each(tell_decision);
+}
+
+fn tell_decision(decision: &Decision) {
+    match &decision.outcome {
+        Outcome::Wrote { operation, tool, skill_id } => {
+            let skill = skill_id.as_ref().map(ToString::to_string).unwrap_or_default();
+            terminal::line(format_args!("  {}: {tool} {skill} ({operation})", decision.item));
+        }
+        Outcome::Nothing { words } => {
+            terminal::line(format_args!("  {}: nothing changed. {words}", decision.item));
+        }
+        Outcome::DecidedBefore { operation } => {
+            terminal::line(format_args!("  {}: decided before by {operation}", decision.item));
+        }
+    }
+    for refusal in &decision.refusals {
+        terminal::line(format_args!("    refused, {}: {}", refusal.code, refusal.why));
+    }
+}
+
+pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool) -> Result<(), Failure> {
+    let options = CleanOptions {
+        target: arguments.target.clone(),
+        similarity: arguments.similarity,
+        cross_domain: arguments.cross_domain,
+        ..CleanOptions::default()
+    };
+    if arguments.dry_run {
+        let tasks = scan(open(folder)?.state(), &options);
+        if as_json {
+            let schema = "apprentice.skills.clean/1";
+            let none: [Decision; 0] = [];
+            return terminal::json(
+                &json!({ "schema": schema, "dry_run": true, "tasks": tasks, "decisions": none }),
+            );
+        }
+        for task in &tasks {
+            terminal::line(format_args!("{}", task.headline()));
+        }
+        return Ok(());
+    }
+    let manager = manager(&arguments.model)?;
+    let mut gateway = write(folder)?;
+    let tasks = scan(gateway.state(), &options);
+    let trajectory = no_trajectory(&format!("cleaning-after-{}", gateway.state().last));
+    let lesson = Lesson { trajectory: &trajectory, time: SystemClock::default().now() };
+    let options = LearnOptions { clean: options, ..LearnOptions::default() };
+    let staff = Staff { reflector: Arc::clone(&manager), manager };
+    let decisions =
+        wire::runtime()?.block_on(clean_book(&mut gateway, &staff, &lesson, &options)).kind(Kind::Model)?;
+    if as_json {
+        return terminal::json(&json!({
+            "schema": "apprentice.skills.clean/1",
+            "dry_run": false,
+            "tasks": tasks,
+            "decisions": decisions,
+            "content_hash": gateway.snapshot().content_hash(),
+        }));
+    }
+    decisions.iter().for_each(tell_decision);
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! What stands in a book: lists, one skill, hits of a search.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::SkillId;
+use apprentice_skills::book::{Counts, Entry, Note, Origin, Skill, Snapshot, history};
+use serde::Serialize;
+
+use super::{id, unknown};
+use crate::failure::{Failure, Kind};
+use crate::terminal;
+
+#[derive(Debug, Serialize)]
+struct Listing<'a> {
+    schema: &'static str,
+    content_hash: String,
+    log_hash: String,
+    last: String,
+    pending: &'a [String],
+    problems: Vec<String>,
+    domains: &'a BTreeMap<String, String>,
+    skills: Vec<Line<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    id: &'a SkillId,
+    version: u32,
+    description: &'a str,
+}
+
+/// One skill with everything that is known of it.
+#[derive(Debug, Serialize)]
+struct Card<'a> {
+    schema: &'static str,
+    id: &'a SkillId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_for: Option<&'a str>,
+    domain: &'a str,
+    version: u32,
+    description: &'a str,
+    situation: &'a str,
+    guidance: &'a str,
+    annotations: Vec<&'a Note>,
+    metrics: Metrics<'a>,
+    provenance: Provenance,
+    text_hash: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Metrics<'a> {
+    /// Of the version as it stands, over all classes.
+    current: Numbers,
+    /// By version, then by class.
+    by_version: BTreeMap<u32, BTreeMap<&'a str, Numbers>>,
+    /// Of all versions and classes.
+    lifetime: Numbers,
+}
+
+#[derive(Debug, Serialize)]
+struct Numbers {
+    #[serde(flatten)]
+    counts: Counts,
+    times_not_followed: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Provenance {
+    origin: Origin,
+    created_by: String,
+    trajectories: Vec<String>,
+    operations: Vec<Entry>,
+}
+
+impl From<Counts> for Numbers {
+    fn from(counts: Counts) -> Self {
+        Self { counts, times_not_followed: counts.times_not_followed() }
+    }
+}
+
+pub(super) fn list(book: &Snapshot, json: bool) -> Result<(), Failure> {
+    if json {
+        let skills = book.skills().map(|skill| Line {
+            id: &skill.id,
+            version: skill.version,
+            description: &skill.text.description,
+        });
+        return terminal::json(&Listing {
+            schema: "apprentice.skills/1",
+            content_hash: book.content_hash(),
+            log_hash: book.log_hash(),
+            last: book.last().to_string(),
+            pending: book.pending(),
+            problems: book.problems().iter().map(|one| format!("{}: {}", one.path, one.what)).collect(),
+            domains: &book.state().domains,
+            skills: skills.collect(),
+        });
+    }
+    if book.is_empty() {
+        terminal::line(format_args!("the book holds no skills yet"));
+    }
+    for domain in book.domains() {
+        terminal::line(format_args!("{}", book.index(domain).trim_end()));
+    }
+    Ok(())
+}
+
+pub(super) fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failure> {
+    let Some(skill) = book.skill(&id(name)?) else { return Err(unknown(book, name)) };
+    if json {
+        return terminal::json(&card(book, skill, name));
+    }
+    terminal::line(format_args!("{}\n", skill.view().trim_end()));
+    terminal::line(format_args!(
+        "version {}, from {:?}, operations {}",
+        skill.version,
+        skill.origin,
+        skill.history.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    ));
+    for ((version, consumer), counts) in &skill.counters {
+        terminal::line(format_args!(
+            "v{version} {consumer}: requested {}, followed {}, positive {}, negative {}, neutral {}",
+            counts.times_requested,
+            counts.times_followed,
+            counts.positive_impact,
+            counts.negative_impact,
+            counts.neutral_impact
+        ));
+    }
+    Ok(())
+}
+
+fn card<'a>(book: &Snapshot, skill: &'a Skill, name: &'a str) -> Card<'a> {
+    let mut by_version: BTreeMap<u32, BTreeMap<&str, Numbers>> = BTreeMap::new();
+    for ((version, consumer), counts) in &skill.counters {
+        by_version.entry(*version).or_default().insert(consumer, (*counts).into());
+    }
+    let operations = history(&book.operations(), Some(&skill.id));
+    let mut trajectories: Vec<String> =
+        operations.iter().filter_map(|one| Some(one.cause.as_ref()?.trajectory.clone())).collect();
+    trajectories.sort();
+    trajectories.dedup();
+    Card {
+        schema: "apprentice.skill/1",
+        id: &skill.id,
+        asked_for: Some(name).filter(|name| *name != skill.id.as_str()),
+        domain: skill.id.domain(),
+        version: skill.version,
+        description: &skill.text.description,
+        situation: &skill.text.situation,
+        guidance: &skill.text.guidance,
+        annotations: skill.notes.iter().collect(),
+        metrics: Metrics {
+            current: skill.counts(None).into(),
+            by_version,
+            lifetime: skill.lifetime().into(),
+        },
+        provenance: Provenance {
+            origin: skill.origin,
+            created_by: skill.uid.to_string(),
+            trajectories,
+            operations,
+        },
+        text_hash: skill.text_hash(),
+    }
+}
+
+pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> Result<(), Failure> {
+    let hits = book.search(query, limit);
+    if json {
+        terminal::json(&serde_json::json!({
+            "schema": "apprentice.skills.search/1",
+            "query": query,
+            "hits": hits,
+        }))?;
+    } else {
+        for hit in &hits {
+            terminal::line(format_args!("{}: {} [{}]", hit.id, hit.description, hit.matched.join(", ")));
+        }
+    }
+    match hits.is_empty() {
+        true => Err(Failure::say(Kind::NothingMatched, format!("no skill shares a word with {query:?}"))),
+        false => Ok(()),
+    }
+}

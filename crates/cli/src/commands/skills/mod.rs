@@ -1,0 +1,169 @@
+//! `apprentice skills`: looks at a skillbook and its history, checks and cleans it, and takes in what others wrote.
+
+mod curate;
+mod look;
+mod time;
+
+use std::path::{Path, PathBuf};
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock as _, SkillId};
+use apprentice_skills::book::{At, Gateway, GatewayOptions, OpId, Problem, Snapshot};
+use clap::{Args, Subcommand};
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Looks at the skillbook, goes back in its history, and curates it.
+#[derive(Debug, Args)]
+pub(crate) struct Skills {
+    /// The book's folder [default: the setting `skillbook`].
+    #[arg(long, global = true, value_name = "DIR")]
+    skillbook: Option<PathBuf>,
+    /// Print one JSON object that names its schema.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Lists all skills, by domain.
+    List,
+    /// Shows one skill: text, notes, counters, provenance.
+    Show {
+        /// `<domain>/<name>`; a name that was merged or renamed leads to where it went.
+        skill: String,
+    },
+    /// Finds skills by words.
+    Search {
+        /// The words.
+        query: String,
+        /// How many.
+        #[arg(long, default_value_t = 5)]
+        limit: usize,
+    },
+    /// Records pages that were changed, renamed, added or deleted by hand.
+    Sync,
+    /// Lists the operations of the book, or of one skill under all its names.
+    History {
+        /// `<domain>/<name>`.
+        skill: Option<String>,
+    },
+    /// Shows how skills differ between two operations; without any, what was changed by hand and not recorded.
+    Diff {
+        /// The earlier operation, as `o12`.
+        from: Option<String>,
+        /// The later one [default: the book as it is now].
+        to: Option<String>,
+    },
+    /// Shows the book, or one skill, as it was after an operation.
+    At {
+        /// The operation, as `o12`.
+        operation: String,
+        /// `<domain>/<name>`.
+        skill: Option<String>,
+    },
+    /// Takes one operation back and leaves what came after it.
+    Revert {
+        /// The operation, as `o12`.
+        operation: String,
+    },
+    /// Names for each line of a skill the operation, the attempt, the step and the picture it came from.
+    Blame {
+        /// `<domain>/<name>`.
+        skill: String,
+    },
+    Apply(curate::Apply),
+    Clean(curate::Clean),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
+    let folder = arguments.skillbook.as_deref().unwrap_or(&config.skillbook);
+    let json = arguments.json;
+    match &arguments.what {
+        What::List => look::list(&open(folder)?, json),
+        What::Show { skill } => look::show(&open(folder)?, skill, json),
+        What::Search { query, limit } => look::search(&open(folder)?, query, *limit, json),
+        What::Sync => sync(folder, json),
+        What::History { skill } => time::history(folder, skill.as_deref(), json),
+        What::Diff { from, to } => time::diff(folder, from.as_deref(), to.as_deref(), json),
+        What::At { operation, skill } => time::at(folder, operation, skill.as_deref(), json),
+        What::Revert { operation } => time::revert(folder, operation, json),
+        What::Blame { skill } => time::blame(folder, skill, &config.runs, json),
+        What::Apply(apply) => curate::apply(apply, folder, json),
+        What::Clean(clean) => curate::clean(clean, folder, json),
+    }
+}
+
+/// Opens a book to read; says on the way what of it cannot be read.
+pub(crate) fn open(folder: &Path) -> Result<Snapshot, Failure> {
+    let book = Snapshot::open(folder, At::Now).kind(Kind::Config)?;
+    warn(book.problems());
+    for path in book.pending() {
+        terminal::note(format_args!("{path} was changed by hand; `apprentice skills sync` records it"));
+    }
+    Ok(book)
+}
+
+/// Opens a book to write, at the present time; says what is recorded on the way.
+fn write(folder: &Path) -> Result<Gateway, Failure> {
+    let options = GatewayOptions::at(SystemClock::default().now());
+    let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
+    warn(&opened.problems);
+    for path in &opened.recorded {
+        terminal::note(format_args!("{path} was changed by hand; that is recorded first"));
+    }
+    Ok(gateway)
+}
+
+fn warn(problems: &[Problem]) {
+    for Problem { path, what } in problems {
+        terminal::note(format_args!("{path}: {what}; the rest of the book is in use"));
+    }
+}
+
+fn id(name: &str) -> Result<SkillId, Failure> {
+    SkillId::parse(name).kind(Kind::Usage)
+}
+
+fn operation(name: &str) -> Result<OpId, Failure> {
+    OpId::try_from(name.to_owned()).map_err(|why| Failure::say(Kind::Usage, why))
+}
+
+fn unknown(book: &Snapshot, name: &str) -> Failure {
+    let failure = Failure::say(Kind::NothingMatched, format!("the book has no skill {name:?}"));
+    let nearest =
+        book.skills().map(|skill| (strsim::damerau_levenshtein(skill.id.as_str(), name), &skill.id)).min();
+    match nearest {
+        Some((_, id)) => failure.hint(format!("the nearest name is {id}")),
+        None => failure.hint("the book is empty"),
+    }
+}
+
+fn sync(folder: &Path, json: bool) -> Result<(), Failure> {
+    let options = GatewayOptions::at(SystemClock::default().now());
+    let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
+    warn(&opened.problems);
+    if json {
+        return terminal::json(&serde_json::json!({
+            "schema": "apprentice.skills.sync/1",
+            "completed": opened.completed,
+            "recorded": opened.recorded,
+            "content_hash": gateway.snapshot().content_hash(),
+        }));
+    }
+    for path in &opened.completed {
+        terminal::line(format_args!("{path}: an unfinished write is completed"));
+    }
+    for path in &opened.recorded {
+        terminal::line(format_args!("{path}: recorded"));
+    }
+    if opened.completed.is_empty() && opened.recorded.is_empty() {
+        terminal::line(format_args!("nothing was changed by hand"));
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! `apprentice skills …` as others drive it: JSON on standard output, exit codes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder to work in, with a book in it.
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { folder: TempDir::new().expect("a folder") }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        fs::write(self.path().join(name), text).expect("writes");
+        name.to_owned()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_apprentice"))
+            .args(["skills", "--skillbook", "book", "--json"])
+            .args(arguments)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.path())
+            .current_dir(self.path())
+            .output()
+            .expect("it starts")
+    }
+
+    fn ok(&self, arguments: &[&str]) -> Value {
+        let output = self.run(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+        serde_json::from_slice(&output.stdout).expect("json")
+    }
+
+    fn code(&self, arguments: &[&str]) -> Option<i32> {
+        self.run(arguments).status.code()
+    }
+
+    /// Works a learning in with a script of manager calls.
+    fn learn(&self) -> Value {
+        let reflection = json!({
+            "trajectory_id": "run/trial/1", "consumer": "teacher", "verdict": "pass",
+            "new_learnings": [{"type": "friction", "scope": "GIMP", "situation": "A colour must become transparent.",
+                "guidance": "1. Open Colors > Color to Alpha.\n2. Choose the colour.", "confidence": "high",
+                "steps_wasted": 5}]
+        });
+        let create = json!({"domain": "gimp", "skill_name": "color-to-alpha",
+            "description": "Making a colour transparent", "situation": "A colour must become transparent.",
+            "guidance": "1. Open Colors > Color to Alpha.\n2. Choose the colour."});
+        let script = self.script(&[
+            json!([{"name": "fetch_similar_skills", "arguments": {"situation": "transparent"}}]),
+            json!([{"name": "create_domain", "arguments": {"domain": "gimp", "description": "Pictures."}},
+                   {"name": "create_skill", "arguments": create}]),
+        ]);
+        let file = self.file("reflection.json", &reflection.to_string());
+        self.ok(&["apply", &file, "--model", &script])
+    }
+
+    fn script(&self, turns: &[Value]) -> String {
+        let lines: Vec<String> = turns.iter().map(|calls| json!({ "calls": calls }).to_string()).collect();
+        format!("scripted:{}", self.file("script.jsonl", &lines.join("\n")))
+    }
+}
+
+#[test]
+fn a_reflection_is_applied_shown_searched_and_taken_back() {
+    let desk = Desk::new();
+    let applied = desk.learn();
+    assert_eq!(applied["schema"], "apprentice.skills.apply/1");
+    let decision = &applied["trajectories"][0]["decisions"][0];
+    assert_eq!(
+        (&decision["outcome"], &decision["tool"], &decision["skill_id"], &decision["operation"]),
+        (&json!("wrote"), &json!("create_skill"), &json!("gimp/color-to-alpha"), &json!("o2"))
+    );
+    assert_eq!(decision["calls"].as_array().map(Vec::len), Some(3));
+    assert_eq!(desk.learn()["trajectories"][0]["known_before"], true);
+
+    let shown = desk.ok(&["show", "gimp/color-to-alpha"]);
+    assert_eq!(shown["schema"], "apprentice.skill/1");
+    assert_eq!(shown["provenance"]["trajectories"], json!(["run/trial/1"]));
+    assert_eq!(shown["metrics"]["current"]["times_requested"], 0);
+
+    let found = desk.ok(&["search", "erase the transparent background"]);
+    assert_eq!(found["hits"][0]["id"], "gimp/color-to-alpha");
+    assert_eq!(found["hits"][0]["matched"], json!(["transparent"]));
+
+    let blame = desk.ok(&["blame", "gimp/color-to-alpha"]);
+    assert_eq!(blame["lines"][2]["text"], "2. Choose the colour.");
+    assert_eq!(
+        (&blame["lines"][2]["operation"], &blame["lines"][2]["trajectory"]),
+        (&json!("o2"), &json!("run/trial/1"))
+    );
+
+    desk.ok(&["revert", "o2"]);
+    let diff = desk.ok(&["diff", "o1"]);
+    assert_eq!(diff["skills"], json!([]), "nothing but the operation is gone");
+    assert_eq!(desk.ok(&["diff", "o2"])["skills"][0]["kind"], "removed");
+    assert_eq!(desk.ok(&["at", "o2", "gimp/color-to-alpha"])["version"], 1);
+    assert_eq!(desk.code(&["show", "gimp/color-to-alpha"]), Some(4));
+    let history = desk.ok(&["history", "gimp/color-to-alpha"]);
+    let ops: Vec<&str> = history["operations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["op"].as_str())
+        .collect();
+    assert_eq!(ops, ["skill.created", "operation.reverted"]);
+}
+
+#[test]
+fn metrics_are_kept_by_version_and_consumer_and_cleaning_asks_the_target() {
+    let desk = Desk::new();
+    desk.learn();
+    let review = |fields: Value| {
+        let mut review = json!({"skill_id": "gimp/color-to-alpha"});
+        for (key, value) in fields.as_object().expect("fields") {
+            review[key] = value.clone();
+        }
+        review
+    };
+    let knew = json!({"followed": "no", "reason": "already_knew", "explanation": "I knew."});
+    let helped = json!({"followed": "yes", "impact": "positive", "what_helped": "the menu"});
+    let mut entries = Vec::new();
+    for (consumer, count, fields) in [("teacher", 12, &knew), ("student", 3, &helped)] {
+        for number in 0..count {
+            entries.push(json!({"trajectory_id": format!("{consumer}-{number}"), "consumer": consumer,
+                                "verdict": "pass", "skill_reviews": [review(fields.clone())]}));
+        }
+    }
+    let file = desk.file("reviews.json", &json!(entries).to_string());
+    let script = desk.script(&[]);
+    desk.ok(&["apply", &file, "--model", &script]);
+    let shown = desk.ok(&["show", "gimp/color-to-alpha"]);
+    let counters = &shown["metrics"]["by_version"]["1"];
+    assert_eq!(counters["teacher"]["times_requested"], 12);
+    assert_eq!(
+        (&counters["student"]["positive_impact"], &counters["student"]["times_not_followed"]),
+        (&json!(3), &json!(0.0))
+    );
+
+    let dry = desk.ok(&["clean", "--dry-run"]);
+    assert_eq!(dry["tasks"][0]["cleanup_type"], "low_follow_rate");
+    assert_eq!(desk.ok(&["clean", "--dry-run", "--target", "student"])["tasks"], json!([]));
+    let script = desk.script(&[
+        json!([{"name": "read_skills", "arguments": {"skill_ids": ["gimp/color-to-alpha"]}}]),
+        json!([{"name": "delete_skill", "arguments": {"skill_id": "gimp/color-to-alpha"}}]),
+    ]);
+    let cleaned = desk.ok(&["clean", "--model", &script]);
+    let decision = &cleaned["decisions"][0];
+    assert_eq!(
+        (&decision["outcome"], &decision["refusals"][0]["code"]),
+        (&json!("nothing"), &json!("not_supported_enough"))
+    );
+    assert_eq!(desk.ok(&["clean", "--model", &script])["decisions"], json!([]), "it is not asked again");
+}
+
+#[test]
+fn wrong_input_is_named_with_its_exit_code() {
+    let desk = Desk::new();
+    desk.learn();
+    let file = desk.file("wrong.json", r#"{"skill_reviews": [{"skill_id": "a/b"}]}"#);
+    let output = desk.run(&["apply", &file]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("reflection 0"));
+    assert_eq!(desk.code(&["apply", "nowhere.json"]), Some(3));
+    assert_eq!(desk.code(&["show", "Not An Id"]), Some(2));
+    assert_eq!(desk.code(&["show", "gimp/nothing"]), Some(4));
+    assert_eq!(desk.code(&["search", "xylophone"]), Some(4));
+    assert_eq!(desk.code(&["revert", "o99"]), Some(4));
+    assert_eq!(desk.code(&["at", "nine"]), Some(2));
+    assert_eq!(desk.code(&["at", "o99"]), Some(4));
+}

@@ -1,0 +1,41 @@
+//! Finds the picture that an agent had before it at one step of a recorded attempt.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use apprentice_harness::record::{Trace, blob_path};
+use apprentice_protocol::{EventKind, StepId};
+
+use crate::row::TrialRow;
+use crate::split::trajectory_id;
+
+/// How deep runs may lie below the folder of runs: experiments hold runs of their own.
+const DEPTH: usize = 3;
+
+/// The picture of a step of the attempt `<run>/<trial>/<attempt>`, if its run lies below `runs`.
+pub fn screenshot(runs: &Path, trajectory: &str, step: StepId) -> Option<PathBuf> {
+    let run = run_of(runs, trajectory.split('/').next()?, DEPTH)?;
+    let rows = fs::read_to_string(run.join("trials.jsonl")).ok()?;
+    let mut rows = rows.lines().filter_map(|line| serde_json::from_str::<TrialRow>(line).ok());
+    let row = rows.find(|row| trajectory_id(row) == trajectory)?;
+    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl")).ok()?;
+    let seen = trace.events.iter().take_while(|event| event.step.is_none_or(|at| at <= step));
+    let shown = seen.filter_map(|event| match &event.kind {
+        EventKind::Observed { screenshot, .. } => screenshot.as_ref(),
+        _ => None,
+    });
+    let picture = blob_path(&run.join("blobs"), shown.last()?, "png");
+    picture.is_file().then_some(picture)
+}
+
+fn run_of(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
+    let here = folder.join(name);
+    if here.join("trials.jsonl").is_file() {
+        return Some(here);
+    }
+    let deeper = depth.checked_sub(1)?;
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.sort();
+    folders.into_iter().filter(|path| path.is_dir()).find_map(|path| run_of(&path, name, deeper))
+}

@@ -1,0 +1,174 @@
+//! Where each line of a skill comes from: the operation that first wrote it, and the attempt and the steps
+//! that this operation rests on.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{SkillId, StepId};
+use jiff::Timestamp;
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+use super::operation::{Actor, Change, OpId, Operation};
+use super::state::{Skill, State};
+
+/// A part of a skill's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Section {
+    /// When it applies.
+    Situation,
+    /// What to do.
+    Guidance,
+    /// Notes.
+    Annotations,
+}
+
+/// One line and its source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlameLine {
+    /// Where it stands.
+    pub section: Section,
+    /// Its place in the section, from 1.
+    pub line: usize,
+    /// The line.
+    pub text: String,
+    /// The operation that first wrote it.
+    pub operation: OpId,
+    /// When.
+    pub time: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// The attempt that it was learned from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<String>,
+    /// The item of that attempt's reflection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// The steps that show it.
+    pub steps: Vec<StepId>,
+}
+
+type Lines = Vec<(String, OpId)>;
+
+/// Who wrote what of every skill, as the operations go by.
+#[derive(Default)]
+struct Ledger {
+    texts: BTreeMap<SkillId, [Lines; 2]>,
+}
+
+impl Ledger {
+    /// Lines that stay keep their source; a line that comes from another skill, or comes back, brings its own.
+    fn take(&mut self, operation: &Operation, state: &State) {
+        let touched = operation.change.skills();
+        let known: BTreeMap<String, OpId> = touched
+            .iter()
+            .filter_map(|skill| self.texts.get(*skill))
+            .flat_map(|sections| sections.iter().flatten().cloned())
+            .collect();
+        for id in touched {
+            let Some(skill) = state.skills.get(id) else { continue };
+            let before = self.texts.remove(id).unwrap_or_default();
+            let texts = [&skill.text.situation, &skill.text.guidance];
+            let mut after: [Lines; 2] = Default::default();
+            for (place, text) in texts.into_iter().enumerate() {
+                after[place] = follow(&before[place], text, operation.id, &known);
+            }
+            self.texts.insert(id.clone(), after);
+        }
+    }
+}
+
+fn follow(before: &Lines, text: &str, by: OpId, known: &BTreeMap<String, OpId>) -> Lines {
+    let old: Vec<&str> = before.iter().map(|(line, _)| line.as_str()).collect();
+    let new: Vec<&str> = text.lines().collect();
+    let mut lines = Lines::new();
+    for change in TextDiff::from_slices(&old, &new).iter_all_changes() {
+        let line = change.value();
+        match change.tag() {
+            ChangeTag::Delete => {}
+            ChangeTag::Equal => {
+                let source =
+                    change.old_index().and_then(|at| before.get(at)).map_or(by, |(_, source)| *source);
+                lines.push((line.to_owned(), source));
+            }
+            ChangeTag::Insert => lines.push((line.to_owned(), known.get(line).copied().unwrap_or(by))),
+        }
+    }
+    lines
+}
+
+/// The lines of a skill's page with their sources. None if the book never had the skill.
+pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>> {
+    let mut state = State::default();
+    let mut ledger = Ledger::default();
+    for operation in operations {
+        state.apply(operation);
+        if let Change::SkillRenamed { from, to } = &operation.change
+            && let Some(lines) = ledger.texts.get(from).cloned()
+        {
+            ledger.texts.insert(to.clone(), lines);
+        }
+        ledger.take(operation, &state);
+    }
+    let known = state.resolve(skill)?.clone();
+    let sections = ledger.texts.get(&known.id)?;
+    let by_id: BTreeMap<OpId, &Operation> = operations.iter().map(|one| (one.id, one)).collect();
+    let mut found = Vec::new();
+    for (section, lines) in [Section::Situation, Section::Guidance].into_iter().zip(sections) {
+        for (place, (text, source)) in (1..).zip(lines) {
+            let operation = by_id.get(source)?;
+            found.push(BlameLine {
+                section,
+                line: place,
+                text: text.clone(),
+                operation: *source,
+                time: operation.time,
+                actor: operation.actor,
+                trajectory: operation.cause.as_ref().map(|cause| cause.trajectory.clone()),
+                item: operation.cause.as_ref().map(|cause| cause.item.clone()),
+                steps: steps(&state, operation),
+            });
+        }
+    }
+    found.extend(notes(&known, operations));
+    Some(found)
+}
+
+/// The steps that the reflection named for the item that an operation decided.
+fn steps(state: &State, operation: &Operation) -> Vec<StepId> {
+    let evidence = operation.cause.as_ref().and_then(|cause| {
+        let place: usize = cause.item.strip_prefix("learning:")?.parse().ok()?;
+        Some(state.reflections.get(&cause.trajectory)?.learnings.get(place)?.evidence().to_vec())
+    });
+    evidence.unwrap_or_default()
+}
+
+fn notes<'a>(skill: &'a Skill, operations: &'a [Operation]) -> impl Iterator<Item = BlameLine> + 'a {
+    let shown = (1..).zip(skill.notes.iter().skip(skill.hidden_notes));
+    shown.map(move |(place, note)| {
+        let wrote = operations
+            .iter()
+            .find(|operation| operation.time == note.time && brings(&operation.change, &note.text));
+        BlameLine {
+            section: Section::Annotations,
+            line: place,
+            text: note.text.clone(),
+            operation: wrote.map_or(skill.uid, |operation| operation.id),
+            time: note.time,
+            actor: note.author,
+            trajectory: note.trajectory.clone(),
+            item: wrote.and_then(|operation| operation.cause.as_ref()).map(|cause| cause.item.clone()),
+            steps: Vec::new(),
+        }
+    })
+}
+
+fn brings(change: &Change, text: &str) -> bool {
+    match change {
+        Change::SkillAnnotated { note, .. } => note == text,
+        Change::SkillCreated { annotations, .. } | Change::SkillEdited { annotations, .. } => {
+            annotations.iter().any(|note| note.starts_with(text))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,99 @@
+//! The operations of a book or of one skill, as a person reads them.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::SkillId;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::operation::{Actor, Cause, Change, OpId, Operation};
+
+const WORDS: usize = 120;
+
+/// One operation in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its id.
+    pub id: OpId,
+    /// When.
+    pub time: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// What, by its name in the log.
+    pub op: String,
+    /// The skills that it is about.
+    pub skills: Vec<SkillId>,
+    /// What it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// What it says, in one line.
+    pub summary: String,
+}
+
+/// The operations of a book, oldest first; of one skill if it is named, under all names that it had.
+pub fn history(operations: &[Operation], skill: Option<&SkillId>) -> Vec<Entry> {
+    let names = skill.map(|skill| names(operations, skill));
+    let of_skill = |operation: &&Operation| match &names {
+        Some(names) => operation.change.skills().iter().any(|skill| names.contains(*skill)),
+        None => true,
+    };
+    operations.iter().filter(of_skill).map(entry).collect()
+}
+
+/// A skill's name and those that it had before.
+fn names(operations: &[Operation], skill: &SkillId) -> BTreeSet<SkillId> {
+    let mut names = BTreeSet::from([skill.clone()]);
+    for operation in operations.iter().rev() {
+        if let Change::SkillRenamed { from, to } = &operation.change
+            && names.contains(to)
+        {
+            names.insert(from.clone());
+        }
+    }
+    names
+}
+
+fn entry(operation: &Operation) -> Entry {
+    Entry {
+        id: operation.id,
+        time: operation.time,
+        actor: operation.actor,
+        op: operation.change.name().to_owned(),
+        skills: operation.change.skills().into_iter().cloned().collect(),
+        cause: operation.cause.clone(),
+        summary: summary(&operation.change),
+    }
+}
+
+fn summary(change: &Change) -> String {
+    let text = match change {
+        Change::DomainCreated(domain) => format!("{}: {}", domain.domain, domain.description),
+        Change::SkillCreated { text, .. } => text.description.clone(),
+        Change::SkillUpdated { description, situation, guidance, .. } => {
+            let parts = [("description", description), ("situation", situation), ("guidance", guidance)];
+            let given = parts.iter().filter(|(_, part)| part.is_some()).map(|(name, _)| *name);
+            format!("new {}", given.collect::<Vec<_>>().join(", "))
+        }
+        Change::SkillEdited { .. } => "edited by hand".to_owned(),
+        Change::SkillMerged { source, target, .. } => format!("{source} goes into {target}"),
+        Change::SkillAnnotated { note, .. } => note.clone(),
+        Change::SkillDeleted { .. } => "taken out; its content stays in the log".to_owned(),
+        Change::SkillRenamed { from, to } => format!("{from} is now {to}"),
+        Change::SkillReviewed { version, consumer, review, .. } => {
+            let kind = review.as_ref().map_or("unreviewed", |review| review.kind());
+            format!("{kind}, version {version}, received by {consumer}")
+        }
+        Change::TrajectoryReflected { checked, .. } => {
+            format!("{} reviews, {} learnings", checked.reviews.len(), checked.learnings.len())
+        }
+        Change::CandidateRecorded { learning, .. } => learning.situation().to_owned(),
+        Change::ItemClosed { outcome } => outcome.clone(),
+        Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay apart"),
+        Change::TrajectoryLearned => "all of the trajectory is worked in".to_owned(),
+        Change::CleanupFinished => "the book is cleaned".to_owned(),
+        Change::Reverted { operation, .. } => format!("{operation} is taken back"),
+        Change::Unknown { .. } => "an operation of a later version".to_owned(),
+    };
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= WORDS { line } else { line.chars().take(WORDS - 1).chain(['…']).collect() }
+}

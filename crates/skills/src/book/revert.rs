@@ -1,0 +1,176 @@
+//! Taking one operation back while what came after it stays: a comparison of three states, part by part.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::SkillId;
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Counts, OpId, Operation, Origin, SkillText};
+use super::state::{Note, Remark, Skill, State};
+use super::validate::Fault;
+
+/// A skill as a reverted operation leaves it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restored {
+    /// Which.
+    pub skill: SkillId,
+    /// What it holds from now on; nothing if it goes.
+    pub content: Option<Content>,
+}
+
+/// Everything of a skill but its name and numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Content {
+    /// Its texts.
+    pub text: SkillText,
+    /// Its notes, oldest first.
+    pub notes: Vec<Note>,
+    /// How many of the oldest notes the page does not show.
+    pub hidden_notes: usize,
+    /// Its counters.
+    pub counters: Vec<Counter>,
+    /// The last things that reviews said.
+    pub remarks: Vec<Remark>,
+    /// Where its text comes from.
+    pub origin: Origin,
+}
+
+/// The counters of one version for one class of consumer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counter {
+    /// The version.
+    pub version: u32,
+    /// The class.
+    pub consumer: String,
+    /// The numbers.
+    pub counts: Counts,
+}
+
+impl Restored {
+    /// Every free text in it.
+    pub(super) fn texts(&self) -> Vec<&str> {
+        let Some(content) = &self.content else { return Vec::new() };
+        let SkillText { description, situation, guidance } = &content.text;
+        let mut all = vec![description.as_str(), situation, guidance];
+        all.extend(content.notes.iter().map(|note| note.text.as_str()));
+        all
+    }
+}
+
+impl Content {
+    fn of(skill: &Skill) -> Self {
+        let counters = skill.counters.iter().map(|((version, consumer), counts)| Counter {
+            version: *version,
+            consumer: consumer.clone(),
+            counts: *counts,
+        });
+        Self {
+            text: skill.text.clone(),
+            notes: skill.notes.clone(),
+            hidden_notes: skill.hidden_notes,
+            counters: counters.collect(),
+            remarks: skill.remarks.clone(),
+            origin: skill.origin,
+        }
+    }
+}
+
+/// The change that takes an operation back.
+pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Change, Fault> {
+    let Some(place) = operations.iter().position(|operation| operation.id == target) else {
+        return Err(("unknown_operation", format!("the book has no operation {target}")));
+    };
+    let before = State::fold(&operations[..place]);
+    let mut after = before.clone();
+    after.apply(&operations[place]);
+    let mut now = after.clone();
+    operations[place + 1..].iter().for_each(|operation| now.apply(operation));
+
+    let ids: BTreeSet<&SkillId> = before.skills.keys().chain(after.skills.keys()).collect();
+    let mut skills = Vec::new();
+    for id in ids {
+        let (was, became) = (before.skills.get(id), after.skills.get(id));
+        if was != became {
+            let states = [was, became, now.skills.get(id)].map(|skill| skill.map(AsRef::as_ref));
+            skills.extend(restored(id, states, &operations[place + 1..])?);
+        }
+    }
+    let opened = after.domains.keys().filter(|domain| !before.domains.contains_key(*domain));
+    let empty = |domain: &&String| {
+        let goes = |id: &SkillId| skills.iter().any(|one| one.skill == *id && one.content.is_none());
+        !now.skills.keys().any(|id| id.domain() == **domain && !goes(id))
+    };
+    let closed: Vec<String> =
+        opened.filter(|domain| now.domains.contains_key(*domain)).filter(empty).cloned().collect();
+    if skills.is_empty() && closed.is_empty() {
+        let why =
+            format!("{target} ({}) changed no skill that still shows it", operations[place].change.name());
+        return Err(("nothing_to_revert", why));
+    }
+    Ok(super::Change::Reverted { operation: target, skills, closed })
+}
+
+/// What becomes of one skill, from how it was, became and is now.
+fn restored(
+    id: &SkillId,
+    [was, became, now]: [Option<&Skill>; 3],
+    later: &[Operation],
+) -> Result<Option<Restored>, Fault> {
+    let conflict = || {
+        let by = later.iter().rev().find(|operation| operation.change.skills().contains(&id));
+        let by = by.map_or_else(String::new, |operation| format!(" by {}", operation.id));
+        ("conflict", format!("{id} was changed again{by}; revert that first"))
+    };
+    let content = match (was, became, now) {
+        (None, Some(_), None) | (Some(_), Some(_), None) | (None, None, _) => return Ok(None),
+        (None, Some(became), Some(now)) if became.text == now.text => None,
+        (Some(was), None, None) => Some(Content::of(was)),
+        (Some(was), Some(became), Some(now)) => Some(woven(was, became, now).ok_or_else(conflict)?),
+        (None, Some(_), Some(_)) | (Some(_), None, Some(_)) => return Err(conflict()),
+    };
+    Ok(Some(Restored { skill: id.clone(), content }))
+}
+
+/// What stands now, without what the operation added and with what it took; none where a later text stands
+/// over the operation's.
+fn woven(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
+    let part = |was: &String, became: &String, now: &String| {
+        if was == became { Some(now.clone()) } else { (now == became).then(|| was.clone()) }
+    };
+    let text = SkillText {
+        description: part(&was.text.description, &became.text.description, &now.text.description)?,
+        situation: part(&was.text.situation, &became.text.situation, &now.text.situation)?,
+        guidance: part(&was.text.guidance, &became.text.guidance, &now.text.guidance)?,
+    };
+    let notes = woven_notes(was, became, now);
+    let mut counters = now.counters.clone();
+    for (key, after) in &became.counters {
+        let added = *after - was.counters.get(key).copied().unwrap_or_default();
+        if let Some(counts) = counters.get_mut(key) {
+            *counts = *counts - added;
+        }
+    }
+    counters.retain(|_, counts| *counts != Counts::default());
+    let said = |remark: &&Remark| !became.remarks.contains(remark) || was.remarks.contains(remark);
+    let remarks = now.remarks.iter().filter(said).cloned().collect();
+    let bare = Skill { text, hidden_notes: now.hidden_notes.min(notes.len()), notes, ..now.clone() };
+    Some(Content { remarks, ..Content::of(&Skill { counters, ..bare }) })
+}
+
+fn woven_notes(was: &Skill, became: &Skill, now: &Skill) -> Vec<Note> {
+    let count = |skill: &Skill, text: &str| {
+        skill.notes.iter().find(|note| note.text == text).map_or(0, |note| note.count)
+    };
+    let mut notes = Vec::new();
+    for note in &now.notes {
+        let added = count(became, &note.text).saturating_sub(count(was, &note.text));
+        let left = note.count.saturating_sub(added);
+        if left > 0 {
+            notes.push(Note { count: left, ..note.clone() });
+        }
+    }
+    let taken = was.notes.iter().filter(|note| count(became, &note.text) == 0 && count(now, &note.text) == 0);
+    notes.extend(taken.cloned());
+    notes.sort_by_key(|note| note.time);
+    notes
+}

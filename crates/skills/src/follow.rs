@@ -1,0 +1,178 @@
+//! Whether an agent did what a text says, judged by the trace alone: the menu paths, keys and labels that the
+//! text names, against the actions after it was received. No model is asked.
+
+use std::sync::LazyLock;
+
+use apprentice_protocol::{StepId, TrajectoryStep};
+use regex::Regex;
+use serde::Serialize;
+
+/// Something in a text that an action can show.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "anchor", rename_all = "snake_case")]
+pub enum Anchor {
+    /// A way through menus; its last part tells that it was gone.
+    Path {
+        /// In order.
+        parts: Vec<String>,
+    },
+    /// A chord of keys, as `ctrl+shift+e`.
+    Keys {
+        /// Which.
+        chord: String,
+    },
+    /// A quoted name of an element.
+    Label {
+        /// Which.
+        name: String,
+    },
+}
+
+/// What a text names, and what of it was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Follow {
+    /// Named and done.
+    pub done: Vec<Anchor>,
+    /// Named and not done.
+    pub missing: Vec<Anchor>,
+}
+
+impl Follow {
+    /// Whether the text was followed: at least half of what it names was done. None if it names nothing.
+    pub fn verdict(&self) -> Option<bool> {
+        let named = self.done.len() + self.missing.len();
+        (named > 0).then(|| self.done.len() * 2 >= named)
+    }
+}
+
+const MODIFIERS: &str = r"(?:ctrl|control|alt|shift|super|meta|cmd|win)";
+const QUOTES: &str = "\"([^\"\\n]{2,60})\"|\u{201c}([^\u{201d}\\n]{2,60})\u{201d}|`([^`\\n]{2,60})`";
+
+static CHORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let key = r"(?:f[0-9]{1,2}|[a-z0-9]+|[/,.\-=\[\]])";
+    Regex::new(&format!(r"(?i)\b((?:{MODIFIERS}\s*\+\s*)+{key})|\b(f[1-9][0-2]?)\b")).ok()
+});
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(QUOTES).ok());
+
+/// What a text names, each once, in order of kinds.
+pub fn anchors(text: &str) -> Vec<Anchor> {
+    let mut found = Vec::new();
+    for chord in CHORD.iter().flat_map(|regex| regex.captures_iter(text)) {
+        if let Some(keys) = chord.get(1).or_else(|| chord.get(2)) {
+            found.push(Anchor::Keys { chord: chord_of(keys.as_str()) });
+        }
+    }
+    for quoted in QUOTED.iter().flat_map(|regex| regex.captures_iter(text)) {
+        let name =
+            quoted.iter().skip(1).flatten().next().map(|name| plain(name.as_str())).unwrap_or_default();
+        if !name.is_empty() && !name.contains(['>', '→']) {
+            found.push(Anchor::Label { name });
+        }
+    }
+    for sentence in text.split(['\n', '.', ';', '(', ')', ',']) {
+        let parts: Vec<String> =
+            sentence.split(['>', '→', '▸', '»']).map(plain).filter(|part| !part.is_empty()).collect();
+        if parts.len() > 1 {
+            found.push(Anchor::Path { parts });
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Compares a text with the actions from a step on.
+pub fn follow(text: &str, steps: &[TrajectoryStep], since: StepId) -> Follow {
+    let done: Vec<(String, String)> = steps
+        .iter()
+        .filter(|step| step.id >= since)
+        .flat_map(|step| &step.actions)
+        .filter(|action| action.outcome == "done")
+        .map(|action| (action.action.to_lowercase(), plain(action.name.as_deref().unwrap_or_default())))
+        .collect();
+    let mut follow = Follow::default();
+    for anchor in anchors(text) {
+        let shown = done.iter().any(|(action, name)| shows(&anchor, action, name));
+        if shown { follow.done.push(anchor) } else { follow.missing.push(anchor) }
+    }
+    follow
+}
+
+fn shows(anchor: &Anchor, action: &str, name: &str) -> bool {
+    match anchor {
+        Anchor::Keys { chord } => action.strip_prefix("key ").is_some_and(|keys| chord_of(keys) == *chord),
+        Anchor::Label { name: label } => name == label,
+        // The words after a path belong to its sentence: `File > Export As and choose a type`.
+        Anchor::Path { parts } => parts.last().is_some_and(|last| {
+            let rest = last.strip_prefix(name).filter(|_| name.chars().count() > 1);
+            rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        }),
+    }
+}
+
+/// A chord without spaces, in lower case, modifiers in one order.
+fn chord_of(keys: &str) -> String {
+    let lower = keys.to_lowercase().replace("control", "ctrl");
+    let mut parts: Vec<&str> = lower.split('+').map(str::trim).collect();
+    let last = parts.pop().unwrap_or_default();
+    parts.sort_unstable();
+    parts.push(last);
+    parts.join("+")
+}
+
+/// A label as it compares: lower case, without dots of ellipsis, quotes and marks of access keys.
+fn plain(label: &str) -> String {
+    let kept: String =
+        label.chars().filter(|c| !matches!(c, '"' | '“' | '”' | '`' | '*' | '_' | '…')).collect();
+    kept.trim().trim_end_matches('.').trim().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Seen, StepAction, StepId, TrajectoryStep};
+
+    use super::{Anchor, anchors, follow};
+
+    fn step(number: u32, action: &str, name: &str) -> TrajectoryStep {
+        let action = StepAction {
+            action: action.into(),
+            role: None,
+            name: (!name.is_empty()).then(|| name.into()),
+            outcome: "done".into(),
+        };
+        TrajectoryStep { id: StepId(number), seen: Seen::default(), say: vec![], actions: vec![action] }
+    }
+
+    #[test]
+    fn paths_keys_and_labels_are_named() {
+        let text =
+            "1. Open Colors > Color to Alpha…, then press Ctrl + Shift+E.\n2. Tick \"Keep ratio\", or F5.";
+        let keys = |chord: &str| Anchor::Keys { chord: chord.into() };
+        assert_eq!(
+            anchors(text),
+            [
+                Anchor::Path { parts: vec!["1".into(), "open colors".into()] },
+                Anchor::Path { parts: vec!["open colors".into(), "color to alpha".into()] },
+                keys("ctrl+shift+e"),
+                keys("f5"),
+                Anchor::Label { name: "keep ratio".into() },
+            ][1..]
+        );
+        assert_eq!(anchors("Look at the toolbar first."), []);
+    }
+
+    #[test]
+    fn only_what_was_done_after_the_view_counts() {
+        let check = |text: &str, steps: &[TrajectoryStep], expected| {
+            assert_eq!(follow(text, steps, StepId(2)).verdict(), expected, "{text}");
+        };
+        let menu = [step(1, "click", "Export As"), step(3, "click", "File")];
+        check("Use File > Export As and choose a type.", &menu, Some(false));
+        let menu = [step(2, "click", "File"), step(3, "click", "Export As…")];
+        check("Use File > Export As and choose a type.", &menu, Some(true));
+        check("Use File > Export Assets.", &menu, Some(false));
+        check("Press Ctrl+G.", &[step(2, "key ctrl+g", "")], Some(true));
+        check("Press Ctrl+Shift+G.", &[step(2, "key shift+ctrl+g", "")], Some(true));
+        check("Take care.", &menu, None);
+    }
+}

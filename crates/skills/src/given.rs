@@ -1,0 +1,242 @@
+//! Reflections that somebody else wrote: read from JSON, counted and decided like any other, and reported row
+//! by row.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{
+    ChatModel, Limits, RetrievedSkill, SkillId, Spent, StepId, StopReason, Trajectory, Verdict,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::book::{Counts, Gateway, State};
+use crate::digest::{DigestError, LearnOptions, digest_given};
+use crate::handle::{Lesson, Refusal, row};
+use crate::manage::Decision;
+use crate::reflect::{Dropped, SkillReview, TrajectoryReflection};
+
+/// A reflection with what is known of its attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// The attempt's name; the same name never acts twice.
+    pub trajectory_id: String,
+    /// The class of the model that had received the skills.
+    pub consumer: String,
+    /// How the attempt was judged.
+    pub verdict: Verdict,
+    /// The skills that it had received; those reviewed, if that is not said.
+    pub retrieved: Vec<SkillId>,
+    /// What was said.
+    pub reflection: TrajectoryReflection,
+}
+
+/// Why a text holds no reflections. Places count from 0.
+#[derive(Debug, thiserror::Error)]
+pub enum GivenError {
+    /// It is no JSON.
+    #[error("not JSON")]
+    Json(#[source] serde_json::Error),
+    /// It is neither a reflection nor a list of them.
+    #[error(
+        "a reflection is an object {{\"skill_reviews\", \"new_learnings\"}}, or an array of such objects"
+    )]
+    Shape,
+    /// One of them does not fit.
+    #[error("reflection {place}: {why}")]
+    Reflection {
+        /// Which.
+        place: usize,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl Given {
+    /// Reads one reflection or an array of them. `trajectory_id`, `consumer`, `verdict` and `retrieved` may
+    /// stand beside the two lists. Without a name an entry is known by its content and place; without a
+    /// verdict it counts as passed, as there is nothing to doubt its word with.
+    pub fn read(text: &str) -> Result<Vec<Self>, GivenError> {
+        match serde_json::from_str(text).map_err(GivenError::Json)? {
+            Value::Array(entries) => {
+                entries.into_iter().enumerate().map(|(place, entry)| Self::entry(place, entry)).collect()
+            }
+            entry @ Value::Object(_) => Ok(vec![Self::entry(0, entry)?]),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(GivenError::Shape),
+        }
+    }
+
+    fn entry(place: usize, entry: Value) -> Result<Self, GivenError> {
+        let wrong = |why: String| GivenError::Reflection { place, why };
+        let name = format!("given-{:.12}-{place}", crate::book::hash(entry.to_string().as_bytes()));
+        let Value::Object(mut fields) = entry else { return Err(GivenError::Shape) };
+        let mut word = |key: &str| match fields.remove(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
+            Some(other) => Err(wrong(format!("{key} is a text, not {other}"))),
+        };
+        let (trajectory_id, consumer) = (word("trajectory_id")?, word("consumer")?);
+        let verdict = match word("verdict")?.as_deref() {
+            None | Some("pass") => Verdict::Pass,
+            Some("fail") => Verdict::Fail,
+            Some("void") => return Err(wrong("a void attempt teaches nothing".to_owned())),
+            Some(other) => return Err(wrong(format!("verdict is pass or fail, not {other:?}"))),
+        };
+        let retrieved = fields.remove("retrieved").map(serde_json::from_value::<Vec<SkillId>>).transpose();
+        let retrieved = retrieved.map_err(|error| wrong(format!("retrieved: {error}")))?;
+        let reflection: TrajectoryReflection =
+            serde_json::from_value(Value::Object(fields)).map_err(|error| wrong(error.to_string()))?;
+        let reviewed = reflection.skill_reviews.iter().filter_map(|one| SkillId::parse(one.skill_id()).ok());
+        Ok(Self {
+            trajectory_id: trajectory_id.unwrap_or(name),
+            consumer: consumer.unwrap_or_else(|| "unnamed".to_owned()),
+            verdict,
+            retrieved: retrieved.unwrap_or_else(|| reviewed.collect()),
+            reflection,
+        })
+    }
+
+    /// The attempt as far as it is known: no steps, and the skills at their present versions.
+    fn trajectory(&self, state: &State) -> Trajectory {
+        let received = |skill: &SkillId| RetrievedSkill {
+            id: skill.clone(),
+            version: state.skills.get(skill).map_or(1, |known| known.version),
+            text: String::new(),
+            step: StepId(1),
+        };
+        Trajectory {
+            consumer: self.consumer.clone(),
+            verdict: self.verdict,
+            score: if self.verdict == Verdict::Pass { 1.0 } else { 0.0 },
+            skills: self.retrieved.iter().map(received).collect(),
+            ..no_trajectory(&self.trajectory_id)
+        }
+    }
+}
+
+/// An attempt of which nothing but a name is known.
+pub fn no_trajectory(id: &str) -> Trajectory {
+    Trajectory {
+        id: id.to_owned(),
+        goal: String::new(),
+        apps: Vec::new(),
+        consumer: String::new(),
+        verdict: Verdict::Pass,
+        score: 1.0,
+        stop: StopReason::Done,
+        limits: Limits::default(),
+        spent: Spent::default(),
+        steps: Vec::new(),
+        skills: Vec::new(),
+    }
+}
+
+/// What one review did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AppliedRow {
+    /// As it was reviewed.
+    pub skill_id: String,
+    /// The skill that was counted on: the one that took it up, if it was merged or renamed.
+    pub counted_on: Option<SkillId>,
+    /// The version that was counted on.
+    pub version: Option<u32>,
+    /// Positive, negative, neutral, not followed, or unreviewed.
+    pub review_type: String,
+    /// What was added.
+    pub added: Counts,
+    /// The counters of that version and class before.
+    pub before: Counts,
+    /// And after.
+    pub after: Counts,
+    /// Notes for the page.
+    pub annotations: Vec<String>,
+    /// Whether the manager was asked.
+    pub to_manager: bool,
+}
+
+/// What one reflection did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AppliedReflection {
+    /// The attempt's name.
+    pub trajectory_id: String,
+    /// The class of the model that had received the skills.
+    pub consumer: String,
+    /// How the attempt was judged.
+    pub verdict: Verdict,
+    /// Whether it had been worked in before, so that nothing changed.
+    pub known_before: bool,
+    /// Reviews, in order.
+    pub rows: Vec<AppliedRow>,
+    /// Items, in order.
+    pub decisions: Vec<Decision>,
+    /// What of the reflection was not used.
+    pub dropped: Vec<Dropped>,
+    /// Writes of the handler that were refused.
+    pub refusals: Vec<Refusal>,
+}
+
+/// Works a given reflection into a book.
+pub async fn apply(
+    gateway: &mut Gateway,
+    manager: &dyn ChatModel,
+    (given, time): (&Given, Timestamp),
+    options: &LearnOptions,
+) -> Result<AppliedReflection, DigestError> {
+    let before = gateway.state().clone();
+    let trajectory = given.trajectory(&before);
+    let lesson = Lesson { trajectory: &trajectory, time };
+    let digest = digest_given(gateway, manager, &lesson, given.reflection.clone(), options).await?;
+    let counted = Counted { before: &before, after: gateway.state(), given };
+    let mut rows = Vec::new();
+    if !digest.known_before {
+        for (skill, review) in &digest.checked.reviews {
+            let row = row(review, &options.handler);
+            rows.push(counted.row(skill, Some(review), row));
+        }
+        for skill in &digest.checked.unreviewed {
+            let counts = Counts { times_requested: 1, times_unreviewed: 1, ..Counts::default() };
+            rows.push(counted.row(skill, None, crate::handle::Row { counts, ..Default::default() }));
+        }
+    }
+    Ok(AppliedReflection {
+        trajectory_id: given.trajectory_id.clone(),
+        consumer: given.consumer.clone(),
+        verdict: given.verdict,
+        known_before: digest.known_before,
+        rows,
+        decisions: digest.decisions,
+        dropped: digest.checked.dropped,
+        refusals: digest.refusals,
+    })
+}
+
+/// Counters before and after.
+struct Counted<'a> {
+    before: &'a State,
+    after: &'a State,
+    given: &'a Given,
+}
+
+impl Counted<'_> {
+    fn row(&self, skill: &SkillId, review: Option<&SkillReview>, row: crate::handle::Row) -> AppliedRow {
+        let now = self.before.resolve(skill);
+        let version = now.map(|now| now.version);
+        let counts = |state: &State| {
+            let key = (version?, self.given.consumer.clone());
+            let counters: &BTreeMap<_, Counts> = &state.resolve(skill)?.counters;
+            counters.get(&key).copied()
+        };
+        let counted = now.is_some();
+        AppliedRow {
+            skill_id: skill.to_string(),
+            counted_on: now.map(|now| now.id.clone()),
+            version,
+            review_type: review.map_or("unreviewed", SkillReview::kind).to_owned(),
+            added: if counted { row.counts } else { Counts::default() },
+            before: counts(self.before).unwrap_or_default(),
+            after: counts(self.after).unwrap_or_default(),
+            annotations: if counted { row.notes } else { Vec::new() },
+            to_manager: counted && row.to_manager,
+        }
+    }
+}
