@@ -85,7 +85,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool) -> Result<(
     for given in &given {
         let time = SystemClock::default().now();
         let one = work_in(&mut gateway, manager.as_ref(), (given, time), &options);
-        applied.push(runtime.block_on(one).kind(Kind::Model)?);
+        applied.push(runtime.block_on(async { one.await.kind(Kind::Model) })?);
     }
     let book = gateway.snapshot();
     if as_json {
@@ -169,8 +169,8 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool) -> Result<(
     let lesson = Lesson { trajectory: &trajectory, time: SystemClock::default().now() };
     let options = LearnOptions { clean: options, ..LearnOptions::default() };
     let staff = Staff { reflector: Arc::clone(&manager), manager };
-    let decisions =
-        wire::runtime()?.block_on(clean_book(&mut gateway, &staff, &lesson, &options)).kind(Kind::Model)?;
+    let cleaning = clean_book(&mut gateway, &staff, &lesson, &options);
+    let decisions = wire::runtime()?.block_on(async { cleaning.await.kind(Kind::Model) })?;
     if as_json {
         return terminal::json(&json!({
             "schema": "apprentice.skills.clean/1",
