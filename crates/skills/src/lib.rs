@@ -11,6 +11,7 @@ mod handle;
 pub mod leak;
 pub mod lend;
 pub mod manage;
+pub mod package;
 pub mod reflect;
 mod scan;
 mod search;

@@ -183,3 +183,26 @@ fn wrong_input_is_named_with_its_exit_code() {
     assert_eq!(desk.code(&["at", "nine"]), Some(2));
     assert_eq!(desk.code(&["at", "o99"]), Some(4));
 }
+
+#[test]
+fn a_book_goes_out_as_packages_and_comes_back() {
+    let desk = Desk::new();
+    desk.learn();
+    let exported = desk.ok(&["export", "packages"]);
+    assert_eq!(exported["packages"], json!(["gimp-color-to-alpha"]));
+    assert_eq!(desk.code(&["export", "packages"]), Some(3), "nothing is written over");
+    let valid = desk.ok(&["validate", "packages"]);
+    assert_eq!((&valid["kind"], &valid["valid"]), (&json!("packages"), &json!(true)));
+    assert_eq!(desk.ok(&["validate"])["kind"], "book");
+    fs::rename(desk.path().join("book"), desk.path().join("old")).expect("renames");
+    let imported = desk.ok(&["import", "packages"]);
+    assert_eq!(imported["content_hash"], exported["content_hash"]);
+    fs::write(desk.path().join("packages/gimp-color-to-alpha/SKILL.md"), "no head").expect("writes");
+    assert_eq!(desk.code(&["validate", "packages"]), Some(3));
+    fs::write(desk.path().join("book/gimp/color-to-alpha.md"), "no page").expect("writes");
+    let output = desk.run(&["validate", "book"]);
+    assert_eq!(output.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("json");
+    assert_eq!(report["results"][0]["findings"][0]["path"], "gimp/color-to-alpha.md");
+    assert_eq!(desk.code(&["import", "old"]), Some(4), "a book holds no packages");
+}

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::attachment;
 use super::disk::{mark_applied, put};
 use super::state::page_path;
 use super::{BookError, Snapshot, domains_file, index_file};
@@ -15,6 +16,9 @@ pub fn freeze(snapshot: &Snapshot, folder: &Path) -> Result<(), BookError> {
     fs::write(meta.join("ops.jsonl"), snapshot.log_bytes()).map_err(failed)?;
     for skill in snapshot.skills() {
         put(folder, &page_path(&skill.id), Some(&skill.page().render()))?;
+        let files = skill.package.iter().flat_map(|package| &package.files);
+        let found = files.filter_map(|file| Some((file.path.clone(), snapshot.attachment(&file.sha256)?)));
+        attachment::keep(folder, &found.collect())?;
     }
     let state = snapshot.state();
     for domain in snapshot.domains() {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use apprentice_protocol::SkillId;
 use jiff::Timestamp;
 
+use super::attachment::{self, AttachedFile};
 use super::disk::{self, Edit};
 use super::index::{domains_file, index_file};
 use super::log::{self, Log};
@@ -157,7 +158,7 @@ impl Gateway {
 
     /// The book as it stands, to lend.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::of(self.state.clone(), self.bytes.clone())
+        Snapshot::of(self.state.clone(), self.bytes.clone()).within(&self.folder)
     }
 
     /// Writes one change, or says why not.
@@ -185,6 +186,14 @@ impl Gateway {
             change,
         })?;
         Ok(Applied::Written(id))
+    }
+
+    /// Keeps the files of a package, each once by its content.
+    pub(crate) fn keep_files(
+        &self,
+        files: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<Vec<AttachedFile>, BookError> {
+        attachment::keep(&self.folder, files)
     }
 
     /// Takes one operation back, for a person. What came after it stays; where that cannot be told apart, the
@@ -337,7 +346,7 @@ fn lock_file(folder: &Path) -> Result<File, BookError> {
 /// The skills whose pages a change writes.
 fn touched(change: &Change) -> Vec<&SkillId> {
     match change {
-        Change::SkillReviewed { .. } | Change::PairKept { .. } => Vec::new(),
+        Change::SkillReviewed { .. } | Change::PairKept { .. } | Change::PackageAttached { .. } => Vec::new(),
         other => other.skills(),
     }
 }
@@ -369,6 +378,7 @@ fn texts(change: &Change) -> Vec<&str> {
         Change::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
         Change::SkillDeleted { .. }
         | Change::SkillRenamed { .. }
+        | Change::PackageAttached { .. }
         | Change::PairKept { .. }
         | Change::TrajectoryLearned
         | Change::CleanupFinished

@@ -91,6 +91,9 @@ fn summary(change: &Change) -> String {
         Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay apart"),
         Change::TrajectoryLearned => "all of the trajectory is worked in".to_owned(),
         Change::CleanupFinished => "the book is cleaned".to_owned(),
+        Change::PackageAttached { package, .. } => {
+            format!("{} files of the package {}", package.files.len(), package.name)
+        }
         Change::Reverted { operation, .. } => format!("{operation} is taken back"),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),
     };

@@ -1,6 +1,7 @@
 //! The skillbook on disk: an operation log that is the truth, pages that a person may edit, generated
 //! indexes, snapshots for every read and one gateway for every write.
 
+mod attachment;
 mod blame;
 mod difference;
 mod disk;
@@ -19,6 +20,7 @@ mod validate;
 use std::io;
 use std::path::PathBuf;
 
+pub use attachment::{Attached, AttachedFile};
 pub use blame::{BlameLine, Section, blame};
 pub use difference::{DifferenceKind, SkillDifference, difference};
 pub use freeze::freeze;

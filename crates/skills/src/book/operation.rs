@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::attachment::Attached;
 use super::revert::Restored;
 use crate::reflect::{Checked, Learning, ReflectMode, SkillReview};
 
@@ -318,6 +319,14 @@ pub enum Change {
     /// A cleaning is finished.
     #[serde(rename = "cleanup.finished")]
     CleanupFinished,
+    /// The package that a skill was made of is kept beside it.
+    #[serde(rename = "package.attached")]
+    PackageAttached {
+        /// Which.
+        skill: SkillId,
+        /// The package.
+        package: Attached,
+    },
     /// An operation is taken back: what it changed stands again as it was before.
     #[serde(rename = "operation.reverted")]
     Reverted {
@@ -358,6 +367,7 @@ impl Change {
         "trajectory.learned",
         "cleanup.finished",
         "operation.reverted",
+        "package.attached",
     ];
 
     /// Its name in the log.
@@ -379,6 +389,7 @@ impl Change {
             Self::TrajectoryLearned => "trajectory.learned",
             Self::CleanupFinished => "cleanup.finished",
             Self::Reverted { .. } => "operation.reverted",
+            Self::PackageAttached { .. } => "package.attached",
             Self::Unknown { op, .. } => op,
         }
     }
@@ -391,6 +402,7 @@ impl Change {
             | Self::SkillEdited { skill, .. }
             | Self::SkillAnnotated { skill, .. }
             | Self::SkillReviewed { skill, .. }
+            | Self::PackageAttached { skill, .. }
             | Self::SkillDeleted { skill } => vec![skill],
             Self::SkillMerged { source, target, .. } => vec![target, source],
             Self::SkillRenamed { from, to } => vec![to, from],

@@ -1,12 +1,13 @@
 //! A book as it stood at one operation: immutable, and the only form of it that a trial gets.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use apprentice_protocol::SkillId;
 use jiff::Timestamp;
 
+use super::attachment;
 use super::disk::{self, Found};
 use super::index::{domain_lines, index_file};
 use super::log::{self, Log};
@@ -32,6 +33,7 @@ pub struct Snapshot {
     pending: Vec<String>,
     problems: Vec<Problem>,
     search: Arc<OnceLock<Search>>,
+    folder: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -53,13 +55,23 @@ impl Snapshot {
             pending: Vec::new(),
             problems: Vec::new(),
             search: Arc::default(),
+            folder: None,
         }
+    }
+
+    pub(super) fn within(self, folder: &Path) -> Self {
+        Self { folder: Some(folder.to_owned()), ..self }
+    }
+
+    /// The content of a file that came with a package; none if the book lost it.
+    pub fn attachment(&self, sha256: &str) -> Option<Vec<u8>> {
+        attachment::read(self.folder.as_deref()?, sha256)
     }
 
     /// A book with the same names and other texts; what placebo arms are made of.
     pub(crate) fn with_skills(&self, skills: BTreeMap<SkillId, Arc<Skill>>) -> Self {
         let state = State { skills, ..(*self.state).clone() };
-        Self::of(state, self.log.to_vec())
+        Self { folder: self.folder.clone(), ..Self::of(state, self.log.to_vec()) }
     }
 
     /// Opens a book. A folder that is not there is an error; a folder without a log is a book of pages.
@@ -80,7 +92,7 @@ impl Snapshot {
             pending = overlay(&mut state, &found);
             problems.extend(found.problems);
         }
-        Ok(Self { pending, problems, ..Self::of(state, log.bytes) })
+        Ok(Self { pending, problems, ..Self::of(state, log.bytes).within(folder) })
     }
 
     /// The same book if no person's edit waits to be recorded; a frozen run takes no other.

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::attachment::Attached;
 use super::operation::{
     Actor, Cause, Change, Counts, FileChange, NewDomain, OpId, Operation, Origin, SkillText,
 };
@@ -79,6 +80,9 @@ pub struct Skill {
     pub origin: Origin,
     /// The operations that made this text, oldest first.
     pub history: Vec<OpId>,
+    /// The package that it was made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<Attached>,
 }
 
 fn by_version<S: serde::Serializer>(
@@ -105,6 +109,7 @@ impl Skill {
             remarks: Vec::new(),
             origin,
             history: vec![by],
+            package: None,
         }
     }
 
@@ -316,6 +321,9 @@ impl State {
             }),
             Change::PairKept { skills, hashes } => {
                 self.kept_pairs.insert((skills.clone(), hashes.clone()));
+            }
+            Change::PackageAttached { skill, package } => {
+                self.with(skill, |skill| skill.package = Some(package.clone()));
             }
             Change::Reverted { skills, closed, .. } => {
                 skills.iter().for_each(|restored| self.restore(restored, operation.id));

@@ -2,12 +2,14 @@
 
 use apprentice_protocol::SkillId;
 
-use super::operation::{Actor, Change, SkillText};
+use super::operation::{Actor, Change, Origin, SkillText};
 use super::state::State;
 
 const DESCRIPTION_CAP: usize = 160;
 const SITUATION_CAP: usize = 1500;
 const GUIDANCE_CAP: usize = 3600;
+/// Packages of others come as they are.
+const IMPORTED_CAP: usize = 10_500;
 const NOTE_CAP: usize = 500;
 
 /// A refusal: a word for programs, a sentence for the writer.
@@ -19,7 +21,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
     }
     match change {
         Change::DomainCreated(domain) => new_domain(state, &domain.domain, &domain.description),
-        Change::SkillCreated { skill, text, domain, .. } => {
+        Change::SkillCreated { skill, text, domain, origin, .. } => {
             if let Some(domain) = domain {
                 new_domain(state, &domain.domain, &domain.description)?;
                 if domain.domain != skill.domain() {
@@ -36,18 +38,10 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
             if state.skills.contains_key(skill) {
                 return Err(("exists", format!("{skill} exists already; update it or choose another name")));
             }
-            texts(text)
+            texts(text, if *origin == Origin::Imported { IMPORTED_CAP } else { GUIDANCE_CAP })
         }
         Change::SkillUpdated { skill, description, situation, guidance } => {
-            let known = live(state, skill)?;
-            if description.is_none() && situation.is_none() && guidance.is_none() {
-                return Err(("no_change", format!("nothing is given to change in {skill}")));
-            }
-            texts(&SkillText {
-                description: description.clone().unwrap_or_else(|| known.description.clone()),
-                situation: situation.clone().unwrap_or_else(|| known.situation.clone()),
-                guidance: guidance.clone().unwrap_or_else(|| known.guidance.clone()),
-            })
+            updated(live(state, skill)?, skill, [description, situation, guidance])
         }
         Change::SkillMerged { source, target, text } => {
             live(state, source)?;
@@ -55,7 +49,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
             if source == target {
                 return Err(("same_skill", format!("{source} cannot be merged into itself")));
             }
-            texts(text)
+            texts(text, GUIDANCE_CAP)
         }
         Change::SkillAnnotated { skill, note } => {
             live(state, skill)?;
@@ -63,6 +57,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         }
         Change::SkillDeleted { skill }
         | Change::SkillReviewed { skill, .. }
+        | Change::PackageAttached { skill, .. }
         | Change::SkillRenamed { from: skill, .. }
         | Change::SkillEdited { skill, .. } => live(state, skill).map(|_| ()),
         Change::TrajectoryReflected { .. }
@@ -74,6 +69,22 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         | Change::Reverted { .. } => Ok(()),
         Change::Unknown { op, .. } => Err(("unknown_operation", format!("{op:?} is not of this version"))),
     }
+}
+
+fn updated(known: &SkillText, skill: &SkillId, parts: [&Option<String>; 3]) -> Result<(), Fault> {
+    let [description, situation, guidance] = parts;
+    if parts.iter().all(|part| part.is_none()) {
+        return Err(("no_change", format!("nothing is given to change in {skill}")));
+    }
+    // A part that stays may be longer than a new one could be.
+    let cap = if guidance.is_some() { GUIDANCE_CAP } else { IMPORTED_CAP };
+    let or = |part: &Option<String>, known: &String| part.as_ref().unwrap_or(known).clone();
+    let text = SkillText {
+        description: or(description, &known.description),
+        situation: or(situation, &known.situation),
+        guidance: or(guidance, &known.guidance),
+    };
+    texts(&text, cap)
 }
 
 /// Who may write what.
@@ -88,9 +99,10 @@ fn may(actor: Actor, change: &Change) -> bool {
         | Change::SkillUpdated { .. }
         | Change::SkillMerged { .. }
         | Change::SkillDeleted { .. } => matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human),
-        Change::SkillEdited { .. } | Change::SkillRenamed { .. } | Change::Reverted { .. } => {
-            actor == Actor::Human
-        }
+        Change::SkillEdited { .. }
+        | Change::SkillRenamed { .. }
+        | Change::Reverted { .. }
+        | Change::PackageAttached { .. } => actor == Actor::Human,
         Change::PairKept { .. } | Change::CleanupFinished => matches!(actor, Actor::Cleaner),
         Change::TrajectoryReflected { .. } | Change::CandidateRecorded { .. } | Change::TrajectoryLearned => {
             actor == Actor::Learner
@@ -124,10 +136,10 @@ fn new_domain(state: &State, domain: &str, description: &str) -> Result<(), Faul
     one_line("description", description, DESCRIPTION_CAP)
 }
 
-fn texts(text: &SkillText) -> Result<(), Fault> {
+fn texts(text: &SkillText, guidance_cap: usize) -> Result<(), Fault> {
     one_line("description", &text.description, DESCRIPTION_CAP)?;
     for (name, body, cap) in
-        [("situation", &text.situation, SITUATION_CAP), ("guidance", &text.guidance, GUIDANCE_CAP)]
+        [("situation", &text.situation, SITUATION_CAP), ("guidance", &text.guidance, guidance_cap)]
     {
         sized(name, body, cap)?;
         if body.lines().any(|line| line.starts_with("## ")) {

@@ -7,6 +7,7 @@ mod digest;
 mod given;
 mod lend;
 mod manage;
+mod package;
 mod reflect;
 mod shelf;
 mod store;

@@ -2,6 +2,7 @@
 
 mod curate;
 mod look;
+mod package;
 mod time;
 
 use std::path::{Path, PathBuf};
@@ -78,6 +79,9 @@ enum What {
     },
     Apply(curate::Apply),
     Clean(curate::Clean),
+    Validate(package::Validate),
+    Export(package::Export),
+    Import(package::Import),
 }
 
 /// Runs the command.
@@ -96,6 +100,9 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Blame { skill } => time::blame(folder, skill, &config.runs, json),
         What::Apply(apply) => curate::apply(apply, folder, json),
         What::Clean(clean) => curate::clean(clean, folder, json),
+        What::Validate(validate) => package::validate(validate, folder, json),
+        What::Export(export) => package::export(export, folder, json),
+        What::Import(import) => package::import(import, folder, json),
     }
 }
 

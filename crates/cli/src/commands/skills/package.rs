@@ -1,0 +1,271 @@
+//! Agent Skills packages on disk: checked, written out of a book and taken into one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock as _, SkillId};
+use apprentice_skills::book::{At, Snapshot};
+use apprentice_skills::package::{
+    self, ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, import_configs,
+};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{open, write};
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+const DEPTH: usize = 5;
+const MOST_FOLDERS: usize = 2000;
+const MOST_FILES: usize = 1000;
+const MOST_BYTES: u64 = 10_000_000;
+/// Folders that hold no skills and much else.
+const PASSED_OVER: [&str; 4] = [".git", "node_modules", "__pycache__", "target"];
+
+/// Checks a book, a package, or a folder of packages; exit code 3 if something is wrong.
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// The folder [default: the book].
+    folder: Option<PathBuf>,
+}
+
+/// Writes every skill as an Agent Skills package.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// Where to: a folder that is empty or not there yet.
+    folder: PathBuf,
+}
+
+/// Takes in Agent Skills packages, each as far as it can be read.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// A package, a folder of packages, or with `--from skill-configs` a JSON file.
+    place: PathBuf,
+    /// The form of what is there.
+    #[arg(long, value_enum, default_value = "packages")]
+    from: Form,
+    /// The domain of packages that name none.
+    #[arg(long, default_value = "general")]
+    domain: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Form {
+    /// Folders with a `SKILL.md`.
+    Packages,
+    /// A table `{name: {desc, usage, tool_list, active}}`.
+    SkillConfigs,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    path: String,
+    valid: bool,
+    findings: Vec<PackageFinding>,
+}
+
+pub(super) fn validate(arguments: &Validate, book: &Path, as_json: bool) -> Result<(), Failure> {
+    let folder = arguments.folder.as_deref().unwrap_or(book);
+    if !folder.is_dir() {
+        return Err(Failure::say(Kind::Config, format!("{}: there is no such folder", folder.display())));
+    }
+    let looks_like_book = folder.join(".meta/ops.jsonl").is_file() || folder.join("DOMAINS.md").is_file();
+    let mut packages = Vec::new();
+    if !looks_like_book {
+        packages = read_packages(folder, 0)?;
+    }
+    let (kind, results) = if packages.is_empty() {
+        ("book", vec![book_of(folder)?])
+    } else {
+        let one = |(path, package): (PathBuf, Package)| {
+            let findings = check(&package);
+            let valid = findings.iter().all(|finding| finding.level != Level::Error);
+            Checked { path: path.display().to_string(), valid, findings }
+        };
+        ("packages", packages.into_iter().map(one).collect())
+    };
+    let valid = results.iter().all(|result| result.valid);
+    if as_json {
+        let schema = "apprentice.skills.validate/1";
+        terminal::json(&json!({ "schema": schema, "kind": kind, "valid": valid, "results": results }))?;
+    } else {
+        results.iter().for_each(tell);
+    }
+    match valid {
+        true => Ok(()),
+        false => Err(Failure::say(Kind::Config, format!("{}: not valid", folder.display()))),
+    }
+}
+
+fn tell(result: &Checked) {
+    terminal::line(format_args!("{}: {}", result.path, if result.valid { "valid" } else { "not valid" }));
+    for finding in &result.findings {
+        let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let level = format!("{:?}", finding.level).to_lowercase();
+        terminal::line(format_args!("  {level} {}{line}: {} ({})", finding.path, finding.what, finding.code));
+    }
+}
+
+fn book_of(folder: &Path) -> Result<Checked, Failure> {
+    let book = Snapshot::open(folder, At::Now).kind(Kind::Config)?;
+    let problem = |problem: &apprentice_skills::book::Problem| PackageFinding {
+        level: Level::Error,
+        code: "unreadable",
+        what: problem.what.clone(),
+        path: problem.path.clone(),
+        line: None,
+    };
+    let mut findings: Vec<PackageFinding> = book.problems().iter().map(problem).collect();
+    findings.extend(book.pending().iter().map(|path| PackageFinding {
+        level: Level::Warning,
+        code: "not_recorded",
+        what: "changed by hand; `apprentice skills sync` records it".to_owned(),
+        path: path.clone(),
+        line: None,
+    }));
+    let path = folder.display().to_string();
+    Ok(Checked { path, valid: book.problems().is_empty(), findings })
+}
+
+pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(), Failure> {
+    let folder = &arguments.folder;
+    let place = folder.display();
+    let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if occupied {
+        let failure = Failure::say(Kind::Config, format!("{place}: the folder is not empty"));
+        return Err(failure.hint("name a new one; nothing there is written over"));
+    }
+    let book = open(book)?;
+    let packages = package::export(&book);
+    for package in &packages {
+        for (path, bytes) in &package.files {
+            let target = folder.join(&package.name).join(path);
+            let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", target.display()));
+            fs::create_dir_all(target.parent().unwrap_or(folder)).map_err(failed)?;
+            fs::write(&target, bytes).map_err(failed)?;
+        }
+    }
+    if as_json {
+        return terminal::json(&json!({
+            "schema": "apprentice.skills.export/1",
+            "folder": folder,
+            "content_hash": book.content_hash(),
+            "packages": packages.iter().map(|package| &package.name).collect::<Vec<_>>(),
+        }));
+    }
+    terminal::line(format_args!("{place}: {} packages", packages.len()));
+    Ok(())
+}
+
+pub(super) fn import(arguments: &Import, book: &Path, as_json: bool) -> Result<(), Failure> {
+    let place = &arguments.place;
+    if !SkillId::is_slug(&arguments.domain) {
+        return Err(Failure::say(Kind::Usage, format!("{:?} is no domain", arguments.domain)));
+    }
+    let options = ImportOptions { time: SystemClock::default().now(), domain: arguments.domain.clone() };
+    let mut results = Vec::new();
+    match arguments.from {
+        Form::SkillConfigs => {
+            let text = fs::read_to_string(place)
+                .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", place.display())))?;
+            let mut gateway = write(book)?;
+            results = import_configs(&mut gateway, &text, &options).kind(Kind::Config)?;
+        }
+        Form::Packages => {
+            let packages = read_packages(place, 0)?;
+            if packages.is_empty() {
+                let what = format!("{}: no folder below it has a {SKILL_FILE}", place.display());
+                return Err(Failure::say(Kind::NothingMatched, what));
+            }
+            let mut gateway = write(book)?;
+            for (_, package) in packages {
+                results.push(package::import(&mut gateway, &package, &options).kind(Kind::Config)?);
+            }
+        }
+    }
+    report(&results, &open(book)?, as_json)
+}
+
+fn report(results: &[Imported], book: &Snapshot, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        terminal::json(&json!({
+            "schema": "apprentice.skills.import/1",
+            "packages": results,
+            "content_hash": book.content_hash(),
+        }))?;
+    } else {
+        for one in results {
+            let skill = one.skill.as_ref().map(ToString::to_string).unwrap_or_default();
+            match &one.refused {
+                Some(why) => terminal::line(format_args!("{}: refused, {why}", one.package)),
+                None if one.written => terminal::line(format_args!("{}: {skill}", one.package)),
+                None => terminal::line(format_args!("{}: {skill} is there already", one.package)),
+            }
+            for finding in &one.findings {
+                terminal::line(format_args!("  {} ({})", finding.what, finding.code));
+            }
+        }
+    }
+    match results.iter().all(|one| one.refused.is_some()) {
+        true => Err(Failure::say(Kind::Config, "nothing could be taken in")),
+        false => Ok(()),
+    }
+}
+
+/// The packages at and below a folder, in order of their paths. Links are not followed.
+fn read_packages(folder: &Path, depth: usize) -> Result<Vec<(PathBuf, Package)>, Failure> {
+    let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", folder.display()));
+    if [SKILL_FILE, "skill.md"].iter().any(|name| folder.join(name).is_file()) {
+        let absolute = fs::canonicalize(folder).map_err(failed)?;
+        let name = absolute.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut files = BTreeMap::new();
+        read_files(folder, folder, &mut files)?;
+        return Ok(vec![(folder.to_owned(), Package { name, files })]);
+    }
+    let mut packages = Vec::new();
+    if depth >= DEPTH {
+        return Ok(packages);
+    }
+    let mut folders: Vec<PathBuf> = fs::read_dir(folder)
+        .map_err(failed)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir() && !path.is_symlink())
+        .filter(|path| !PASSED_OVER.iter().any(|name| path.ends_with(name)))
+        .collect();
+    folders.sort();
+    folders.truncate(MOST_FOLDERS);
+    for below in folders {
+        packages.extend(read_packages(&below, depth + 1)?);
+    }
+    Ok(packages)
+}
+
+fn read_files(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), Failure> {
+    let failed = |path: &Path, error| Failure::say(Kind::Config, format!("{}: {error}", path.display()));
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder, error))? {
+        let path = entry.map_err(|error| failed(folder, error))?.path();
+        let kind = fs::symlink_metadata(&path).map_err(|error| failed(&path, error))?;
+        let passed_over = PASSED_OVER.iter().any(|name| path.ends_with(name)) || path.ends_with(".DS_Store");
+        if passed_over || kind.is_symlink() {
+            continue;
+        }
+        if kind.is_dir() {
+            read_files(root, &path, files)?;
+            continue;
+        }
+        let held: u64 = files.values().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX)).sum();
+        if files.len() >= MOST_FILES || held + kind.len() > MOST_BYTES {
+            let what = format!(
+                "{}: a package has at most {MOST_FILES} files and {MOST_BYTES} bytes",
+                root.display()
+            );
+            return Err(Failure::say(Kind::Config, what));
+        }
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        files.insert(name, fs::read(&path).map_err(|error| failed(&path, error))?);
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! A book as Agent Skills packages, in a form that all validators of the format accept.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::{PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
+use crate::book::{Skill, Snapshot, hash, history};
+
+const NAME_CAP: usize = 64;
+const DESCRIPTION_CAP: usize = 1024;
+
+/// Every skill as a package, by name. A skill that came as a package, and was not changed since, is that package.
+pub fn export(book: &Snapshot) -> Vec<Package> {
+    let operations = book.operations();
+    let mut taken = BTreeSet::new();
+    let mut packages = Vec::new();
+    for skill in book.skills() {
+        let mut package = verbatim(book, skill)
+            .unwrap_or_else(|| written(book, skill, &history(&operations, Some(&skill.id))));
+        if !taken.insert(package.name.clone()) {
+            // Two names that are spelled alike once their parts are joined.
+            let name = shortened(&package.name, skill.id.as_str(), Fit::Always);
+            package = rename(package, &name);
+            taken.insert(name);
+        }
+        packages.push(package);
+    }
+    packages.sort_by(|a, b| a.name.cmp(&b.name));
+    packages
+}
+
+fn verbatim(book: &Snapshot, skill: &Skill) -> Option<Package> {
+    let attached = skill.package.as_ref()?;
+    if attached.view_hash != hash(skill.view().as_bytes()) {
+        return None;
+    }
+    let files = attached.files.iter().map(|file| Some((file.path.clone(), book.attachment(&file.sha256)?)));
+    Some(Package { name: attached.name.clone(), files: files.collect::<Option<_>>()? })
+}
+
+fn rename(mut package: Package, name: &str) -> Package {
+    let old = format!("name: {}\n", package.name);
+    if let Some(bytes) = package.files.get_mut(SKILL_FILE)
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        *bytes = text.replacen(&old, &format!("name: {name}\n"), 1).into_bytes();
+    }
+    Package { name: name.to_owned(), ..package }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    IfLong,
+    Always,
+}
+
+/// A name cut to its cap, told apart by a hash of the id.
+fn shortened(name: &str, id: &str, when: Fit) -> String {
+    if name.len() <= NAME_CAP && when == Fit::IfLong {
+        return name.to_owned();
+    }
+    let tail = format!("-{:.6}", hash(id.as_bytes()));
+    let head: String = name.chars().take(NAME_CAP - tail.len()).collect();
+    head.trim_end_matches('-').to_owned() + &tail
+}
+
+fn written(book: &Snapshot, skill: &Skill, history: &[crate::book::Entry]) -> Package {
+    let id = &skill.id;
+    let name = shortened(&format!("{}-{}", id.domain(), id.slug()), id.as_str(), Fit::IfLong);
+    let mut text = String::from("---\n");
+    let _ = writeln!(text, "name: {name}");
+    let _ = writeln!(text, "description: {}", quoted(&description(skill)));
+    text.push_str("metadata:\n");
+    for (key, value) in [
+        ("cua-id", id.to_string()),
+        ("cua-domain", id.domain().to_owned()),
+        ("cua-version", skill.version.to_string()),
+        ("cua-origin", format!("{:?}", skill.origin).to_lowercase()),
+        ("cua-content-sha256", skill.text_hash()),
+    ] {
+        let _ = writeln!(text, "  {key}: {}", quoted(&value));
+    }
+    let _ = write!(text, "---\n\n{}", skill.page().render());
+    let counters = skill.counters.iter().map(
+        |((version, consumer), counts)| json!({ "version": version, "consumer": consumer, "counts": counts }),
+    );
+    let provenance = json!({
+        "schema": PROVENANCE_SCHEMA,
+        "id": id,
+        "version": skill.version,
+        "domain": { "name": id.domain(), "description": book.state().domains.get(id.domain()) },
+        "text": skill.text,
+        "annotations": skill.page().annotations,
+        "notes": skill.notes,
+        "metrics": counters.collect::<Vec<_>>(),
+        "origin": skill.origin,
+        "operations": history,
+    });
+    let provenance = format!("{provenance:#}\n");
+    let files = [(SKILL_FILE, text), (PROVENANCE_FILE, provenance)];
+    Package { name, files: files.map(|(path, text)| (path.to_owned(), text.into_bytes())).into() }
+}
+
+/// What the skill is about and when to use it, in words that no reader of the format refuses.
+fn description(skill: &Skill) -> String {
+    let situation = skill.text.situation.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = format!("{}. Use when: {situation}", skill.text.description.trim_end_matches('.'));
+    if text.chars().count() > DESCRIPTION_CAP {
+        text = text.chars().take(DESCRIPTION_CAP - 1).chain(['…']).collect();
+    }
+    let mut plain = text.replace('<', "\u{2039}").replace('>', "\u{203a}");
+    while plain.contains("---") {
+        plain = plain.replace("---", "\u{2014}");
+    }
+    plain
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\t', " "))
+}

@@ -1,0 +1,253 @@
+//! The head of a `SKILL.md`: YAML of the plain kind that every reader of the format understands. What only
+//! some readers take is read all the same and found fault with.
+
+use std::collections::BTreeSet;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+
+use super::PackageFinding;
+
+const FENCE: &str = "---";
+/// A head with more events than this is no head.
+const MOST_EVENTS: usize = 5000;
+
+/// A value. Scalars are texts, whatever they look like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// A scalar.
+    Text(String),
+    /// A sequence; deeper values as one line of text.
+    List(Vec<String>),
+    /// A mapping; deeper values as one line of text.
+    Map(Vec<(String, String)>),
+}
+
+/// A file's head and body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frontmatter {
+    /// Top-level fields, in order, each key once.
+    pub fields: Vec<(String, Field)>,
+    /// The text after the head.
+    pub body: String,
+    /// What strict readers refuse.
+    pub findings: Vec<PackageFinding>,
+}
+
+impl Frontmatter {
+    /// Reads a file. What cannot be read at all is the one finding of the error.
+    pub fn read(bytes: &[u8]) -> Result<Self, PackageFinding> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| PackageFinding::error("not_text", format!("not UTF-8: {error}")))?;
+        let mut findings = Vec::new();
+        let text = started(text, &mut findings);
+        let Some(rest) = text.strip_prefix(FENCE) else {
+            let why = "the file must start with a line \"---\" and its fields";
+            return Err(PackageFinding::error("no_frontmatter", why));
+        };
+        let (head, body) = split(rest, &mut findings)?;
+        let head = head.replace("\r\n", "\n");
+        let mut reader = Reader { parser: Parser::new_from_str(&head), findings, events: 0 };
+        let fields = reader.document().map_err(|(line, why)| {
+            PackageFinding::error("bad_yaml", format!("the head is no YAML: {why}")).at(line)
+        })?;
+        let body = body.replace("\r\n", "\n").trim().to_owned();
+        Ok(Self { fields, body, findings: reader.findings })
+    }
+
+    /// A field.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|(key, _)| key == name).map(|(_, field)| field)
+    }
+
+    /// A field that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.field(name)? {
+            Field::Text(text) => Some(text.trim()),
+            Field::List(_) | Field::Map(_) => None,
+        }
+    }
+
+    /// An entry of the map `metadata`.
+    pub fn metadata(&self, name: &str) -> Option<&str> {
+        match self.field("metadata")? {
+            Field::Map(entries) => {
+                entries.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+            }
+            Field::Text(_) | Field::List(_) => None,
+        }
+    }
+}
+
+/// Passes over what editors put before the first line.
+fn started<'a>(text: &'a str, findings: &mut Vec<PackageFinding>) -> &'a str {
+    let stripped = text.trim_start_matches('\u{feff}');
+    if stripped.len() != text.len() {
+        findings.push(PackageFinding::error(
+            "byte_order_mark",
+            "a byte order mark stands before \"---\"; save without it",
+        ));
+    }
+    let trimmed = stripped.trim_start();
+    if trimmed.len() != stripped.len() && trimmed.starts_with(FENCE) {
+        findings.push(PackageFinding::error("blank_start", "blank lines stand before \"---\"; remove them"));
+        return trimmed;
+    }
+    stripped
+}
+
+/// Head and body. Some readers end the head at the first `---` wherever it stands.
+fn split<'a>(
+    rest: &'a str,
+    findings: &mut Vec<PackageFinding>,
+) -> Result<(&'a str, &'a str), PackageFinding> {
+    let unclosed = || PackageFinding::error("not_closed", "the head is not closed by a line \"---\"");
+    let anywhere = rest.find(FENCE).ok_or_else(unclosed)?;
+    let mut at = 0;
+    let mut closing = None;
+    for line in rest.split_inclusive('\n') {
+        if at > 0 && line.trim_end() == FENCE {
+            closing = Some(at);
+            break;
+        }
+        at += line.len();
+    }
+    let end = closing.unwrap_or(anywhere);
+    if anywhere != end || closing.is_none() {
+        let line = rest[..anywhere].matches('\n').count() + 1;
+        let what = "\"---\" stands inside the head; some readers cut the head there";
+        findings.push(PackageFinding::error("dashes_in_head", what).at(line));
+    }
+    Ok((&rest[..end], &rest[end + FENCE.len()..]))
+}
+
+type Fault = (usize, String);
+
+struct Reader<'a> {
+    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    findings: Vec<PackageFinding>,
+    events: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), Fault> {
+        self.events += 1;
+        if self.events > MOST_EVENTS {
+            return Err((1, "it is too long".to_owned()));
+        }
+        match self.parser.next_event() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err((error.marker().line(), error.info().to_owned())),
+            None => Ok((Event::StreamEnd, Span::default())),
+        }
+    }
+
+    fn strict(&mut self, code: &'static str, what: &str, span: Span) {
+        self.findings.push(PackageFinding::error(code, what).at(span.start.line()));
+    }
+
+    fn document(&mut self) -> Result<Vec<(String, Field)>, Fault> {
+        loop {
+            match self.next()? {
+                (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
+                (Event::MappingStart(anchor, ref tag), span) => {
+                    self.plain(anchor, tag.is_some(), span);
+                    self.block(span);
+                    return self.fields();
+                }
+                (_, span) => return Err((span.start.line(), "it must hold `key: value` lines".to_owned())),
+            }
+        }
+    }
+
+    /// Anchors and tags are beyond what strict readers take.
+    fn plain(&mut self, anchor: usize, tagged: bool, span: Span) {
+        if anchor > 0 || tagged {
+            self.strict("anchor_or_tag", "anchors and tags are not allowed here", span);
+        }
+    }
+
+    fn fields(&mut self) -> Result<Vec<(String, Field)>, Fault> {
+        let mut fields: Vec<(String, Field)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        loop {
+            let (event, at) = self.next()?;
+            if event == Event::MappingEnd {
+                return Ok(fields);
+            }
+            let key = self.key(event, at)?;
+            let value = self.value()?;
+            if seen.insert(key.clone()) {
+                fields.push((key, value));
+            } else {
+                self.strict("duplicate_key", &format!("the key {key:?} stands twice"), at);
+            }
+        }
+    }
+
+    /// A collection in block style begins with nothing, one in flow style with its bracket.
+    fn block(&mut self, span: Span) {
+        if span.end.index() > span.start.index() {
+            self.strict("flow_style", "values in braces or brackets are not allowed here", span);
+        }
+    }
+
+    fn key(&mut self, event: Event<'a>, at: Span) -> Result<String, Fault> {
+        match event {
+            Event::Scalar(text, _, anchor, tag) => {
+                self.plain(anchor, tag.is_some(), at);
+                Ok(text.into_owned())
+            }
+            _ => Err((at.start.line(), "a key must be a word".to_owned())),
+        }
+    }
+
+    fn value(&mut self) -> Result<Field, Fault> {
+        let (event, span) = self.next()?;
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.plain(anchor, tag.is_some(), span);
+                Ok(Field::Text(scalar(&text, style)))
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.plain(anchor, tag.is_some(), span);
+                self.block(span);
+                Ok(Field::List(self.items()?))
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.plain(anchor, tag.is_some(), span);
+                self.block(span);
+                let entries = self.fields()?;
+                Ok(Field::Map(entries.into_iter().map(|(key, value)| (key, line_of(&value))).collect()))
+            }
+            Event::Alias(_) => {
+                self.strict("anchor_or_tag", "references to anchors are not allowed here", span);
+                Ok(Field::Text(String::new()))
+            }
+            _ => Err((span.start.line(), "a value is missing".to_owned())),
+        }
+    }
+
+    fn items(&mut self) -> Result<Vec<String>, Fault> {
+        let mut items = Vec::new();
+        while !matches!(self.parser.peek(), Some(Ok((Event::SequenceEnd, _)))) {
+            items.push(line_of(&self.value()?));
+        }
+        self.next()?;
+        Ok(items)
+    }
+}
+
+/// A missing value is an empty text.
+fn scalar(text: &str, style: ScalarStyle) -> String {
+    if style == ScalarStyle::Plain && text == "~" { String::new() } else { text.to_owned() }
+}
+
+fn line_of(field: &Field) -> String {
+    match field {
+        Field::Text(text) => text.clone(),
+        Field::List(items) => items.join(", "),
+        Field::Map(entries) => {
+            entries.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", ")
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Packages taken into a book: read leniently, judged by the gateway like any other write, and kept as they came.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::SkillId;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::check::{check, normal};
+use super::frontmatter::Frontmatter;
+use super::{PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, PackageFinding, SKILL_FILE};
+use crate::book::{
+    Actor, Applied, Attached, Change, Gateway, NewDomain, Origin, Page, SkillText, WriteRefusal,
+    WriteRequest, hash,
+};
+use crate::scan::{Finding, scan};
+
+/// The gateway's cap, with room for the line that says that more is kept.
+const GUIDANCE_CAP: usize = 10_000;
+const SITUATION_CAP: usize = 1400;
+const LINE_CAP: usize = 160;
+const MORE: &str = "\n\n(The whole text is in the package's SKILL.md.)";
+
+/// How packages are taken in.
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// The time of the operations.
+    pub time: Timestamp,
+    /// The domain of packages that name none.
+    pub domain: String,
+}
+
+/// What became of a package.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Imported {
+    /// The package's folder.
+    pub package: String,
+    /// The skill that it became, or that was there before.
+    pub skill: Option<SkillId>,
+    /// Whether the book changed.
+    pub written: bool,
+    /// Why it was not taken, as `code: why`.
+    pub refused: Option<String>,
+    /// What is wrong or unwise about it.
+    pub findings: Vec<PackageFinding>,
+}
+
+/// A skill as a package describes it.
+struct Draft {
+    skill: SkillId,
+    domain: NewDomain,
+    text: SkillText,
+    annotations: Vec<String>,
+    tools: BTreeMap<String, Vec<String>>,
+    active: bool,
+}
+
+/// Takes one package in. Faults of form are listed; a package without a readable head or a description, or with
+/// content that no book may hold, is refused and the others go on.
+pub fn import(
+    gateway: &mut Gateway,
+    package: &Package,
+    options: &ImportOptions,
+) -> Result<Imported, WriteRefusal> {
+    let mut imported = Imported {
+        package: package.name.clone(),
+        skill: None,
+        written: false,
+        refused: None,
+        findings: check(package),
+    };
+    match draft(package, options) {
+        Ok(draft) => take(gateway, package, draft, options, &mut imported)?,
+        Err(why) => imported.refused = Some(why),
+    }
+    Ok(imported)
+}
+
+/// Takes in skills from a table `{name: {desc, usage, tool_list, active}}`.
+pub fn import_configs(
+    gateway: &mut Gateway,
+    text: &str,
+    options: &ImportOptions,
+) -> Result<Vec<Imported>, ConfigsError> {
+    let table: BTreeMap<String, SkillConfig> = serde_json::from_str(text).map_err(ConfigsError::Json)?;
+    let mut all = Vec::new();
+    for (key, config) in table {
+        let mut imported = Imported {
+            package: key.clone(),
+            skill: None,
+            written: false,
+            refused: None,
+            findings: Vec::new(),
+        };
+        let name = config.name.clone().unwrap_or(key);
+        let bytes = serde_json::to_vec_pretty(&config).map_err(ConfigsError::Json)?;
+        let package = Package { name: name.clone(), files: [("skill-config.json".to_owned(), bytes)].into() };
+        match config.draft(&name, options) {
+            Ok(draft) => take(gateway, &package, draft, options, &mut imported)?,
+            Err(why) => imported.refused = Some(why),
+        }
+        all.push(imported);
+    }
+    Ok(all)
+}
+
+/// Why a table of skills is not taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigsError {
+    /// It is no such table.
+    #[error("not a table of {{name: {{desc, usage, tool_list, active}}}}")]
+    Json(#[source] serde_json::Error),
+    /// The book failed.
+    #[error(transparent)]
+    Book(#[from] WriteRefusal),
+}
+
+#[derive(serde::Deserialize, Serialize)]
+struct SkillConfig {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, alias = "description")]
+    desc: String,
+    #[serde(default)]
+    usage: String,
+    #[serde(default)]
+    active: bool,
+    #[serde(default)]
+    tool_list: BTreeMap<String, Vec<String>>,
+}
+
+impl SkillConfig {
+    fn draft(&self, name: &str, options: &ImportOptions) -> Result<Draft, String> {
+        if self.desc.trim().is_empty() {
+            return Err("no_description: desc is missing".to_owned());
+        }
+        let skill = named(&options.domain, name)?;
+        Ok(Draft {
+            domain: opened(skill.domain(), None),
+            text: texts(&self.desc, &self.desc, if self.usage.is_empty() { &self.desc } else { &self.usage }),
+            skill,
+            annotations: Vec::new(),
+            tools: self.tool_list.clone(),
+            active: self.active,
+        })
+    }
+}
+
+fn take(
+    gateway: &mut Gateway,
+    package: &Package,
+    draft: Draft,
+    options: &ImportOptions,
+    imported: &mut Imported,
+) -> Result<(), WriteRefusal> {
+    imported.skill = Some(draft.skill.clone());
+    let hidden = package.files.iter().find_map(|(path, bytes)| {
+        let found = std::str::from_utf8(bytes).ok().and_then(scan)?;
+        (found != Finding::Address).then(|| format!("unsafe_text: {path}: {}", found.why()))
+    });
+    if let Some(why) = hidden {
+        imported.refused = Some(why);
+        return Ok(());
+    }
+    let Draft { skill, domain, text, annotations, tools, active } = draft;
+    if let Some(known) = gateway.state().skills.get(&skill) {
+        let same = known.text == text;
+        imported.refused = (!same).then(|| format!("exists: {skill} is in the book with another text"));
+        return Ok(());
+    }
+    let new = (!gateway.state().domains.contains_key(&domain.domain)).then_some(domain);
+    let change = Change::SkillCreated {
+        skill: skill.clone(),
+        text,
+        annotations,
+        origin: Origin::Imported,
+        domain: new,
+    };
+    let request = |change| WriteRequest {
+        time: options.time,
+        actor: Actor::Human,
+        cause: None,
+        read: [].into(),
+        change,
+    };
+    match gateway.apply(request(change)) {
+        Ok(Applied::Written(_) | Applied::AlreadyThere(_)) => imported.written = true,
+        Err(WriteRefusal::Refused { code, why }) => {
+            imported.refused = Some(format!("{code}: {why}"));
+            return Ok(());
+        }
+        Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
+    }
+    let files = gateway.keep_files(&package.files)?;
+    let view = gateway.state().skills.get(&skill).map(|skill| skill.view()).unwrap_or_default();
+    let attached =
+        Attached { name: package.name.clone(), files, view_hash: hash(view.as_bytes()), tools, active };
+    gateway.apply(request(Change::PackageAttached { skill, package: attached }))?;
+    Ok(())
+}
+
+fn draft(package: &Package, options: &ImportOptions) -> Result<Draft, String> {
+    let (_, bytes) = package.skill_file().ok_or(format!("no_skill_file: there is no {SKILL_FILE}"))?;
+    let head = Frontmatter::read(bytes).map_err(|finding| format!("{}: {}", finding.code, finding.what))?;
+    let description = ["description", "summary", "desc"].iter().find_map(|key| head.text(key));
+    let description =
+        description.filter(|text| !text.is_empty()).ok_or("no_description: there is no description")?;
+    let ours = provenance(package);
+    let own = |pointer: &str| ours.as_ref().and_then(|ours| ours.pointer(pointer)).and_then(Value::as_str);
+    let page = Page::parse(&(head.body.clone() + "\n")).ok();
+    let id = own("/id").or(head.metadata("cua-id"));
+    let skill = match id.and_then(|id| SkillId::parse(id).ok()) {
+        Some(skill) => skill,
+        None => {
+            let domain = head.metadata("cua-domain").unwrap_or(&options.domain);
+            let name = head.text("name").filter(|name| !name.is_empty()).unwrap_or(&package.name);
+            named(domain, name)?
+        }
+    };
+    let line = own("/text/description").unwrap_or(description);
+    let (text, annotations) = match page {
+        Some(page) => (texts(line, &page.situation, &page.guidance), page.annotations),
+        None if head.body.is_empty() => (texts(line, description, description), Vec::new()),
+        None => (texts(line, description, &head.body), Vec::new()),
+    };
+    Ok(Draft {
+        domain: opened(skill.domain(), own("/domain/description")),
+        skill,
+        text,
+        annotations,
+        tools: BTreeMap::new(),
+        active: false,
+    })
+}
+
+fn provenance(package: &Package) -> Option<Value> {
+    let value: Value = serde_json::from_slice(package.files.get(PROVENANCE_FILE)?).ok()?;
+    (value["schema"] == PROVENANCE_SCHEMA).then_some(value)
+}
+
+/// An id made of a name as others write it.
+fn named(domain: &str, name: &str) -> Result<SkillId, String> {
+    let lower = normal(name).to_lowercase();
+    let slug: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    let slug = slug.join("-");
+    let slug = match slug.strip_prefix(&format!("{domain}-")) {
+        Some(rest) if !rest.is_empty() => rest.to_owned(),
+        _ if slug.is_empty() => format!("skill-{:.8}", hash(name.as_bytes())),
+        _ => slug,
+    };
+    let cut: String = slug.chars().take(64).collect();
+    SkillId::parse(&format!("{domain}/{}", cut.trim_end_matches('-')))
+        .map_err(|error| format!("bad_name: {error}"))
+}
+
+fn opened(domain: &str, description: Option<&str>) -> NewDomain {
+    let description = description.filter(|text| !text.is_empty());
+    NewDomain {
+        domain: domain.to_owned(),
+        description: description.map_or_else(|| format!("Skills on {domain}."), str::to_owned),
+    }
+}
+
+/// Texts that fit a book: one line, no headings of a page, within the caps.
+fn texts(description: &str, situation: &str, guidance: &str) -> SkillText {
+    let demoted = |text: &str| {
+        let lines = text.lines().map(|line| match line.starts_with("## ") || line == "##" {
+            true => format!("#{line}"),
+            false => line.to_owned(),
+        });
+        lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n").trim().to_owned()
+    };
+    let cut = |text: String, cap: usize, mark: &str| {
+        if text.chars().count() <= cap {
+            return text;
+        }
+        text.chars().take(cap).collect::<String>().trim_end().to_owned() + mark
+    };
+    let flat = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    SkillText {
+        description: if flat.chars().count() <= LINE_CAP {
+            flat
+        } else {
+            flat.chars().take(LINE_CAP - 1).chain(['…']).collect()
+        },
+        situation: cut(demoted(situation), SITUATION_CAP, " …"),
+        guidance: cut(demoted(guidance), GUIDANCE_CAP, MORE),
+    }
+}
