@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, config, demo, doctor, grade, learn, perform, run, skills, tasks, view};
+use crate::commands::{
+    compare, config, demo, doctor, grade, learn, perform, run, selftest, skills, tasks, view,
+};
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
 
@@ -32,6 +34,7 @@ enum Command {
     Skills(skills::Skills),
     Compare(compare::Compare),
     Grade(grade::GradeCommand),
+    Selftest(selftest::SelftestCommand),
     Config(config::ConfigCommand),
 }
 
@@ -65,6 +68,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
         Command::Grade(arguments) => grade::run(arguments),
+        Command::Selftest(arguments) => selftest::run(arguments),
         Command::Config(config) => config::run(config, &settings()?),
     }
 }

@@ -13,6 +13,7 @@ pub mod row;
 pub mod rows;
 pub mod run;
 pub mod seed;
+pub mod selftest;
 pub mod setup;
 pub mod solution;
 pub mod split;

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::compare::{CompareOptions, Comparison, Measure, Mixed, Selector, compare};
+use apprentice_evaluator::compare::{CompareOptions, Comparison, Measure, Mixed, Planned, Selector, compare};
 use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::rows;
 use clap::Args;
 
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::terminal;
+use crate::{terminal, wire};
 
 /// Compares two sets of trials, pair by pair: run folders or `trials.jsonl` files.
 #[derive(Debug, Args)]
@@ -36,11 +36,12 @@ pub(crate) struct Compare {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
-    let a = read(&arguments.a, &arguments.only_a)?;
-    let b = read(&arguments.b, &arguments.only_b)?;
+    let (a, planned_a) = read(&arguments.a, &arguments.only_a)?;
+    let (b, planned_b) = read(&arguments.b, &arguments.only_b)?;
     let options = CompareOptions {
         measure: if arguments.score { Measure::Score } else { Measure::Success },
         mixed: if arguments.mixed { Mixed::Allow } else { Mixed::Refuse },
+        planned: Some(Planned { a: planned_a, b: planned_b }),
         ..CompareOptions::default()
     };
     let found = compare(&a, &b, options).kind(Kind::Usage)?;
@@ -51,7 +52,8 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(path: &Path, only: &str) -> Result<Vec<TrialRow>, Failure> {
+/// The chosen rows, and how many trials were planned: as the plan beside them says, if there is one.
+fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
     let file = if path.is_dir() { path.join("trials.jsonl") } else { path.to_owned() };
     let read = rows::read(&file).kind(Kind::Config)?;
     if let Some(torn) = &read.torn {
@@ -61,12 +63,17 @@ fn read(path: &Path, only: &str) -> Result<Vec<TrialRow>, Failure> {
             file.display()
         ));
     }
-    let kept = Selector::parse(only).kind(Kind::Usage)?.select(&read.rows);
+    let selector = Selector::parse(only).kind(Kind::Usage)?;
+    let kept = selector.select(&read.rows);
     if kept.is_empty() {
         let what = if only.is_empty() { "no rows".into() } else { format!("no rows with {only}") };
         return Err(Failure::say(Kind::NothingMatched, format!("{}: {what}", file.display())));
     }
-    Ok(kept)
+    let folder = file.parent().filter(|folder| folder.join("run.json").is_file());
+    let planned =
+        folder.map(|folder| wire::plan_of(folder).map(|plan| selector.planned(&plan))).transpose()?;
+    let trials = rows::trials(&kept).len();
+    Ok((kept, planned.unwrap_or(trials)))
 }
 
 fn print(found: &Comparison) {

@@ -9,6 +9,7 @@ pub(crate) mod grade;
 pub(crate) mod learn;
 pub(crate) mod perform;
 pub(crate) mod run;
+pub(crate) mod selftest;
 pub(crate) mod skills;
 pub(crate) mod tasks;
 pub(crate) mod view;

@@ -24,7 +24,7 @@ use crate::stats::{self, Interval, McNemar, VoidCounts, VoidFault};
 /// The name of the result's format.
 pub const COMPARE_SCHEMA: &str = "apprentice.compare/1";
 
-/// The largest share of missing pairs with which a verdict is given.
+/// The largest share of missing pairs, or of planned trials that were not run, with which a verdict is given.
 const HOLE_CAP: f64 = 0.05;
 
 /// What is compared.
@@ -59,11 +59,29 @@ pub struct CompareOptions {
     pub seed: u64,
     /// Whether versions may be mixed.
     pub mixed: Mixed,
+    /// How many trials were planned, where a plan is known. Who stops when it looks good finds something
+    /// sooner or later: a plan that was not carried out gets no verdict.
+    pub planned: Option<Planned>,
+}
+
+/// How many trials each side was planned to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Planned {
+    /// The first side.
+    pub a: usize,
+    /// The second side.
+    pub b: usize,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self { measure: Measure::default(), alpha: stats::ALPHA, seed: 0, mixed: Mixed::default() }
+        Self {
+            measure: Measure::default(),
+            alpha: stats::ALPHA,
+            seed: 0,
+            mixed: Mixed::default(),
+            planned: None,
+        }
     }
 }
 
@@ -285,10 +303,18 @@ fn judge(grounds: &Grounds<'_>) -> (Finding, String) {
     let Some(test) = test else {
         return (Finding::NoVerdict, "no pair of trials gave a result on both sides".into());
     };
+    if let Some(planned) = options.planned {
+        let (all, done) = (planned.a + planned.b, pairs.met.len() * 2 + pairs.only_a + pairs.only_b);
+        let open = all.saturating_sub(done);
+        if is_too_large(open, all) {
+            return (
+                Finding::NoVerdict,
+                format!("{open} of {all} planned trials were not run, more than 5 %"),
+            );
+        }
+    }
     let of_all = pairs.met.len() + pairs.holes;
-    #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]
-    let missing = pairs.holes as f64 / of_all.max(1) as f64;
-    if missing > HOLE_CAP {
+    if is_too_large(pairs.holes, of_all) {
         let holes = pairs.holes;
         return (Finding::NoVerdict, format!("{holes} of {of_all} pairs lack one trial, more than 5 %"));
     }
@@ -317,6 +343,13 @@ fn judge(grounds: &Grounds<'_>) -> (Finding, String) {
     }
     let finding = if better { Finding::Better } else { Finding::Worse };
     (finding, format!("p = {:.4} over {templates} templates", test.p))
+}
+
+/// Whether this many missing trials forbid a verdict.
+fn is_too_large(missing: usize, all: usize) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]
+    let share = missing as f64 / all.max(1) as f64;
+    share > HOLE_CAP
 }
 
 fn void_counts(side: &Side<'_>) -> VoidCounts {

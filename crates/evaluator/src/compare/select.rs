@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::row::{Role, Split, TrialRow};
+use crate::run::{RunPlan, TrialSpec};
 
 /// Which rows are meant; an absent field means any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,10 +67,20 @@ impl Selector {
 
     /// Whether a row is meant.
     pub fn matches(&self, row: &TrialRow) -> bool {
-        self.arm.as_ref().is_none_or(|arm| *arm == row.arm)
-            && self.role.is_none_or(|role| role == row.role)
-            && self.model.as_ref().is_none_or(|model| *model == row.model)
-            && self.split.is_none_or(|split| row.split == Some(split))
+        self.means(&row.arm, row.role, &row.model, row.split)
+    }
+
+    /// How many trials of a plan are meant.
+    pub fn planned(&self, plan: &RunPlan) -> usize {
+        let meant = |trial: &&TrialSpec| self.means(&trial.arm, trial.role, &trial.model, trial.split);
+        plan.trials.iter().filter(meant).count()
+    }
+
+    fn means(&self, arm: &str, role: Role, model: &str, split: Option<Split>) -> bool {
+        self.arm.as_ref().is_none_or(|wanted| wanted == arm)
+            && self.role.is_none_or(|wanted| wanted == role)
+            && self.model.as_ref().is_none_or(|wanted| wanted == model)
+            && self.split.is_none_or(|wanted| split == Some(wanted))
     }
 
     /// The rows that are meant, in their order.

@@ -6,12 +6,15 @@
 
 mod holm;
 mod mcnemar;
+mod power;
 mod signflip;
 mod voids;
 mod wilson;
 
 pub use holm::holm;
 pub use mcnemar::{McNemar, mcnemar};
+pub(crate) use power::p_value;
+pub use power::{Assumed, Design, LEAP, POWER, power, smallest_effect, templates_needed};
 pub use signflip::{EXACT_UP_TO, Interval, MONTE_CARLO_DRAWS, SignFlip, sign_flip};
 pub use voids::{VOID_CAP, VoidCounts, VoidFault};
 pub use wilson::{Cluster, Rate, clustered_rate, wilson};

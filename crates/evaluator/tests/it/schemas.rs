@@ -7,6 +7,7 @@ use apprentice_evaluator::check::{Asked, Evidence};
 use apprentice_evaluator::grade::GradeReport;
 use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::RunPlan;
+use apprentice_evaluator::selftest::Selftest;
 use apprentice_harness::env::scene::Scene;
 use apprentice_protocol::EventKind;
 use schemars::{Schema, schema_for};
@@ -53,6 +54,11 @@ fn what_a_check_asked_is_as_published() {
 #[test]
 fn repeated_grades_are_as_published() {
     check("grade-1", &schema_for!(GradeReport));
+}
+
+#[test]
+fn the_statistics_on_trial_are_as_published() {
+    check("selftest-1", &schema_for!(Selftest));
 }
 
 #[test]

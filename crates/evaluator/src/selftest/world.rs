@@ -1,0 +1,202 @@
+//! Simulated experiments: rows of trials drawn from worlds whose truth is known.
+
+use apprentice_protocol::{Isolation, RunId, StopReason, TaskId, TrialId, Usage, Verdict, VoidCause};
+use jiff::Timestamp;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::Planned;
+use crate::row::{ROW_SCHEMA, Role, Split, TrialRow};
+use crate::stats::{self, ALPHA, Assumed, MIN_TEMPLATES};
+
+/// The effect of [`World::Planted`].
+const PLANTED: f64 = 0.2;
+/// Templates of the worlds without an effect.
+const TEMPLATES: usize = 12;
+/// Templates of [`World::EarlyStop`]: enough looks for patience to run out.
+const MANY_TEMPLATES: usize = 40;
+/// Variations of each task.
+const SEEDS: u32 = 3;
+
+/// A kind of world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum World {
+    /// No effect; every trial is drawn for itself.
+    Independent,
+    /// No effect; the repeats of a task come out alike, so that trials are no independent evidence.
+    TaskRepeat,
+    /// No effect on the whole: templates gain or lose, and their tasks with them.
+    TemplateRepeat,
+    /// No effect, but failures of the second side are void more often.
+    UnequalVoid,
+    /// No effect, and whoever runs it looks after each template and stops when it looks good.
+    EarlyStop,
+    /// The second side gains 20 points.
+    Planted,
+}
+
+/// The rows of both sides, and how many trials were planned.
+pub(super) struct Experiment {
+    pub(super) a: Vec<TrialRow>,
+    pub(super) b: Vec<TrialRow>,
+    pub(super) planned: Planned,
+}
+
+impl World {
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
+        Self::Independent,
+        Self::TaskRepeat,
+        Self::TemplateRepeat,
+        Self::UnequalVoid,
+        Self::EarlyStop,
+        Self::Planted,
+    ];
+
+    /// The mean difference over templates that is true in it.
+    pub fn effect(self) -> f64 {
+        if self == Self::Planted { PLANTED } else { 0.0 }
+    }
+
+    /// How many templates an experiment in it has; the planted effect's number is the plan's.
+    pub(super) fn templates(self) -> usize {
+        match self {
+            Self::Independent | Self::TaskRepeat | Self::TemplateRepeat | Self::UnequalVoid => TEMPLATES,
+            Self::EarlyStop => MANY_TEMPLATES,
+            Self::Planted => {
+                stats::templates_needed(PLANTED, SEEDS, Assumed::default()).unwrap_or(MANY_TEMPLATES)
+            }
+        }
+    }
+
+    /// Whether its experiments are carried out as planned and lose no trial.
+    pub fn is_sound(self) -> bool {
+        !matches!(self, Self::UnequalVoid | Self::EarlyStop)
+    }
+
+    fn tasks(self) -> usize {
+        if self == Self::TemplateRepeat { 3 } else { 1 }
+    }
+
+    /// One experiment, repeatable by its number.
+    pub(super) fn experiment(self, templates: usize, number: u32) -> Experiment {
+        let mut random = ChaCha8Rng::seed_from_u64(u64::from(number));
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let of_side = templates * self.tasks() * SEEDS as usize;
+        let planned = Planned { a: of_side, b: of_side };
+        let mut differences = Vec::new();
+        for template in 0..templates {
+            let difference = self.template(template, (&mut a, &mut b), &mut random);
+            differences.push(difference);
+            if self == Self::EarlyStop && looks_good(&differences) {
+                break;
+            }
+        }
+        Experiment { a, b, planned }
+    }
+
+    /// Draws the trials of one template; gives the difference that they show.
+    fn template(
+        self,
+        template: usize,
+        (a, b): (&mut Vec<TrialRow>, &mut Vec<TrialRow>),
+        random: &mut ChaCha8Rng,
+    ) -> f64 {
+        let rates = self.rates(random);
+        let mut difference = 0.0;
+        for task in 0..self.tasks() {
+            let alike = [rates[0], rates[1]].map(|rate| random.random_bool(rate));
+            for seed in 0..SEEDS {
+                let verdicts = [0, 1].map(|side| {
+                    let passed = match self {
+                        Self::TaskRepeat => alike[side],
+                        _ => random.random_bool(rates[side]),
+                    };
+                    difference += if passed { [-1.0, 1.0][side] } else { 0.0 };
+                    match passed {
+                        true => Verdict::Pass,
+                        false if self.loses(side, random) => Verdict::Void,
+                        false => Verdict::Fail,
+                    }
+                });
+                a.push(row("none", (template, task), seed, verdicts[0]));
+                b.push(row("pull", (template, task), seed, verdicts[1]));
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a handful of tasks")]
+        let trials = self.tasks() as f64 * f64::from(SEEDS);
+        difference / trials
+    }
+
+    /// Success rates of one template on both sides.
+    fn rates(self, random: &mut ChaCha8Rng) -> [f64; 2] {
+        let base: f64 = random.random();
+        match self {
+            Self::Independent | Self::TaskRepeat => [base; 2],
+            Self::UnequalVoid | Self::EarlyStop => [0.3 + base * 0.4; 2],
+            Self::TemplateRepeat => {
+                let (middle, turn) = (0.3 + base * 0.4, (random.random::<f64>() - 0.5) * 0.6);
+                [middle - turn / 2.0, middle + turn / 2.0]
+            }
+            Self::Planted => Assumed::default().rates(PLANTED, random),
+        }
+    }
+
+    /// Whether a failure of this side is lost.
+    fn loses(self, side: usize, random: &mut ChaCha8Rng) -> bool {
+        self == Self::UnequalVoid && side == 1 && random.random_bool(0.6)
+    }
+}
+
+/// What somebody who cannot wait looks for after each template.
+fn looks_good(differences: &[f64]) -> bool {
+    let step = 1.0 / f64::from(SEEDS);
+    differences.len() >= MIN_TEMPLATES
+        && differences.iter().sum::<f64>() > 0.0
+        && stats::p_value(differences, step) <= ALPHA
+}
+
+fn row(arm: &str, (template, task): (usize, usize), seed: u32, verdict: Verdict) -> TrialRow {
+    let template_name = format!("template-{template:03}");
+    let task = format!("{template_name}-{task}");
+    TrialRow {
+        schema: ROW_SCHEMA.into(),
+        run: RunId::new("simulated"),
+        trial: TrialId::new(format!("{arm}-{task}-{seed}")),
+        suite: "simulated".into(),
+        role: Role::Student,
+        task: TaskId::new(task),
+        template: template_name,
+        suite_hash: String::new(),
+        split: Some(Split::Test),
+        arm: arm.into(),
+        seed,
+        attempt: 1,
+        model: "simulated".into(),
+        skillbook_hash: None,
+        verdict,
+        score: if verdict == Verdict::Pass { 1.0 } else { 0.0 },
+        world_steps: 0,
+        turns: 0,
+        tokens: Usage::default(),
+        delivered_tokens: 0,
+        cost_usd: None,
+        wall_s: 0.0,
+        working_s: 0.0,
+        stop_reason: (verdict != Verdict::Void).then_some(StopReason::Done),
+        void_cause: (verdict == Verdict::Void).then_some(VoidCause::WorldLost),
+        skills_viewed: Vec::new(),
+        order: seed,
+        started_at: Timestamp::UNIX_EPOCH,
+        prompt_hash: String::new(),
+        provider_model: None,
+        isolation: Isolation::Memory,
+        admit: None,
+        trace: String::new(),
+        extra: std::collections::BTreeMap::new(),
+    }
+}
