@@ -22,6 +22,16 @@ pub(crate) enum IsolationChoice {
     Plain,
 }
 
+/// Whether the browser of a browser world keeps its own sandbox, as a user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SandboxChoice {
+    /// It does.
+    On,
+    /// It does not.
+    Off,
+}
+
 /// The settings in force.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +46,8 @@ pub(crate) struct Config {
     pub(crate) jobs: usize,
     /// How worlds are kept apart.
     pub(crate) isolation: IsolationChoice,
+    /// Whether browsers keep their sandbox.
+    pub(crate) browser_sandbox: SandboxChoice,
     /// Tries at one trial.
     pub(crate) attempts: u32,
     /// Rounds over the training tasks.

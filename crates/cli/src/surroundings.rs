@@ -4,6 +4,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// How names of variables that hold a secret end.
+const SECRET_ENDINGS: [&str; 6] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_CREDENTIALS"];
+
 /// A variable's value.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
@@ -14,6 +17,17 @@ pub(crate) fn variables(prefix: &str) -> Vec<(String, String)> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     texts.filter(|(name, _)| name.starts_with(prefix)).collect()
+}
+
+/// Values of variables that by their name hold a secret. They are known so that they can be taken out of what is
+/// written down.
+pub(crate) fn secrets() -> Vec<String> {
+    let texts = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let secret = |name: &str| SECRET_ENDINGS.iter().any(|ending| name.to_uppercase().ends_with(ending));
+    let values = texts.filter(|(name, _)| secret(name)).map(|(_, value)| value.trim().to_owned());
+    // A path to a secret is none.
+    values.filter(|value| !value.starts_with('/')).collect()
 }
 
 /// Folders in which programs are looked for: the search path, then the usual ones.

@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, IsolationChoice};
+use crate::config::{Config, IsolationChoice, SandboxChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{surroundings, terminal};
 
@@ -97,6 +97,7 @@ struct Worlds {
     desktop: DesktopSource,
     browser: BrowserSource,
     scene: SceneSource,
+    concessions: Vec<String>,
 }
 
 impl EnvironmentSource for Worlds {
@@ -110,6 +111,9 @@ impl EnvironmentSource for Worlds {
                 Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
             }
         }
+    }
+    fn concessions(&self) -> Vec<String> {
+        self.concessions.clone()
     }
 }
 
@@ -139,11 +143,17 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let browser = ["chromium", "google-chrome", "chromium-browser"];
     let browser =
         browser.into_iter().find(|name| surroundings::find_program(name).is_some()).unwrap_or("chromium");
+    let (sandbox, no_sandbox) = match config.browser_sandbox {
+        SandboxChoice::On => (BrowserSandbox::On, None),
+        SandboxChoice::Off => (BrowserSandbox::Off, Some("browser_sandbox: off".to_owned())),
+    };
+    let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
     let desktop = DesktopConfig { isolation, program, argument, state, golden: None };
     Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
-        browser: BrowserSource { cell, program: browser.into(), sandbox: BrowserSandbox::On, clock },
+        browser: BrowserSource { cell, program: browser.into(), sandbox, clock },
         scene: SceneSource::default(),
+        concessions: plain.into_iter().chain(no_sandbox).collect(),
     }))
 }
 
@@ -204,8 +214,14 @@ async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) ->
 /// What a run needs of the outside.
 pub(crate) fn deps(config: &Config, clock: Arc<dyn Clock>, lend: Lend) -> Result<RunDeps, Failure> {
     let worlds = worlds(config, Arc::clone(&clock))?;
-    let redactor = Arc::new(Redactor::new([]).kind(Kind::Bug)?);
+    let redactor = redactor()?;
     Ok(RunDeps { models: Arc::new(Models), worlds, clock, lend, redactor, cpu: cores() })
+}
+
+/// What stands before everything that is written down.
+pub(crate) fn redactor() -> Result<Arc<Redactor>, Failure> {
+    let secrets = surroundings::secrets();
+    Redactor::new(secrets.iter().map(String::as_str)).map(Arc::new).kind(Kind::Bug)
 }
 
 /// What a book lends to each trial, by the trial's arm.

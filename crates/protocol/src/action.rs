@@ -132,7 +132,7 @@ pub enum Action<P> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hold_ms: Option<u32>,
     },
-    /// Lets the world go on for a while.
+    /// Lets the world go on for a while. The loop waits; a world that gets it has nothing to do.
     Wait {
         /// Milliseconds.
         ms: u32,

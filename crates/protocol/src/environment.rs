@@ -167,4 +167,9 @@ pub trait Environment: Send {
 pub trait EnvironmentSource: Send + Sync {
     /// Opens one world.
     fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>>;
+
+    /// What of the usual separation of its worlds was given up, each by its name, for the record of a run.
+    fn concessions(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

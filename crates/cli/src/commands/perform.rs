@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use apprentice_harness::agent::{self, Attempt, Ended, prompt_hash};
 use apprentice_harness::clock::SystemClock;
-use apprentice_harness::record::{Recorder, Redactor};
+use apprentice_harness::record::Recorder;
 use apprentice_protocol::{
-    Clock, Command, EVENT_VERSION, EnvironmentKind, EventKind, EventSink as _, Finish, Guidance, Header,
-    Limits, Size, StopReason, TaskBrief, TaskId, World, WorldSpec,
+    ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
+    Finish, Guidance, Header, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason, TaskBrief,
+    TaskId, VoidCause, World, WorldError, WorldSpec,
 };
 use apprentice_skills::lend::{ArmPolicy, TaskView, lend};
 use clap::Args;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
@@ -58,69 +60,179 @@ pub(crate) fn run(arguments: &Do, config: &Config) -> Result<(), Failure> {
 async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let model = wire::model(&arguments.model)?;
-    let worlds = wire::worlds(config, Arc::clone(&clock))?;
-    let cancel = wire::cancel_on_interrupt();
-    let spec = world_of(arguments);
-    let brief = TaskBrief {
-        id: TaskId::new("do"),
-        instruction: arguments.instruction.clone(),
-        limits: Limits {
-            world_steps: arguments.steps,
-            turns: arguments.steps.saturating_mul(2),
-            ..Limits::default()
-        },
-    };
+    let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let guidance = match &arguments.skillbook {
         Some(folder) => lend_to(folder, arguments)?,
         None => Guidance::default(),
     };
-    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
-    let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), redactor()?);
-    let mut sink = Live::new(recorder.kind(Kind::Environment)?);
+    let worlds = wire::worlds(config, Arc::clone(&clock))?;
     let header = Header {
         version: EVENT_VERSION,
         program: env!("CARGO_PKG_VERSION").into(),
-        brief: brief.clone(),
-        world: spec.clone(),
+        brief: brief(arguments),
+        world: world_of(arguments),
         model: model.profile().clone(),
         seed: None,
         prompt_hash: prompt_hash(),
     };
+    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
+    let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), wire::redactor()?);
+    let mut sink = Live::new(recorder.kind(Kind::Environment)?);
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let began = clock.mono();
-    let mut world = worlds.open(&spec).await.kind(Kind::Environment)?;
-    let took_ms = u64::try_from((clock.mono() - began).as_millis()).unwrap_or(u64::MAX);
-    let opened = EventKind::WorldOpened { isolation: world.isolation, took_ms };
-    sink.emit(None, opened).kind(Kind::Environment)?;
-    let prepared = prepare(arguments, &world, &*clock).await;
-    let attempt = Attempt {
-        brief: &brief,
-        model: &*model,
-        guidance: &guidance,
-        tools: &[],
-        clock: &*clock,
-        header,
-        seed: None,
-        cancel,
+    let errand = Errand { arguments, files, header, clock: &*clock, cancel: wire::cancel_on_interrupt() };
+    let mut world = None;
+    let ended = match errand.open(&*worlds, &mut world, &mut sink).await {
+        Ok(world) => Ok(errand.carry_out(&*model, &guidance, world, &mut sink).await),
+        Err(setback) => Err(setback),
     };
-    let ended = match prepared {
-        Ok(()) => Ok(agent::run(attempt, &mut *world.environment, &mut sink).await),
-        Err(failure) => Err(failure),
+    let closed = match world {
+        Some(world) => world.environment.close(CLOSE).await,
+        None => Ok(()),
     };
-    let closed = world.environment.close(CLOSE).await;
+    let ended = ended.or_else(|setback| setback.record(&mut sink));
     sink.inner_mut().sync().kind(Kind::Environment)?;
+    terminal::note(format_args!("trace: {}", folder.display()));
     let ended = ended?;
     closed.kind(Kind::Environment)?;
-    conclude(&ended, &folder)
+    conclude(&ended)
+}
+
+fn brief(arguments: &Do) -> TaskBrief {
+    let (world_steps, turns) = (arguments.steps, arguments.steps.saturating_mul(2));
+    TaskBrief {
+        id: TaskId::new("do"),
+        instruction: arguments.instruction.clone(),
+        limits: Limits { world_steps, turns, ..Limits::default() },
+    }
+}
+
+/// A file for the world's home: its name there and its bytes.
+fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
+}
+
+/// Why the agent was never asked.
+struct Setback {
+    cause: VoidCause,
+    failure: Failure,
+}
+
+impl Setback {
+    fn new(cause: VoidCause, kind: Kind, story: impl std::fmt::Display) -> Self {
+        Self { cause, failure: Failure::say(kind, story) }
+    }
+
+    /// Writes the one `stopped` event of a trace that no agent ended.
+    fn record<T>(self, sink: &mut impl EventSink) -> Result<T, Failure> {
+        let detail = self.failure.source.to_string();
+        let (reason, void, spent) = (None, Some(self.cause), Spent::default());
+        sink.emit(None, EventKind::Stopped { reason, void, detail, spent }).kind(Kind::Environment)?;
+        Err(self.failure)
+    }
+}
+
+impl From<WorldError> for Setback {
+    fn from(error: WorldError) -> Self {
+        Self::new(error.void_cause(), Kind::Environment, error)
+    }
+}
+
+impl From<SinkError> for Setback {
+    fn from(error: SinkError) -> Self {
+        Self::new(error.void_cause(), Kind::Environment, error)
+    }
+}
+
+impl From<MachineError> for Setback {
+    fn from(error: MachineError) -> Self {
+        let cause = match &error {
+            MachineError::Lost(_) => VoidCause::WorldLost,
+            MachineError::MissingProgram(_) => VoidCause::MissingProgram,
+            MachineError::Unsupported(_)
+            | MachineError::NotFound(_)
+            | MachineError::Refused { .. }
+            | MachineError::TimedOut(_) => VoidCause::Setup,
+        };
+        Self::new(cause, Kind::Environment, error)
+    }
+}
+
+/// One instruction on its way.
+struct Errand<'a> {
+    arguments: &'a Do,
+    files: Vec<(String, Vec<u8>)>,
+    header: Header,
+    clock: &'a dyn Clock,
+    cancel: CancellationToken,
+}
+
+impl Errand<'_> {
+    /// Waits for something unless the user interrupts.
+    async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, Setback> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {
+                Err(Setback::new(VoidCause::Interrupted, Kind::Interrupted, "interrupted"))
+            }
+            done = work => Ok(done),
+        }
+    }
+
+    /// Opens the world, which is left in `slot` to be closed, and prepares it.
+    async fn open<'w>(
+        &self,
+        worlds: &dyn EnvironmentSource,
+        slot: &'w mut Option<World>,
+        sink: &mut impl EventSink,
+    ) -> Result<&'w mut World, Setback> {
+        let began = self.clock.mono();
+        let world = slot.insert(self.until(worlds.open(&self.header.world)).await??);
+        let took_ms = u64::try_from((self.clock.mono() - began).as_millis()).unwrap_or(u64::MAX);
+        sink.emit(None, EventKind::WorldOpened { isolation: world.isolation, took_ms })?;
+        self.until(self.prepare(&*world.machine)).await??;
+        Ok(world)
+    }
+
+    /// Puts files into the world and starts the program.
+    async fn prepare(&self, machine: &dyn Machine) -> Result<(), Setback> {
+        let home = machine.offers().home.clone();
+        for (name, bytes) in &self.files {
+            machine.write(&format!("{home}/{name}"), bytes).await?;
+        }
+        if let Some(line) = &self.arguments.app {
+            machine.launch(&Command::shell(format!("exec {line}"))).await?;
+            let shown = wire::await_window(machine, self.clock).await;
+            shown.map_err(|failure| Setback { cause: VoidCause::Setup, failure })?;
+        }
+        Ok(())
+    }
+
+    async fn carry_out(
+        &self,
+        model: &dyn ChatModel,
+        guidance: &Guidance,
+        world: &mut World,
+        sink: &mut impl EventSink,
+    ) -> Ended {
+        let attempt = Attempt {
+            brief: &self.header.brief,
+            model,
+            guidance,
+            tools: &[],
+            clock: self.clock,
+            header: self.header.clone(),
+            seed: None,
+            cancel: self.cancel.clone(),
+        };
+        agent::run(attempt, &mut *world.environment, sink).await
+    }
 }
 
 fn lend_to(folder: &Path, arguments: &Do) -> Result<Guidance, Failure> {
     let task = TaskView { instruction: arguments.instruction.clone(), ..TaskView::default() };
     lend(&super::skills::open(folder)?, &ArmPolicy::Pull, &task).kind(Kind::NothingMatched)
-}
-
-fn redactor() -> Result<Arc<Redactor>, Failure> {
-    Redactor::new([]).map(Arc::new).kind(Kind::Bug)
 }
 
 fn world_of(arguments: &Do) -> WorldSpec {
@@ -131,34 +243,17 @@ fn world_of(arguments: &Do) -> WorldSpec {
     WorldSpec { environment, screen: Size::new(1920, 1080), url: arguments.url.clone(), scene: None }
 }
 
-/// Puts files into the world and starts the program.
-async fn prepare(arguments: &Do, world: &World, clock: &dyn Clock) -> Result<(), Failure> {
-    let home = world.machine.offers().home.clone();
-    for path in &arguments.file {
-        let bytes = std::fs::read(path).map_err(|error| {
-            Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()))
-        })?;
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        world.machine.write(&format!("{home}/{name}"), &bytes).await.kind(Kind::Environment)?;
-    }
-    if let Some(line) = &arguments.app {
-        world.machine.launch(&Command::shell(format!("exec {line}"))).await.kind(Kind::Environment)?;
-        wire::await_window(&*world.machine, clock).await?;
-    }
-    Ok(())
-}
-
 /// Says how it ended; a model that did not finish is a failed task.
-fn conclude(ended: &Ended, folder: &Path) -> Result<(), Failure> {
+fn conclude(ended: &Ended) -> Result<(), Failure> {
     if let Some(Finish::Answer { text }) = &ended.finish {
         terminal::line(format_args!("{text}"));
     }
-    terminal::note(format_args!("trace: {}", folder.display()));
     match ended.stop {
         Ok(StopReason::Done | StopReason::Answered) => Ok(()),
         Ok(reason) => {
             Err(Failure::say(Kind::TasksFailed, format!("not finished: {reason:?} ({})", ended.detail)))
         }
+        Err(VoidCause::Interrupted) => Err(Failure::say(Kind::Interrupted, "interrupted")),
         Err(cause) => Err(Failure::say(Kind::TrialsVoid, format!("void: {cause:?} ({})", ended.detail))),
     }
 }

@@ -1,254 +1,17 @@
-//! Faults through the real program: killed owners, killed parts of a world, interrupts, bad input.
-//!
-//! Nothing here waits for a length of time: files and `/proc` are polled up to a deadline.
+//! Faults through the real program: killed owners, killed parts of a world, bad input.
 #![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
-use apprentice_harness::clock::SystemClock;
-use apprentice_protocol::Clock as _;
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
-use tempfile::TempDir;
+use rustix::process::Signal;
+use serde_json::{Value, json};
 
-use crate::starter::{NEEDED, is_installed};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_apprentice");
-const DEADLINE: Duration = Duration::from_secs(90);
-const POLL_FLOOR: Duration = Duration::from_millis(5);
-/// Tasks that their solutions pass within seconds.
-const QUICK: [&str; 3] = ["mousepad-add-line", "mousepad-windows-lines", "mousepad-total"];
-
-/// Polls until something is there.
-fn await_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let clock = SystemClock::new();
-    let began = clock.mono();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(clock.mono() - began < DEADLINE, "{what}: not within {DEADLINE:?}");
-        std::thread::park_timeout(POLL_FLOOR);
-    }
-}
-
-/// Whether the programs are there that desktop trials of the quick tasks need; says so if not.
-fn worlds_can_start() -> bool {
-    let needed = NEEDED.iter().copied().chain(["mousepad"]);
-    let missing: Vec<&str> = needed.filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        println!("skipped: not installed: {missing:?}");
-    }
-    missing.is_empty()
-}
-
-fn suite() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks/starter").canonicalize().expect("the suite")
-}
-
-/// A folder of one test's own: home, state, runs.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        // Cells that root starts run as another user, who has to reach their state.
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open");
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
-        command
-            .args(arguments)
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.0.path())
-            .env("APPRENTICE_STATE", self.path("state"))
-            .env("APPRENTICE_RUNS", self.path("runs"))
-            .env("APPRENTICE_JOBS", "2")
-            .current_dir(self.0.path())
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn output(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("it starts")
-    }
-
-    /// Starts a run of tasks of the starter suite, with its output in files.
-    fn run(&self, model: &str, tasks: &[&str], seeds: &str) -> Command {
-        let suite = suite();
-        let mut command =
-            self.command(&["run", &suite.to_string_lossy(), "--model", model, "--seeds", seeds]);
-        for task in tasks {
-            command.args(["--task", task]);
-        }
-        let file = |name: &str| fs::File::create(self.path(name)).expect("a file");
-        command.stdout(file("stdout")).stderr(file("stderr"));
-        command
-    }
-
-    fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap_or_default()
-    }
-
-    /// The one run's folder, as soon as it is there.
-    fn run_folder(&self) -> PathBuf {
-        await_some("the run's folder", || {
-            let mut runs = fs::read_dir(self.path("runs")).ok()?.flatten();
-            runs.next().map(|entry| entry.path()).filter(|folder| folder.join("run.json").exists())
-        })
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let names = fs::read_dir(self.path("state")).into_iter().flatten().flatten();
-        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with("cell-")).collect()
-    }
-}
-
-/// The started program; it does not outlive its test.
-struct Running(Child);
-
-impl Running {
-    fn start(mut command: Command) -> Self {
-        Self(command.spawn().expect("it starts"))
-    }
-
-    fn id(&self) -> u32 {
-        self.0.id()
-    }
-
-    fn signal(&self, signal: Signal) {
-        send(self.id(), signal);
-    }
-
-    fn ended(&mut self) -> ExitStatus {
-        await_some("the end of the program", || self.0.try_wait().expect("asked"))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn send(process: u32, signal: Signal) {
-    let process = Pid::from_raw(process.cast_signed()).expect("a process id");
-    kill_process(process, signal).expect("signalled");
-}
-
-/// One process as `/proc` tells it. Together with its start the id is never used again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Process {
-    id: u32,
-    began: String,
-    name: String,
-    parent: u32,
-    /// Its namespace of process ids, where that may be read.
-    space: Option<PathBuf>,
-}
-
-/// Every process that is not a zombie.
-fn processes() -> Vec<Process> {
-    let folders = fs::read_dir("/proc").expect("processes").flatten();
-    folders
-        .filter_map(|entry| {
-            let id = entry.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            let (name, rest) = stat.rsplit_once(") ")?;
-            let fields: Vec<&str> = rest.split(' ').collect();
-            let name = name.split_once('(')?.1.to_owned();
-            let began = (*fields.get(19)?).to_owned();
-            let parent = fields.get(1)?.parse().ok()?;
-            let space = fs::read_link(entry.path().join("ns/pid")).ok();
-            (fields.first() != Some(&"Z")).then_some(Process { id, began, name, parent, space })
-        })
-        .collect()
-}
-
-/// Every process below one.
-fn below(root: u32) -> Vec<Process> {
-    let all = processes();
-    let parents: BTreeMap<u32, u32> = all.iter().map(|process| (process.id, process.parent)).collect();
-    let descends = |process: &&Process| {
-        let mut up = process.parent;
-        while up != root {
-            match parents.get(&up) {
-                Some(parent) => up = *parent,
-                None => return false,
-            }
-        }
-        true
-    };
-    all.iter().filter(descends).cloned().collect()
-}
-
-/// Waits until neither these processes live nor any other in a process namespace of theirs.
-fn await_ends(gone: &[Process]) {
-    let own = fs::read_link("/proc/self/ns/pid").ok();
-    let known: BTreeSet<(u32, &str)> =
-        gone.iter().map(|process| (process.id, process.began.as_str())).collect();
-    let spaces: BTreeSet<&PathBuf> = gone
-        .iter()
-        .filter_map(|process| process.space.as_ref())
-        .filter(|space| Some(*space) != own.as_ref())
-        .collect();
-    await_some("the end of everything the program had started", || {
-        let left = processes().into_iter().find(|process| {
-            known.contains(&(process.id, process.began.as_str()))
-                || process.space.as_ref().is_some_and(|space| spaces.contains(space))
-        });
-        left.is_none().then_some(())
-    });
-}
-
-/// The whole lines of a run's rows. What follows the last line break is not a row.
-fn lines(run: &Path) -> Vec<String> {
-    let text = fs::read_to_string(run.join("trials.jsonl")).unwrap_or_default();
-    text.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned).collect()
-}
-
-fn rows(run: &Path) -> Vec<Value> {
-    lines(run).iter().map(|line| serde_json::from_str(line).expect("a row")).collect()
-}
-
-/// Checks that a run is whole: each of its trials has one judged row, which is its last, and it is a pass.
-fn check_each_passed_once(run: &Path, trials: usize) {
-    let mut judged: BTreeMap<String, usize> = BTreeMap::new();
-    for row in rows(run) {
-        if row["verdict"] == "void" {
-            assert_eq!(row["void_cause"], "interrupted", "{row}");
-        } else {
-            assert_eq!(row["verdict"], "pass", "{row}");
-            *judged.entry(row["trial"].as_str().expect("a trial").to_owned()).or_default() += 1;
-        }
-    }
-    assert_eq!(judged.len(), trials, "{judged:?}");
-    assert!(judged.values().all(|times| *times == 1), "no trial ran twice: {judged:?}");
-}
-
-fn resumed(place: &Place, run: &Path) -> Value {
-    let output = place.output(&["resume", &run.to_string_lossy(), "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("a summary")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use crate::place::{
+    PROGRAM, Place, QUICK, Running, await_ends, await_some, below, check_each_passed_once, lines, resumed,
+    rows, send, suite, text, worlds_can_start,
+};
+use crate::starter::is_installed;
 
 #[test]
 fn a_killed_run_leaves_nothing_running_and_is_resumed_without_loss() {
@@ -285,45 +48,21 @@ fn a_killed_run_leaves_nothing_running_and_is_resumed_without_loss() {
     check_each_passed_once(&run, 6);
 }
 
-#[test]
-fn one_interrupt_stops_a_run_that_can_go_on() {
-    if !worlds_can_start() {
-        return;
-    }
-    let place = Place::new();
-    let mut running = Running::start(place.run("baseline/solution", &QUICK, "2"));
-    let run = place.run_folder();
-    let descendants = await_some("a finished trial, and a world of another", || {
-        let descendants = below(running.id());
-        let stands = descendants.iter().any(|process| process.name == "openbox");
-        (stands && !lines(&run).is_empty()).then_some(descendants)
-    });
-    running.signal(Signal::INT);
-    assert_eq!(running.ended().code(), Some(130));
-    let told = place.text("stderr");
-    assert!(told.contains("stopping; once more to end at once"), "{told}");
-    assert!(told.contains(&format!("hint: apprentice resume {}", run.display())), "{told}");
-    assert!(fs::read_to_string(run.join("trials.jsonl")).expect("rows").ends_with('\n'));
-    let done = rows(&run).iter().filter(|row| row["verdict"] == "pass").count();
-    assert!((1..6).contains(&done), "{done} trials were finished");
-    await_ends(&descendants);
-    assert_eq!(place.cells(), [""; 0]);
-    assert_eq!(resumed(&place, &run)["passed"], 6);
-    check_each_passed_once(&run, 6);
-}
-
 /// Runs one hanging trial whose world loses a part in the first attempt, and beside it one that loses nothing.
 fn check_lost_part(part: &str, cause: &str, tasks: &[&str; 2]) {
-    if !worlds_can_start() {
-        return;
+    if worlds_can_start() {
+        let place = Place::new();
+        let command = place.run("scripted:script.jsonl", tasks, "1");
+        check_loss(&place, command, part, cause);
     }
-    let place = Place::new();
+}
+
+fn check_loss(place: &Place, mut command: Command, part: &str, cause: &str) {
     let script = [
         r#"{"calls":[{"name":"computer","arguments":{"actions":[{"do":"wait","ms":4000}]}}]}"#,
         r#"{"calls":[{"name":"finish","arguments":{"finish":"give_up","reason":"the script ends"}}]}"#,
     ];
     fs::write(place.path("script.jsonl"), script.join("\n")).expect("written");
-    let mut command = place.run("scripted:script.jsonl", tasks, "1");
     command.env("APPRENTICE_JOBS", "1");
     let mut running = Running::start(command);
     let run = place.run_folder();
@@ -377,6 +116,87 @@ fn a_killed_program_voids_the_attempt_alone() {
     check_lost_part("mousepad", "world_lost", &[QUICK[0], QUICK[1]]);
     if is_installed("chromium") {
         check_lost_part("chromium", "world_lost", &["chromium-do-not-track", "chromium-allow-cookies"]);
+    }
+}
+
+#[test]
+fn a_killed_browser_voids_the_attempt_alone() {
+    if !worlds_can_start() || !is_installed("chromium") {
+        return;
+    }
+    let place = Place::new();
+    let world = |name: &str| json!({ "apprentice": { "environment": "browser", "template": name } });
+    let suite = place.suite(&[("one", world("one")), ("other", world("other"))]);
+    let command = place.run_of(&suite, "scripted:script.jsonl");
+    check_loss(&place, command, "chromium", "world_lost");
+}
+
+#[test]
+fn a_program_that_the_attempt_kills_itself_voids_nothing() {
+    if !worlds_can_start() || !is_installed("xfce4-terminal") {
+        return;
+    }
+    let place = Place::new();
+    let launch = |argv: &[&str], window: &str| json!({ "type": "launch", "parameters": { "command": argv, "window": window } });
+    let config =
+        json!({ "config": [launch(&["mousepad"], "Mousepad"), launch(&["xfce4-terminal"], "Terminal")] });
+    let suite = place.suite(&[("one", config)]);
+    let script = [
+        r#"{"calls":[{"name":"computer","arguments":{"actions":[{"do":"type","text":"pkill -9 mousepad; echo $?\n"},{"do":"wait","ms":700}]}}]}"#,
+        r#"{"calls":[{"name":"finish","arguments":{"finish":"give_up","reason":"the script ends"}}]}"#,
+    ];
+    fs::write(place.path("script.jsonl"), script.join("\n")).expect("written");
+    let mut running = Running::start(place.run_of(&suite, "scripted:script.jsonl"));
+    assert_eq!(running.ended().code(), Some(10), "{}", place.text("stderr"));
+    let run = place.run_folder();
+    let verdicts: Vec<Value> = rows(&run).into_iter().map(|row| row["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["fail"], "{}", place.text("stderr"));
+    let seen = fs::read_dir(run.join("blobs")).expect("blobs").flatten();
+    let seen = seen.filter_map(|blob| fs::read_to_string(blob.path()).ok());
+    let outlines: Vec<String> = seen.filter(|text| text.contains("Terminal")).collect();
+    let ended = outlines.iter().any(|outline| !outline.contains("Mousepad"));
+    assert!(ended, "the program was killed: {outlines:?}");
+}
+
+#[test]
+fn what_was_given_up_of_separation_stands_in_the_plan() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let mut running = place.run("baseline/noop", &QUICK[..1], "1");
+    running.env("APPRENTICE_ISOLATION", "plain").env("APPRENTICE_BROWSER_SANDBOX", "off");
+    assert_eq!(running.status().expect("it runs").code(), Some(10), "{}", place.text("stderr"));
+    let plan = fs::read_to_string(place.run_folder().join("run.json")).expect("a plan");
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    assert_eq!(plan["concessions"], json!(["isolation: plain", "browser_sandbox: off"]));
+}
+
+#[test]
+fn a_key_of_ours_stands_nowhere_in_a_run() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let planted = "planted-key-5f1c9b7e";
+    let show = json!({ "type": "vm_command_line", "command": ["echo", format!("it is {planted}")] });
+    let parts = json!({
+        "instruction": format!("Write {planted} down."),
+        "evaluator": {
+            "func": "exact_match",
+            "result": show,
+            "expected": { "type": "rule", "rules": { "expected": "it is [redacted]\n" } },
+        },
+    });
+    let suite = place.suite(&[("one", parts)]);
+    let mut running = place.run_of(&suite, "baseline/noop");
+    running.env("SOME_PROVIDER_API_KEY", planted);
+    assert_eq!(running.status().expect("it runs").code(), Some(0), "{}", place.text("stderr"));
+    let run = place.run_folder();
+    let trial = run.join(rows(&run)[0]["trace"].as_str().expect("a trace"));
+    for part in ["events.jsonl", "evidence/evidence.json"] {
+        let text = fs::read_to_string(trial.join(part)).expect(part);
+        assert!(text.contains("[redacted]") && !text.contains(planted), "{part}: {text}");
     }
 }
 

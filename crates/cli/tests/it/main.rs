@@ -4,6 +4,9 @@
 mod builtin_words;
 mod command;
 mod faults;
+mod interrupts;
+mod place;
 mod skillbook;
+mod space;
 mod starter;
 mod tidy;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use apprentice_harness::record::Redactor;
 use apprentice_protocol::{Clock, Machine, MachineError, VoidCause};
 use serde_json::Value;
 
@@ -20,6 +21,8 @@ pub struct CollectContext<'a> {
     pub cache_dir: &'a Path,
     /// The attempt's evidence folder.
     pub folder: &'a Path,
+    /// Stands before what is kept and judged.
+    pub redactor: &'a Redactor,
 }
 
 /// Why evidence could not be collected: never the model's failure.
@@ -91,6 +94,7 @@ pub async fn collect(spec: &CheckSpec, context: &CollectContext<'_>) -> Result<E
             evidence.expected.push(piece);
         }
     }
+    evidence.redact(context.redactor);
     evidence.save(context.folder)?;
     Ok(evidence)
 }

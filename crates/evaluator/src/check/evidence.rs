@@ -1,10 +1,12 @@
 //! What a check looked at: typed values, and files by hash, so that a grade can be repeated offline.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_harness::record::Redactor;
 use apprentice_protocol::BlobHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,6 +124,24 @@ impl FileRef {
 }
 
 impl Evidence {
+    /// Takes known secrets out of values, commands and files that are text. It is done before anything is judged
+    /// or kept, so that a grade is repeated from what it was made of. Files of any other kind stay as they are,
+    /// byte for byte: a picture or an archive with a hole would be another one.
+    pub fn redact(&mut self, redactor: &Redactor) {
+        for piece in self.results.iter_mut().chain(self.expected.iter_mut().flatten()) {
+            if let Some(command) = &mut piece.command {
+                redact_text(command, redactor);
+            }
+            match &mut piece.found {
+                Found::Absent { why } => redact_text(why, redactor),
+                Found::Value { value } => redact_value(value, redactor),
+                Found::Files { files } => {
+                    files.iter_mut().flatten().for_each(|file| redact_file(file, redactor));
+                }
+            }
+        }
+    }
+
     /// Writes the evidence into a folder and syncs it.
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
@@ -176,6 +196,34 @@ impl Found {
 }
 
 /// Writes a file and waits until it is on disk.
+fn redact_text(text: &mut String, redactor: &Redactor) {
+    if let Cow::Owned(redacted) = redactor.apply_known(text) {
+        *text = redacted;
+    }
+}
+
+fn redact_value(value: &mut Value, redactor: &Redactor) {
+    match value {
+        Value::String(text) => redact_text(text, redactor),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_value(item, redactor)),
+        Value::Object(fields) => {
+            for (mut name, mut field) in std::mem::take(fields) {
+                redact_text(&mut name, redactor);
+                redact_value(&mut field, redactor);
+                fields.insert(name, field);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn redact_file(file: &mut FileRef, redactor: &Redactor) {
+    let Ok(text) = std::str::from_utf8(&file.bytes) else { return };
+    if let Cow::Owned(redacted) = redactor.apply_known(text) {
+        *file = FileRef::new(std::mem::take(&mut file.name), redacted.into_bytes());
+    }
+}
+
 pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     let written = fs::File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;

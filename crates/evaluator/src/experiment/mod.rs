@@ -192,7 +192,11 @@ fn learning_run(
 ) -> Result<LearningRun, ExperimentError> {
     let folder = match existing(root) {
         Some(path) => RunFolder::open(&path)?,
-        None => RunFolder::create(root, planned(experiment, laboratory)?)?,
+        None => {
+            let plan = planned(experiment, laboratory)?;
+            let concessions = laboratory.deps.worlds.concessions();
+            RunFolder::create(root, crate::run::RunPlan { concessions, ..plan })?
+        }
     };
     let ends = (laboratory.progress.clone(), laboratory.cancel.clone());
     Ok(LearningRun::new(folder, &experiment.suite, laboratory.deps.clone(), ends))

@@ -25,7 +25,7 @@ const SETUP_DEADLINE: Duration = Duration::from_secs(600);
 const CHECK_DEADLINE: Duration = Duration::from_secs(300);
 const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
 /// What an attempt whose agent has ended is given to be judged in once the run is stopped.
-const GRACE: Duration = Duration::from_secs(15);
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Everything one attempt is made of.
 pub(super) struct Life<'a> {
@@ -307,6 +307,7 @@ impl Life<'_> {
                 clock: self.runner.deps.clock.as_ref(),
                 cache_dir: &cache,
                 folder: &kept,
+                redactor: &self.runner.deps.redactor,
             };
             Ok::<_, Void>(collect(spec, &context).await?)
         };

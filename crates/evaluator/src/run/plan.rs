@@ -136,6 +136,9 @@ pub struct RunPlan {
     /// Caps that replace the tasks' own.
     #[serde(default)]
     pub limits: Option<Limits>,
+    /// What of the worlds' separation was given up, by name; usually nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concessions: Vec<String>,
     /// The trials, in order.
     pub trials: Vec<TrialSpec>,
 }
@@ -226,6 +229,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
         order_seed: request.order_seed,
         attempts: request.attempts.max(1),
         limits: request.limits,
+        concessions: Vec::new(),
         trials,
     })
 }

@@ -103,12 +103,13 @@ impl Runner {
                 // Nothing around a model or a world may take the other trials down with it.
                 Err(_) => (self.row_of_our_bug(trial, attempt), None),
             };
-            self.folder.append(&row)?;
-            self.tell(Progress::Finished { row: Box::new(row.clone()), story });
             if row.void_cause == Some(VoidCause::DiskFull) {
-                // A full world is one trial's trouble, a full disk is everybody's.
+                // A full world is one trial's trouble, a full disk is everybody's: then the run stops, and the
+                // attempt counts for nothing, as one that was killed.
                 self.folder.probe()?;
             }
+            self.folder.append(&row)?;
+            self.tell(Progress::Finished { row: Box::new(row), story });
         }
         Ok(self.folder.attempts(&trial.trial).pop())
     }

@@ -7,6 +7,7 @@ use apprentice_evaluator::setup::{Pace, SetupContext, SetupError, StepDone, prep
 use apprentice_evaluator::suite::task::{CheckSpec, SetupStep};
 use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::record::Redactor;
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Size, VoidCause, World, WorldSpec};
 use serde_json::{Value, json};
 
@@ -91,11 +92,14 @@ async fn a_missing_file_is_evidence_and_a_missing_getter_is_void() {
     world.machine.write("/tmp/there.txt", b"here").await.expect("writes");
     let clock = SteppedClock::default();
     let folder = root.path().join("evidence");
+    let secret = "a-key-that-was-planted";
+    let redactor = Redactor::new([secret]).expect("builds");
     let context = CollectContext {
         machine: world.machine.as_ref(),
         clock: &clock,
         cache_dir: root.path(),
         folder: &folder,
+        redactor: &redactor,
     };
     let spec = |results: Value| -> CheckSpec {
         let func = vec!["compare_text_file"; results.as_array().map_or(0, Vec::len)];
@@ -117,6 +121,20 @@ async fn a_missing_file_is_evidence_and_a_missing_getter_is_void() {
     )
     .expect("writes");
     assert!(Evidence::load(&folder).expect_err("was changed").to_string().contains("was changed"));
+    let shape = format!("sk-{}", "x".repeat(30));
+    let text = format!("{secret} and {shape}");
+    world.machine.write("/tmp/there.txt", text.as_bytes()).await.expect("writes");
+    let bytes = [text.as_bytes(), &[0xff, 0]].concat();
+    world.machine.write("/tmp/nowhere.txt", &bytes).await.expect("writes");
+    let evidence = collect(&files, &context).await.expect("collects");
+    let kept = |at: usize| evidence.results[at].found.files()[0].as_ref().map(|file| file.bytes.to_vec());
+    assert_eq!(
+        kept(0),
+        Some(format!("[redacted] and {shape}").into_bytes()),
+        "text loses known secrets alone"
+    );
+    assert_eq!(kept(1), Some(bytes), "what is no text stays as it is");
+    assert_eq!(Evidence::load(&folder).expect("loads"), evidence, "what is judged is what is kept");
     for getter in ["vscode_config", "cache_file"] {
         let error =
             collect(&spec(json!([{"type": getter, "path": "none"}])), &context).await.expect_err("none");

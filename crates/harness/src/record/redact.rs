@@ -29,6 +29,8 @@ const SHAPES: &[&str] = &[
 #[derive(Clone, Debug)]
 pub struct Redactor {
     pattern: Regex,
+    /// The known secrets alone; none where none are known.
+    known: Option<Regex>,
 }
 
 impl Redactor {
@@ -44,9 +46,17 @@ impl Redactor {
         // The longest first: a secret that begins with another must not leave its tail behind.
         spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
         spellings.dedup();
-        let known = spellings.iter().map(|spelling| regex::escape(spelling));
-        let all: Vec<String> = known.chain(SHAPES.iter().map(|shape| (*shape).to_owned())).collect();
-        Ok(Self { pattern: Regex::new(&all.join("|"))? })
+        let known: Vec<String> = spellings.iter().map(|spelling| regex::escape(spelling)).collect();
+        let all: Vec<&str> = known.iter().map(String::as_str).chain(SHAPES.iter().copied()).collect();
+        let pattern = Regex::new(&all.join("|"))?;
+        let known = (!known.is_empty()).then(|| Regex::new(&known.join("|"))).transpose()?;
+        Ok(Self { pattern, known })
+    }
+
+    /// The text without the known secrets. What only has the shape of a key stays: in evidence it may be what a
+    /// task is about.
+    pub fn apply_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.known.as_ref().map_or(Cow::Borrowed(text), |known| known.replace_all(text, REDACTED))
     }
 
     /// The text without secrets.

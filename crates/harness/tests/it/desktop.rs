@@ -8,9 +8,9 @@ use apprentice_harness::cell::CellIsolation;
 use apprentice_harness::clock::SystemClock;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{
-    ActReport, Action, Button, Chord, Command, Delivery, EnvironmentKind, EnvironmentSource, Isolation,
-    NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode, UiTree, Want, World,
-    WorldFault, WorldSpec,
+    ActReport, Action, Button, Chord, Clock, Command, Delivery, EnvironmentKind, EnvironmentSource,
+    Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode, UiTree, Want, Why,
+    World, WorldFault, WorldSpec,
 };
 
 use crate::cell::{shell, state};
@@ -51,6 +51,11 @@ async fn refusal(world: &mut World, action: Action<ScreenPoint>) -> String {
     }
 }
 
+/// Lets the world go on between two looks.
+async fn pause(ms: u64) {
+    SystemClock::new().pause(Duration::from_millis(ms), Why::PollFloor).await;
+}
+
 fn click(at: Target<ScreenPoint>) -> Action<ScreenPoint> {
     Action::Click { at, button: Button::Left, count: 1, hold: None }
 }
@@ -73,7 +78,7 @@ async fn until(world: &mut World, what: &str, holds: impl Fn(&Observation) -> bo
             return seen;
         }
         last = format!("{:?}\n{}", seen.windows, seen.tree.as_ref().map(listing).unwrap_or_default());
-        deliver(world, Action::Wait { ms: 200 }).await;
+        pause(200).await;
     }
     panic!("{what} did not come about: {last}");
 }
@@ -156,7 +161,7 @@ async fn a_terminal_runs_what_is_typed() {
         if world.machine.read("sum.txt").await.is_ok_and(|bytes| bytes.len() > 25) {
             break;
         }
-        deliver(&mut world, Action::Wait { ms: 100 }).await;
+        pause(100).await;
     }
     let sum = world.machine.read("sum.txt").await.expect("read");
     assert_eq!(String::from_utf8_lossy(&sum), "1+2+3+4+5+6+7+8+9+10\nok é\n");
@@ -235,7 +240,7 @@ async fn a_file_manager_shows_files_and_obeys_clicks_and_drags() {
         if world.machine.read("Documents/sub/one.txt").await.is_ok() {
             break;
         }
-        deliver(&mut world, Action::Wait { ms: 100 }).await;
+        pause(100).await;
     }
     assert_eq!(world.machine.read("Documents/sub/one.txt").await.expect("it was dragged there"), b"text");
     let at = Target::Point(middle(&seen, "sub"));

@@ -106,9 +106,11 @@ async fn attend(processes: &Rc<Processes>) -> io::Result<()> {
     Ok(())
 }
 
+/// The signal that nobody can refuse.
+const KILL: i32 = 9;
 /// Signals by which no program ends in good order.
 const CRASHES: [(i32, &str); 6] =
-    [(4, "ILL"), (5, "TRAP"), (6, "ABRT"), (7, "BUS"), (9, "KILL"), (11, "SEGV")];
+    [(4, "ILL"), (5, "TRAP"), (6, "ABRT"), (7, "BUS"), (KILL, "KILL"), (11, "SEGV")];
 
 /// What serves requests.
 struct Supervisor {
@@ -187,16 +189,23 @@ impl Supervisor {
     }
 
     /// Starts a program to be worked with, and watches over it: one that crashes or is killed from outside
-    /// takes the world with it. One that ends in any other way, or by a command that was asked for, does not.
+    /// takes the world with it. One that ends in any other way, or by a command that was asked for, does not;
+    /// nor does one that is killed while a terminal is in use in here, as whoever works here may have done it,
+    /// unless the system says that it was out of memory.
     fn launch(&self, program: &wire::Program) -> Outcome {
         let mut child = self.processes.launch(program)?;
         let mut server = self.running.borrow().as_ref().and_then(|running| running.server.clone());
         let (processes, notes) = (self.processes.clone(), self.notes.clone());
         let name = program.argv.first().cloned().unwrap_or_default();
+        let kills_before = process::out_of_memory_kills();
         tokio::task::spawn_local(async move {
             let code = child.ended().await;
-            let Some((_, signal)) = CRASHES.iter().find(|(number, _)| code == 128 + number) else { return };
-            if processes.runs_command() {
+            let Some((number, signal)) = CRASHES.iter().find(|(number, _)| code == 128 + number) else {
+                return;
+            };
+            let by_system = process::out_of_memory_kills() > kills_before;
+            let by_hand = *number == KILL && !by_system && process::terminal_in_use();
+            if processes.runs_command() || by_hand {
                 return;
             }
             // What only fell with the display is not what is to be told.
@@ -205,7 +214,8 @@ impl Supervisor {
             {
                 return;
             }
-            let story = format!("the program {name} was ended by the signal {signal}");
+            let reason = if *number == KILL && by_system { ", as the system ran out of memory" } else { "" };
+            let story = format!("the program {name} was ended by the signal {signal}{reason}");
             // A closed channel means that the cell is ending anyway.
             let _ = notes.send(Frame::plain(Note::Died { part: wire::Part::Program, story }));
         });

@@ -148,6 +148,27 @@ fn living() -> Vec<Entry> {
     table
 }
 
+/// Whether some process in here takes orders from a terminal of the world. The one that we may have been
+/// started from ourselves is none.
+pub(super) fn terminal_in_use() -> bool {
+    let terminal = |process: &str| -> Option<i64> {
+        let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // After the name: state, parent, group, session, terminal.
+        status.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()
+    };
+    let own = terminal("self").unwrap_or(0);
+    let terminals =
+        living().into_iter().filter_map(|entry| terminal(&entry.pid.as_raw_nonzero().to_string()));
+    terminals.into_iter().any(|terminal| terminal != 0 && terminal != own)
+}
+
+/// How many processes the system has ended for want of memory, since it was started.
+pub(super) fn out_of_memory_kills() -> u64 {
+    let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let count = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
 /// These processes and all that descend from them.
 fn with_descendants(table: &[Entry], mut roots: HashSet<Pid>) -> HashSet<Pid> {
     loop {

@@ -84,7 +84,7 @@ pub(super) fn lost(why: impl Into<String>) -> WorldError {
 fn trouble(error: &CallError) -> Trouble {
     match error {
         CallError::Refused { refusal, .. } => Trouble::Replaced(refusal.message.clone()),
-        CallError::Closed(why) => lost(format!("the browser is gone: {why}")).into(),
+        CallError::Closed(why) => lost(format!("chromium is gone: {why}")).into(),
         CallError::TimedOut { .. } | CallError::Malformed { .. } => {
             lost(format!("the browser does not answer as it should: {error}")).into()
         }
@@ -168,7 +168,7 @@ impl Browser {
             biased;
             done = calls => done.map_err(|error| trouble(&error)),
             Some(stop) = stopped => Err(stop),
-            else => Err(lost("the browser is gone").into()),
+            else => Err(lost("chromium is gone").into()),
         }
     }
 

@@ -109,7 +109,7 @@ pub(super) async fn launch(
             return Err(if matches!(code, Some(126 | 127)) {
                 missing(program)
             } else {
-                start(format!("chromium ended before it was ready; it said: {said}"))
+                start(format!("chromium ended before it was ready; it said: {said}{}", remedy(&said)))
             });
         }
         Ok(Err(error)) => return Err(start(format!("chromium could not be listened to: {error}"))),
@@ -147,6 +147,15 @@ async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<Strin
 
 fn start(story: String) -> WorldError {
     WorldError::new(WorldFault::Start, story)
+}
+
+/// What to do where it is its own sandbox that keeps Chromium from starting.
+fn remedy(said: &str) -> &'static str {
+    if !said.contains("sandbox") {
+        return "";
+    }
+    "; where neither root nor this system allows its sandbox, run as another user, allow user namespaces, use \
+     isolated worlds, or set browser_sandbox to off knowingly"
 }
 
 fn missing(program: &str) -> WorldError {

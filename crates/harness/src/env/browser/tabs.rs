@@ -100,7 +100,7 @@ impl Browser {
         let appeared = self.watch().until(|pages| pages.by_target(&target).cloned());
         match tokio::time::timeout(TAB, appeared).await {
             Ok(Some(tab)) => self.show_tab(&tab).await,
-            Ok(None) => Err(lost("the browser is gone").into()),
+            Ok(None) => Err(lost("chromium is gone").into()),
             Err(_) => Err(lost(format!("a new tab did not appear within {TAB:?}")).into()),
         }
     }

@@ -7,7 +7,7 @@ use apprentice_cdp::domain::browser::DownloadState;
 use apprentice_cdp::domain::dom::SetFileInputFiles;
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Environment, History, Machine, Observation, PortFuture,
-    ScreenPoint, TabAction, Target, Want, Why, WorldError,
+    ScreenPoint, TabAction, Target, Want, WorldError,
 };
 
 use super::driver::{Browser, Trouble, lost};
@@ -19,8 +19,8 @@ use super::source::Ending;
 
 const FOCUS: &str = include_str!("page/focus.js");
 
-/// How long a pause that a model asked for may be.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How long a chord may be held.
+const LONGEST_HOLD: Duration = Duration::from_secs(30);
 
 /// The agent's handle on an open browser.
 pub(super) struct BrowserWorld {
@@ -137,12 +137,8 @@ impl BrowserWorld {
             Action::Scroll { at, dx, dy } => self.scroll(at.as_ref(), *dx, *dy).await,
             Action::Type { text } => self.type_text(text).await,
             Action::Key { chord, hold_ms } => self.key(chord, *hold_ms).await,
-            Action::Wait { ms } => {
-                let time = Duration::from_millis(u64::from(*ms)).min(LONGEST_WAIT);
-                self.clock.pause(time, Why::ModelAsked).await;
-                Ok(())
-            }
-            Action::Screenshot | Action::Zoom { .. } => Ok(()),
+            // The picture itself comes with the next observation, and it is the loop that waits.
+            Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(()),
             Action::Select { at, option } => self.select(at, option).await,
             Action::Navigate { url } => self.browser.navigate(url).await,
             Action::History { go } => self.browser.go(*go).await,
@@ -254,7 +250,7 @@ impl BrowserWorld {
                 Err(Trouble::refused("this browser shows no address bar: open addresses with navigate"))
             }
             _ => {
-                let hold = hold_ms.map(|ms| Duration::from_millis(u64::from(ms)).min(LONGEST_WAIT));
+                let hold = hold_ms.map(|ms| Duration::from_millis(u64::from(ms)).min(LONGEST_HOLD));
                 press_chord(&self.browser, self.clock.as_ref(), chord.keys(), hold).await
             }
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     ActReport, Action, Chord, Clock, Environment, EnvironmentSource, Machine, MachineError, NodeRef,
-    Observation, PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, Why, World, WorldError,
+    Observation, PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, World, WorldError,
     WorldFault, WorldSpec,
 };
 
@@ -58,7 +58,7 @@ impl DesktopSource {
         let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
-        let desktop = Desktop { cell, machine: machine.clone(), screen, clock: self.clock.clone() };
+        let desktop = Desktop { cell, machine: machine.clone(), screen };
         Ok(World { environment: Box::new(desktop), machine, isolation })
     }
 }
@@ -74,7 +74,6 @@ struct Desktop {
     cell: Cell,
     machine: Arc<dyn Machine>,
     screen: Size,
-    clock: Arc<dyn Clock>,
 }
 
 /// Why an action ended without being delivered.
@@ -133,16 +132,8 @@ impl Desktop {
             Action::Type { text } => self.type_text(text.clone()).await,
             Action::Key { chord, hold_ms } => self.press_chord(chord.clone(), *hold_ms).await,
             Action::Select { at, option } => self.select(at, option).await,
-            Action::Wait { ms } => {
-                let time = Duration::from_millis(u64::from(*ms));
-                tokio::select! {
-                    biased;
-                    loss = self.cell.lost() => Err(loss.into()),
-                    () = self.clock.pause(time, Why::ModelAsked) => Ok(ActReport::delivered()),
-                }
-            }
-            // The picture itself comes with the next observation.
-            Action::Screenshot | Action::Zoom { .. } => Ok(ActReport::delivered()),
+            // The picture itself comes with the next observation, and it is the loop that waits.
+            Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(ActReport::delivered()),
             Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
                 refuse("this is a desktop, not a browser page: use the keyboard and the mouse in its windows")
             }
