@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use apprentice_protocol::SkillId;
 
 use super::operation::{Change, OpId, Origin, SkillText};
 use super::page::Page;
+use super::stamps::{Stamp, Stamps};
 use super::state::{State, hash, page_path};
 use super::{BookError, Problem};
 
 const PAGE_LIMIT: u64 = 200_000;
 const APPLIED: &str = ".meta/cache/applied";
+const STAMPS: &str = ".meta/cache/stamps";
 
 /// What a comparison found.
 #[derive(Debug, Default)]
@@ -24,6 +26,8 @@ pub(super) struct Found {
     pub(super) edits: Vec<Edit>,
     /// Files that could not be read as pages.
     pub(super) problems: Vec<Problem>,
+    /// What the pages looked like from outside.
+    pub(super) stamps: Stamps,
 }
 
 /// Something a person did to a page.
@@ -37,7 +41,7 @@ pub(super) struct Edit {
 /// Compares pages with the state. `applied` is the last operation whose files are known to be written.
 pub(super) fn compare(folder: &Path, state: &State) -> Result<Found, BookError> {
     let mut found = Found::default();
-    let pages = read_pages(folder, &mut found.problems)?;
+    let pages = read_pages(folder, &mut found)?;
     let applied = read_applied(folder);
     let open = |path: &str| {
         state.files.get(path).filter(|mark| mark.by == state.last && applied != Some(state.last))
@@ -73,7 +77,7 @@ pub(super) fn compare(folder: &Path, state: &State) -> Result<Found, BookError> 
 }
 
 fn edited(id: &SkillId, page: &DiskPage, found: &mut Found) {
-    match &page.read {
+    match &page.read() {
         Ok(read) => found.edits.push(Edit {
             change: Change::SkillEdited {
                 skill: id.clone(),
@@ -98,7 +102,7 @@ fn arrived(id: &SkillId, page: &DiskPage, at: (&State, &mut Vec<SkillId>), found
         found.edits.push(Edit { change: Change::SkillRenamed { from, to: id.clone() }, files });
         return;
     }
-    match &page.read {
+    match &page.read() {
         Ok(read) => found.edits.push(Edit {
             change: Change::SkillCreated {
                 skill: id.clone(),
@@ -124,19 +128,29 @@ fn first_sentence(situation: &str) -> String {
     flat[..end].chars().take(160).collect()
 }
 
+/// A page as it lies there. It is read as a page only if its content is not the known one.
 struct DiskPage {
+    path: PathBuf,
     hash: String,
-    read: Result<Page, String>,
 }
 
-fn read_pages(folder: &Path, problems: &mut Vec<Problem>) -> Result<BTreeMap<SkillId, DiskPage>, BookError> {
+impl DiskPage {
+    fn read(&self) -> Result<Page, String> {
+        let bytes = fs::read(&self.path).map_err(|error| error.to_string())?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string())?;
+        Page::parse(text).map_err(|error| error.to_string())
+    }
+}
+
+fn read_pages(folder: &Path, found: &mut Found) -> Result<BTreeMap<SkillId, DiskPage>, BookError> {
+    let remembered = Stamps::load(&folder.join(STAMPS));
     let mut pages = BTreeMap::new();
     for domain in names(folder)? {
         if domain.starts_with('.') || !folder.join(&domain).is_dir() {
             continue;
         }
         let mut problem = |path: String, what: &str| {
-            problems.push(Problem { path, what: what.to_owned() });
+            found.problems.push(Problem { path, what: what.to_owned() });
         };
         if !SkillId::is_slug(&domain) {
             problem(domain, "a domain is named by lower-case letters, digits and hyphens");
@@ -152,8 +166,9 @@ fn read_pages(folder: &Path, problems: &mut Vec<Problem>) -> Result<BTreeMap<Ski
                 continue;
             }
             match SkillId::parse(&format!("{domain}/{slug}")) {
-                Ok(id) => match read_page(&folder.join(&path)) {
-                    Ok(page) => {
+                Ok(id) => match look(folder, &path, &remembered) {
+                    Ok((page, stamp)) => {
+                        found.stamps.put(path, stamp);
                         pages.insert(id, page);
                     }
                     Err(what) => problem(path, &what),
@@ -180,18 +195,27 @@ fn names(folder: &Path) -> Result<Vec<String>, BookError> {
     Ok(names)
 }
 
-fn read_page(path: &Path) -> Result<DiskPage, String> {
-    let meta = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+/// A page's hash: as remembered while nothing outside it changed, else of its content.
+fn look(folder: &Path, path: &str, remembered: &Stamps) -> Result<(DiskPage, Stamp), String> {
+    let place = folder.join(path);
+    let meta = fs::symlink_metadata(&place).map_err(|error| error.to_string())?;
     if !meta.is_file() {
         return Err("not a plain file".to_owned());
     }
     if meta.len() > PAGE_LIMIT {
         return Err(format!("{} bytes; a page has at most {PAGE_LIMIT}", meta.len()));
     }
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
-    let read = text.and_then(|text| Page::parse(text).map_err(|error| error.to_string()));
-    Ok(DiskPage { hash: hash(&bytes), read })
+    let mut stamp = Stamp::of(&meta);
+    stamp.hash = match remembered.hash_of(path, &stamp) {
+        Some(known) => known.to_owned(),
+        None => hash(&fs::read(&place).map_err(|error| error.to_string())?),
+    };
+    Ok((DiskPage { path: place, hash: stamp.hash.clone() }, stamp))
+}
+
+/// Remembers what pages look like, so that the next opening need not read them.
+pub(super) fn remember(folder: &Path, stamps: &Stamps) -> Result<(), BookError> {
+    put(folder, STAMPS, Some(&stamps.render()))
 }
 
 /// The hash of a file, or nothing if it is not there.

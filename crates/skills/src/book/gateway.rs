@@ -146,8 +146,9 @@ impl Gateway {
         }
         gateway.unreadable = found.problems.iter().map(|problem| problem.path.clone()).collect();
         opened.problems.extend(found.problems);
-        gateway.write_indexes()?;
+        gateway.write_indexes(&gateway.state.domains.keys().map(String::as_str).collect())?;
         disk::mark_applied(folder, gateway.state.last)?;
+        disk::remember(folder, &found.stamps)?;
         Ok((gateway, opened))
     }
 
@@ -258,7 +259,7 @@ impl Gateway {
     fn commit(&mut self, mut operation: Operation) -> Result<OpId, BookError> {
         let skills: Vec<SkillId> = touched(&operation.change).into_iter().cloned().collect();
         let before: Vec<Option<String>> = skills.iter().map(|skill| self.known_hash(skill)).collect();
-        let mut after = self.state.clone();
+        let mut after = self.state.part(&skills);
         after.apply(&operation);
         for (skill, before) in skills.iter().zip(before) {
             let page = after.skills.get(skill).map(|skill| skill.page().render());
@@ -270,7 +271,8 @@ impl Gateway {
             self.write_page(skill)?;
         }
         if !skills.is_empty() || matches!(operation.change, Change::DomainCreated(_)) {
-            self.write_indexes()?;
+            let domains: BTreeSet<&str> = skills.iter().map(SkillId::domain).collect();
+            self.write_indexes(&domains)?;
             disk::mark_applied(&self.folder, operation.id)?;
         }
         Ok(operation.id)
@@ -318,11 +320,11 @@ impl Gateway {
         written
     }
 
-    /// Regenerates the indexes; a file that is right already is not touched.
-    fn write_indexes(&self) -> Result<(), BookError> {
+    /// Regenerates `DOMAINS.md` and the indexes of domains; a file that is right already is not touched.
+    fn write_indexes(&self, domains: &BTreeSet<&str>) -> Result<(), BookError> {
         let mut wanted = BTreeMap::from([("DOMAINS.md".to_owned(), Some(domains_file(&self.state)))]);
-        for domain in self.state.domains.keys() {
-            let used = self.state.skills.keys().any(|id| id.domain() == domain);
+        for domain in domains {
+            let used = self.state.skills_of(domain).next().is_some();
             wanted.insert(format!("{domain}/INDEX.md"), used.then(|| index_file(&self.state, domain)));
         }
         for (path, text) in wanted {

@@ -1,6 +1,7 @@
 //! The generated files: `DOMAINS.md` and one `INDEX.md` per domain. The same state always gives the same
 //! bytes, within a cap; they are never read back.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::state::State;
@@ -29,8 +30,10 @@ pub(crate) fn skill_line(id: &str, description: &str) -> String {
 /// The lines of the domains that hold skills, within the cap.
 pub(super) fn domain_lines(state: &State) -> String {
     let mut lines = Vec::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    state.skills.keys().for_each(|id| *counts.entry(id.domain()).or_default() += 1);
     for (domain, description) in &state.domains {
-        let count = state.skills.keys().filter(|id| id.domain() == domain).count();
+        let count = counts.get(domain.as_str()).copied().unwrap_or_default();
         let noun = if count == 1 { "skill" } else { "skills" };
         let tail = if description.is_empty() { String::new() } else { format!(": {description}") };
         if count > 0 {
@@ -61,7 +64,7 @@ pub fn index_file(state: &State, domain: &str) -> String {
     if let Some(description) = state.domains.get(domain).filter(|text| !text.is_empty()) {
         let _ = writeln!(text, "{}\n", line(description));
     }
-    let skills: Vec<_> = state.skills.values().filter(|skill| skill.id.domain() == domain).collect();
+    let skills: Vec<_> = state.skills_of(domain).collect();
     for skill in skills.iter().take(INDEX_CAP) {
         let _ = writeln!(text, "{}", skill_line(skill.id.as_str(), &skill.text.description));
     }

@@ -3,6 +3,7 @@
 
 mod attachment;
 mod blame;
+mod counts;
 mod difference;
 mod disk;
 mod freeze;
@@ -14,6 +15,7 @@ mod operation;
 mod page;
 mod revert;
 mod snapshot;
+mod stamps;
 mod state;
 mod validate;
 
@@ -22,6 +24,7 @@ use std::path::PathBuf;
 
 pub use attachment::{Attached, AttachedFile};
 pub use blame::{BlameLine, Section, blame};
+pub use counts::Counts;
 pub use difference::{DifferenceKind, SkillDifference, difference};
 pub use freeze::freeze;
 pub use gateway::{Applied, Gateway, GatewayOptions, Opened, WriteRefusal, WriteRequest};
@@ -29,8 +32,7 @@ pub use history::{Entry, history};
 pub(crate) use index::skill_line;
 pub use index::{DOMAINS_CAP, INDEX_CAP, LINE_CAP, domains_file, index_file};
 pub use operation::{
-    Actor, Cause, Change, Counts, FileChange, NewDomain, OPERATION_VERSION, OpId, Operation, Origin,
-    SkillText, Stage,
+    Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Operation, Origin, SkillText, Stage,
 };
 pub use page::{Page, PageError};
 pub use revert::{Content, Counter, Restored};

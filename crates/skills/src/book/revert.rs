@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use apprentice_protocol::SkillId;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Counts, OpId, Operation, Origin, SkillText};
+use super::counts::Counts;
+use super::operation::{OpId, Operation, Origin, SkillText};
 use super::state::{Note, Remark, Skill, State};
 use super::validate::Fault;
 

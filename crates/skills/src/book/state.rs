@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::attachment::Attached;
-use super::operation::{
-    Actor, Cause, Change, Counts, FileChange, NewDomain, OpId, Operation, Origin, SkillText,
-};
+use super::counts::Counts;
+use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OpId, Operation, Origin, SkillText};
 use super::page::Page;
 use super::revert::Restored;
 use crate::reflect::{Checked, Learning, SkillReview};
@@ -260,6 +259,27 @@ impl State {
             at = self.tombstones.get(&at)?.redirect.clone()?;
         }
         None
+    }
+
+    /// The skills of one domain, by id.
+    pub fn skills_of<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a Arc<Skill>> {
+        // Ids of one domain stand together, and no name sorts before "0".
+        let first = SkillId::parse(&format!("{domain}/0")).ok();
+        let from = first.map(|first| self.skills.range(first..));
+        let own = move |(id, _): &(&SkillId, &Arc<Skill>)| id.domain() == domain;
+        from.into_iter().flatten().take_while(own).map(|(_, skill)| skill)
+    }
+
+    /// As much of it as decides on the pages of some skills.
+    pub(super) fn part(&self, ids: &[SkillId]) -> Self {
+        let known = |id: &SkillId| Some((id.clone(), self.skills.get(id)?.clone()));
+        let gone = |id: &SkillId| Some((id.clone(), self.tombstones.get(id)?.clone()));
+        Self {
+            skills: ids.iter().filter_map(known).collect(),
+            tombstones: ids.iter().filter_map(gone).collect(),
+            domains: self.domains.clone(),
+            ..Self::default()
+        }
     }
 
     /// Takes one operation in.

@@ -15,6 +15,7 @@ use crate::book::{
     Applied, Change, Gateway, NewDomain, OpId, Origin, Skill, SkillText, WriteRefusal, WriteRequest,
 };
 use crate::handle::Refusal;
+use crate::search::similar;
 use crate::words::likeness;
 
 const SIMILAR: usize = 8;
@@ -199,9 +200,8 @@ impl<'a> Desk<'a> {
     }
 
     fn similar(&self, situation: &str) -> Value {
-        let book = self.gateway.snapshot();
-        let skills: Vec<Value> = book
-            .similar(situation, SIMILAR)
+        let known = self.gateway.state().skills.values().map(AsRef::as_ref);
+        let skills: Vec<Value> = similar(known, situation, SIMILAR)
             .into_iter()
             .map(|(similarity, skill)| {
                 json!({
