@@ -2,8 +2,8 @@
 
 use super::goal::{Value, ValueKind};
 use super::perceive::{Element, Kind, Scene};
-use super::progress::Open;
-use super::words::{Fit, Wanted, plain, same_label};
+use super::progress::{Open, Surfaces};
+use super::words::{Fit, Wanted, content, plain, same_label};
 
 /// How sure a model must be before it presses something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,13 @@ pub(super) fn wanted_state(open: &Open, label: &str) -> bool {
     if negates(label) && (!said || open.want.switch == Some(false)) { !on } else { on }
 }
 
+/// Whether a command or switch says nothing of the state that something is to get.
+pub(super) fn misses_target(open: &Open, element: &Element, label: &str) -> bool {
+    let ends = matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio) && !element.promises();
+    let words = content(label);
+    ends && !open.want.target.is_empty() && !open.want.target.iter().any(|word| words.contains(word))
+}
+
 /// The control below `root` that best answers a want, if one does well enough.
 pub(super) fn control<'s>(
     scene: &'s Scene,
@@ -83,8 +90,14 @@ pub(super) fn control<'s>(
         if open.has_pressed(&label) && element.kind != Kind::Item {
             continue;
         }
+        if open.is_rejected(&Surfaces::of(scene).title, &label) {
+            continue;
+        }
         let value = open.left().find(|(_, value)| same_label(&value.text, &label)).map(|(index, _)| index);
         let fit = open.wanted.fit(&label);
+        if value.is_none() && misses_target(open, element, &label) {
+            continue;
+        }
         let score = if value.is_some() { 3.0 } else { fit.score() };
         let fits = value.is_some() || care.accepts(fit);
         if fits && best.as_ref().is_none_or(|best| score > best.score + 0.001) {
@@ -94,14 +107,38 @@ pub(super) fn control<'s>(
     best
 }
 
-/// A thing in sight that a value of the want names: a file, a row, a link.
+/// A thing in sight that a value of the want names, by its name or as the end of a path: a file, a row, a
+/// link.
 pub(super) fn object<'s>(scene: &'s Scene, open: &Open) -> Option<(&'s Element, usize)> {
     let things = scene.below(scene.surface());
     open.left().filter(|(_, value)| value.kind != ValueKind::Number).find_map(|(index, value)| {
+        let text = value.text.trim();
+        let end = text.rsplit('/').next().filter(|_| value.kind == ValueKind::File).unwrap_or(text);
         let named = |element: &&&Element| {
-            matches!(element.kind, Kind::Thing | Kind::Other) && element.name.trim() == value.text.trim()
+            matches!(element.kind, Kind::Thing | Kind::Other)
+                && (element.name.trim() == text || element.name.trim() == end)
+                && element.at.is_some()
         };
-        things.iter().find(named).map(|element| (*element, index))
+        things.iter().rev().find(named).map(|element| (*element, index))
+    })
+}
+
+/// A thing in sight whose name an instruction mentions in passing, spelled as it stands there.
+pub(super) fn mentioned<'s>(scene: &'s Scene, told: &str) -> Option<&'s Element> {
+    let inside = |name: &str| {
+        told.match_indices(name).any(|(at, _)| {
+            let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '-' && c != '_');
+            ends(told[..at].chars().next_back()) && ends(told[at + name.len()..].chars().next())
+        })
+    };
+    scene.below(scene.surface()).into_iter().rev().find(|element| {
+        let name = element.name.trim();
+        element.kind == Kind::Thing
+            && element.at.is_some()
+            && name.chars().count() >= 3
+            && name.chars().any(char::is_alphabetic)
+            && !content(name).is_empty()
+            && inside(name)
     })
 }
 
@@ -182,7 +219,7 @@ pub(super) fn key_of(element: &Element, label: &str) -> String {
 }
 
 /// Labels that carry a dialog's work through, best first.
-const CONFIRMING: &[&str] = &[
+pub(super) const CONFIRMING: &[&str] = &[
     "ok",
     "apply",
     "save",

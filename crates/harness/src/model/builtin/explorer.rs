@@ -1,6 +1,8 @@
 //! The capable model: reads notes first, presses what answers the task, and otherwise searches menus,
 //! dialogs, tabs and pages, best first, keeping track of what it opened.
 
+use apprentice_protocol::NodeRef;
+
 use super::choose::{Care, Choice};
 use super::consult::Consult;
 use super::follow::{Follow, Followed};
@@ -8,6 +10,7 @@ use super::goal::Goal;
 use super::guidance;
 use super::hands::{Hands, keys, leave, wait};
 use super::perceive::Scene;
+use super::route::Leg;
 use super::search::{Found, How, Search};
 use super::transcript::{Transcript, Turn};
 use super::wire::Move;
@@ -26,6 +29,7 @@ pub(super) struct Explorer {
     plans: Option<Vec<Follow>>,
     search: Search,
     searched_for: Option<usize>,
+    object: Option<NodeRef>,
     leaving: u32,
     waited: u32,
     acted: u32,
@@ -45,6 +49,9 @@ impl Explorer {
         hands.progress.settle(scene);
         self.search.notice(scene);
         let found = self.decide(transcript, turn, &mut hands);
+        if let Some(pressed) = hands.progress.last.as_ref().filter(|_| !hands.progress.lingers()) {
+            self.search.route.push(Leg::new(&pressed.label, pressed.kind));
+        }
         self.hands = Some(hands);
         found
     }
@@ -54,6 +61,9 @@ impl Explorer {
         if self.waited < 4 && self.plans.is_none() && scene.is_loading() {
             self.waited += 1;
             return wait("The page is still loading.");
+        }
+        if hands.progress.lingers() {
+            return wait("The dialog is about to close.");
         }
         if self.plans.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
@@ -95,6 +105,11 @@ impl Explorer {
         if self.acted >= BUDGET {
             return None;
         }
+        if self.object != hands.object {
+            // What is picked now has menus of its own.
+            self.object.clone_from(&hands.object);
+            self.search.restart();
+        }
         if self.searched_for != Some(want) {
             let first = self.searched_for.replace(want).is_none();
             self.search.restart();
@@ -109,7 +124,11 @@ impl Explorer {
             return Some(found);
         }
         let open = hands.progress.wants.get(want)?.clone();
-        let how = How { browser: transcript.browser, late: self.acted >= LATE };
+        let how = How {
+            browser: transcript.browser,
+            late: self.acted >= LATE,
+            lacks_object: hands.lacks_object(&open),
+        };
         match self.search.next(scene, &open, how)? {
             Found::Go(found) => Some(found),
             Found::Press(id) => {

@@ -164,6 +164,7 @@ impl Follow {
             kind: element.kind,
             state,
             surfaces,
+            beside: Vec::new(),
             confirms: false,
         };
         let already = state.is_some() && element.is_on() == state;

@@ -4,124 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::words::{Wanted, plain};
-
-/// Verbs that open an imperative clause.
-const VERBS: &[&str] = &[
-    "set",
-    "turn",
-    "make",
-    "change",
-    "create",
-    "add",
-    "open",
-    "save",
-    "close",
-    "rename",
-    "delete",
-    "remove",
-    "move",
-    "copy",
-    "convert",
-    "show",
-    "hide",
-    "enable",
-    "disable",
-    "select",
-    "choose",
-    "type",
-    "write",
-    "enter",
-    "replace",
-    "find",
-    "insert",
-    "press",
-    "click",
-    "tick",
-    "check",
-    "uncheck",
-    "untick",
-    "run",
-    "put",
-    "use",
-    "switch",
-    "fill",
-    "go",
-    "submit",
-    "send",
-    "sort",
-    "export",
-    "ensure",
-    "let",
-    "start",
-    "stop",
-    "store",
-    "keep",
-    "configure",
-    "give",
-    "pick",
-    "activate",
-    "deactivate",
-    "mark",
-    "unmark",
-    "bookmark",
-    "allow",
-    "block",
-    "swap",
-    "strip",
-    "clear",
-    "reset",
-    "duplicate",
-    "trash",
-    "execute",
-    "append",
-    "join",
-    "search",
-    "visit",
-    "book",
-    "order",
-    "register",
-    "report",
-    "tell",
-    "increase",
-    "decrease",
-    "raise",
-    "lower",
-    "adjust",
-    "transform",
-    "turn",
-    "reverse",
-    "get",
-    "apply",
-    "restore",
-    "list",
-    "add",
-    "assign",
-    "pin",
-    "zoom",
-    "reload",
-    "display",
-    "wrap",
-    "indent",
-    "print",
-    "empty",
-    "limit",
-    "have",
-    "drag",
-    "undo",
-    "redo",
-    "expand",
-];
-
-/// Words before an imperative that change nothing.
-const LEADING: &[&str] =
-    &["please", "then", "now", "also", "finally", "first", "next", "and", "afterwards", "second", "lastly"];
-
-/// Words that make a statement a request.
-const MODAL: &[&str] = &["should", "must", "want", "wants", "need", "needs", "like", "can"];
-
-/// Words that take a request back.
-const NEGATION: &[&str] = &["don't", "dont", "never", "without", "leave"];
+use super::clause::{Clause, told, verb_at};
+use super::spoken::spoken;
+use super::words::{Wanted, content, plain};
 
 /// What a value looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +30,13 @@ pub(super) struct Value {
     pub(super) kind: ValueKind,
     /// The few words before it, filler included: they say where it belongs.
     pub(super) before: Vec<String>,
+}
+
+impl Value {
+    /// Whether it names a thing or is a text, rather than a number or an address.
+    pub(super) fn is_name(&self) -> bool {
+        matches!(self.kind, ValueKind::Quoted | ValueKind::File)
+    }
 }
 
 /// The kinds of want that general knowledge treats apart.
@@ -173,6 +65,8 @@ pub(super) struct Want {
     pub(super) values: Vec<Value>,
     /// Whether something is to be on or off, when it says so.
     pub(super) switch: Option<bool>,
+    /// The state or value that something is to get (`set … to these`), as stems.
+    pub(super) target: Vec<String>,
     /// Whether it speaks of all of a text.
     pub(super) whole: bool,
     /// Whether it is to hold from now on, as settings do.
@@ -194,31 +88,33 @@ impl Goal {
     /// Reads an instruction.
     pub(super) fn read(instruction: &str) -> Self {
         let (masked, values) = mask(instruction);
-        let clauses = clauses(&masked);
-        let mut wants: Vec<Want> =
-            clauses.iter().filter(|clause| is_request(clause)).map(|clause| want(clause, &values)).collect();
+        let clauses = told(&masked);
+        let asked = clauses.iter().filter(|clause| clause.asks);
+        let mut wants: Vec<Want> = asked.map(|clause| want(&clause.text, &values)).collect();
         if wants.is_empty() {
-            wants = clauses.iter().map(|clause| want(clause, &values)).collect();
+            wants = clauses.iter().map(|clause| want(&clause.text, &values)).collect();
         }
-        if wants.iter().all(|want| want.kind == WantKind::Save)
-            && let Some(told) = clauses.iter().rfind(|clause| !is_request(clause))
+        let elsewhere = |want: &Want| want.kind == WantKind::Save && points(&plain(&want.clause));
+        if wants.iter().all(elsewhere)
+            && let Some(told) = clauses.iter().rfind(|clause| !clause.asks)
         {
             // `… needs a mark. Save it with one.`: what is wanted stands in the statement.
-            wants.insert(0, Want { kind: WantKind::Do, ..want(told, &values) });
+            wants.insert(0, Want { kind: WantKind::Do, ..want(&told.text, &values) });
         }
         lend_values(&mut wants, &clauses, &values);
         let speaks_of_saved = plain(instruction).iter().any(|word| word == "saved");
         if speaks_of_saved && !wants.iter().any(|want| want.kind == WantKind::Save) {
             wants.push(want("save", &[]));
         }
-        for index in 1..clauses.len() {
-            refer_back(&mut wants, &clauses[index - 1], &clauses[index], &values);
+        for pair in clauses.windows(2) {
+            refer_back(&mut wants, &pair[0], &pair[1], &values);
         }
+        keep(&mut wants);
         Self { wants, words: Wanted::of(&unmask(&masked, &[])), text: instruction.to_owned() }
     }
 }
 
-const MARK: char = '\u{1}';
+pub(super) const MARK: char = '\u{1}';
 
 /// Takes the values out of a text; each leaves a numbered mark.
 fn mask(text: &str) -> (String, Vec<Value>) {
@@ -319,93 +215,22 @@ fn marks(masked: &str) -> Vec<usize> {
     masked.split(MARK).skip(1).step_by(2).filter_map(|part| part.parse().ok()).collect()
 }
 
-/// Splits a masked instruction into clauses: at sentence ends, and at joints before an imperative verb.
-fn clauses(masked: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for sentence in masked.split(['\n', ';']).flat_map(sentences) {
-        let mut rest = sentence.as_str();
-        let mut from = 0;
-        while let Some(cut) = joint(&rest[from..]) {
-            let (head, tail) = rest.split_at(from + cut.0);
-            found.push(head.trim().to_owned());
-            rest = &tail[cut.1..];
-            from = 0;
-        }
-        found.push(rest.trim().to_owned());
-    }
-    found.retain(|clause| clause.chars().any(char::is_alphanumeric) || clause.contains(MARK));
-    found
-}
-
-fn sentences(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut current = String::new();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let ends = matches!(c, '.' | '!' | '?' | ':') && chars.peek().is_none_or(|next| next.is_whitespace());
-        if ends {
-            found.push(std::mem::take(&mut current));
-        } else {
-            current.push(c);
-        }
-    }
-    found.push(current);
-    found
-}
-
-/// The first place where a new imperative begins: where it stands and how long the joint is.
-fn joint(text: &str) -> Option<(usize, usize)> {
-    let joints = [", and then ", " and then ", ", then ", " then ", ", and ", " and ", ", "];
-    text.char_indices().find_map(|(at, _)| {
-        let rest = &text[at..];
-        let joint = joints.iter().find(|joint| rest.starts_with(**joint))?;
-        let after = plain(&rest[joint.len()..]);
-        let first = after.iter().find(|word| !LEADING.contains(&word.as_str()))?;
-        let imperative = VERBS.contains(&first.as_str());
-        (at > 0 && imperative).then_some((at, joint.len()))
-    })
-}
-
-/// Whether a clause asks for something, rather than telling how things are.
-fn is_request(clause: &str) -> bool {
-    let words: Vec<String> = clause
-        .split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'))
-        .filter(|word| !word.is_empty())
-        .map(|word| word.to_lowercase().replace('’', "'"))
-        .collect();
-    let start = words.iter().find(|word| !LEADING.contains(&word.as_str()));
-    if start.is_some_and(|word| NEGATION.contains(&word.as_str()))
-        || words.windows(2).any(|pair| pair[0] == "do" && pair[1] == "not")
-    {
-        return false;
-    }
-    let modal = words.iter().any(|word| MODAL.contains(&word.as_str()))
-        || words.windows(2).any(|pair| matches!(pair[0].as_str(), "has" | "have") && pair[1] == "to");
-    modal || verb_at(clause).is_some()
-}
-
-/// The imperative verb of a clause: its first word, or the first word after a place (`In the editor, …`).
-fn verb_at(clause: &str) -> Option<String> {
-    let verb_of = |text: &str| {
-        plain(text)
-            .into_iter()
-            .find(|word| !LEADING.contains(&word.as_str()))
-            .filter(|word| VERBS.contains(&word.as_str()))
-    };
-    verb_of(clause).or_else(|| clause.split(',').skip(1).find_map(verb_of))
-}
-
 fn want(masked: &str, values: &[Value]) -> Want {
     let text = unmask(masked, &[]);
     let words = plain(&text);
     let verb = verb_at(masked).unwrap_or_default();
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    let off = has(&["off", "hide", "disable", "deactivate", "uncheck", "untick", "unmark", "stop", "hidden"])
+    let off = has(&["off", "hide", "disable", "deactivate", "uncheck", "untick", "unmark", "stop"])
+        || words
+            .windows(2)
+            .any(|pair| matches!(pair[0].as_str(), "be" | "stay" | "get") && pair[1] == "hidden")
         || (has(&["not", "no", "never"]) && verb != "save");
     let on =
         has(&["on", "show", "enable", "activate", "tick", "check", "visible", "shown", "display", "allow"]);
     let mut values: Vec<Value> = marks(masked).into_iter().filter_map(|at| values.get(at).cloned()).collect();
-    values.splice(0..0, spoken(masked, &verb));
+    let (typed, called) = spoken(masked, &verb);
+    values.splice(0..0, typed);
+    values.extend(called);
     let kind = match verb.as_str() {
         "save" | "store" => WantKind::Save,
         "type" | "enter" if !values.is_empty() => WantKind::Write,
@@ -423,9 +248,28 @@ fn want(masked: &str, values: &[Value]) -> Want {
         wanted: Wanted::of(&text),
         values,
         switch: if off { Some(false) } else { on.then_some(true) },
+        target: target(masked, &verb_at(masked).unwrap_or_default()),
         lasting: is_lasting(&words),
         whole: has(&["all", "whole", "entire", "everything", "every", "complete", "each"]),
     }
+}
+
+/// What `set … to …` ends in: the words behind the last such joint, as stems; none when they are many.
+fn target(masked: &str, verb: &str) -> Vec<String> {
+    if !matches!(verb, "set" | "change" | "switch" | "turn" | "make" | "convert") {
+        return Vec::new();
+    }
+    let lower = masked.to_lowercase();
+    let main = lower.split([',', '(']).next().unwrap_or_default();
+    let main = main.split(" so that ").next().unwrap_or_default();
+    let Some(at) =
+        [" to ", " into "].iter().filter_map(|joint| main.rfind(joint).map(|at| at + joint.len())).max()
+    else {
+        return Vec::new();
+    };
+    let tail = main.get(at..).unwrap_or_default();
+    let found = if tail.contains(MARK) { Vec::new() } else { content(tail) };
+    if found.len() <= 4 { found } else { Vec::new() }
 }
 
 /// Words of settings: `from now on`, `always`, `for good`.
@@ -455,26 +299,10 @@ fn is_lasting(words: &[String]) -> bool {
         })
 }
 
-/// A text to type that stands without quotation marks: what is between the verb and its place.
-fn spoken(masked: &str, verb: &str) -> Option<Value> {
-    if !matches!(verb, "type" | "enter" | "put" | "add" | "write") {
-        return None;
-    }
-    let lower = masked.to_ascii_lowercase();
-    let from = lower.find(verb)? + verb.len();
-    let rest = masked.get(from..)?;
-    let end =
-        [" into ", " in the ", " to the ", " on the "].iter().filter_map(|place| rest.find(place)).min()?;
-    let text = rest.get(..end)?.trim();
-    let name = text.split_whitespace().all(|word| word.starts_with(char::is_uppercase));
-    let fits = !text.is_empty() && !text.contains(MARK) && name;
-    fits.then(|| Value { text: text.to_owned(), kind: ValueKind::Quoted, before: vec![verb.to_owned()] })
-}
-
 /// A value told in a statement (`The file is "a".`) belongs to the next want that names none.
-fn lend_values(wants: &mut [Want], clauses: &[String], values: &[Value]) {
+fn lend_values(wants: &mut [Want], clauses: &[Clause], values: &[Value]) {
     let told: Vec<usize> =
-        clauses.iter().filter(|clause| !is_request(clause)).flat_map(|clause| marks(clause)).collect();
+        clauses.iter().filter(|clause| !clause.asks).flat_map(|clause| marks(&clause.text)).collect();
     let Some(first) = wants.iter_mut().find(|want| want.values.is_empty() && want.kind == WantKind::Do)
     else {
         return;
@@ -484,16 +312,42 @@ fn lend_values(wants: &mut [Want], clauses: &[String], values: &[Value]) {
 }
 
 /// `… holds a hidden jar. Move it away.`: the words of the statement before belong to what is wanted.
-fn refer_back(wants: &mut [Want], before: &str, clause: &str, values: &[Value]) {
-    let words = plain(clause);
-    let refers = words.iter().any(|word| matches!(word.as_str(), "it" | "them"))
-        || words.windows(2).any(|pair| matches!(pair[0].as_str(), "that" | "this") && pair[1] == "way");
-    if is_request(before) || !is_request(clause) || !refers {
+fn refer_back(wants: &mut [Want], before: &Clause, clause: &Clause, values: &[Value]) {
+    if before.asks || !clause.asks || !refers(&plain(&clause.text)) {
         return;
     }
-    let spelled = want(clause, values).clause;
+    let spelled = want(&clause.text, values).clause;
     if let Some(found) = wants.iter_mut().find(|want| want.clause == spelled && want.kind == WantKind::Do) {
-        found.wanted.join(&Wanted::of(&unmask(before, &[])));
+        found.wanted.join(&Wanted::of(&unmask(&before.text, &[])));
+    }
+}
+
+/// Whether words stand for what was told before: `with one`, `that way`, `like this`.
+fn points(words: &[String]) -> bool {
+    words.iter().any(|word| matches!(word.as_str(), "one" | "so" | "that" | "this" | "such" | "way"))
+}
+
+/// Whether words point back at something told before.
+fn refers(words: &[String]) -> bool {
+    words.iter().any(|word| matches!(word.as_str(), "it" | "them" | "they"))
+        || words.windows(2).any(|pair| matches!(pair[0].as_str(), "that" | "this") && pair[1] == "way")
+}
+
+/// `…, and keep that for the next time`: no want of its own, but how the one before is meant.
+fn keep(wants: &mut Vec<Want>) {
+    let only_keeps = |want: &Want| {
+        let words = plain(&want.clause);
+        let points = words.iter().any(|word| matches!(word.as_str(), "it" | "that" | "this" | "so"));
+        matches!(want.verb.as_str(), "keep" | "remember") && want.lasting && points && want.values.is_empty()
+    };
+    let mut at = 1;
+    while at < wants.len() {
+        if only_keeps(&wants[at]) {
+            wants.remove(at);
+            wants[at - 1].lasting = true;
+        } else {
+            at += 1;
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 
 use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, NodeRef, Target};
 
-use super::choose::{Care, Choice, Filling, confirming, control, filling, key_of, object, wanted_state};
+use super::choose::{
+    CONFIRMING, Care, Choice, Filling, confirming, control, filling, key_of, mentioned, object, wanted_state,
+};
 use super::goal::{Goal, ValueKind, WantKind};
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Open, Pressed, Progress, Surfaces};
@@ -26,6 +28,7 @@ pub(super) struct Hands {
     pub(super) progress: Progress,
     /// The thing that was picked as what the task is about.
     pub(super) object: Option<NodeRef>,
+    told: String,
     saving: Saving,
     confirmed: u32,
     closed: u32,
@@ -85,7 +88,7 @@ pub(super) fn fill(field: &Element, text: &str) -> Vec<Action<ImagePoint>> {
 impl Hands {
     /// Hands for a goal, in the first scene.
     pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
-        Self { progress: Progress::start(goal, scene), ..Self::default() }
+        Self { progress: Progress::start(goal, scene), told: goal.text.clone(), ..Self::default() }
     }
 
     /// Presses the best answer to the present want in what takes input now; none when nothing answers.
@@ -105,7 +108,12 @@ impl Hands {
 
     fn direct_for(&mut self, scene: &Scene, want: usize, care: Care) -> Option<Move> {
         let no_menu = scene.open_menus().is_empty();
-        if no_menu && let Some(found) = self.fill_next(scene, want) {
+        let open = self.progress.wants.get(want)?;
+        let lacks = self.lacks_object(open) && !scene.names_any(&open.names());
+        if no_menu
+            && !lacks
+            && let Some(found) = self.fill_next(scene, want)
+        {
             return Some(found);
         }
         let open = self.progress.wants.get(want)?;
@@ -132,7 +140,7 @@ impl Hands {
     }
 
     /// Whether the want is about a thing that was named and has not been found yet: commands must wait.
-    fn lacks_object(&self, open: &Open) -> bool {
+    pub(super) fn lacks_object(&self, open: &Open) -> bool {
         let acts = matches!(
             open.want.verb.as_str(),
             "move" | "delete" | "rename" | "remove" | "trash" | "copy" | "duplicate"
@@ -169,7 +177,10 @@ impl Hands {
             .then(|| element.kind == Kind::Radio || wanted_state(open, &choice.label));
         if state.is_some() && element.is_on() == state {
             open.pressed.push(choice.label.clone());
-            open.done = !open.waits_for_values();
+            let meant = choice.value.is_some()
+                || open.want.switch.is_some()
+                || Care::Exact.accepts(open.wanted.fit(&choice.label));
+            open.done = meant && !open.waits_for_values();
             return self.direct(scene, Care::Exact);
         }
         self.progress.press(Pressed {
@@ -178,6 +189,7 @@ impl Hands {
             kind: element.kind,
             state,
             surfaces: Surfaces::of(scene),
+            beside: scene.beside(),
             confirms: false,
         });
         Some(clicks(format!("{} answers what is asked.", quoted(&choice.label)), element))
@@ -186,6 +198,9 @@ impl Hands {
     /// Puts the next value into the field where it belongs.
     pub(super) fn fill_next(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
+        if scene.asks_for_file() && !names_file(open) {
+            return None;
+        }
         let Filling { field, label, value, text } =
             filling(scene, scene.surface(), open, &self.progress.filled)?;
         let actions = fill(field, &text);
@@ -206,7 +221,7 @@ impl Hands {
     /// Selects the thing that a value names, so that what follows applies to it.
     pub(super) fn pick_object(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
-        let (element, value) = object(scene, open)?;
+        let Some((element, value)) = object(scene, open) else { return self.pick_mentioned(scene, want) };
         let opens = open.want.verb == "open" && open.left().count() == 1;
         let count = if opens { 2 } else { 1 };
         let actions = vec![click(element, Button::Left, count)];
@@ -217,6 +232,23 @@ impl Hands {
         let only_picks = matches!(open.want.verb.as_str(), "open" | "select" | "click" | "choose" | "pick");
         open.done = only_picks && open.left().next().is_none();
         Some(Move::Act { say, actions })
+    }
+
+    /// Selects the thing that the instruction only mentions, if the want is about a thing at all.
+    fn pick_mentioned(&mut self, scene: &Scene, want: usize) -> Option<Move> {
+        let open = self.progress.wants.get(want)?;
+        let own = open.want.lasting || open.want.values.iter().any(|value| value.kind == ValueKind::File);
+        if self.object.is_some() || own || !scene.dialogs().is_empty() || open.want.kind != WantKind::Do {
+            return None;
+        }
+        let element = mentioned(scene, &self.told)?;
+        self.object = Some(element.id.clone());
+        let opens = open.want.verb == "open" && self.progress.wants.len() == 1;
+        let say = format!("{} is what this is about.", quoted(&element.name));
+        if let Some(open) = self.progress.wants.get_mut(want).filter(|_| opens) {
+            open.done = true;
+        }
+        Some(Move::Act { say, actions: vec![click(element, Button::Left, if opens { 2 } else { 1 })] })
     }
 
     /// Selects the whole text before a command is applied to all of it.
@@ -264,6 +296,9 @@ impl Hands {
             return None;
         }
         self.confirmed += 1;
+        if confirming(scene, None).is_none() && scene.has_barred(CONFIRMING) && self.confirmed < 3 {
+            return Some(wait("The button is not ready yet."));
+        }
         self.progress.touched = false;
         let want = self.progress.current().unwrap_or(0);
         let button = confirming(scene, self.progress.wants.get(want));
@@ -274,11 +309,12 @@ impl Hands {
             kind: Kind::Button,
             state: None,
             surfaces: Surfaces::of(scene),
+            beside: Vec::new(),
             confirms: true,
         });
         Some(match button {
             Some(button) => clicks(format!("{} carries it through.", quoted(&label)), button),
-            None if self.progress.filled.is_empty() => leave("It holds without further ado.", scene),
+            None if !self.progress.has_filled(scene) => leave("It holds without further ado.", scene),
             None => keys("Enter carries it through.", &["enter"]),
         })
     }
@@ -289,8 +325,12 @@ impl Hands {
             self.closed += 1;
             return keys("The menu is closed again.", &["escape"]);
         }
+        let before = self.progress.pending().len();
         if let Some(found) = self.save(scene) {
             return found;
+        }
+        if self.progress.pending().len() > before {
+            return wait("There is no key for this here: it must be looked for.");
         }
         let in_dialog = !scene.dialogs().is_empty();
         if in_dialog && self.confirmed < 8 {
@@ -379,6 +419,17 @@ fn carry_through(say: &str, scene: &Scene) -> Move {
         Some(button) => clicks(say, button),
         None => keys(say, &["enter"]),
     }
+}
+
+/// Whether a want has to do with a file that it names, or with storing something.
+fn names_file(open: &Open) -> bool {
+    let verbs = [
+        "save", "store", "export", "write", "open", "import", "load", "insert", "attach", "choose", "select",
+        "print", "keep", "add",
+    ];
+    open.want.kind == WantKind::Save
+        || verbs.contains(&open.want.verb.as_str()) && !open.want.lasting
+        || open.left().any(|(_, value)| value.kind == ValueKind::File)
 }
 
 /// Whether a label is one of saving: `Save`, `Save changes`.

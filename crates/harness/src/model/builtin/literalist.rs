@@ -73,6 +73,9 @@ impl Literalist {
             self.waited += 1;
             return wait("The page is still loading.");
         }
+        if hands.progress.lingers() {
+            return wait("The dialog is about to close.");
+        }
         if self.text.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
                 return found;
@@ -158,6 +161,7 @@ impl Literalist {
             kind: element.kind,
             state,
             surfaces: Surfaces::of(scene),
+            beside: Vec::new(),
             confirms: false,
         });
         let say = format!("The guidance mentions {}.", quoted(&element.name));

@@ -6,7 +6,9 @@
 
 mod block;
 mod choose;
+mod clause;
 mod consult;
+mod enable;
 mod explorer;
 mod follow;
 mod goal;
@@ -18,9 +20,12 @@ mod manage;
 mod novice;
 mod perceive;
 mod progress;
+mod promise;
 mod reflect;
 mod role;
+mod route;
 mod search;
+mod spoken;
 mod transcript;
 mod wire;
 mod words;

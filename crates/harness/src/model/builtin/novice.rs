@@ -48,6 +48,9 @@ impl Novice {
             self.waited += 1;
             return wait("The page is still loading.");
         }
+        if hands.progress.lingers() {
+            return wait("The dialog is about to close.");
+        }
         if self.plans.is_none() {
             if let Some(found) = self.consult.next(transcript, &self.goal, turn) {
                 return found;

@@ -2,6 +2,8 @@
 
 use apprentice_protocol::{ImagePoint, NodeRef, Outline, State};
 
+use super::words::{plain, same_label};
+
 /// What can be done with an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -290,6 +292,54 @@ impl Scene {
             .map(|index| &self.elements[index])
             .filter(|element| element.works())
             .collect()
+    }
+
+    /// How many windows with a name there are.
+    pub(super) fn windows(&self) -> usize {
+        self.indices(|element| {
+            element.kind == Kind::Window && element.role != "application" && !element.name.is_empty()
+        })
+        .len()
+    }
+
+    /// What stands on the dialog in front, for telling whether it shows something else now.
+    pub(super) fn beside(&self) -> Vec<String> {
+        let surface = self.surface().filter(|index| self.elements[*index].kind == Kind::Dialog);
+        let Some(surface) = surface else { return Vec::new() };
+        let tells = |element: &&Element| {
+            matches!(element.kind, Kind::Words | Kind::Switch | Kind::Radio | Kind::Button | Kind::Field)
+                && !element.name.is_empty()
+        };
+        self.below(Some(surface)).into_iter().filter(tells).map(|element| element.name.clone()).collect()
+    }
+
+    /// Whether a button of one of these labels stands in front and takes no input.
+    pub(super) fn has_barred(&self, labels: &[&str]) -> bool {
+        let Some(surface) = self.surface() else { return false };
+        self.elements.iter().enumerate().any(|(index, element)| {
+            element.kind == Kind::Button
+                && element.is(State::Disabled)
+                && self.is_within(index, surface)
+                && labels.iter().any(|label| same_label(&element.name, label))
+        })
+    }
+
+    /// Whether the dialog in front asks for a file or a folder.
+    pub(super) fn asks_for_file(&self) -> bool {
+        let Some(surface) = self.surface() else { return false };
+        self.elements.iter().enumerate().any(|(index, element)| {
+            let says = element.role.replace('_', "") == "filechooser"
+                || element.kind == Kind::Dialog
+                    && plain(&element.name).starts_with(&["file".into(), "chooser".into()]);
+            says && self.is_within(index, surface)
+        })
+    }
+
+    /// Whether a thing of one of these names is in sight.
+    pub(super) fn names_any(&self, names: &[&str]) -> bool {
+        self.elements.iter().any(|element| {
+            matches!(element.kind, Kind::Thing | Kind::Other) && names.contains(&element.name.as_str())
+        })
     }
 
     /// The title in front, for telling programs apart.

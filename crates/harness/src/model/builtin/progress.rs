@@ -19,6 +19,8 @@ pub(super) struct Open {
     pub(super) pressed: Vec<String>,
     /// Whether everything has been selected for it.
     pub(super) prepared: bool,
+    /// Surfaces and labels whose press turned out to be no answer.
+    rejected: Vec<(String, String)>,
 }
 
 impl Open {
@@ -34,6 +36,25 @@ impl Open {
     /// Whether this label was pressed for this want before.
     pub(super) fn has_pressed(&self, label: &str) -> bool {
         self.pressed.iter().any(|pressed| same_label(pressed, label))
+    }
+
+    /// The texts of its values that name things.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.left().filter(|(_, value)| value.is_name()).map(|(_, value)| value.text.trim()).collect()
+    }
+
+    /// Whether a label of this surface was pressed before and was no answer.
+    pub(super) fn is_rejected(&self, surface: &str, label: &str) -> bool {
+        self.rejected.iter().any(|(known, rejected)| known == surface && same_label(rejected, label))
+    }
+
+    /// Takes a press back: what it led to was no answer.
+    fn reject(&mut self, surface: &str, label: &str) {
+        self.pressed.retain(|pressed| !same_label(pressed, label));
+        self.rejected.push((surface.to_owned(), label.to_owned()));
+        for (used, value) in self.used.iter_mut().zip(&self.want.values) {
+            *used &= !same_label(&value.text, label);
+        }
     }
 
     /// Marks a value as used.
@@ -71,6 +92,8 @@ pub(super) struct Pressed {
     pub(super) state: Option<bool>,
     /// Open menus, dialogs and the title before.
     pub(super) surfaces: Surfaces,
+    /// What stood on the dialog in front, its lists left aside.
+    pub(super) beside: Vec<String>,
     /// Whether the press confirms a dialog.
     pub(super) confirms: bool,
 }
@@ -82,6 +105,8 @@ pub(super) struct Surfaces {
     pub(super) menus: usize,
     /// Dialogs.
     pub(super) dialogs: usize,
+    /// Windows with a name.
+    pub(super) windows: usize,
     /// The title in front.
     pub(super) title: String,
 }
@@ -93,9 +118,18 @@ impl Surfaces {
         Self {
             menus: scene.open_menus().len(),
             dialogs: scene.dialogs().len(),
+            windows: scene.windows(),
             title: front.unwrap_or_else(|| scene.title().to_owned()),
         }
     }
+}
+
+/// Whether another choice only made a dialog show other controls: then it says what is shown, and sets
+/// nothing.
+pub(super) fn turns_page(before: &[String], now: &[String]) -> bool {
+    let new = now.iter().filter(|name| !before.contains(name)).count();
+    let gone = before.iter().filter(|name| !now.contains(name)).count();
+    new >= 2 && gone >= 2
 }
 
 /// All wants of an instruction.
@@ -109,6 +143,8 @@ pub(super) struct Progress {
     pub(super) touched: bool,
     /// Whether a dialog that stayed was already confirmed a second time.
     retried: bool,
+    /// How often a confirmed dialog was waited for.
+    lingered: u32,
     /// Labels of fields that were filled.
     pub(super) filled: Vec<String>,
 }
@@ -135,6 +171,7 @@ impl Progress {
                 done: false,
                 pressed: Vec::new(),
                 prepared: false,
+                rejected: Vec::new(),
             }
         };
         Self { wants: goal.wants.iter().map(open).collect(), ..Self::default() }
@@ -162,6 +199,12 @@ impl Progress {
         self.wants.iter().any(|open| open.done && open.want.kind != WantKind::Save)
     }
 
+    /// Whether a field of what is in sight was filled.
+    pub(super) fn has_filled(&self, scene: &Scene) -> bool {
+        let ids = scene.elements.iter().map(|element| element.id.to_string());
+        ids.into_iter().any(|id| self.filled.iter().any(|key| key.rsplit('#').next() == Some(id.as_str())))
+    }
+
     /// Remembers what was pressed, until its effect is seen.
     pub(super) fn press(&mut self, pressed: Pressed) {
         if let Some(open) = self.wants.get_mut(pressed.want)
@@ -172,11 +215,18 @@ impl Progress {
         self.last = Some(pressed);
     }
 
+    /// Whether a dialog that was confirmed has yet to close.
+    pub(super) fn lingers(&self) -> bool {
+        self.lingered > 0 && self.last.is_some()
+    }
+
     /// Judges the last action by what can be seen now.
     pub(super) fn settle(&mut self, scene: &Scene) {
         let Some(last) = self.last.take() else { return };
         let now = Surfaces::of(scene);
-        let opened = now.menus > last.surfaces.menus || now.dialogs > last.surfaces.dialogs;
+        let opened = now.menus > last.surfaces.menus
+            || now.dialogs > last.surfaces.dialogs
+            || now.windows > last.surfaces.windows;
         let closed = now.dialogs < last.surfaces.dialogs;
         if closed || opened && now.dialogs > last.surfaces.dialogs {
             self.touched = false;
@@ -184,9 +234,22 @@ impl Progress {
         }
         let Some(open) = self.wants.get_mut(last.want) else { return };
         if last.confirms {
+            if !closed && now == last.surfaces && self.lingered < 3 {
+                self.lingered += 1;
+                self.last = Some(last);
+                return;
+            }
+            self.lingered = 0;
             // A first press may only have closed a list of suggestions.
             self.touched |= !closed && now.dialogs > 0 && !std::mem::replace(&mut self.retried, true);
             open.done |= closed && !open.waits_for_values();
+            return;
+        }
+        if last.kind == Kind::Item
+            && now.menus < last.surfaces.menus
+            && turns_page(&last.beside, &scene.beside())
+        {
+            open.reject(&last.surfaces.title, &last.label);
             return;
         }
         let seen = scene.elements.iter().find(|element| same_label(&element.name, &last.label));

@@ -2,36 +2,18 @@
 
 use apprentice_protocol::{Action, Button, History, NodeRef, State};
 
-use super::choose::Care;
-
+use super::choose::{Care, misses_target, wanted_state};
+use super::enable::{Enabling, Hindered};
 use super::hands::{click, key, leave};
 use super::perceive::{Element, Kind, Scene};
-use super::progress::{Open, Surfaces};
+use super::progress::{Open, Surfaces, turns_page};
+use super::promise::{promise, strays};
+use super::route::{Leg, Onward, Route, same_way, shared};
 use super::wire::Move;
-use super::words::{plain, same_label};
+use super::words::{Fit, plain};
 
-/// Words of surfaces where settings live.
-const SETTINGS: &[&str] = &[
-    "preferences",
-    "settings",
-    "options",
-    "configuration",
-    "properties",
-    "customize",
-    "configure",
-    "advanced",
-    "more",
-];
-
-/// Labels that end, print, leave or destroy: opened only when the task speaks of them.
-const RISKY: &[&str] = &[
-    "quit", "exit", "close", "print", "delete", "remove", "about", "help", "contents", "restart", "clear",
-    "reset", "logout", "recent", "undo", "redo", "reload", "minimize", "maximize", "restore", "trash",
-    "send", "detach", "new", "cancel", "back", "forward", "feedback", "report", "ok", "save",
-];
-
-/// Below this an opener is tried only after what answers in part.
-const PROMISING: f32 = 0.25;
+/// Presses on the way to one aim before it is given up.
+const PATIENCE: u32 = 9;
 
 /// Circumstances of a search.
 #[derive(Clone, Copy, Debug)]
@@ -40,24 +22,18 @@ pub(super) struct How {
     pub(super) browser: bool,
     /// Little of the budget is left.
     pub(super) late: bool,
-}
-
-/// One press on the way from the start to a surface.
-#[derive(Clone, Debug, PartialEq)]
-struct Leg {
-    label: String,
-    kind: Kind,
-    secondary: bool,
+    /// What the task is about is not in sight.
+    pub(super) lacks_object: bool,
 }
 
 /// Something that was seen and may open another surface.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Spot {
     route: Vec<Leg>,
     leg: Leg,
     score: f32,
     opened: bool,
-    /// Does something by itself: pressed only when nothing better is left.
+    /// Does something by itself, rather than opening more.
     terminal: bool,
 }
 
@@ -70,71 +46,129 @@ pub(super) enum Found {
     Press(NodeRef),
 }
 
+/// How a search goes on towards an aim.
+#[derive(Clone, Debug)]
+pub(super) enum Toward<'s> {
+    /// This comes next on the way.
+    Go(Move),
+    /// The aim itself is in sight.
+    There(&'s Element),
+    /// It cannot be reached.
+    Lost,
+}
+
 /// The search of one want.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    route: Vec<Leg>,
+    /// The way to what is in front.
+    pub(super) route: Route,
     seen: Vec<Spot>,
     aim: Option<usize>,
-    before: Option<Surfaces>,
-    lost: u32,
+    enabling: Enabling,
+    dialogs: Vec<(String, Vec<Leg>)>,
+    surface: String,
+    /// The way to a list whose line was pressed, and what stood beside it.
+    section: Option<(Vec<Leg>, Vec<String>)>,
+    strides: u32,
 }
 
 impl Search {
     /// Starts again for another want; what was opened may be opened again.
     pub(super) fn restart(&mut self) {
-        *self = Self::default();
+        *self = Self { route: self.route.clone(), ..Self::default() };
     }
 
     /// Takes note of where the last press led.
     pub(super) fn notice(&mut self, scene: &Scene) {
-        let now = Surfaces::of(scene);
-        if now.menus == 0 && now.dialogs == 0 {
-            let lateral = |leg: &Leg| matches!(leg.kind, Kind::Link);
-            let last = self.route.iter().rposition(lateral).map_or(0, |at| at + 1);
-            self.route.truncate(last);
-        } else if let Some(before) = &self.before {
-            let fewer = before.menus + before.dialogs > now.menus + now.dialogs;
-            if fewer && now.dialogs == before.dialogs {
-                let menus = self.route.iter().filter(|leg| leg.kind == Kind::Menu).count();
-                for _ in now.menus..menus.min(before.menus) {
-                    self.route.pop();
-                }
-            } else if now.dialogs < before.dialogs {
-                self.route.clear();
+        self.route.notice(scene);
+        let Some((route, beside)) = self.section.take() else { return };
+        if !turns_page(&beside, &scene.beside()) {
+            // Its lines are picked, they lead nowhere.
+            self.route.cut(route.len());
+            for spot in
+                self.seen.iter_mut().filter(|spot| spot.leg.kind == Kind::Thing && !spot.leg.secondary)
+            {
+                spot.opened |= same_way(&spot.route, &route);
             }
         }
-        self.before = Some(now);
     }
 
-    fn collect(&mut self, scene: &Scene, open: &Open) {
-        let depth = f32::from(u8::try_from(self.route.len()).unwrap_or(u8::MAX));
-        for element in scene.below(scene.front()) {
-            let label = scene.label_of(element);
-            if label.is_empty() || open.has_pressed(&label) {
-                continue;
-            }
-            let fit = open.wanted.fit(&label);
-            let terminal = can_answer(element) && Care::Loose.accepts(fit);
-            let (score, terminal) = match prior(element, &label, open, self.route.len()) {
-                Some(prior) => (fit.score() * 2.0 + prior - depth * 0.05, false),
-                None if terminal => (fit.score(), true),
-                None => continue,
-            };
-            let leg = Leg { label, kind: element.kind, secondary: false };
-            let mut route = self.route.clone();
-            if leg.kind == Kind::Tab {
-                route.retain(|passed| passed.kind != Kind::Tab);
-            }
-            let known = |spot: &Spot| same_label(&spot.leg.label, &leg.label) && spot.route == route;
-            if self.seen.iter().any(known) {
-                continue;
-            }
-            let opened = self.route.iter().any(|passed| same_label(&passed.label, &leg.label));
-            self.seen.push(Spot { route, leg, score, opened, terminal });
+    /// Whether the surface in front was read before, by another way to it.
+    fn is_known(&mut self, scene: &Scene) -> bool {
+        if !self.route.in_dialog() || !scene.open_menus().is_empty() {
+            return false;
         }
-        if self.route.is_empty() {
+        let Some(name) = scene.surface().map(|index| scene.elements[index].name.clone()) else {
+            return false;
+        };
+        let way: Vec<Leg> = self
+            .route
+            .legs()
+            .iter()
+            .filter(|leg| !matches!(leg.kind, Kind::Tab | Kind::Thing))
+            .cloned()
+            .collect();
+        match self.dialogs.iter().find(|(known, _)| *known == name) {
+            Some((_, known)) => !same_way(known, &way),
+            None => {
+                self.dialogs.push((name, way));
+                false
+            }
+        }
+    }
+
+    fn collect(&mut self, scene: &Scene, open: &Open, how: How) {
+        if self.is_known(scene) {
+            return;
+        }
+        self.surface = Surfaces::of(scene).title;
+        let legs = self.route.legs().to_vec();
+        for element in scene.below(scene.front()) {
+            self.weigh(scene, element, &legs, (open, how));
+        }
+        if let Some(bar) = self.route.behind_menus() {
+            let in_bar = |element: &&Element| {
+                element.parent.is_some_and(|parent| scene.elements[parent].role == "menubar")
+            };
+            for element in scene.below(scene.surface()).into_iter().filter(in_bar) {
+                self.weigh(scene, element, &bar, (open, how));
+            }
+        }
+        self.enabling.collect(scene, open, &legs, how.lacks_object);
+        if legs.is_empty() {
             self.collect_context(scene, open);
+        }
+    }
+
+    /// Takes note of one element that stands behind a way, if it opens more or answers.
+    fn weigh(&mut self, scene: &Scene, element: &Element, legs: &[Leg], want: (&Open, How)) {
+        let (open, how) = want;
+        let label = scene.label_of(element);
+        if label.is_empty() || open.has_pressed(&label) || open.is_rejected(&self.surface, &label) {
+            return;
+        }
+        let depth = f32::from(u8::try_from(legs.len()).unwrap_or(u8::MAX));
+        let fit = open.wanted.fit(&label);
+        let terminal = !how.lacks_object && can_answer(element) && answers(element, &label, fit, open);
+        let (score, terminal) = match promise(scene, element, &label, open, legs) {
+            Some(promise) => (fit.score() * 2.0 + promise - depth * 0.05, false),
+            None if terminal && is_telling(fit) => (0.5 + fit.score(), true),
+            None if terminal => (fit.score() * 0.3 - 0.3, true),
+            None => return,
+        };
+        let leg = Leg::new(label, element.kind);
+        let mut route = legs.to_vec();
+        if leg.kind == Kind::Tab {
+            route.retain(|passed| passed.kind != Kind::Tab);
+        }
+        let opened = legs.iter().any(|passed| passed.same(&leg));
+        self.note(Spot { route, leg, score, opened, terminal });
+    }
+
+    fn note(&mut self, spot: Spot) {
+        let known = |seen: &&mut Spot| seen.leg.same(&spot.leg) && same_way(&seen.route, &spot.route);
+        if self.seen.iter_mut().find(known).is_none() {
+            self.seen.push(spot);
         }
     }
 
@@ -147,64 +181,120 @@ impl Search {
         let things = scene.below(scene.surface());
         let object = things.iter().copied().find(named).or_else(|| things.iter().copied().find(selected));
         let Some(element) = object.or_else(|| scene.document()) else { return };
-        let leg = Leg { label: element.name.clone(), kind: Kind::Menu, secondary: true };
-        if self.seen.iter().any(|spot| spot.leg.secondary && spot.leg.label == leg.label) {
-            return;
-        }
         let score = if object.is_some() { 0.48 } else { 0.12 };
-        self.seen.push(Spot { route: Vec::new(), leg, score, opened: false, terminal: false });
+        let leg = Leg::secondary(element.name.clone());
+        self.note(Spot { route: Vec::new(), leg, score, opened: false, terminal: false });
     }
 
     /// The next press of the search; none when everything in reach has been opened. Late in an attempt it
     /// settles for the best that was seen.
     pub(super) fn next(&mut self, scene: &Scene, open: &Open, how: How) -> Option<Found> {
-        self.collect(scene, open);
+        self.collect(scene, open, how);
+        if let Some(found) = self.enable(scene, open, how) {
+            return Some(found);
+        }
         for _ in 0..self.seen.len() + 1 {
-            let aim = self.aim.filter(|aim| !self.seen[*aim].opened).or_else(|| self.best(how.late))?;
-            self.aim = Some(aim);
-            let spot = self.seen[aim].clone();
-            let shared = spot.route.iter().zip(&self.route).take_while(|(one, other)| one == other).count();
-            if shared < self.route.len() {
-                self.lost += 1;
-                if self.lost > 4 {
-                    return None;
+            let aim = self.aim.filter(|aim| !self.seen[*aim].opened).or_else(|| self.best(how))?;
+            if self.aim.replace(aim) != Some(aim) {
+                self.strides = 0;
+            }
+            self.strides += 1;
+            let Spot { route, leg, terminal, .. } = self.seen[aim].clone();
+            let toward =
+                if self.strides > PATIENCE { Toward::Lost } else { self.toward(scene, &route, &leg, how) };
+            match toward {
+                Toward::Go(found) => return Some(Found::Go(found)),
+                Toward::Lost => self.seen[aim].opened = true,
+                Toward::There(element) => {
+                    self.seen[aim].opened = true;
+                    self.aim = None;
+                    if terminal {
+                        return Some(Found::Press(element.id.clone()));
+                    }
+                    if leg.kind == Kind::Thing && !leg.secondary {
+                        self.section = Some((self.route.legs().to_vec(), scene.beside()));
+                    }
+                    return Some(Found::Go(self.step(&leg, element)));
                 }
-                return Some(Found::Go(self.back(scene, how.browser)));
             }
-            let leg = spot.route.get(shared).unwrap_or(&spot.leg).clone();
-            let arrived = shared == spot.route.len();
-            let Some(element) = find(scene, &leg) else {
-                self.seen[aim].opened = true;
-                continue;
-            };
-            if arrived {
-                self.seen[aim].opened = true;
-                self.aim = None;
-            }
-            self.lost = 0;
-            if arrived && spot.terminal {
-                return Some(Found::Press(element.id.clone()));
-            }
-            return Some(Found::Go(self.step(&leg, element)));
         }
         None
     }
 
-    fn best(&self, late: bool) -> Option<usize> {
-        let near = |spot: &Spot| {
-            let shared = spot.route.iter().zip(&self.route).take_while(|(one, other)| one == other).count();
-            let steps = self.route.len() - shared + spot.route.len() - shared;
-            f32::from(u8::try_from(steps).unwrap_or(u8::MAX)) * 0.08
+    /// What must come first, when what answers is there but takes no input.
+    fn enable(&mut self, scene: &Scene, open: &Open, how: How) -> Option<Found> {
+        let in_bar = |spot: &Spot| spot.route.is_empty() && !spot.opened && spot.leg.kind == Kind::Menu;
+        let unread = self.seen.iter().any(in_bar);
+        for _ in 0..4 {
+            let (route, leg, say) = match self.enabling.next(scene, open, unread)? {
+                Hindered::Go { route, leg, say } => (route, leg, Some(say)),
+                Hindered::Look { route, leg } => (route, leg, None),
+            };
+            match (self.toward(scene, &route, &leg, how), say) {
+                (Toward::Go(found), _) => return Some(Found::Go(found)),
+                (Toward::Lost, _) => self.enabling.fail(),
+                (Toward::There(element), Some(say)) => {
+                    self.enabling.pressed();
+                    let actions = vec![click(element, Button::Left, 1)];
+                    return Some(Found::Go(Move::Act { say, actions }));
+                }
+                (Toward::There(_), None) => {
+                    self.enabling.succeed();
+                    self.prefer(route, leg);
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// What was barred and no longer is comes next.
+    fn prefer(&mut self, route: Vec<Leg>, leg: Leg) {
+        self.aim = None;
+        let known = |spot: &&mut Spot| spot.leg.same(&leg) && same_way(&spot.route, &route);
+        match self.seen.iter_mut().find(known) {
+            Some(spot) => (spot.opened, spot.score) = (false, 3.0),
+            None => {
+                let terminal = matches!(leg.kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Button);
+                self.seen.push(Spot { route, leg, score: 3.0, opened: false, terminal });
+            }
+        }
+    }
+
+    /// The next press towards a leg behind a way.
+    fn toward<'s>(&mut self, scene: &'s Scene, route: &[Leg], leg: &Leg, how: How) -> Toward<'s> {
+        let shared = shared(route, self.route.legs());
+        let next = route.get(shared).unwrap_or(leg);
+        match self.route.onward(scene, next, shared) {
+            Onward::Press(element) if shared == route.len() => Toward::There(element),
+            Onward::Press(element) => {
+                self.route.cut(shared);
+                Toward::Go(self.step(next, element))
+            }
+            Onward::Leave => Toward::Go(self.back(scene, how.browser)),
+            Onward::Nowhere if self.route.is_away(scene) && route.len() < self.route.legs().len() => {
+                Toward::Go(self.back(scene, how.browser))
+            }
+            Onward::Nowhere => Toward::Lost,
+        }
+    }
+
+    fn best(&self, how: How) -> Option<usize> {
+        let waits = self.enabling.waits();
+        let value = |at: &usize| {
+            let spot = &self.seen[*at];
+            let shared = shared(&spot.route, self.route.legs());
+            let steps = (self.route.legs().len() - shared).min(2) + spot.route.len() - shared;
+            let far = f32::from(u8::try_from(steps).unwrap_or(u8::MAX)) * 0.08;
+            let settles = how.late && spot.terminal;
+            // Something must come first: it stands in another menu rather than further down.
+            let looks_around =
+                waits && spot.route.is_empty() && spot.leg.kind == Kind::Menu && !spot.leg.secondary;
+            spot.score - far + if settles || looks_around { 1.0 } else { 0.0 }
         };
-        let value = |at: &usize| self.seen[*at].score - near(&self.seen[*at]);
-        let left = |terminal: bool| {
-            (0..self.seen.len())
-                .filter(move |at| !self.seen[*at].opened && self.seen[*at].terminal == terminal)
-                .max_by(|one, other| value(one).total_cmp(&value(other)).then(other.cmp(one)))
-        };
-        let (opener, terminal) = (left(false), left(true));
-        let promising = opener.filter(|at| self.seen[*at].score >= PROMISING && !late);
-        promising.or(terminal).or(opener)
+        (0..self.seen.len())
+            .filter(|at| !self.seen[*at].opened)
+            .max_by(|one, other| value(one).total_cmp(&value(other)).then(other.cmp(one)))
     }
 
     fn step(&mut self, leg: &Leg, element: &Element) -> Move {
@@ -213,26 +303,15 @@ impl Search {
         } else {
             (Button::Left, format!("Perhaps it is behind \"{}\".", leg.label))
         };
-        let stays =
-            matches!(leg.kind, Kind::Other | Kind::Thing | Kind::Button) && element.is(State::Collapsed);
-        if !stays {
-            if leg.kind == Kind::Tab {
-                self.route.retain(|passed| passed.kind != Kind::Tab);
-            }
-            self.route.push(leg.clone());
-        }
+        self.route.push(leg.clone());
         Move::Act { say, actions: vec![click(element, button, 1)] }
     }
 
     fn back(&mut self, scene: &Scene, browser: bool) -> Move {
-        let on_page = scene.open_menus().is_empty() && scene.dialogs().is_empty();
-        let tab_only = self.route.last().is_some_and(|leg| leg.kind == Kind::Tab);
-        if on_page || tab_only {
-            self.route.pop();
-        }
-        if !on_page {
+        if self.route.is_away(scene) {
             return leave("It is not here.", scene);
         }
+        self.route.cut(self.route.legs().len().saturating_sub(1));
         let actions = if browser {
             vec![Action::History { go: History::Back }]
         } else {
@@ -242,49 +321,22 @@ impl Search {
     }
 }
 
-fn find<'s>(scene: &'s Scene, leg: &Leg) -> Option<&'s Element> {
-    let fits = |element: &&Element| {
-        element.name == leg.label && leg.secondary
-            || element.kind == leg.kind && same_label(&scene.label_of(element), &leg.label)
-    };
-    let front = scene.below(scene.front()).into_iter().find(fits);
-    front.or_else(|| scene.below(scene.surface()).into_iter().find(fits))
-}
-
 /// Whether pressing an element can be an answer by itself.
 fn can_answer(element: &Element) -> bool {
     matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Button | Kind::Combo)
 }
 
-/// How promising an element is before its words are weighed; none if it opens nothing.
-fn prior(element: &Element, label: &str, open: &Open, depth: usize) -> Option<f32> {
-    let words = plain(label);
-    let asked = open.wanted.fit(label).share >= 0.5;
-    if words.iter().any(|word| RISKY.contains(&word.as_str())) && !asked {
-        return None;
-    }
-    let settings = words.iter().any(|word| SETTINGS.contains(&word.as_str()));
-    let closed = element.is(State::Collapsed);
-    match element.kind {
-        Kind::Menu if settings => Some(0.6),
-        Kind::Menu if depth == 0 => Some(0.45),
-        Kind::Menu => Some(0.26 - 0.08 * f32::from(u8::try_from(depth).unwrap_or(u8::MAX))),
-        Kind::Tab if !element.is(State::Selected) => Some(0.6),
-        Kind::Item | Kind::Button if settings => Some(if open.want.lasting { 0.75 } else { 0.35 }),
-        Kind::Item | Kind::Button if element.promises() => Some(0.1),
-        Kind::Link => Some(if settings { 0.5 } else { 0.15 }),
-        Kind::Combo => Some(0.2),
-        Kind::Other | Kind::Thing | Kind::Button if closed => Some(0.35),
-        Kind::Item
-        | Kind::Button
-        | Kind::Switch
-        | Kind::Radio
-        | Kind::Field
-        | Kind::Tab
-        | Kind::Thing
-        | Kind::Window
-        | Kind::Dialog
-        | Kind::Words
-        | Kind::Other => None,
-    }
+/// Whether a label that fits like this may be what is asked for. A switch that stands as wanted already, or
+/// a command with another purpose, is not.
+fn answers(element: &Element, label: &str, fit: Fit, open: &Open) -> bool {
+    let stands = matches!(element.kind, Kind::Switch | Kind::Radio)
+        && element.is_on() == Some(element.kind == Kind::Radio || wanted_state(open, label));
+    let idle = stands && !Care::Exact.accepts(fit);
+    let strays = strays(&plain(label), &open.want) || misses_target(open, element, label);
+    !idle && !strays && (Care::Loose.accepts(fit) || is_telling(fit))
+}
+
+/// Whether it hardly can be anything else.
+fn is_telling(fit: Fit) -> bool {
+    fit.share >= 0.99 && fit.matched >= 0.9 || fit.matched >= 2.0 && fit.share >= 0.5
 }

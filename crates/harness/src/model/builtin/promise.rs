@@ -1,0 +1,144 @@
+//! How much an element promises to open what is searched for, before its words are weighed.
+
+use apprentice_protocol::State;
+
+use super::goal::Want;
+use super::perceive::{Element, Kind, Scene};
+use super::progress::Open;
+use super::route::Leg;
+use super::words::plain;
+
+/// Words of surfaces where settings live.
+const SETTINGS: &[&str] = &[
+    "preferences",
+    "settings",
+    "options",
+    "configuration",
+    "properties",
+    "customize",
+    "configure",
+    "advanced",
+    "more",
+];
+
+/// Labels that end, print, leave or destroy: opened only when the task speaks of them.
+const RISKY: &[&str] = &[
+    "quit", "exit", "close", "print", "delete", "remove", "about", "help", "contents", "restart", "clear",
+    "reset", "logout", "recent", "undo", "redo", "reload", "minimize", "maximize", "restore", "trash",
+    "send", "detach", "new", "cancel", "back", "forward", "feedback", "report", "ok", "save",
+];
+
+/// Words of buttons that open a list of commands.
+const LISTS: &[&str] = &["menu", "tools", "more", "options"];
+
+/// Verbs that begin the labels of commands with a purpose of their own.
+const PURPOSES: &[&str] = &[
+    "create",
+    "configure",
+    "add",
+    "open",
+    "import",
+    "export",
+    "find",
+    "replace",
+    "insert",
+    "print",
+    "page",
+    "edit",
+    "rename",
+    "load",
+    "record",
+    "connect",
+    "search",
+];
+
+/// How far apart the middles of one column's lines stand at most.
+const COLUMN: f64 = 8.0;
+
+/// How promising an element is; none if it opens nothing that may be opened.
+pub(super) fn promise(
+    scene: &Scene,
+    element: &Element,
+    label: &str,
+    open: &Open,
+    route: &[Leg],
+) -> Option<f32> {
+    let words = plain(label);
+    let fit = open.wanted.fit(label);
+    let asked = fit.share >= 0.5;
+    if words.iter().any(|word| RISKY.contains(&word.as_str())) && !asked {
+        return None;
+    }
+    let stores = matches!(open.want.verb.as_str(), "save" | "store" | "export" | "keep" | "write");
+    if words.first().is_some_and(|first| first == "save") && (open.want.lasting || !stores) {
+        return None;
+    }
+    let settings = words.len() <= 3 && words.iter().any(|word| SETTINGS.contains(&word.as_str()));
+    let lists = words.len() <= 2 && words.iter().any(|word| LISTS.contains(&word.as_str()));
+    let closed = element.is(State::Collapsed);
+    let depth = route.len();
+    match element.kind {
+        Kind::Menu if settings => Some(0.6),
+        Kind::Menu if depth == 0 => Some(0.45),
+        Kind::Menu => Some(0.26 - 0.08 * f32::from(u8::try_from(depth).unwrap_or(u8::MAX))),
+        Kind::Tab if !element.is(State::Selected) => Some(if open.want.lasting { 0.6 } else { 0.4 }),
+        Kind::Item | Kind::Button if settings => Some(settings_promise(&words, &open.want)),
+        Kind::Item | Kind::Button if element.promises() => {
+            Some(if strays(&words, &open.want) { -0.1 } else { 0.1 })
+        }
+        Kind::Button | Kind::Switch if lists && depth == 0 => Some(0.4),
+        Kind::Link => Some(if settings { 0.5 } else { 0.15 }),
+        Kind::Combo => Some(if fit.matched > 0.0 { 0.2 } else { -0.05 }),
+        Kind::Other | Kind::Thing | Kind::Button if closed => Some(0.35),
+        Kind::Thing if is_section(scene, element) => Some(if open.want.lasting { 0.5 } else { 0.3 }),
+        Kind::Item
+        | Kind::Button
+        | Kind::Switch
+        | Kind::Radio
+        | Kind::Field
+        | Kind::Tab
+        | Kind::Thing
+        | Kind::Window
+        | Kind::Dialog
+        | Kind::Words
+        | Kind::Other => None,
+    }
+}
+
+/// A thing's own properties answer what is wanted of the thing, the program's preferences what is wanted
+/// from now on.
+fn settings_promise(words: &[String], want: &Want) -> f32 {
+    let own = words.iter().any(|word| word == "properties");
+    let about_thing = want.values.iter().any(|value| value.is_name());
+    match (own, about_thing, want.lasting) {
+        (true, true, _) => 0.6,
+        (true, false, _) => 0.15,
+        (false, _, true) => 0.75,
+        (false, true, false) => 0.1,
+        (false, false, false) => 0.15,
+    }
+}
+
+/// Whether a command says by its first word that it is for something else than what is wanted.
+pub(super) fn strays(words: &[String], want: &Want) -> bool {
+    words
+        .first()
+        .is_some_and(|first| PURPOSES.contains(&first.as_str()) && !plain(&want.clause).contains(first))
+}
+
+/// Whether an element is a line of a list that stands beside what it shows, as in a dialog of settings.
+fn is_section(scene: &Scene, element: &Element) -> bool {
+    let Some(at) = element.at.filter(|_| !element.is(State::Selected)) else { return false };
+    let Some(surface) = scene.surface() else { return false };
+    let dialog = &scene.elements[surface];
+    let things: Vec<&Element> = scene
+        .below(Some(surface))
+        .into_iter()
+        .filter(|other| other.kind == Kind::Thing && !other.name.is_empty() && other.at.is_some())
+        .collect();
+    let in_line = things.iter().filter_map(|other| other.at).all(|other| (other.x - at.x).abs() <= COLUMN);
+    dialog.kind == Kind::Dialog
+        && dialog.role != "file_chooser"
+        && (2..=24).contains(&things.len())
+        && in_line
+}

@@ -1,0 +1,231 @@
+//! The way through an interface: which presses led to the surfaces that stand open, and which still do.
+
+use apprentice_protocol::State;
+
+use super::perceive::{Element, Kind, Scene};
+use super::progress::Surfaces;
+use super::words::same_label;
+
+/// What a press opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Led {
+    /// Not seen yet.
+    Unknown,
+    /// A menu or a list of options above everything.
+    Menu,
+    /// A dialog or another window.
+    Dialog,
+    /// Another part of the same surface.
+    Part,
+    /// Another page in place of this one.
+    Page,
+}
+
+/// One press on the way from the start to a surface.
+#[derive(Clone, Debug)]
+pub(super) struct Leg {
+    /// The label pressed.
+    pub(super) label: String,
+    /// What was pressed.
+    pub(super) kind: Kind,
+    /// Whether it was pressed with the secondary button.
+    pub(super) secondary: bool,
+    led: Led,
+}
+
+impl Leg {
+    /// A press of this label.
+    pub(super) fn new(label: impl Into<String>, kind: Kind) -> Self {
+        Self { label: label.into(), kind, secondary: false, led: Led::Unknown }
+    }
+
+    /// A press with the secondary button.
+    pub(super) fn secondary(label: impl Into<String>) -> Self {
+        Self { secondary: true, ..Self::new(label, Kind::Menu) }
+    }
+
+    /// Whether two presses are of the same thing.
+    pub(super) fn same(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && self.secondary == other.secondary
+            && (self.label == other.label || same_label(&self.label, &other.label))
+    }
+
+    /// The element that this leg presses, among what takes input now.
+    pub(super) fn find<'s>(&self, scene: &'s Scene) -> Option<&'s Element> {
+        let fits = |element: &&Element| {
+            if self.secondary {
+                return element.name == self.label && element.kind != Kind::Menu;
+            }
+            element.kind == self.kind && same_label(&scene.label_of(element), &self.label)
+        };
+        let front = scene.below(scene.front()).into_iter().find(fits);
+        front.or_else(|| scene.below(scene.surface()).into_iter().find(fits))
+    }
+
+    fn lists(&self) -> bool {
+        self.led == Led::Menu && !self.secondary && self.kind == Kind::Menu
+    }
+
+    fn stays(&self) -> bool {
+        self.led == Led::Part
+    }
+}
+
+/// Whether two ways are the same, press by press.
+pub(super) fn same_way(one: &[Leg], other: &[Leg]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.same(other))
+}
+
+/// How many presses two ways share from their start.
+pub(super) fn shared(one: &[Leg], other: &[Leg]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one.same(other)).count()
+}
+
+/// How to go on from here towards a leg of another way.
+#[derive(Clone, Debug)]
+pub(super) enum Onward<'s> {
+    /// It can be pressed.
+    Press(&'s Element),
+    /// What stands in front must be left first.
+    Leave,
+    /// It is not there.
+    Nowhere,
+}
+
+/// The way to what is in front.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Route {
+    legs: Vec<Leg>,
+    home: Option<Surfaces>,
+    before: Option<Surfaces>,
+    fresh: bool,
+}
+
+impl Route {
+    /// The presses, in order.
+    pub(super) fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// Whether a dialog is in front that this way opened.
+    pub(super) fn in_dialog(&self) -> bool {
+        self.legs.iter().any(|leg| leg.led == Led::Dialog)
+    }
+
+    /// The way to what stands behind open menus; none when none are open.
+    pub(super) fn behind_menus(&self) -> Option<Vec<Leg>> {
+        let from = self.legs.iter().position(Leg::lists)?;
+        self.legs[from..].iter().all(Leg::lists).then(|| self.legs[..from].to_vec())
+    }
+
+    /// Notes a press.
+    pub(super) fn push(&mut self, leg: Leg) {
+        if leg.kind == Kind::Tab {
+            let from = self.settled();
+            let mut at = 0;
+            self.legs.retain(|passed| {
+                at += 1;
+                at <= from || passed.kind != Kind::Tab
+            });
+        }
+        self.legs.push(leg);
+        self.fresh = true;
+    }
+
+    /// Takes note of what the last press led to, and of what has been closed since.
+    pub(super) fn notice(&mut self, scene: &Scene) {
+        let now = Surfaces::of(scene);
+        let home = self.home.get_or_insert_with(|| now.clone()).clone();
+        if let Some(before) = self.before.replace(now.clone())
+            && std::mem::take(&mut self.fresh)
+            && let Some(last) = self.legs.last_mut()
+        {
+            last.led = led(last, scene, &before, &now);
+            if last.led == Led::Unknown {
+                self.legs.pop();
+            }
+        }
+        let open = (now.dialogs + now.windows).saturating_sub(home.dialogs + home.windows);
+        let mut dialogs = 0;
+        let closed = self.legs.iter().position(|leg| {
+            dialogs += usize::from(leg.led == Led::Dialog);
+            dialogs > open
+        });
+        if let Some(closed) = closed {
+            self.legs.truncate(closed);
+        }
+        let from = self.settled();
+        let menus = scene.open_menus();
+        let stands = |leg: &Leg| match leg.led {
+            Led::Menu if leg.lists() => {
+                menus.iter().any(|menu| same_label(&scene.elements[*menu].name, &leg.label))
+            }
+            Led::Menu => !menus.is_empty(),
+            Led::Unknown | Led::Dialog | Led::Part | Led::Page => true,
+        };
+        let mut at = 0;
+        self.legs.retain(|leg| {
+            at += 1;
+            at <= from || stands(leg)
+        });
+    }
+
+    /// Where the part of the way begins that closes by itself.
+    fn settled(&self) -> usize {
+        self.legs.iter().rposition(|leg| matches!(leg.led, Led::Dialog | Led::Page)).map_or(0, |at| at + 1)
+    }
+
+    /// How to get from here to the next leg of a way that shares its first `shared` legs with this one.
+    pub(super) fn onward<'s>(&self, scene: &'s Scene, leg: &Leg, shared: usize) -> Onward<'s> {
+        let rest = &self.legs[shared.min(self.legs.len())..];
+        let beside = rest.iter().all(Leg::lists) && !leg.secondary || rest.iter().all(Leg::stays);
+        if !rest.is_empty() && !beside {
+            return Onward::Leave;
+        }
+        match leg.find(scene) {
+            Some(element) => Onward::Press(element),
+            None if rest.is_empty() || rest.iter().all(Leg::stays) => Onward::Nowhere,
+            None => Onward::Leave,
+        }
+    }
+
+    /// Forgets the legs behind the first `kept`.
+    pub(super) fn cut(&mut self, kept: usize) {
+        self.legs.truncate(kept);
+        self.fresh = false;
+    }
+
+    /// Whether something stands in front that was not there at the start.
+    pub(super) fn is_away(&self, scene: &Scene) -> bool {
+        let now = Surfaces::of(scene);
+        let home = self.home.as_ref().map_or(0, |home| home.dialogs + home.windows);
+        now.menus > 0 || now.dialogs + now.windows > home
+    }
+}
+
+/// What a press led to, by what stands there before and after it.
+fn led(leg: &Leg, scene: &Scene, before: &Surfaces, now: &Surfaces) -> Led {
+    if now.dialogs + now.windows > before.dialogs + before.windows {
+        return Led::Dialog;
+    }
+    let opened = leg.kind == Kind::Menu && !leg.secondary && {
+        scene.open_menus().iter().any(|menu| same_label(&scene.elements[*menu].name, &leg.label))
+    };
+    if opened || now.menus > before.menus {
+        return Led::Menu;
+    }
+    if leg.kind == Kind::Tab || leg.kind == Kind::Thing && is_selected(scene, &leg.label) {
+        return Led::Part;
+    }
+    let elsewhere = scene.is_page() && now.title != before.title;
+    if leg.kind == Kind::Link || elsewhere { Led::Page } else { Led::Unknown }
+}
+
+fn is_selected(scene: &Scene, label: &str) -> bool {
+    scene.elements.iter().any(|element| {
+        element.kind == Kind::Thing
+            && (element.is(State::Selected) || element.is(State::Focused))
+            && same_label(&element.name, label)
+    })
+}

@@ -1,0 +1,124 @@
+//! Texts that an instruction names without quotation marks: what to type, what something is to be called.
+
+use super::goal::{MARK, Value, ValueKind};
+use super::words::plain;
+
+/// Joints that end a text to type and begin its place.
+const PLACES: &[&str] = &[
+    " into ",
+    " in the ",
+    " in this ",
+    " to the ",
+    " on the ",
+    " at the ",
+    " as the ",
+    " below ",
+    " under ",
+    " above ",
+    " after ",
+    " before ",
+    " behind ",
+    " to it",
+    " and save",
+    ", ",
+];
+/// Words before a name.
+const NAMING: &[&str] = &[" called ", " named ", " by the name of ", " with the name ", " under the name "];
+/// Words that begin a description rather than a text.
+const DESCRIBING: &[&str] = &[
+    "the", "a", "an", "your", "my", "its", "his", "her", "their", "this", "that", "it", "all", "some",
+    "another",
+];
+/// More words are hardly a text that stands without marks.
+const MOST: usize = 12;
+
+/// The texts of a clause that stand without quotation marks; those to type come before its other values,
+/// names come behind them.
+pub(super) fn spoken(masked: &str, verb: &str) -> (Option<Value>, Option<Value>) {
+    (typed(masked, verb), called(masked, verb))
+}
+
+fn value(text: &str, before: &str) -> Option<Value> {
+    let text = text.trim().trim_end_matches(['.', ',', ';']).trim();
+    let words = plain(text);
+    let describes = words.first().is_none_or(|first| DESCRIBING.contains(&first.as_str()));
+    let fits = !describes && !text.contains(MARK) && words.len() <= MOST;
+    fits.then(|| Value { text: text.to_owned(), kind: ValueKind::Quoted, before: plain(before) })
+}
+
+/// `Type hello world at the end`: what stands between the verb and its place. Behind a verb with other uses
+/// it must look like a name.
+fn typed(masked: &str, verb: &str) -> Option<Value> {
+    if !matches!(verb, "type" | "enter" | "put" | "add" | "write" | "insert" | "append") {
+        return None;
+    }
+    let lower = masked.to_ascii_lowercase();
+    let from = lower.find(verb)? + verb.len();
+    let rest = masked.get(from..)?;
+    let end = PLACES.iter().filter_map(|place| rest.find(place)).min();
+    let text = match end {
+        Some(end) => rest.get(..end)?,
+        None if matches!(verb, "type" | "write") => rest,
+        None => return None,
+    };
+    let name =
+        text.split_whitespace().all(|word| word.starts_with(|c: char| c.is_uppercase() || c.is_numeric()));
+    let text = text.trim_start();
+    let text = ["the text ", "the words ", "the word ", "the line ", "the sentence "]
+        .iter()
+        .find_map(|lead| text.strip_prefix(lead))
+        .unwrap_or(text);
+    if name || matches!(verb, "type" | "write" | "append" | "insert") { value(text, verb) } else { None }
+}
+
+/// `… called Plum jam`, `rename … to Songs`: a name that something is to get.
+fn called(masked: &str, verb: &str) -> Option<Value> {
+    let ends = |rest: &str| {
+        let end = [", ", " in the ", " in this ", " and ", " so that ", " on the "]
+            .iter()
+            .filter_map(|end| rest.find(end))
+            .min();
+        rest.get(..end.unwrap_or(rest.len())).unwrap_or_default().to_owned()
+    };
+    let joint = match verb {
+        "rename" => Some(" to "),
+        "call" | "name" => Some(" it "),
+        _ => None,
+    };
+    if let Some(joint) = joint
+        && let Some(at) = masked.find(joint)
+    {
+        return value(&ends(masked.get(at + joint.len()..)?), joint);
+    }
+    if !matches!(verb, "create" | "make" | "add" | "save" | "store" | "export" | "give" | "start" | "set") {
+        return None;
+    }
+    let found = NAMING.iter().find_map(|mark| masked.find(mark).map(|at| (at + mark.len(), *mark)));
+    let (at, mark) = found?;
+    value(&ends(masked.get(at..)?), mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spoken;
+
+    #[test]
+    fn texts_without_marks_are_heard() {
+        let typed = |text: &str, verb: &str| spoken(text, verb).0.map(|value| value.text);
+        let called = |text: &str, verb: &str| spoken(text, verb).1.map(|value| value.text);
+        assert_eq!(
+            typed("Type hello old world at the end of the file", "type").as_deref(),
+            Some("hello old world")
+        );
+        assert_eq!(typed("type the line good night below it", "type").as_deref(), Some("good night"));
+        assert_eq!(typed("add water to the pot", "add"), None, "a thing, not a name");
+        assert_eq!(typed("Type the name of your ship into the box", "type"), None);
+        assert_eq!(typed("add Anna Berg to the list of guests", "add").as_deref(), Some("Anna Berg"));
+        assert_eq!(
+            called("Create a folder called Old pots in the shed", "create").as_deref(),
+            Some("Old pots")
+        );
+        assert_eq!(called("Rename the folder Jars to Jugs, please", "rename").as_deref(), Some("Jugs"));
+        assert_eq!(called("rename it to the right name", "rename"), None);
+    }
+}
