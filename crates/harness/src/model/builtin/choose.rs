@@ -70,6 +70,15 @@ pub(super) fn wanted_state(open: &Open, label: &str) -> bool {
     if negates(label) && (!said || open.want.switch == Some(false)) { !on } else { on }
 }
 
+/// Whether a list of options is one that can be typed into: then its field is what counts.
+fn is_entry(scene: &Scene, element: &Element) -> bool {
+    let within = |other: &Element| {
+        other.kind == Kind::Field
+            && other.parent.is_some_and(|parent| scene.elements[parent].id == element.id)
+    };
+    element.kind == Kind::Combo && scene.elements.iter().any(within)
+}
+
 /// Whether a command or switch says nothing of the state that something is to get.
 pub(super) fn misses_target(open: &Open, element: &Element, label: &str) -> bool {
     let ends = matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio) && !element.promises();
@@ -87,7 +96,7 @@ pub(super) fn control<'s>(
     let mut best: Option<Choice<'s>> = None;
     for element in scene.below(root).into_iter().filter(|element| can_be_pressed(element.kind)) {
         let label = scene.label_of(element);
-        if open.has_pressed(&label) && element.kind != Kind::Item {
+        if open.has_pressed(&label) && element.kind != Kind::Item || is_entry(scene, element) {
             continue;
         }
         if open.is_rejected(&Surfaces::of(scene).title, &label) {
@@ -160,7 +169,29 @@ fn affinity(label: &str, value: &Value, open: &Open) -> f32 {
     let near = value.before.join(" ");
     let shared = plain(label).iter().filter(|word| value.before.contains(word)).count();
     let shared = f32::from(u8::try_from(shared).unwrap_or(u8::MAX));
-    Wanted::of(&near).fit(label).matched * 2.0 + open.wanted.fit(label).matched + shared * 0.3
+    let near = Wanted::of(&near).fit(label).matched * 2.0;
+    near + open.wanted.fit(label).matched + shared * 0.3 + in_place_of(label, value, open)
+}
+
+/// `Replace this by that`: what is looked for goes into the field of searching, the other into that of
+/// replacing.
+fn in_place_of(label: &str, value: &Value, open: &Open) -> f32 {
+    let texts: Vec<&Value> = open.want.values.iter().filter(|value| value.is_name()).collect();
+    let [first, second] = texts.as_slice() else { return 0.0 };
+    if !matches!(open.want.verb.as_str(), "replace" | "change" | "substitute" | "exchange") {
+        return 0.0;
+    }
+    let words = plain(label);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let replaces = has(&["replace", "replacement", "with", "by", "new"]);
+    let searches = !replaces && has(&["find", "search", "what", "for", "old", "original"]);
+    match (value == *first, value == *second) {
+        (true, _) if searches => 3.0,
+        (_, true) if replaces => 3.0,
+        (true, _) if replaces => -3.0,
+        (_, true) if searches => -3.0,
+        _ => 0.0,
+    }
 }
 
 /// The next field to fill below `root`. Without a telling label a value goes into a lone field, or into the

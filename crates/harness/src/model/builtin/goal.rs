@@ -227,8 +227,13 @@ fn want(masked: &str, values: &[Value]) -> Want {
         || (has(&["not", "no", "never"]) && verb != "save");
     let on =
         has(&["on", "show", "enable", "activate", "tick", "check", "visible", "shown", "display", "allow"]);
+    let (typed, called) = spoken(masked, &verb, values);
     let mut values: Vec<Value> = marks(masked).into_iter().filter_map(|at| values.get(at).cloned()).collect();
-    let (typed, called) = spoken(masked, &verb);
+    let inside = |value: &Value| {
+        let texts = typed.iter().chain(&called);
+        value.kind == ValueKind::Number && texts.into_iter().any(|text| text.text.contains(&value.text))
+    };
+    values.retain(|value| !inside(value));
     values.splice(0..0, typed);
     values.extend(called);
     let kind = match verb.as_str() {

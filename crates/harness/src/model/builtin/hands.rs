@@ -21,6 +21,9 @@ enum Saving {
     Answered,
 }
 
+/// How far left of its middle a field of numbers is clicked when its middle holds a button.
+const BESIDE_BUTTONS: f64 = 24.0;
+
 /// The hands of one attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hands {
@@ -93,6 +96,9 @@ impl Hands {
 
     /// Presses the best answer to the present want in what takes input now; none when nothing answers.
     pub(super) fn direct(&mut self, scene: &Scene, care: Care) -> Option<Move> {
+        if let Some(found) = self.read_again(scene) {
+            return Some(found);
+        }
         let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
         let opened = in_dialog || !scene.open_menus().is_empty();
         let considered = if opened { self.progress.unfinished() } else { self.progress.pending() };
@@ -104,6 +110,20 @@ impl Hands {
         }
         let menus = scene.open_menus();
         if in_dialog && menus.is_empty() && self.progress.touched { self.confirm(scene) } else { None }
+    }
+
+    /// A number that did not arrive is typed once more, beside the buttons that stand in its field.
+    fn read_again(&mut self, scene: &Scene) -> Option<Move> {
+        let (id, text) = self.progress.typed.take()?;
+        let field = scene.elements.iter().find(|element| element.id == id)?;
+        let held = field.value.as_deref()?.trim();
+        let same = held == text
+            || held.parse::<f64>().ok().zip(text.parse::<f64>().ok()).is_some_and(|(a, b)| a == b);
+        let at = field.at.filter(|_| !same)?;
+        let mut actions = fill(field, &text);
+        let beside = ImagePoint { x: (at.x - BESIDE_BUTTONS).max(0.0), ..at };
+        actions[0] = Action::Click { at: Target::Point(beside), button: Button::Left, count: 1, hold: None };
+        Some(Move::Act { say: format!("{} is not there yet.", quoted(&text)), actions })
     }
 
     fn direct_for(&mut self, scene: &Scene, want: usize, care: Care) -> Option<Move> {
@@ -206,6 +226,7 @@ impl Hands {
         let actions = fill(field, &text);
         let say = format!("{} goes into {}.", quoted(&text), quoted(&label));
         self.progress.filled.push(key_of(field, &label));
+        self.progress.typed = field.role.contains("spin").then(|| (field.id.clone(), text.clone()));
         let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
         self.progress.touched |= in_dialog;
         let open = self.progress.wants.get_mut(want)?;
@@ -361,7 +382,11 @@ impl Hands {
                 if self.confirmed > 8 {
                     return None;
                 }
-                Some(carry_through("The dialog is closed before saving.", scene))
+                Some(if std::mem::take(&mut self.progress.touched) {
+                    carry_through("The dialog is closed before saving.", scene)
+                } else {
+                    leave("The dialog is closed before saving.", scene)
+                })
             }
             (Saving::NotYet, false) if scene.is_page() => {
                 // A page has no key for saving: it has a button, in sight or behind another.

@@ -1,8 +1,10 @@
 //! How far the wants of an instruction have come, judged by what could be seen after each action.
 
+use apprentice_protocol::NodeRef;
+
 use super::goal::{Goal, Value, ValueKind, Want, WantKind};
 use super::perceive::{Kind, Scene};
-use super::words::{Wanted, content, same_label};
+use super::words::{Wanted, content, plain, same_label};
 
 /// One want on its way.
 #[derive(Clone, Debug)]
@@ -141,12 +143,14 @@ pub(super) struct Progress {
     pub(super) last: Option<Pressed>,
     /// Whether something was changed in the dialog in front.
     pub(super) touched: bool,
-    /// Whether a dialog that stayed was already confirmed a second time.
-    retried: bool,
+    /// How often a dialog that stayed was confirmed again.
+    retried: u32,
     /// How often a confirmed dialog was waited for.
     lingered: u32,
     /// Labels of fields that were filled.
     pub(super) filled: Vec<String>,
+    /// The number typed last, and into what: it is read again before anything else is done.
+    pub(super) typed: Option<(NodeRef, String)>,
 }
 
 impl Progress {
@@ -215,6 +219,27 @@ impl Progress {
         self.last = Some(pressed);
     }
 
+    /// A dialog that was confirmed and stays is waited for a little, then confirmed once more: a first press
+    /// may only have closed a list of suggestions. A question may come again for each place it is about.
+    fn settle_confirmed(&mut self, last: Pressed, now: &Surfaces, closed: bool) {
+        let first = plain(&last.label).into_iter().next().unwrap_or_default();
+        let closes = matches!(
+            first.as_str(),
+            "" | "ok" | "save" | "create" | "rename" | "open" | "export" | "close" | "done"
+        );
+        if closes && !closed && *now == last.surfaces && self.lingered < 2 {
+            self.lingered += 1;
+            self.last = Some(last);
+            return;
+        }
+        self.lingered = 0;
+        let most = if first == "yes" { 5 } else { 1 };
+        if !closed && now.dialogs > 0 && self.retried < most {
+            self.retried += 1;
+            self.touched = true;
+        }
+    }
+
     /// Whether a dialog that was confirmed has yet to close.
     pub(super) fn lingers(&self) -> bool {
         self.lingered > 0 && self.last.is_some()
@@ -234,16 +259,8 @@ impl Progress {
         }
         let Some(open) = self.wants.get_mut(last.want) else { return };
         if last.confirms {
-            if !closed && now == last.surfaces && self.lingered < 3 {
-                self.lingered += 1;
-                self.last = Some(last);
-                return;
-            }
-            self.lingered = 0;
-            // A first press may only have closed a list of suggestions.
-            self.touched |= !closed && now.dialogs > 0 && !std::mem::replace(&mut self.retried, true);
             open.done |= closed && !open.waits_for_values();
-            return;
+            return self.settle_confirmed(last, &now, closed);
         }
         if last.kind == Kind::Item
             && now.menus < last.surfaces.menus

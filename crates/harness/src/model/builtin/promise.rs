@@ -111,7 +111,7 @@ fn settings_promise(words: &[String], want: &Want) -> f32 {
     let own = words.iter().any(|word| word == "properties");
     let about_thing = want.values.iter().any(|value| value.is_name());
     match (own, about_thing, want.lasting) {
-        (true, true, _) => 0.6,
+        (true, true, _) => 0.44,
         (true, false, _) => 0.15,
         (false, _, true) => 0.75,
         (false, true, false) => 0.1,

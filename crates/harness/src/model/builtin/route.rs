@@ -53,6 +53,9 @@ impl Leg {
 
     /// The element that this leg presses, among what takes input now.
     pub(super) fn find<'s>(&self, scene: &'s Scene) -> Option<&'s Element> {
+        if self.secondary && self.label.is_empty() {
+            return scene.document();
+        }
         let fits = |element: &&Element| {
             if self.secondary {
                 return element.name == self.label && element.kind != Kind::Menu;

@@ -290,11 +290,17 @@ impl Search {
             // Something must come first: it stands in another menu rather than further down.
             let looks_around =
                 waits && spot.route.is_empty() && spot.leg.kind == Kind::Menu && !spot.leg.secondary;
-            spot.score - far + if settles || looks_around { 1.0 } else { 0.0 }
+            let known = spot.leg.label.ends_with(['.', '…']) && self.has_opened(spot);
+            spot.score - far - if known { 0.6 } else { 0.0 } + if settles || looks_around { 1.0 } else { 0.0 }
         };
         (0..self.seen.len())
             .filter(|at| !self.seen[*at].opened)
             .max_by(|one, other| value(one).total_cmp(&value(other)).then(other.cmp(one)))
+    }
+
+    /// Whether a dialog was opened by another way already.
+    fn has_opened(&self, spot: &Spot) -> bool {
+        self.seen.iter().any(|other| other.opened && other.leg.same(&spot.leg))
     }
 
     fn step(&mut self, leg: &Leg, element: &Element) -> Move {
@@ -338,5 +344,5 @@ fn answers(element: &Element, label: &str, fit: Fit, open: &Open) -> bool {
 
 /// Whether it hardly can be anything else.
 fn is_telling(fit: Fit) -> bool {
-    fit.share >= 0.99 && fit.matched >= 0.9 || fit.matched >= 2.0 && fit.share >= 0.5
+    fit.share >= 0.99 && fit.matched >= 0.6 || fit.matched >= 2.0 && fit.share >= 0.5
 }

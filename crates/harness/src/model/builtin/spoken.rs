@@ -34,8 +34,22 @@ const MOST: usize = 12;
 
 /// The texts of a clause that stand without quotation marks; those to type come before its other values,
 /// names come behind them.
-pub(super) fn spoken(masked: &str, verb: &str) -> (Option<Value>, Option<Value>) {
-    (typed(masked, verb), called(masked, verb))
+pub(super) fn spoken(masked: &str, verb: &str, values: &[Value]) -> (Option<Value>, Option<Value>) {
+    let masked = with_numbers(masked, values);
+    (typed(&masked, verb), called(&masked, verb))
+}
+
+/// A masked text with its numbers put back: they may be part of a name.
+fn with_numbers(masked: &str, values: &[Value]) -> String {
+    let part = |(index, part): (usize, &str)| {
+        let value = part.parse().ok().and_then(|number: usize| values.get(number));
+        match value.filter(|value| index % 2 == 1 && value.kind == ValueKind::Number) {
+            Some(value) => value.text.clone(),
+            None if index % 2 == 1 => format!("{MARK}{part}{MARK}"),
+            None => part.to_owned(),
+        }
+    };
+    masked.split(MARK).enumerate().map(part).collect()
 }
 
 fn value(text: &str, before: &str) -> Option<Value> {
@@ -104,8 +118,8 @@ mod tests {
 
     #[test]
     fn texts_without_marks_are_heard() {
-        let typed = |text: &str, verb: &str| spoken(text, verb).0.map(|value| value.text);
-        let called = |text: &str, verb: &str| spoken(text, verb).1.map(|value| value.text);
+        let typed = |text: &str, verb: &str| spoken(text, verb, &[]).0.map(|value| value.text);
+        let called = |text: &str, verb: &str| spoken(text, verb, &[]).1.map(|value| value.text);
         assert_eq!(
             typed("Type hello old world at the end of the file", "type").as_deref(),
             Some("hello old world")

@@ -47,6 +47,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["permit", "allow"],
     &["block", "forbid", "deny"],
     &["appearance", "look", "theme"],
+    &["all", "every", "each", "everything", "entire"],
     &["uppercase", "capital", "capitalize", "capitalise"],
 ];
 
@@ -96,9 +97,11 @@ static GROUPS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     pairs.collect()
 });
 
-/// The stems of [`COMMON`].
-static COMMON_STEMS: LazyLock<HashSet<String>> =
-    LazyLock::new(|| COMMON.iter().map(|word| canon(stem(word))).collect());
+/// The stems of [`COMMON`] as they stand, and as those that stand for their groups.
+static COMMON_STEMS: LazyLock<[HashSet<String>; 2]> = LazyLock::new(|| {
+    let stems = || COMMON.iter().map(|word| stem(word));
+    [stems().collect(), stems().map(canon).collect()]
+});
 
 /// The stem that stands for a whole group of synonyms.
 fn canon(stem_of: String) -> String {
@@ -117,9 +120,31 @@ pub(super) fn content(text: &str) -> Vec<String> {
     found
 }
 
-/// How much a stem proves.
-fn weight(stem_of: &str) -> f32 {
-    if COMMON_STEMS.contains(stem_of) { 0.35 } else { 1.0 }
+/// How much a word proves, by its stem and the one that stands for its group: a rarer word for something
+/// common proves more than the common one.
+fn weight(stem_of: &str, canon_of: &str) -> f32 {
+    let [common, groups] = &*COMMON_STEMS;
+    if common.contains(stem_of) {
+        0.35
+    } else if groups.contains(canon_of) {
+        0.7
+    } else {
+        1.0
+    }
+}
+
+/// The meaningful words of a label as stems that stand for their groups, each with its weight.
+fn weighed(text: &str) -> Vec<(String, f32)> {
+    let mut found: Vec<(String, f32)> = Vec::new();
+    for word in plain(text).iter().filter(|word| !FILLER.contains(&word.as_str())) {
+        let stem_of = stem(word);
+        let canon_of = canon(stem_of.clone());
+        let weight = weight(&stem_of, &canon_of);
+        if !found.iter().any(|(known, _)| *known == canon_of) {
+            found.push((canon_of, weight));
+        }
+    }
+    found
 }
 
 /// How well a label answers a set of wanted words.
@@ -176,10 +201,16 @@ impl Wanted {
         self.stems.iter().chain(&self.joined).any(|wanted| wanted == stem_of)
     }
 
-    /// How well a label answers these words.
+    /// How well a label answers these words. Of `this / that` the first may answer alone.
     pub(super) fn fit(&self, label: &str) -> Fit {
-        let stems = content(label);
-        let whole: f32 = stems.iter().map(|stem| weight(stem)).sum();
+        let whole = self.fit_whole(label);
+        let first = label.split_once(" / ").map(|(first, _)| self.fit_whole(first)).unwrap_or_default();
+        if first.score() > whole.score() { first } else { whole }
+    }
+
+    fn fit_whole(&self, label: &str) -> Fit {
+        let stems = weighed(label);
+        let whole: f32 = stems.iter().map(|(_, weight)| weight).sum();
         if whole <= 0.0 {
             return Fit::default();
         }
@@ -191,7 +222,7 @@ impl Wanted {
             .collect();
         let is_wanted =
             |stem_of: &String| self.holds(stem_of) || pairs.iter().any(|(parts, _)| parts.contains(stem_of));
-        let matched: f32 = stems.iter().filter(|stem| is_wanted(stem)).map(|stem| weight(stem)).sum();
+        let matched: f32 = stems.iter().filter(|(stem, _)| is_wanted(stem)).map(|(_, weight)| weight).sum();
         Fit { matched, share: matched / whole }
     }
 }
