@@ -184,7 +184,7 @@ fn in_place_of(label: &str, value: &Value, open: &Open) -> f32 {
     let words = plain(label);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let replaces = has(&["replace", "replacement", "with", "by", "new"]);
-    let searches = !replaces && has(&["find", "search", "what", "for", "old", "original"]);
+    let searches = !replaces && has(&["find", "search", "what", "for", "original"]);
     match (value == *first, value == *second) {
         (true, _) if searches => 3.0,
         (_, true) if replaces => 3.0,
