@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    compare, config, demo, doctor, grade, learn, perform, run, selftest, skills, tasks, view,
+    bench, compare, config, demo, doctor, grade, learn, perform, report, run, selftest, skills, tasks, view,
 };
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
@@ -24,6 +24,7 @@ pub(crate) struct Apprentice {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Demo),
+    Bench(bench::Bench),
     Do(perform::Do),
     Run(run::Run),
     Resume(run::Resume),
@@ -33,9 +34,18 @@ enum Command {
     Tasks(tasks::Tasks),
     Skills(skills::Skills),
     Compare(compare::Compare),
+    Report(report::Report),
     Grade(grade::GradeCommand),
     Selftest(selftest::SelftestCommand),
     Config(config::ConfigCommand),
+}
+
+/// A command that carries an experiment out.
+pub(crate) enum Experiment<'a> {
+    /// `demo`.
+    Demo(&'a demo::Demo),
+    /// `bench`.
+    Bench(&'a bench::Bench),
 }
 
 impl Apprentice {
@@ -43,6 +53,15 @@ impl Apprentice {
     pub(crate) fn as_run(&self) -> Option<&run::Run> {
         match &self.command {
             Command::Run(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// The experiment that these arguments ask for, if they ask for one.
+    pub(crate) fn as_experiment(&self) -> Option<Experiment<'_>> {
+        match &self.command {
+            Command::Demo(demo) => Some(Experiment::Demo(demo)),
+            Command::Bench(bench) => Some(Experiment::Bench(bench)),
             _ => None,
         }
     }
@@ -58,6 +77,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
     let settings = || Settings::layer(&Sources::read()?);
     match &arguments.command {
         Command::Demo(demo) => demo::run(demo, &settings()?.config()?),
+        Command::Bench(bench) => bench::run(bench, &settings()?.config()?),
         Command::Do(arguments) => perform::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Resume(resume) => run::go_on(resume, &settings()?.config()?),
@@ -67,6 +87,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
+        Command::Report(report) => report::run(report),
         Command::Grade(arguments) => grade::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
         Command::Config(config) => config::run(config, &settings()?),

@@ -6,6 +6,7 @@ mod config;
 mod failure;
 mod live;
 mod progress;
+mod stage;
 mod surroundings;
 mod terminal;
 mod wire;

@@ -1,6 +1,7 @@
 //! The commands: each file holds its arguments and one function.
 
 pub(crate) mod audit;
+pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -8,8 +9,10 @@ pub(crate) mod doctor;
 pub(crate) mod grade;
 pub(crate) mod learn;
 pub(crate) mod perform;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;
 pub(crate) mod skills;
+pub(crate) mod study;
 pub(crate) mod tasks;
 pub(crate) mod view;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::{Arm, Lender};
+use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
     ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, resume, start,
@@ -61,10 +62,10 @@ pub(crate) struct Run {
     pub(crate) json: bool,
 }
 
-/// Goes on with a run that was stopped.
+/// Goes on with a run or an experiment that was stopped.
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The run's folder.
+    /// The folder of the run, or of the experiment (`demo`, `bench`).
     run: PathBuf,
     /// Go on although suite, book, prompts, split or program have changed; every later row says so.
     #[arg(long)]
@@ -191,6 +192,9 @@ fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTree
 
 /// Runs `apprentice resume`: reads back from the plan how the run was asked for.
 pub(crate) fn go_on(arguments: &Resume, config: &Config) -> Result<(), Failure> {
+    if let Some((folder, definition)) = experiment_of(&arguments.run)? {
+        return go_on_with(arguments, (&folder, &definition), config);
+    }
     let plan = wire::plan_of(&arguments.run)?;
     let given = args::Apprentice::try_parse_from(&plan.command).kind(Kind::Config)?;
     let Some(asked) = given.as_run() else {
@@ -200,6 +204,38 @@ pub(crate) fn go_on(arguments: &Resume, config: &Config) -> Result<(), Failure> 
     let loaded = load(asked, config)?;
     let summary = resume_with(&arguments.run, loaded, (arguments.accept_drift, arguments.json), config)?;
     conclude(&summary, arguments.json)
+}
+
+/// The experiment in a folder, or the one that a run's folder belongs to.
+fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure> {
+    for folder in folder.ancestors().take(3).filter(|folder| !folder.as_os_str().is_empty()) {
+        if let Some(definition) = Definition::read(folder).kind(Kind::Config)? {
+            return Ok(Some((folder.to_owned(), definition)));
+        }
+    }
+    Ok(None)
+}
+
+/// Goes on with an experiment, by the command that began it.
+fn go_on_with(
+    arguments: &Resume,
+    (folder, definition): (&Path, &Definition),
+    config: &Config,
+) -> Result<(), Failure> {
+    if arguments.accept_drift {
+        return Err(Failure::say(Kind::Usage, "an experiment is not gone on with under changed conditions")
+            .hint("begin it again in another folder"));
+    }
+    let given = args::Apprentice::try_parse_from(&definition.command).kind(Kind::Config)?;
+    let out = folder.to_owned();
+    match given.as_experiment() {
+        Some(args::Experiment::Demo(demo)) => super::demo::run(&demo.within(out), config),
+        Some(args::Experiment::Bench(bench)) => super::bench::run(&bench.within(out), config),
+        None => {
+            let command = definition.command.join(" ");
+            Err(Failure::say(Kind::Config, format!("{command:?} carries no experiment out")))
+        }
+    }
 }
 
 fn resume_with(

@@ -1,187 +1,185 @@
-//! What the report is told of an experiment, beside the rows.
+//! Reports from what stands on disk: an experiment's folder, or the folders of runs. Nothing is run and no
+//! suite is needed; the same folders always give the same report.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{TaskId, Verdict};
-use apprentice_skills::book::Snapshot;
+use super::definition::{BookPlan, Definition};
+use super::{ExperimentError, existing, lesson};
+use crate::report::{ArmKey, Eligibility, PlannedTrial, Report, ReportInput, build, default_contrasts};
+use crate::row::{Role, TrialRow};
+use crate::run::{RunPlan, peek};
 
-use super::{Experiment, ExperimentError, measure};
-use crate::learn::Worked;
-use crate::report::{
-    ArmKey, CurvePoint, LearningSummary, PlannedTrial, Report, ReportInput, SkillSummary, Stratum, build,
-    default_contrasts,
-};
-use crate::row::{Split, TrialRow};
-use crate::rows;
-use crate::run::{RunFolder, RunSummary};
+/// Folders of an experiment, as they are named below it.
+const LEARNING: &str = "learning";
+const MEASURE: &str = "measure";
 
-/// Attempts around a point of the learning curve that its numbers are the mean of.
-const AROUND: usize = 5;
-
-/// One experiment at its end.
-pub(super) struct Account<'a> {
-    pub(super) experiment: &'a Experiment,
-    pub(super) book: &'a Snapshot,
-    pub(super) learned: &'a [Worked],
-    pub(super) learning_rows: &'a [TrialRow],
+/// A run as it stands on disk, with its rows' traces named from where the report lies.
+struct Stored {
+    plan: RunPlan,
+    rows: Vec<TrialRow>,
 }
 
-impl Account<'_> {
-    /// Builds the report, from the rows and the plan as they stand on disk.
-    pub(super) fn report(&self, measured: &RunSummary) -> Result<Report, ExperimentError> {
-        let folder = RunFolder::open(&measured.folder)?;
-        let plan = folder.plan().clone();
-        // The page lies above both runs: its links start there.
-        let mut rows = below("learning", self.learning_rows.to_vec());
-        rows.extend(below("measure", folder.rows()));
-        let planned: Vec<PlannedTrial> = plan
-            .trials
-            .iter()
-            .map(|trial| PlannedTrial {
-                trial: trial.trial.clone(),
-                task: trial.task.clone(),
-                key: ArmKey { role: trial.role, model: trial.model.clone(), arm: trial.arm.clone() },
-                seed: trial.seed,
-            })
-            .collect();
-        Ok(build(&ReportInput {
-            run: plan.run.clone(),
-            title: format!("{} and a book learned from {}", self.experiment.student, self.experiment.teacher),
-            started_at: Some(plan.planned_at),
-            contrasts: default_contrasts(&rows),
-            rows: &rows,
-            planned: &planned,
-            strata: self.strata(),
-            unvaried: self.unvaried(),
-            learning: Some(self.learning()),
-            facts: self.facts(&plan.suite_hash, plan.split_hash.as_deref(), &plan.prompt_hash),
-            notes: self.notes(measured),
-        }))
-    }
-
-    /// Test templates by whether a training template needs some of the same knowledge.
-    fn strata(&self) -> BTreeMap<String, Stratum> {
-        let knowledge = |part| -> BTreeMap<String, BTreeSet<String>> {
-            let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-            for id in self.experiment.tasks(part) {
-                let Some(task) = self.experiment.suite.task(id.as_str()) else { continue };
-                let labels = task.apprentice.iter().flat_map(|ours| ours.knowledge.iter().cloned());
-                found.entry(task.template().to_owned()).or_default().extend(labels);
-            }
-            found
-        };
-        let taught: BTreeSet<String> = knowledge(Split::Train).into_values().flatten().collect();
-        let tested = knowledge(Split::Test).into_iter().filter(|(_, labels)| !labels.is_empty());
-        let stratum = |labels: &BTreeSet<String>| match labels.is_disjoint(&taught) {
-            true => Stratum::Unseen,
-            false => Stratum::Seen,
-        };
-        tested.map(|(template, labels)| (template, stratum(&labels))).collect()
-    }
-
-    fn unvaried(&self) -> Vec<TaskId> {
-        let ignores =
-            |id: &TaskId| self.experiment.suite.task(id.as_str()).is_some_and(|task| !task.varies());
-        self.experiment.tasks(Split::Test).into_iter().filter(ignores).collect()
-    }
-
-    fn learning(&self) -> LearningSummary {
-        let mut operations: BTreeMap<String, u32> = BTreeMap::new();
-        for tool in self.learned.iter().flat_map(|one| &one.decisions).filter_map(|(_, tool)| tool.as_ref()) {
-            *operations.entry(tool.clone()).or_default() += 1;
+impl Stored {
+    fn read(folder: &Path, from: &str) -> Result<Self, ExperimentError> {
+        let (plan, mut rows) = peek(folder)?;
+        for row in rows.iter_mut().filter(|_| !from.is_empty()) {
+            row.trace = format!("{from}/{}", row.trace);
         }
-        let mut reviews: BTreeMap<String, u32> = BTreeMap::new();
-        for (kind, count) in self.learned.iter().flat_map(|one| &one.review_kinds) {
-            *reviews.entry(kind.clone()).or_default() += count;
-        }
-        LearningSummary {
-            epochs: self.experiment.learning.epochs,
-            trajectories: u32::try_from(self.learned.len()).unwrap_or(u32::MAX),
-            reviews,
-            operations,
-            skills: self
-                .book
-                .skills()
-                .map(|skill| SkillSummary {
-                    skill: skill.id.to_string(),
-                    situation: first_line(&skill.text.situation),
-                    version: skill.version,
-                    status: "active".into(),
-                })
-                .collect(),
-            curve: self.curve(),
-            ..LearningSummary::default()
-        }
+        Ok(Self { plan, rows })
     }
 
-    /// Success and steps of the last few attempts before each point, beside the book's size there.
-    fn curve(&self) -> Vec<CurvePoint> {
-        let trials = rows::trials(self.learning_rows);
-        let mut in_order: Vec<&TrialRow> = trials.iter().map(|trial| trial.last).collect();
-        in_order.sort_by_key(|row| row.order);
-        let mut curve = Vec::new();
-        for (place, worked) in self.learned.iter().enumerate() {
-            let until = (place + 1).min(in_order.len());
-            let around = &in_order[until.saturating_sub(AROUND)..until];
-            #[expect(clippy::cast_precision_loss, reason = "a handful of attempts")]
-            let count = around.len().max(1) as f64;
-            let passed = around.iter().filter(|row| row.verdict == Verdict::Pass).count();
-            let steps: u32 = around.iter().map(|row| row.world_steps).sum();
-            #[expect(clippy::cast_precision_loss, reason = "a handful of attempts")]
-            let success = passed as f64 / count;
-            curve.push(CurvePoint {
-                trajectories: u32::try_from(place + 1).unwrap_or(u32::MAX),
-                skills: u32::try_from(worked.skills).unwrap_or(u32::MAX),
-                success,
-                world_steps: f64::from(steps) / count,
-            });
+    /// The last run below `folder/name`.
+    fn below(folder: &Path, name: &str) -> Result<Option<Self>, ExperimentError> {
+        let Some(path) = existing(&folder.join(name)) else { return Ok(None) };
+        let run = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Self::read(&path, &format!("{name}/{run}")).map(Some)
+    }
+
+    fn planned(&self) -> impl Iterator<Item = PlannedTrial> {
+        self.plan.trials.iter().map(|trial| PlannedTrial {
+            trial: trial.trial.clone(),
+            task: trial.task.clone(),
+            key: ArmKey { role: trial.role, model: trial.model.clone(), arm: trial.arm.clone() },
+            seed: trial.seed,
+        })
+    }
+}
+
+/// The report of the experiment in a folder, as far as it has come.
+pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
+    let missing = || ExperimentError::Missing(folder.to_owned());
+    let definition = Definition::read(folder)?.ok_or_else(missing)?;
+    let learning = Stored::below(folder, LEARNING)?;
+    let measured = Stored::below(folder, MEASURE)?;
+    let first = measured.as_ref().or(learning.as_ref()).ok_or_else(missing)?;
+    let lessons = match (&learning, &definition.book) {
+        (Some(run), BookPlan::Learned { epochs, .. }) => {
+            let place = folder.join(LEARNING).join(run.plan.run.as_str());
+            Some(lesson::summary(&folder.join("skillbook"), (&place, &run.rows), *epochs)?)
         }
-        curve
-    }
+        (Some(_) | None, BookPlan::Learned { .. } | BookPlan::Given { .. }) => None,
+    };
+    let rows: Vec<TrialRow> = learning.iter().chain(&measured).flat_map(|run| run.rows.clone()).collect();
+    let planned: Vec<PlannedTrial> = measured.iter().flat_map(Stored::planned).collect();
+    let title = match &definition.book {
+        BookPlan::Learned { teacher, .. } => {
+            format!("{} and a book learned from {teacher}", definition.student)
+        }
+        BookPlan::Given { .. } => format!("{} and a given book", definition.student),
+    };
+    Ok(build(&ReportInput {
+        run: first.plan.run.clone(),
+        title,
+        started_at: Some(learning.as_ref().unwrap_or(first).plan.planned_at),
+        contrasts: default_contrasts(&rows),
+        rows: &rows,
+        planned: &planned,
+        strata: definition.strata.clone(),
+        unvaried: definition.unvaried.clone(),
+        eligible: measured.iter().flat_map(|run| eligible(&definition, run)).collect(),
+        learning: lessons,
+        facts: facts(&definition, measured.as_ref()),
+        notes: notes(&definition, learning.as_ref(), measured.as_ref()),
+    }))
+}
 
-    fn facts(
-        &self,
-        suite_hash: &str,
-        split_hash: Option<&str>,
-        prompt_hash: &str,
-    ) -> BTreeMap<String, String> {
-        let experiment = self.experiment;
-        BTreeMap::from([
-            ("command".to_owned(), experiment.command.join(" ")),
-            ("program".to_owned(), experiment.program.clone()),
-            ("suite".to_owned(), experiment.suite.name.clone()),
-            ("suite hash".to_owned(), suite_hash.to_owned()),
-            ("split hash".to_owned(), split_hash.unwrap_or("none").to_owned()),
-            ("prompt hash".to_owned(), prompt_hash.to_owned()),
-            ("skillbook hash".to_owned(), self.book.content_hash()),
-            ("teacher".to_owned(), experiment.teacher.clone()),
-            ("student".to_owned(), experiment.student.clone()),
-            ("seeds".to_owned(), experiment.seeds.to_string()),
-        ])
-    }
+/// On how many of the test templates each arm is run.
+fn eligible(definition: &Definition, run: &Stored) -> Vec<Eligibility> {
+    let of = definition.test.values().collect::<BTreeSet<_>>().len();
+    let on = |arm: &String| {
+        let student = run.plan.trials.iter().filter(|trial| trial.role == Role::Student && trial.arm == *arm);
+        student.map(|trial| &trial.template).collect::<BTreeSet<_>>().len()
+    };
+    definition.arms.iter().map(|arm| Eligibility { arm: arm.clone(), templates: on(arm), of }).collect()
+}
 
-    fn notes(&self, measured: &RunSummary) -> Vec<String> {
-        let mut notes: Vec<String> = measure::not_eligible(measured, self.experiment)
-            .into_iter()
-            .map(|(arm, count)| {
-                format!("{count} test tasks have nothing eligible in the arm {arm}; not run there")
-            })
-            .collect();
-        let pulled = self.learned.iter().any(|one| one.received > 0);
-        if !pulled {
+fn facts(definition: &Definition, measured: Option<&Stored>) -> BTreeMap<String, String> {
+    let book = measured.and_then(|run| run.plan.arms.iter().find_map(|arm| arm.skillbook_hash.clone()));
+    let none = || "none".to_owned();
+    BTreeMap::from([
+        ("command".to_owned(), definition.command.join(" ")),
+        ("program".to_owned(), definition.program.clone()),
+        ("suite".to_owned(), definition.suite.clone()),
+        ("suite hash".to_owned(), definition.suite_hash.clone()),
+        ("split hash".to_owned(), definition.split_hash.clone().unwrap_or_else(none)),
+        ("prompt hash".to_owned(), definition.prompt_hash.clone()),
+        ("skillbook hash".to_owned(), book.unwrap_or_else(none)),
+        ("teacher".to_owned(), definition.teacher.clone().unwrap_or_else(none)),
+        ("student".to_owned(), definition.student.clone()),
+        ("seeds".to_owned(), definition.seeds.to_string()),
+        ("training tasks".to_owned(), definition.train.len().to_string()),
+        ("test tasks".to_owned(), definition.test.len().to_string()),
+    ])
+}
+
+fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&Stored>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if matches!(definition.book, BookPlan::Learned { .. }) {
+        let pulled = |run: &Stored| run.rows.iter().any(|row| !row.skills_viewed.is_empty());
+        if !learning.is_some_and(pulled) {
             notes.push("no skill was requested while learning".to_owned());
         }
-        notes
+        let planned = learning.map_or(0, |run| run.plan.trials.len());
+        let done = learning.map_or(0, |run| crate::rows::trials(&run.rows).len());
+        if done < planned {
+            notes.push(format!("learning is not finished: {done} of {planned} attempts were made"));
+        }
     }
+    if measured.is_none() {
+        notes.push("nothing has been measured yet".to_owned());
+    }
+    notes
 }
 
-fn below(folder: &str, mut rows: Vec<TrialRow>) -> Vec<TrialRow> {
-    for row in &mut rows {
-        row.trace = format!("{folder}/{}/{}", row.run, row.trace);
+/// The report of finished or unfinished runs. Links to traces start in `out`, where the report will lie.
+pub fn runs(folders: &[PathBuf], out: &Path) -> Result<Report, ExperimentError> {
+    let mut stored = Vec::new();
+    for folder in folders {
+        stored.push(Stored::read(folder, &way(out, folder)?)?);
     }
-    rows
+    let rows: Vec<TrialRow> = stored.iter().flat_map(|run| run.rows.clone()).collect();
+    let planned: Vec<PlannedTrial> = stored.iter().flat_map(Stored::planned).collect();
+    let Some(first) = stored.iter().min_by_key(|run| run.plan.planned_at) else {
+        return Err(ExperimentError::Missing(out.to_owned()));
+    };
+    let names = |of: fn(&Stored) -> String| -> String {
+        let names: BTreeSet<String> = stored.iter().map(of).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let models: BTreeSet<&str> =
+        stored.iter().flat_map(|run| &run.plan.models).map(|one| one.model.as_str()).collect();
+    let suite = names(|run| run.plan.suite.clone());
+    Ok(build(&ReportInput {
+        run: first.plan.run.clone(),
+        title: format!("{} on {suite}", models.into_iter().collect::<Vec<_>>().join(", ")),
+        started_at: Some(first.plan.planned_at),
+        contrasts: default_contrasts(&rows),
+        rows: &rows,
+        planned: &planned,
+        strata: BTreeMap::new(),
+        unvaried: Vec::new(),
+        eligible: Vec::new(),
+        learning: None,
+        facts: BTreeMap::from([
+            ("command".to_owned(), names(|run| run.plan.command.join(" "))),
+            ("program".to_owned(), names(|run| run.plan.program.clone())),
+            ("runs".to_owned(), names(|run| run.plan.run.to_string())),
+            ("suite".to_owned(), suite),
+        ]),
+        notes: Vec::new(),
+    }))
 }
 
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
+/// The way from one folder to another, with `/`; nothing if they are the same.
+fn way(from: &Path, to: &Path) -> Result<String, ExperimentError> {
+    let whole = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        path.canonicalize().map_err(|source| ExperimentError::Read { path: path.to_owned(), source })
+    };
+    let (from, to) = (whole(from)?, whole(to)?);
+    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(shared).map(|_| "..".to_owned());
+    let down = to.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned());
+    Ok(up.chain(down).collect::<Vec<_>>().join("/"))
 }

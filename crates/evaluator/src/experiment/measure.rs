@@ -1,16 +1,20 @@
-//! The measuring half: the student in every arm, the teacher once, and the baselines, on test tasks only.
+//! The measuring half: the student in every arm, the teacher once, and the baselines, on test tasks only. A
+//! run that was stopped is gone on with.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_protocol::TaskId;
 use apprentice_skills::book::Snapshot;
 
-use super::{Experiment, ExperimentError, Laboratory};
+use super::{Experiment, ExperimentError, Laboratory, existing, keep};
 use crate::arm::{Arm, ArmError, Lender, Provenance};
 use crate::row::{Role, Split, TrialRow};
-use crate::run::{ArmPlan, Contender, Lent, PlanRequest, RunDeps, RunSummary, TrialSpec, start};
+use crate::run::{
+    ArmPlan, Contender, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary, Runner,
+    TrialSpec, carry_out, plan,
+};
 
 /// Baselines by the name under which a run makes them.
 const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/give-up"];
@@ -19,14 +23,41 @@ const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/gi
 pub(super) async fn measure(
     experiment: &Experiment,
     laboratory: &Laboratory,
-    (folder, book, learned): (&Path, Snapshot, &[TrialRow]),
+    (folder, book, learned): (&Path, &Snapshot, &[TrialRow]),
 ) -> Result<RunSummary, ExperimentError> {
+    let (request, lender) = request(experiment, book, learned)?;
+    let now = laboratory.deps.clock.now();
+    let wanted = plan(&request, now, &experiment.program).map_err(RunError::from)?;
+    let root = folder.join("measure");
+    let run = match existing(&root) {
+        Some(path) => {
+            let run = RunFolder::open(&path)?;
+            same(&run, &wanted)?;
+            run
+        }
+        None => {
+            let concessions = laboratory.deps.worlds.concessions();
+            RunFolder::create(&root, RunPlan { concessions, ..wanted })?
+        }
+    };
+    keep(book, &run)?;
+    let lend = Arc::new(move |trial: &TrialSpec| lent(&lender, trial));
+    let deps = RunDeps { lend, ..laboratory.deps.clone() };
+    let (progress, cancel) = (laboratory.progress.clone(), laboratory.cancel.clone());
+    let runner = Runner::new(run, experiment.suite.as_ref().clone(), deps, progress, cancel);
+    let summary = carry_out(runner, laboratory.jobs).await?;
+    if summary.interrupted { Err(ExperimentError::Stopped) } else { Ok(summary) }
+}
+
+/// What is to be run, and who lends to it.
+pub(super) fn request<'a>(
+    experiment: &'a Experiment,
+    book: &Snapshot,
+    learned: &[TrialRow],
+) -> Result<(PlanRequest<'a>, Lender), ExperimentError> {
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
-    if tasks.is_empty() {
-        return Err(ExperimentError::Empty("test"));
-    }
-    let provenance = Provenance::trace(&book, learned, &experiment.suite);
-    let lender = Lender::new(Arc::clone(&experiment.suite), book, provenance);
+    let provenance = Provenance::trace(book, learned, &experiment.suite);
+    let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance);
     let contenders = contenders(experiment, &lender, &tasks)?;
     let books = experiment.arms.iter().map(|arm| ArmPlan {
         arm: arm.to_string(),
@@ -34,7 +65,7 @@ pub(super) async fn measure(
     });
     let request = PlanRequest {
         suite: &experiment.suite,
-        split: Some(&experiment.lock),
+        split: experiment.lock.as_ref(),
         tasks: Some(tasks),
         contenders,
         seeds: experiment.seeds,
@@ -44,12 +75,25 @@ pub(super) async fn measure(
         command: experiment.command.clone(),
         books: books.collect(),
     };
-    let lend = Arc::new(move |trial: &TrialSpec| lent(&lender, trial));
-    let deps = RunDeps { lend, ..laboratory.deps.clone() };
-    let place = (folder.join("measure"), experiment.program.as_str());
-    let ends = (laboratory.progress.clone(), laboratory.cancel.clone());
-    let summary = start(&request, (&place.0, place.1), laboratory.jobs, deps, ends).await?;
-    if summary.interrupted { Err(ExperimentError::Stopped) } else { Ok(summary) }
+    Ok((request, lender))
+}
+
+/// Refuses to go on with a run that was planned for something else.
+fn same(run: &RunFolder, wanted: &RunPlan) -> Result<(), ExperimentError> {
+    let begun = run.plan();
+    let same = [
+        ("suite", begun.suite_hash == wanted.suite_hash),
+        ("split", begun.split_hash == wanted.split_hash),
+        ("book", begun.arms == wanted.arms),
+        ("prompts", begun.prompt_hash == wanted.prompt_hash),
+        ("program version", begun.program == wanted.program),
+        ("trials", begun.trials == wanted.trials),
+    ];
+    let fields: Vec<&str> = same.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect();
+    match fields.is_empty() {
+        true => Ok(()),
+        false => Err(ExperimentError::Drift { run: run.path().to_owned(), fields }),
+    }
 }
 
 fn lent(lender: &Lender, trial: &TrialSpec) -> Lent {
@@ -94,21 +138,9 @@ fn contenders(
         tasks: None,
         seeds: Some(1),
     };
-    contenders.push(once(Role::Teacher, &experiment.teacher));
+    contenders.extend(experiment.teacher.iter().map(|teacher| once(Role::Teacher, teacher)));
     if experiment.baselines {
         contenders.extend(BASELINES.map(|name| once(Role::Baseline, name)));
     }
     Ok(contenders)
-}
-
-/// The tasks that an arm was not run on, by arm: for the report.
-pub(super) fn not_eligible(measured: &RunSummary, experiment: &Experiment) -> BTreeMap<String, usize> {
-    let tasks = experiment.tasks(Split::Test).len();
-    let ran = |arm: &Arm| {
-        let of_arm =
-            measured.results.iter().filter(|row| row.role == Role::Student && row.arm == arm.as_str());
-        of_arm.map(|row| &row.task).collect::<BTreeSet<_>>().len()
-    };
-    let left = experiment.arms.iter().map(|arm| (arm.to_string(), tasks - ran(arm).min(tasks)));
-    left.filter(|(_, count)| *count > 0).collect()
 }

@@ -1,45 +1,50 @@
-//! An experiment: the teacher fills a book on training tasks, the book is frozen, and the student is measured
-//! on test tasks with and without it.
+//! An experiment: a book, learned by a teacher on training tasks or given, is frozen, and the student is
+//! measured on test tasks with and without it.
 //!
-//! Below one folder: `learning/<run>` and `measure/<run>` are runs like any other, `skillbook` is the book,
-//! `report.json` and `report.html` say what came of it.
+//! Below one folder: `experiment.json` says what it is, `learning/<run>` and `measure/<run>` are runs like any
+//! other, `skillbook` is the book that was learned, `report.json` and `report.html` say what came of it. Begun
+//! again in the same folder, an experiment goes on where it was.
 
 mod account;
+mod definition;
+mod lesson;
 mod measure;
 mod note;
+mod study;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, Clock};
-use apprentice_skills::Staff;
-use apprentice_skills::book::{BookError, Gateway, GatewayOptions, Snapshot, freeze};
+use apprentice_protocol::{ChatModel, TaskId};
+use apprentice_skills::book::{At, BookError, Snapshot, freeze};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::arm::{Arm, ArmError};
-use crate::learn::{
-    Classroom, CycleError, CycleOptions, LearningRun, Pupils, SealedIndex, Worked, cycle, learning_plan,
-    results, training_tasks,
-};
-use crate::report::{PageError, Report, render_page};
-use crate::row::{Split, TrialRow};
-use crate::run::{
-    Contender, PlanRequest, Progress, RunDeps, RunError, RunFolder, RunSummary, StoreError, plan,
-};
+use crate::learn::{CycleError, CycleOptions, Worked};
+use crate::report::{PageError, Report, ReportFileError, write_report};
+use crate::row::Split;
+use crate::rows::RowsError;
+use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, StoreError, plan};
 use crate::split::{SplitError, SplitLock};
 use crate::suite::Suite;
 
-use note::Noted;
+pub use account::{report, runs};
+pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
 
 /// What an experiment is.
 pub struct Experiment {
     /// The suite.
     pub suite: Arc<Suite>,
-    /// Its split.
-    pub lock: SplitLock,
-    /// The capable model, by name.
-    pub teacher: String,
+    /// Its split. Without one every task is measured, and nothing can be learned.
+    pub lock: Option<SplitLock>,
+    /// The tasks that take part; all, if absent.
+    pub tasks: Option<BTreeSet<TaskId>>,
+    /// Where the book comes from.
+    pub book: BookSource,
+    /// The model that is measured once on the test tasks, without help, by name.
+    pub teacher: Option<String>,
     /// The small model, by name.
     pub student: String,
     /// The arms in which the student is measured.
@@ -48,8 +53,6 @@ pub struct Experiment {
     pub seeds: u32,
     /// Whether the solution, doing nothing and giving up are run on the test tasks too.
     pub baselines: bool,
-    /// How learning goes.
-    pub learning: CycleOptions,
     /// Tries at one trial.
     pub attempts: u32,
     /// What the order of trials is shuffled by.
@@ -60,12 +63,28 @@ pub struct Experiment {
     pub program: String,
 }
 
+/// Where the book comes from.
+pub enum BookSource {
+    /// It is learned on the training tasks.
+    Learned(Lessons),
+    /// It was there before.
+    Given(Snapshot),
+}
+
+/// How a book is learned.
+pub struct Lessons {
+    /// The capable model, by name.
+    pub teacher: String,
+    /// The model that reviews attempts and keeps the book.
+    pub learner: Arc<dyn ChatModel>,
+    /// How learning goes.
+    pub cycle: CycleOptions,
+}
+
 /// What an experiment needs of the outside.
 pub struct Laboratory {
     /// Models, worlds, time and redaction; what is lent is the experiment's own affair.
     pub deps: RunDeps,
-    /// The model that reviews attempts and keeps the book.
-    pub learner: Arc<dyn ChatModel>,
     /// Worlds active at once.
     pub jobs: usize,
     /// Hears of every attempt.
@@ -82,21 +101,23 @@ pub struct Outcome {
     pub report: Report,
     /// The run that was measured.
     pub measured: RunSummary,
-    /// The page.
-    pub page: PathBuf,
-    /// The same numbers as JSON.
-    pub json: PathBuf,
 }
 
 /// Why an experiment stopped. What was run so far stays.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
+    /// The folder cannot take it.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
     /// A run could not go on.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A run's folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Rows do not read.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
     /// The book cannot be used.
     #[error(transparent)]
     Book(#[from] BookError),
@@ -109,137 +130,109 @@ pub enum ExperimentError {
     /// Nothing can be lent.
     #[error(transparent)]
     Arm(#[from] ArmError),
-    /// The split leaves nothing to do.
-    #[error("the split has no {0} task")]
+    /// A book is learned on training tasks only, and without a split there are none.
+    #[error("a book can only be learned where a split says which tasks are for training: lock the suite")]
+    Unsplit,
+    /// Nothing is left to do.
+    #[error("no {0} task takes part: check the split and the selection of tasks")]
     Empty(&'static str),
+    /// What is to be measured is not what the run in the folder was planned for.
+    #[error("{} was planned with something else: {} differ; begin again in another folder", run.display(), fields.join(", "))]
+    Drift {
+        /// The run.
+        run: PathBuf,
+        /// What differs.
+        fields: Vec<&'static str>,
+    },
+    /// The folder holds no experiment.
+    #[error("{} holds no experiment", .0.display())]
+    Missing(PathBuf),
     /// The page cannot be made.
     #[error(transparent)]
     Page(#[from] PageError),
-    /// A file cannot be written.
-    #[error("{path}: cannot be written")]
-    Write {
+    /// The report cannot be written.
+    #[error(transparent)]
+    Report(#[from] ReportFileError),
+    /// A file cannot be read.
+    #[error("{} cannot be read", path.display())]
+    Read {
         /// Which.
         path: PathBuf,
         /// Why.
         #[source]
         source: std::io::Error,
     },
-    /// The report cannot be put into words.
-    #[error("the report could not be written as JSON")]
-    Json(#[from] serde_json::Error),
     /// It was stopped from outside.
     #[error("the experiment was stopped; what is finished is kept")]
     Stopped,
 }
 
-/// Carries an experiment out below `folder`. Begun again after a stop, learning goes on where it was.
-pub async fn distill(
+/// Carries an experiment out below `folder`, or goes on with it.
+pub async fn carry_out(
     experiment: &Experiment,
     laboratory: &Laboratory,
     folder: &Path,
 ) -> Result<Outcome, ExperimentError> {
-    experiment.lock.check_suite(&experiment.suite.hash)?;
-    let (learned, rows) = learn(experiment, laboratory, folder).await?;
-    let book = Snapshot::open(&folder.join("skillbook"), apprentice_skills::book::At::Now)?.clean()?;
-    let measured = measure::measure(experiment, laboratory, (folder, book.clone(), &rows)).await?;
-    freeze(&book, &measured.folder.join("book"))?;
-    let account = account::Account { experiment, book: &book, learned: &learned, learning_rows: &rows };
-    let report = account.report(&measured)?;
-    let (page, json) = (folder.join("report.html"), folder.join("report.json"));
-    write(&json, &format!("{}\n", serde_json::to_string_pretty(&report)?))?;
-    write(&page, &render_page(&report)?)?;
-    Ok(Outcome { report, measured, page, json })
-}
-
-/// The learning half: fills the book, and returns what was worked in and the rows behind it.
-pub async fn learn(
-    experiment: &Experiment,
-    laboratory: &Laboratory,
-    folder: &Path,
-) -> Result<(Vec<Worked>, Vec<TrialRow>), ExperimentError> {
-    let clock: &dyn Clock = laboratory.deps.clock.as_ref();
-    let tasks = training_tasks(&experiment.suite, &experiment.lock);
-    if tasks.is_empty() {
-        return Err(ExperimentError::Empty("train"));
-    }
-    let leaks = Arc::new(SealedIndex::build(&experiment.lock, &experiment.suite));
-    let options = GatewayOptions { time: clock.now(), leaks };
-    let (mut gateway, _) = Gateway::open(&folder.join("skillbook"), options)?;
-    let run = learning_run(experiment, laboratory, &folder.join("learning"))?;
-    let kept = run.folder().path().join("learning");
-    let noted = |name| {
-        let (model, cancel) = (Arc::clone(&laboratory.learner), laboratory.cancel.clone());
-        Noted::new(model, kept.clone(), name, cancel)
-    };
-    let staff = Staff { reflector: Arc::new(noted("reflect")), manager: Arc::new(noted("manage")) };
-    let room = Classroom { lock: &experiment.lock, tasks: &tasks, attempts: &run, staff: &staff };
-    let mut tell = |worked: &Worked| {
-        // Nobody need listen.
-        let _ = laboratory.lessons.send(worked.clone());
-    };
-    let worked = cycle(&mut gateway, &room, &experiment.learning, &mut tell).await;
-    if laboratory.cancel.is_cancelled() {
-        return Err(ExperimentError::Stopped);
-    }
-    Ok((worked?, results(run.folder())))
-}
-
-/// Opens the learning run below `root`, or plans it.
-fn learning_run(
-    experiment: &Experiment,
-    laboratory: &Laboratory,
-    root: &Path,
-) -> Result<LearningRun, ExperimentError> {
-    let folder = match existing(root) {
-        Some(path) => RunFolder::open(&path)?,
-        None => {
-            let plan = planned(experiment, laboratory)?;
-            let concessions = laboratory.deps.worlds.concessions();
-            RunFolder::create(root, crate::run::RunPlan { concessions, ..plan })?
+    check(experiment)?;
+    Definition::of(experiment).settle(folder)?;
+    let (book, learned) = match &experiment.book {
+        BookSource::Learned(lessons) => {
+            let rows = study::learn((experiment, lessons), laboratory, folder).await?;
+            (Snapshot::open(&folder.join("skillbook"), At::Now)?.clean()?, rows)
         }
+        BookSource::Given(book) => (book.clone(), Vec::new()),
     };
-    let ends = (laboratory.progress.clone(), laboratory.cancel.clone());
-    Ok(LearningRun::new(folder, &experiment.suite, laboratory.deps.clone(), ends))
+    let measured = measure::measure(experiment, laboratory, (folder, &book, &learned)).await?;
+    let report = report(folder)?;
+    write_report(&report, folder)?;
+    Ok(Outcome { report, measured })
 }
 
+/// What measuring a given book would run, without running anything. A book that is yet to be learned has no
+/// plan: what can be lent from it is not known.
+pub fn outline(experiment: &Experiment, now: jiff::Timestamp) -> Result<Option<RunPlan>, ExperimentError> {
+    check(experiment)?;
+    let BookSource::Given(book) = &experiment.book else { return Ok(None) };
+    let (request, _) = measure::request(experiment, book, &[])?;
+    Ok(Some(plan(&request, now, &experiment.program).map_err(RunError::from)?))
+}
+
+fn check(experiment: &Experiment) -> Result<(), ExperimentError> {
+    match (&experiment.lock, &experiment.book) {
+        (Some(lock), _) => lock.check_suite(&experiment.suite.hash)?,
+        (None, BookSource::Learned(_)) => return Err(ExperimentError::Unsplit),
+        (None, BookSource::Given(_)) => {}
+    }
+    match experiment.tasks(Split::Test).is_empty() {
+        true => Err(ExperimentError::Empty("test")),
+        false => Ok(()),
+    }
+}
+
+impl Experiment {
+    /// The tasks of one part of the split, in the suite's order. Without a split all tasks are for the test.
+    pub(crate) fn part(&self, part: Split) -> Vec<TaskId> {
+        let of_part = |id: &&TaskId| match &self.lock {
+            Some(lock) => lock.split_of_task(id).is_ok_and(|split| split == part),
+            None => part == Split::Test,
+        };
+        self.suite.tasks.iter().map(|task| &task.id).filter(of_part).cloned().collect()
+    }
+
+    /// The tasks of one part of the split that take part.
+    pub(crate) fn tasks(&self, part: Split) -> Vec<TaskId> {
+        let chosen = |id: &TaskId| self.tasks.as_ref().is_none_or(|tasks| tasks.contains(id));
+        self.part(part).into_iter().filter(chosen).collect()
+    }
+}
+
+/// The last run below a folder of runs.
 fn existing(root: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path());
     entries.filter(|path| path.join("run.json").is_file()).max()
 }
 
-fn planned(experiment: &Experiment, laboratory: &Laboratory) -> Result<crate::run::RunPlan, ExperimentError> {
-    let pupils = Pupils { teacher: experiment.teacher.clone(), student: experiment.student.clone() };
-    let request = PlanRequest {
-        suite: &experiment.suite,
-        split: Some(&experiment.lock),
-        tasks: None,
-        contenders: vec![Contender {
-            role: crate::row::Role::Teacher,
-            model: experiment.teacher.clone(),
-            arm: Arm::Pull.to_string(),
-            tasks: None,
-            seeds: Some(1),
-        }],
-        seeds: 1,
-        limits: None,
-        attempts: experiment.attempts,
-        order_seed: experiment.order_seed,
-        command: experiment.command.clone(),
-        books: Vec::new(),
-    };
-    let base = plan(&request, laboratory.deps.clock.now(), &experiment.program).map_err(RunError::from)?;
-    Ok(learning_plan(base, (&experiment.suite, &experiment.lock), &pupils, &experiment.learning))
-}
-
-impl Experiment {
-    /// The tasks of one part of the split, in the suite's order.
-    pub(crate) fn tasks(&self, part: Split) -> Vec<apprentice_protocol::TaskId> {
-        let of_part =
-            |id: &&apprentice_protocol::TaskId| self.lock.split_of_task(id).is_ok_and(|split| split == part);
-        self.suite.tasks.iter().map(|task| &task.id).filter(of_part).cloned().collect()
-    }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), ExperimentError> {
-    std::fs::write(path, text).map_err(|source| ExperimentError::Write { path: path.to_owned(), source })
+/// Keeps the very book that a run uses beside it.
+fn keep(book: &Snapshot, run: &RunFolder) -> Result<(), ExperimentError> {
+    Ok(freeze(book, &run.path().join("book"))?)
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{PortFuture, TaskId, Trajectory, Verdict};
+use apprentice_protocol::{PortFuture, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::Outcome;
 use apprentice_skills::{DigestError, LearnOptions, Lesson, Staff, clean_book, digest};
@@ -107,6 +107,8 @@ pub struct Worked {
     pub decisions: Vec<(String, Option<String>)>,
     /// Writes that were refused, as `code: why`.
     pub refusals: Vec<String>,
+    /// Skills that are new or have a new text.
+    pub changed: Vec<SkillId>,
     /// Skills in the book afterwards.
     pub skills: usize,
 }
@@ -234,12 +236,14 @@ async fn work(
         learnings: 0,
         decisions: Vec::new(),
         refusals: Vec::new(),
+        changed: Vec::new(),
         skills: gateway.state().skills.len(),
     };
     let Some((trajectory, time)) = seen.filter(|_| row.verdict != Verdict::Void) else {
         return Ok((worked, None));
     };
     let trajectory = lock.admit(&row, trajectory)?;
+    let before = versions(gateway);
     let lesson = Lesson { trajectory: trajectory.trajectory(), time };
     let digest = digest(gateway, staff, &lesson, options).await?;
     worked.known_before = digest.known_before;
@@ -252,8 +256,15 @@ async fn work(
     let refused = digest.refusals.iter().chain(digest.decisions.iter().flat_map(|one| &one.refusals));
     worked.refusals = refused.map(|refusal| format!("{}: {}", refusal.code, refusal.why)).collect();
     worked.decisions = digest.decisions.into_iter().map(|one| (one.item, tool(one.outcome))).collect();
-    worked.skills = gateway.state().skills.len();
+    let after = versions(gateway);
+    worked.skills = after.len();
+    worked.changed =
+        after.into_iter().filter(|(id, version)| before.get(id) != Some(version)).map(|(id, _)| id).collect();
     Ok((worked, Some((trajectory.into_inner(), time))))
+}
+
+fn versions(gateway: &Gateway) -> BTreeMap<SkillId, u32> {
+    gateway.state().skills.iter().map(|(id, skill)| (id.clone(), skill.version)).collect()
 }
 
 fn tool(outcome: Outcome) -> Option<String> {

@@ -38,17 +38,16 @@ pub struct Pupils {
     pub student: String,
 }
 
-/// Turns a run's plan into that of a cycle over its training tasks: the same suite, limits and versions,
-/// and the cycle's own trials in the cycle's order.
+/// Turns a run's plan into that of a cycle over training tasks: the same suite, limits and versions, and the
+/// cycle's own trials in the cycle's order.
 pub fn learning_plan(
     mut plan: RunPlan,
-    (suite, lock): (&Suite, &SplitLock),
+    (suite, lock, tasks): (&Suite, &SplitLock, &[TaskId]),
     pupils: &Pupils,
     options: &CycleOptions,
 ) -> RunPlan {
-    let tasks: Vec<_> = training_tasks(suite, lock);
     let mut trials = Vec::new();
-    for (order, wanted) in (0..).zip(wanted(&tasks, options)) {
+    for (order, wanted) in (0..).zip(wanted(tasks, options)) {
         let template = suite.task(wanted.task.as_str()).map(|task| task.template().to_owned());
         let template = template.unwrap_or_default();
         let contender = contender(&wanted, pupils);

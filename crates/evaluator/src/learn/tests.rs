@@ -12,7 +12,7 @@ use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::record::{Recorder, Redactor, Trace, blob_path};
 use apprentice_protocol::{
     ChatModel, EnvironmentSource as _, EventKind, EventSink as _, Header, PortFuture, RunId, TaskBrief,
-    TaskId, TrialId, Verdict,
+    TaskId, Verdict,
 };
 use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
 use apprentice_skills::leak::LeakIndex as _;
@@ -31,7 +31,7 @@ use crate::row::{Role, Split, TrialRow};
 use crate::rows::sample::row;
 use crate::run::{Contender, Lent, ModelSource, PlanRequest, RunDeps, RunFolder, TrialSpec, plan};
 use crate::seed::vary;
-use crate::split::{LockedSuite, SplitLock};
+use crate::split::{LockedSuite, SplitLock, trial_of};
 use crate::suite::Suite;
 use crate::suite::task::Task;
 
@@ -173,12 +173,12 @@ impl Studio {
         let verdict = if passed { Verdict::Pass } else { Verdict::Fail };
         let row = TrialRow {
             run: RunId::new("run"),
-            trial: TrialId::new(name),
             role: wanted.role,
             skills_viewed: ended.skills_viewed,
             world_steps: ended.spent.world_steps,
             ..row(wanted.arm.as_str(), task.id.as_str(), task.id.as_str(), wanted.seed, verdict)
         };
+        let row = TrialRow { trial: trial_of(&row, &self.suite.name), ..row };
         let trace = Trace::read(&folder.join("events.jsonl")).expect("reads");
         let text_of = |hash: &_| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
         let seen = trajectory(&trace, &row, apps_of(task), &text_of).expect("a trajectory");
@@ -344,7 +344,8 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     };
     let planned = plan(&request, Timestamp::UNIX_EPOCH, "0.0.0").expect("a plan");
     let pupils = Pupils { teacher: "builtin/explorer".into(), student: "builtin/novice".into() };
-    let planned = learning_plan(planned, (&suite, &lock), &pupils, &CycleOptions::default());
+    let tasks = training_tasks(&suite, &lock);
+    let planned = learning_plan(planned, (&suite, &lock, &tasks), &pupils, &CycleOptions::default());
     assert_eq!(planned.trials.len(), 6);
     let folder = RunFolder::create(root.path(), planned).expect("a run");
     let path = folder.path().to_owned();

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::input::{ArmKey, Family, LearningSummary, PlannedTrial, Stratum};
+use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Stratum};
 use crate::compare::{Comparison, Finding};
 use crate::row::Split;
 use crate::rows::VoidAttempt;
@@ -251,6 +251,8 @@ pub struct Report {
     pub voids: Vec<VoidAttempt>,
     /// Planned trials without a finished attempt.
     pub not_run: Vec<PlannedTrial>,
+    /// On how many templates each arm of the student had something to lend, where that is known.
+    pub eligible: Vec<Eligibility>,
     /// Tasks whose world ignores the seed: run once, counted once.
     pub unvaried: Vec<TaskId>,
     /// What the whole run took.

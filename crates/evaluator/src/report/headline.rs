@@ -113,6 +113,12 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
         let (missing, planned) = (report.not_run.len(), input.planned.len());
         notes.push(format!("the run is not complete: {missing} of {planned} planned trials were not run"));
     }
+    for one in report.eligible.iter().filter(|one| one.templates < one.of) {
+        notes.push(format!(
+            "the arm {} ran on {} of {} templates: on the others the book has nothing that it could lend",
+            one.arm, one.templates, one.of
+        ));
+    }
     for arm in &report.arms {
         let judged = arm.tally.passed + arm.tally.failed;
         if arm.key.arm == "pull" && judged > 0 && arm.viewed_skills == 0 {

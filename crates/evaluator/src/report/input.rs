@@ -67,6 +67,17 @@ pub enum Stratum {
     Unseen,
 }
 
+/// On how many of the measured templates an arm had something to lend, and so was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Eligibility {
+    /// The arm.
+    pub arm: String,
+    /// Templates on which it was run.
+    pub templates: usize,
+    /// Templates in all.
+    pub of: usize,
+}
+
 /// A trial of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTrial {
@@ -147,6 +158,8 @@ pub struct ReportInput<'a> {
     pub strata: BTreeMap<String, Stratum>,
     /// Tasks whose world ignores the seed, and which were run once.
     pub unvaried: Vec<TaskId>,
+    /// On how many templates each arm of the student could be run, where that is known.
+    pub eligible: Vec<Eligibility>,
     /// What learning did, if it did.
     pub learning: Option<LearningSummary>,
     /// Names and values for repeating the run: command, program version, split hash and the like.

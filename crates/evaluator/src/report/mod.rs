@@ -9,6 +9,7 @@
 mod content;
 mod contrast;
 mod deed;
+mod file;
 mod headline;
 mod input;
 mod page;
@@ -21,9 +22,10 @@ pub use content::{
     ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
     Tally, TemplateReport, Totals, TrialLine,
 };
+pub use file::{REPORT_FILES, ReportFileError, write_report};
 pub use input::{
-    ArmKey, Contrast, CurvePoint, Family, LearningSummary, PlannedTrial, ReportInput, SkillSummary, Stratum,
-    default_contrasts,
+    ArmKey, Contrast, CurvePoint, Eligibility, Family, LearningSummary, PlannedTrial, ReportInput,
+    SkillSummary, Stratum, default_contrasts,
 };
 pub use page::{PageError, render_page};
 pub use tally::build;

@@ -46,6 +46,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         learning: input.learning.clone(),
         voids: rows::voids(&all),
         not_run: input.planned.iter().filter(|trial| !done.contains(&trial.trial)).cloned().collect(),
+        eligible: input.eligible.clone(),
         unvaried: input.unvaried.clone(),
         totals: totals(input.rows, all.len()),
         versions: versions(input.rows),

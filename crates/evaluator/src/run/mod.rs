@@ -13,5 +13,5 @@ pub use plan::{
     plan, trial_id,
 };
 pub use resume::{Current, resume};
-pub use store::{RunFolder, StoreError};
+pub use store::{RunFolder, StoreError, peek};
 pub use trial::{Lend, Lent, ModelSource, RunDeps, Runner};

@@ -74,6 +74,20 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
     }
 }
 
+/// Plan and rows of a run as they stand, read without becoming its writer: nothing is mended or settled.
+pub fn peek(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
+    let plan = read_plan(path)?;
+    let file = path.join(ROWS);
+    let rows = if file.exists() { rows::read(&file)?.rows } else { Vec::new() };
+    Ok((plan, rows))
+}
+
+fn read_plan(path: &Path) -> Result<RunPlan, StoreError> {
+    let file = path.join(PLAN);
+    let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+    serde_json::from_str(&text).map_err(|source| StoreError::Plan { path: file, source })
+}
+
 impl RunFolder {
     /// Makes the folder of a new run below `root`, with its plan synced.
     pub fn create(root: &Path, plan: RunPlan) -> Result<Self, StoreError> {
@@ -95,10 +109,7 @@ impl RunFolder {
     /// Opens an existing run. A torn last line is moved aside, and every attempt that was killed before its
     /// line stood gets one: void, interrupted.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = path.join(PLAN);
-        let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
-        let plan: RunPlan =
-            serde_json::from_str(&text).map_err(|source| StoreError::Plan { path: file, source })?;
+        let plan = read_plan(path)?;
         let lock = lock(path)?;
         set_torn_line_aside(path)?;
         let folder = Self::with(path.to_owned(), plan, lock)?;

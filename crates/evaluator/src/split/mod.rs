@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use apprentice_protocol::{TaskId, Trajectory, Verdict};
+use apprentice_protocol::{TaskId, Trajectory, TrialId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::row::{Split, TrialRow};
+use crate::run::{Contender, trial_id};
 use crate::suite;
 
 /// The name of the lock file's format.
@@ -143,6 +144,18 @@ pub enum SplitError {
         /// The template's split.
         split: Split,
     },
+    /// The row's trial is not the one that its own parts make.
+    #[error(
+        "the row of task {task} calls its trial {claimed}, its suite, task, part, model, arm and seed make {made}"
+    )]
+    OtherTrial {
+        /// The task.
+        task: TaskId,
+        /// What the row says.
+        claimed: TrialId,
+        /// What holds.
+        made: TrialId,
+    },
     /// The attempt is void.
     #[error("attempt {0} is void: it teaches nothing")]
     Void(String),
@@ -178,6 +191,18 @@ impl Split {
 /// The id under which the trajectory of a row's attempt is known: `<run>/<trial>/<attempt>`.
 pub fn trajectory_id(row: &TrialRow) -> String {
     format!("{}/{}/{}", row.run, row.trial, row.attempt)
+}
+
+/// The trial that a row's own parts make in the suite of this name.
+pub(crate) fn trial_of(row: &TrialRow, suite: &str) -> TrialId {
+    let contender = Contender {
+        role: row.role,
+        model: row.model.clone(),
+        arm: row.arm.clone(),
+        tasks: None,
+        seeds: None,
+    };
+    trial_id(suite, &row.task, &contender, row.seed)
 }
 
 /// What a suite is, as far as a lock must know.
@@ -306,8 +331,8 @@ impl SplitLock {
         self.templates.iter().filter(move |(_, of)| **of == split).map(|(template, _)| template.as_str())
     }
 
-    /// Admits one attempt to learning: it is of the locked suite, its task's template is a training one, it is
-    /// not void, and the trajectory is its own.
+    /// Admits one attempt to learning: it is of the locked suite, its task's template is a training one, its
+    /// trial is the one its parts make, it is not void, and the trajectory is its own.
     pub fn admit(&self, row: &TrialRow, trajectory: Trajectory) -> Result<TrainTrajectory, SplitError> {
         self.check_suite(&row.suite_hash)?;
         let template = self.template_of(&row.task)?;
@@ -323,6 +348,10 @@ impl SplitLock {
             split @ (Split::Dev | Split::Test) => {
                 return Err(SplitError::Sealed { task: row.task.clone(), template: template.into(), split });
             }
+        }
+        let made = trial_of(row, &self.suite);
+        if row.trial != made {
+            return Err(SplitError::OtherTrial { task: row.task.clone(), claimed: row.trial.clone(), made });
         }
         let id = trajectory_id(row);
         if row.verdict == Verdict::Void || trajectory.verdict == Verdict::Void {

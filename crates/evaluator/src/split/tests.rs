@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{Limits, Spent, StopReason, TaskId, Trajectory, Verdict};
 
-use super::{LockedSuite, Shares, SplitError, SplitLock, trajectory_id};
-use crate::row::{Split, TrialRow};
-use crate::rows::sample::row;
+use super::{LockedSuite, Shares, SplitError, SplitLock, trajectory_id, trial_of};
+use crate::row::{Role, Split, TrialRow};
+use crate::rows::sample;
 
 fn tasks() -> BTreeMap<TaskId, String> {
     [("save-1", "save-as"), ("save-2", "save-as"), ("zoom-1", "zoom"), ("tabs-1", "tabs")]
@@ -36,6 +36,12 @@ fn trajectory(row: &TrialRow) -> Trajectory {
         steps: Vec::new(),
         skills: Vec::new(),
     }
+}
+
+/// A row whose trial is the one that its parts make.
+fn row(arm: &str, template: &str, task: &str, seed: u32, verdict: Verdict) -> TrialRow {
+    let row = sample::row(arm, template, task, seed, verdict);
+    TrialRow { trial: trial_of(&row, "starter"), ..row }
 }
 
 fn refusal(row: &TrialRow) -> String {
@@ -73,12 +79,23 @@ fn the_rows_own_words_open_nothing() {
 #[test]
 fn void_foreign_and_mistaken_attempts_are_refused() {
     let void = row("none", "save-as", "save-1", 0, Verdict::Void);
-    assert!(refusal(&void).ends_with("/none-save-1-0/1 is void: it teaches nothing"));
+    assert!(refusal(&void).ends_with("/1 is void: it teaches nothing"));
     let mut foreign = row("none", "save-as", "save-1", 0, Verdict::Pass);
     foreign.suite_hash = "other".into();
     assert!(refusal(&foreign).starts_with("split lock is for suite 5uite, not other"));
     let typo = row("none", "save-as", "save-11", 0, Verdict::Pass);
     assert_eq!(refusal(&typo), "the locked suite has no task save-11; did you mean \"save-1\"?");
+
+    let honest = row("none", "save-as", "save-1", 0, Verdict::Pass);
+    for forged in [
+        TrialRow { seed: 1, ..honest.clone() },
+        TrialRow { arm: "pull".into(), ..honest.clone() },
+        TrialRow { model: "other/model".into(), ..honest.clone() },
+        TrialRow { role: Role::Teacher, ..honest.clone() },
+        TrialRow { task: TaskId::new("save-2"), ..honest.clone() },
+    ] {
+        assert!(refusal(&forged).contains(&format!("calls its trial {}", honest.trial)), "{forged:?}");
+    }
 
     let train = row("none", "save-as", "save-1", 0, Verdict::Pass);
     let test = row("none", "tabs", "tabs-1", 0, Verdict::Pass);

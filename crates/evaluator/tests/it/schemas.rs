@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use apprentice_evaluator::check::{Asked, Evidence};
+use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::grade::GradeReport;
+use apprentice_evaluator::report::Report;
 use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_evaluator::selftest::Selftest;
+use apprentice_evaluator::suite::Selection;
 use apprentice_harness::env::scene::Scene;
 use apprentice_protocol::EventKind;
 use schemars::{Schema, schema_for};
@@ -59,6 +62,21 @@ fn repeated_grades_are_as_published() {
 #[test]
 fn the_statistics_on_trial_are_as_published() {
     check("selftest-1", &schema_for!(Selftest));
+}
+
+#[test]
+fn reports_are_as_published() {
+    check("report-1", &schema_for!(Report));
+}
+
+#[test]
+fn experiments_are_as_published() {
+    check("experiment-1", &schema_for!(Definition));
+}
+
+#[test]
+fn selections_are_as_published() {
+    check("selection-1", &schema_for!(Selection));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use apprentice_evaluator::row::Split;
 use apprentice_evaluator::seed::vary;
 use apprentice_evaluator::solution::SolutionModel;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
-use apprentice_evaluator::suite::{Suite, load};
+use apprentice_evaluator::suite::task::Task;
+use apprentice_evaluator::suite::{Selection, Suite, load};
 
 const SUITES: &[&str] = &["starter", "office"];
 
@@ -105,4 +106,35 @@ fn the_starter_split_has_all_three_strata() {
     assert!(knowledge.values().all(|splits| splits.contains(&Split::Test)), "{knowledge:?}");
     assert!(unseen >= 3, "{unseen} templates need knowledge that no training template holds");
     assert!(lock.templates(Split::Train).count() >= 6 && lock.templates(Split::Test).count() >= 10);
+}
+
+#[test]
+fn the_demo_covers_every_program_and_stratum() {
+    let suite = suite("starter");
+    let lock = fitting_split(&suite);
+    let selection = Selection::read(&root("starter").join("demo.json"), &suite).expect("fits the suite");
+    let chosen = selection.chosen();
+    assert_eq!(chosen.len(), selection.tasks.len(), "each task stands once");
+    let part = |split| -> Vec<&Task> {
+        let of_part =
+            |task: &&Task| chosen.contains(&task.id) && lock.split_of(task.template()) == Some(split);
+        suite.tasks.iter().filter(of_part).collect()
+    };
+    let (train, test) = (part(Split::Train), part(Split::Test));
+    assert!(train.len() >= 6 && test.len() >= 10, "{} and {}", train.len(), test.len());
+    let apps = |tasks: &[&Task]| -> BTreeSet<String> { tasks.iter().map(|task| task.app.clone()).collect() };
+    let all: BTreeSet<String> = suite.tasks.iter().map(|task| task.app.clone()).collect();
+    assert_eq!((apps(&train), apps(&test)), (all.clone(), all), "every program is worked in and measured");
+    let pieces = |task: &Task| task.apprentice.clone().map(|ours| ours.knowledge).unwrap_or_default();
+    let taught: BTreeSet<String> = train.iter().flat_map(|task| pieces(task)).collect();
+    assert_eq!(taught.len(), train.len(), "one training template for each piece of knowledge");
+    let seen = |task: &&&Task| pieces(task).iter().any(|piece| taught.contains(piece));
+    assert_eq!(test.iter().filter(seen).count(), taught.len(), "and one test template");
+    let unseen = |task: &&&Task| !pieces(task).is_empty() && !seen(task);
+    assert!((2..=3).contains(&test.iter().filter(unseen).count()));
+    let elsewhere = suite.tasks.iter().filter(|task| lock.split_of(task.template()) == Some(Split::Train));
+    let elsewhere: BTreeSet<String> = elsewhere.flat_map(pieces).collect();
+    let truly = |task: &&&Task| pieces(task).iter().all(|piece| !elsewhere.contains(piece));
+    assert!(test.iter().filter(unseen).all(|task| truly(&task)), "no training template at all holds it");
+    assert!(test.iter().any(|task| pieces(task).is_empty()), "one needs no knowledge");
 }

@@ -1,0 +1,228 @@
+//! `apprentice bench`: what a book is worth to a student, with statistics and a report.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::arm::Arm;
+use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, outline};
+use apprentice_evaluator::report::Report;
+use apprentice_evaluator::run::RunPlan;
+use apprentice_protocol::Verdict;
+use clap::Args;
+use serde::Serialize;
+
+use super::study;
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::stage::{Voice, parts};
+use crate::{args, terminal, wire};
+
+/// Measures what a book is worth to a model: the same tasks and variations with and without it, in pairs.
+///
+/// The primary comparison, fixed before the run, is `pull` against `placebo-inert`: the book against true
+/// skills of the same program, as long, that do not bear on the task. The template is the unit; below eight
+/// templates nothing is decided. With a locked split the test tasks are measured, and nothing else.
+///
+/// A bench that was stopped goes on where it was: give the same command with the same `--out`, or
+/// `apprentice resume DIR`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Bench {
+    /// The suite's folder, its suite file, or one task file.
+    suite: PathBuf,
+    /// The model that is measured in every arm.
+    #[arg(long, short)]
+    student: String,
+    /// A model that is measured once without help, for the distance that the book closes.
+    #[arg(long)]
+    teacher: Option<String>,
+    /// The book; it is frozen and kept with the run [default: the setting `skillbook`].
+    #[arg(long, value_name = "DIR")]
+    skillbook: Option<PathBuf>,
+    /// The arms, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "none,pull,placebo-inert", value_parser = arm)]
+    arms: Vec<Arm>,
+    /// Variations of each task whose world varies.
+    #[arg(long, default_value_t = 3)]
+    seeds: u32,
+    /// The locked split [default: `split.json` beside the suite, if there is one].
+    #[arg(long, value_name = "FILE")]
+    split: Option<PathBuf>,
+    /// Measure all tasks, whatever part of a split they belong to.
+    #[arg(long, conflicts_with = "split")]
+    unsplit: bool,
+    /// Only the tasks that this file selects.
+    #[arg(long, value_name = "FILE")]
+    select: Option<PathBuf>,
+    /// Run the solution, doing nothing and giving up on each task too.
+    #[arg(long)]
+    baselines: bool,
+    /// What the order of trials is shuffled by.
+    #[arg(long, default_value_t = 0)]
+    order: u64,
+    /// Folder for the run and the report; must be new or empty, or hold this bench
+    /// [default: a new folder under the setting `runs`].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Say what would be run, and run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object: the report (`apprentice.report/1`), or with `--dry-run` the outline
+    /// (`apprentice.bench-outline/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+fn arm(text: &str) -> Result<Arm, String> {
+    Arm::parse(text).map_err(|error| error.to_string())
+}
+
+/// What a bench would run.
+#[derive(Serialize)]
+struct Outline {
+    schema: &'static str,
+    suite: String,
+    student: String,
+    book: Option<String>,
+    tasks: usize,
+    templates: usize,
+    arms: Vec<OutlinedArm>,
+    trials: usize,
+}
+
+/// One part and arm of it.
+#[derive(Serialize)]
+struct OutlinedArm {
+    role: &'static str,
+    model: String,
+    arm: String,
+    trials: usize,
+    templates: usize,
+}
+
+impl Bench {
+    /// The same below another folder.
+    pub(crate) fn within(&self, out: PathBuf) -> Self {
+        Self { out: Some(out), ..self.clone() }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
+    let experiment = experiment(arguments, config)?;
+    let clock = study::clock();
+    if arguments.dry_run {
+        return dry_run(arguments, &experiment, clock.now());
+    }
+    let folder = study::folder(arguments.out.as_ref(), "bench", config, &*clock);
+    let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
+    let outcome = wire::runtime()?.block_on(study::perform(&experiment, (config, clock), &folder, voice))?;
+    if arguments.json {
+        terminal::json(&outcome.report)?;
+    } else {
+        study::conclude(&outcome, &folder);
+    }
+    match outcome.measured.count(Verdict::Void) {
+        0 => Ok(()),
+        void => Err(Failure::say(Kind::TrialsVoid, format!("{void} trials have no result"))),
+    }
+}
+
+fn experiment(arguments: &Bench, config: &Config) -> Result<Experiment, Failure> {
+    for model in arguments.teacher.iter().chain([&arguments.student]) {
+        wire::check_model(model)?;
+    }
+    let suite = super::tasks::load(&arguments.suite)?;
+    let lock = match arguments.unsplit {
+        true => None,
+        false => study::split(arguments.split.as_ref(), &suite)?,
+    };
+    let book = arguments.skillbook.as_deref().unwrap_or(&config.skillbook);
+    let mut arms = Vec::new();
+    for arm in &arguments.arms {
+        if !arms.contains(arm) {
+            arms.push(*arm);
+        }
+    }
+    Ok(Experiment {
+        tasks: arguments.select.as_ref().map(|path| study::selected(path, &suite)).transpose()?,
+        suite: Arc::new(suite),
+        lock,
+        book: BookSource::Given(frozen(book, &arms)?),
+        teacher: arguments.teacher.clone(),
+        student: arguments.student.clone(),
+        arms,
+        seeds: arguments.seeds.max(1),
+        baselines: arguments.baselines,
+        attempts: config.attempts.max(1),
+        order_seed: arguments.order,
+        command: args::given(),
+        program: env!("CARGO_PKG_VERSION").into(),
+    })
+}
+
+/// The book, if an arm lends from one.
+fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skills::book::Snapshot, Failure> {
+    if !arms.iter().any(|arm| arm.needs_book()) {
+        return Ok(apprentice_skills::book::Snapshot::empty());
+    }
+    let book = super::skills::open(folder)?.clean().kind(Kind::Config)?;
+    match book.is_empty() {
+        true => Err(Failure::say(Kind::NothingMatched, format!("{} holds no skill", folder.display()))),
+        false => Ok(book),
+    }
+}
+
+fn dry_run(arguments: &Bench, experiment: &Experiment, now: jiff::Timestamp) -> Result<(), Failure> {
+    let plan = outline(experiment, now).map_err(study::failure)?;
+    let Some(plan) = plan else { return Ok(()) };
+    let outline = outlined(experiment, &plan);
+    if arguments.json {
+        return terminal::json(&outline);
+    }
+    terminal::line(format_args!(
+        "{} trials on {} tasks of {} templates of {}:",
+        outline.trials, outline.tasks, outline.templates, outline.suite
+    ));
+    for (part, count) in parts(&plan.trials) {
+        terminal::line(format_args!("  {part}: {count}"));
+    }
+    for arm in outline.arms.iter().filter(|arm| arm.role == "student" && arm.templates < outline.templates) {
+        terminal::line(format_args!(
+            "the arm {} has nothing to lend on {} templates and is not run there",
+            arm.arm,
+            outline.templates - arm.templates
+        ));
+    }
+    Ok(())
+}
+
+fn outlined(experiment: &Experiment, plan: &RunPlan) -> Outline {
+    let definition = Definition::of(experiment);
+    let mut arms = Vec::new();
+    let parts: BTreeSet<_> =
+        plan.trials.iter().map(|trial| (trial.role, trial.model.clone(), trial.arm.clone())).collect();
+    for (role, model, arm) in parts {
+        let own = || {
+            plan.trials.iter().filter(|trial| trial.role == role && trial.model == model && trial.arm == arm)
+        };
+        let templates = own().map(|trial| &trial.template).collect::<BTreeSet<_>>().len();
+        arms.push(OutlinedArm { role: role.as_str(), trials: own().count(), templates, model, arm });
+    }
+    Outline {
+        schema: "apprentice.bench-outline/1",
+        suite: plan.suite.clone(),
+        student: experiment.student.clone(),
+        book: plan.arms.iter().find_map(|arm| arm.skillbook_hash.clone()),
+        tasks: definition.test.len(),
+        templates: definition.test.values().collect::<BTreeSet<_>>().len(),
+        arms,
+        trials: plan.trials.len(),
+    }
+}
+
+/// Shows the first screen of a report that was made before.
+pub(crate) fn show(report: &Report, folder: &Path) {
+    study::tell(report);
+    terminal::line(format_args!("report: {}", folder.join("report.html").display()));
+}

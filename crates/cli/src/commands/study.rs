@@ -1,0 +1,133 @@
+//! What `demo` and `bench` share: an experiment carried out below a folder, shown, and concluded.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::experiment::{Experiment, ExperimentError, Laboratory, Outcome, carry_out};
+use apprentice_evaluator::report::Report;
+use apprentice_evaluator::run::Lent;
+use apprentice_evaluator::split::SplitLock;
+use apprentice_evaluator::suite::{Selection, Suite};
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock, TaskId, Verdict};
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::stage::{Stage, Voice};
+use crate::{terminal, wire};
+
+/// The clock of a command.
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::default())
+}
+
+/// The folder that was named, or a new one below the runs.
+pub(crate) fn folder(named: Option<&PathBuf>, kind: &str, config: &Config, clock: &dyn Clock) -> PathBuf {
+    named.cloned().unwrap_or_else(|| config.runs.join(format!("{kind}-{}", wire::stamp(clock))))
+}
+
+/// The split that was named, or the one beside the suite if there is one.
+pub(crate) fn split(named: Option<&PathBuf>, suite: &Suite) -> Result<Option<SplitLock>, Failure> {
+    let beside = suite.root.join("split.json");
+    match named {
+        Some(path) => SplitLock::read(path).kind(Kind::Config).map(Some),
+        None if beside.is_file() => SplitLock::read(&beside).kind(Kind::Config).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The tasks that a selection names.
+pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::BTreeSet<TaskId>, Failure> {
+    Ok(Selection::read(path, suite).kind(Kind::Config)?.chosen())
+}
+
+/// Carries an experiment out, or goes on with it.
+pub(crate) async fn perform(
+    experiment: &Experiment,
+    (config, clock): (&Config, Arc<dyn Clock>),
+    folder: &Path,
+    voice: Voice,
+) -> Result<Outcome, Failure> {
+    let stage = Stage::open(&experiment.suite, voice);
+    let (progress, lessons) = stage.senders();
+    let laboratory = Laboratory {
+        deps: wire::deps(config, clock, Arc::new(|_| Lent::default()))?,
+        jobs: match config.jobs {
+            0 => wire::cores(),
+            jobs => jobs,
+        },
+        progress,
+        lessons,
+        cancel: wire::cancel_on_interrupt(),
+    };
+    let outcome = carry_out(experiment, &laboratory, folder).await;
+    drop(laboratory);
+    stage.close().await;
+    outcome.map_err(|error| failure(error).hint(format!("to go on: apprentice resume {}", folder.display())))
+}
+
+/// An experiment that stopped short, as a failed command.
+pub(crate) fn failure(error: ExperimentError) -> Failure {
+    let kind = match &error {
+        ExperimentError::Stopped => Kind::Interrupted,
+        ExperimentError::Split(_)
+        | ExperimentError::Unsplit
+        | ExperimentError::Empty(_)
+        | ExperimentError::Arm(_)
+        | ExperimentError::Definition(_)
+        | ExperimentError::Drift { .. }
+        | ExperimentError::Missing(_)
+        | ExperimentError::Rows(_) => Kind::Config,
+        ExperimentError::Store(_)
+        | ExperimentError::Cycle(_)
+        | ExperimentError::Book(_)
+        | ExperimentError::Report(_)
+        | ExperimentError::Read { .. } => Kind::Environment,
+        ExperimentError::Page(_) => Kind::Bug,
+        ExperimentError::Run(_) => return run_failure(error),
+    };
+    Failure::new(kind, error)
+}
+
+fn run_failure(error: ExperimentError) -> Failure {
+    match error {
+        ExperimentError::Run(error) => wire::run_failure(error),
+        other => Failure::new(Kind::Environment, other),
+    }
+}
+
+/// The end of an experiment on the terminal.
+pub(crate) fn conclude(outcome: &Outcome, folder: &Path) {
+    tell(&outcome.report);
+    let void = outcome.measured.count(Verdict::Void);
+    if void > 0 {
+        terminal::line(format_args!("{void} trials are void; the report lists their causes"));
+    }
+    terminal::line(format_args!("report: {}", folder.join("report.html").display()));
+}
+
+/// A report's first screen, as text.
+pub(crate) fn tell(report: &Report) {
+    terminal::line(format_args!("\n{}", report.headline.title));
+    let claim = match report.headline.claim.as_str() {
+        "" => String::new(),
+        claim => format!("{claim}: "),
+    };
+    terminal::line(format_args!("{claim}{}\n", report.headline.result));
+    let width = report.arms.iter().map(|arm| arm.key.model.chars().count()).max().unwrap_or(0);
+    for arm in &report.arms {
+        let tally = &arm.tally;
+        terminal::line(format_args!(
+            "  {:8} {:width$}  {:14} {:3} of {:3} passed{}",
+            arm.key.role.as_str(),
+            arm.key.model,
+            arm.key.arm,
+            tally.passed,
+            tally.trials,
+            if tally.void == 0 { String::new() } else { format!(", {} void", tally.void) }
+        ));
+    }
+    for note in &report.notes {
+        terminal::line(format_args!("note: {note}"));
+    }
+}

@@ -1,0 +1,241 @@
+//! An experiment on the terminal while it goes on: what happens now and in which program, what was learned,
+//! and how the arms stand.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_evaluator::learn::Worked;
+use apprentice_evaluator::row::{Role, TrialRow};
+use apprentice_evaluator::run::{Progress, TrialSpec};
+use apprentice_evaluator::suite::Suite;
+use apprentice_protocol::{TrialId, Verdict};
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::terminal;
+
+/// Where no bar can be shown, the arms' standing is told this often on the way.
+const TOLD: u64 = 8;
+
+/// Whether anything is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// A line per attempt, and a bar where there is a terminal.
+    Aloud,
+    /// Nothing: a program reads the output.
+    Silent,
+}
+
+/// The stage.
+pub(crate) struct Stage {
+    progress: UnboundedSender<Progress>,
+    lessons: UnboundedSender<Worked>,
+    task: JoinHandle<()>,
+}
+
+impl Stage {
+    /// Starts to show.
+    pub(crate) fn open(suite: &Arc<Suite>, voice: Voice) -> Self {
+        let (progress, mut heard) = unbounded_channel();
+        let (lessons, mut learned) = unbounded_channel();
+        let mut scene = Scene::new(suite, voice);
+        let task = tokio::spawn(async move {
+            loop {
+                // What was learned from an attempt is told after the attempt.
+                tokio::select! {
+                    biased;
+                    Some(message) = heard.recv() => scene.hear(&message),
+                    Some(worked) = learned.recv() => scene.learn(&worked),
+                    else => break,
+                }
+            }
+            scene.bar.finish_and_clear();
+        });
+        Self { progress, lessons, task }
+    }
+
+    /// Where an experiment tells: of attempts, and of lessons.
+    pub(crate) fn senders(&self) -> (UnboundedSender<Progress>, UnboundedSender<Worked>) {
+        (self.progress.clone(), self.lessons.clone())
+    }
+
+    /// Waits until all that was told is shown. The experiment must have let go of its senders.
+    pub(crate) async fn close(self) {
+        drop((self.progress, self.lessons));
+        // Showing ends with the channels; whoever keeps a sender must not hold up the end.
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.task).await;
+    }
+}
+
+/// How one part and arm stands.
+#[derive(Default)]
+struct Standing {
+    passed: u32,
+    judged: u32,
+}
+
+struct Scene {
+    suite: Arc<Suite>,
+    bar: ProgressBar,
+    voice: Voice,
+    /// Trials under way, with what they are called.
+    under_way: BTreeMap<TrialId, String>,
+    standings: BTreeMap<String, Standing>,
+    total: u64,
+    done: u64,
+}
+
+impl Scene {
+    fn new(suite: &Arc<Suite>, voice: Voice) -> Self {
+        let bar = if voice == Voice::Aloud { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        let style = ProgressStyle::with_template("{pos}/{len} [{elapsed_precise}] {bar:24} {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self {
+            suite: Arc::clone(suite),
+            bar,
+            voice,
+            under_way: BTreeMap::new(),
+            standings: BTreeMap::new(),
+            total: 0,
+            done: 0,
+        }
+    }
+
+    fn say(&self, text: &str) {
+        if self.voice == Voice::Aloud {
+            self.bar.suspend(|| terminal::note(format_args!("{text}")));
+        }
+    }
+
+    fn hear(&mut self, message: &Progress) {
+        match message {
+            Progress::Planned { folder, trials, finished, .. } => {
+                (self.total, self.done) = (*trials as u64, *finished as u64);
+                self.standings.clear();
+                self.under_way.clear();
+                self.bar.set_length(self.total);
+                self.bar.set_position(self.done);
+                let goes_on = match finished {
+                    0 => String::new(),
+                    _ => format!(", {finished} of them done before"),
+                };
+                let learning = folder.parent().is_some_and(|above| above.ends_with("learning"));
+                let what = if learning {
+                    "Learning: the teacher works on training tasks and fills the book, then the student rehearses"
+                } else {
+                    "Measuring: test tasks that the book never saw, alone and with help"
+                };
+                self.say(&format!("{what}\n  {trials} attempts{goes_on}; {}", folder.display()));
+            }
+            Progress::Started { trial, attempt } => {
+                let again = if *attempt > 1 { format!(", try {attempt}") } else { String::new() };
+                let name = format!("{} ({}{again})", trial.task, who(trial.role, &trial.arm));
+                self.under_way.insert(trial.trial.clone(), name);
+                self.refresh();
+            }
+            Progress::Finished { row, story } => self.finish(row, story.as_deref()),
+        }
+    }
+
+    fn finish(&mut self, row: &TrialRow, story: Option<&str>) {
+        self.under_way.remove(&row.trial);
+        if row.verdict != Verdict::Void {
+            self.done += 1;
+            self.bar.set_position(self.done);
+            let standing = self.standings.entry(who(row.role, &row.arm)).or_default();
+            standing.judged += 1;
+            standing.passed += u32::from(row.verdict == Verdict::Pass);
+        }
+        let place = if self.total > 0 { format!("{:>3}/{}  ", self.done, self.total) } else { String::new() };
+        let story = story.map_or_else(String::new, |story| format!(": {story}"));
+        self.say(&format!("  {place}{}{story}", line(row, self.app(row))));
+        let eighth = (self.total / TOLD).max(1);
+        if self.bar.is_hidden() && self.total > 0 && self.done.is_multiple_of(eighth) {
+            self.say(&format!("      so far: {}", self.standing()));
+        }
+        self.refresh();
+    }
+
+    fn app(&self, row: &TrialRow) -> &str {
+        self.suite.task(row.task.as_str()).map_or("", |task| task.app.as_str())
+    }
+
+    fn learn(&self, worked: &Worked) {
+        // What an interrupted experiment had worked in before is no news.
+        if worked.known_before {
+            return;
+        }
+        for skill in &worked.changed {
+            self.say(&format!(
+                "      learned from {}: {skill} (the book: {})",
+                worked.task,
+                skills(worked.skills)
+            ));
+        }
+        for refusal in &worked.refusals {
+            self.say(&format!("      kept out of the book, from {}: {refusal}", worked.task));
+        }
+    }
+
+    fn standing(&self) -> String {
+        let one =
+            |(who, standing): (&String, &Standing)| format!("{who} {}/{}", standing.passed, standing.judged);
+        self.standings.iter().map(one).collect::<Vec<_>>().join(" · ")
+    }
+
+    fn refresh(&self) {
+        let now: Vec<&str> = self.under_way.values().map(String::as_str).collect();
+        let standing = self.standing();
+        let gap = if standing.is_empty() { "" } else { " | " };
+        self.bar.set_message(format!("{standing}{gap}now: {}", now.join(", ")));
+    }
+}
+
+/// A part and its help, as a person says it.
+fn who(role: Role, arm: &str) -> String {
+    match (role, arm) {
+        (Role::Teacher, "none") => "teacher".into(),
+        (Role::Teacher, "pull") => "teacher with the book".into(),
+        (Role::Student, "none") => "student alone".into(),
+        (Role::Student, "pull") => "student with the book".into(),
+        (Role::Student, "placebo-inert") => "student with irrelevant skills".into(),
+        (Role::Student, "placebo-wrong") => "student with mislabelled skills".into(),
+        (Role::Baseline, _) => "baseline".into(),
+        (role, arm) => format!("{} {arm}", role.as_str()),
+    }
+}
+
+/// What is under way or planned, by part and arm, as a person says it.
+pub(crate) fn parts(trials: &[TrialSpec]) -> BTreeMap<String, usize> {
+    let mut parts = BTreeMap::new();
+    for trial in trials {
+        *parts.entry(who(trial.role, &trial.arm)).or_default() += 1;
+    }
+    parts
+}
+
+fn skills(count: usize) -> String {
+    if count == 1 { "1 skill".into() } else { format!("{count} skills") }
+}
+
+/// One finished attempt in one line.
+fn line(row: &TrialRow, app: &str) -> String {
+    let (verdict, why) = match row.verdict {
+        Verdict::Pass => ("passed", String::new()),
+        Verdict::Fail => ("failed", String::new()),
+        Verdict::Void => ("void  ", row.void_cause.map_or_else(String::new, |cause| format!(", {cause:?}"))),
+    };
+    let read = match row.skills_viewed.len() {
+        0 => String::new(),
+        count => format!(", read {}", skills(count)),
+    };
+    format!(
+        "{verdict}  {app:10}  {:28}  {:30}  {} steps{read}, {:.1} s{why}",
+        row.task.as_str(),
+        who(row.role, &row.arm),
+        row.world_steps,
+        row.wall_s
+    )
+}

@@ -1,0 +1,243 @@
+//! What an experiment is, as it stands in `experiment.json`: written before anything runs, never changed, and
+//! compared when the experiment is gone on with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use apprentice_protocol::TaskId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{BookSource, Experiment};
+use crate::report::Stratum;
+use crate::row::Split;
+use crate::split::SplitLock;
+
+/// The name of the file's format.
+pub const EXPERIMENT_SCHEMA: &str = "apprentice.experiment/1";
+
+const FILE: &str = "experiment.json";
+const DRAFT: &str = "experiment.json.draft";
+
+/// Where the book of an experiment comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BookPlan {
+    /// It is learned on the training tasks.
+    Learned {
+        /// Who works on them, and whose traces are reviewed.
+        teacher: String,
+        /// How often it goes through them.
+        epochs: u32,
+        /// Attempts side by side over one state of the book.
+        batch: usize,
+        /// Whether the student rehearses.
+        rehearse: bool,
+    },
+    /// It was there before.
+    Given {
+        /// Content hash of the book.
+        content_hash: String,
+    },
+}
+
+/// `experiment.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Definition {
+    /// [`EXPERIMENT_SCHEMA`].
+    pub schema: String,
+    /// The program's version.
+    pub program: String,
+    /// The command as it was given.
+    pub command: Vec<String>,
+    /// The suite's name.
+    pub suite: String,
+    /// Hash of the suite's files.
+    pub suite_hash: String,
+    /// Hash of the split, if one is locked.
+    pub split_hash: Option<String>,
+    /// Hash of the loop's prompts.
+    pub prompt_hash: String,
+    /// Where the book comes from.
+    pub book: BookPlan,
+    /// The model that is measured once on the test tasks, without help.
+    pub teacher: Option<String>,
+    /// The model that is measured in every arm.
+    pub student: String,
+    /// The arms.
+    pub arms: Vec<String>,
+    /// Variations of each test task for the student.
+    pub seeds: u32,
+    /// Whether the solution, doing nothing and giving up are run on the test tasks too.
+    pub baselines: bool,
+    /// Tries at one trial.
+    pub attempts: u32,
+    /// What the order of trials is shuffled by.
+    pub order_seed: u64,
+    /// The tasks that the book is learned on, in order.
+    pub train: Vec<TaskId>,
+    /// The tasks that are measured, with their templates.
+    pub test: BTreeMap<TaskId, String>,
+    /// Test templates by whether a training template needs some of the same knowledge, where that is known.
+    pub strata: BTreeMap<String, Stratum>,
+    /// Test tasks whose world ignores the seed.
+    pub unvaried: Vec<TaskId>,
+}
+
+/// Why a folder cannot take an experiment.
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// A file cannot be read or written.
+    #[error("{}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file is no definition.
+    #[error("{} is no definition of an experiment", path.display())]
+    Form {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The folder holds something else.
+    #[error("{} holds other files and no experiment; name an empty folder, or one that is new", .0.display())]
+    Occupied(PathBuf),
+    /// The folder holds another experiment.
+    #[error(
+        "{} holds another experiment: {} differ; name another folder, or give the same arguments",
+        folder.display(),
+        fields.join(", ")
+    )]
+    Other {
+        /// The folder.
+        folder: PathBuf,
+        /// The fields that differ.
+        fields: Vec<String>,
+    },
+}
+
+impl Definition {
+    /// The definition of an experiment.
+    pub fn of(experiment: &Experiment) -> Self {
+        let train = experiment.tasks(Split::Train);
+        let test = experiment.tasks(Split::Test);
+        let template = |id: &TaskId| {
+            let task = experiment.suite.task(id.as_str());
+            task.map_or_else(|| id.to_string(), |task| task.template().to_owned())
+        };
+        let ignores = |id: &&TaskId| experiment.suite.task(id.as_str()).is_some_and(|task| !task.varies());
+        Self {
+            schema: EXPERIMENT_SCHEMA.to_owned(),
+            program: experiment.program.clone(),
+            command: experiment.command.clone(),
+            suite: experiment.suite.name.clone(),
+            suite_hash: experiment.suite.hash.clone(),
+            split_hash: experiment.lock.as_ref().map(SplitLock::hash),
+            prompt_hash: apprentice_harness::agent::prompt_hash(),
+            book: match &experiment.book {
+                BookSource::Learned(lessons) => BookPlan::Learned {
+                    teacher: lessons.teacher.clone(),
+                    epochs: lessons.cycle.epochs,
+                    batch: lessons.cycle.batch,
+                    rehearse: lessons.cycle.rehearse,
+                },
+                BookSource::Given(book) => BookPlan::Given { content_hash: book.content_hash() },
+            },
+            teacher: experiment.teacher.clone(),
+            student: experiment.student.clone(),
+            arms: experiment.arms.iter().map(ToString::to_string).collect(),
+            seeds: experiment.seeds,
+            baselines: experiment.baselines,
+            attempts: experiment.attempts,
+            order_seed: experiment.order_seed,
+            strata: strata(experiment, &test),
+            unvaried: test.iter().filter(ignores).cloned().collect(),
+            test: test.iter().map(|id| (id.clone(), template(id))).collect(),
+            train: match &experiment.book {
+                BookSource::Learned(_) => train,
+                BookSource::Given(_) => Vec::new(),
+            },
+        }
+    }
+
+    /// Reads the definition of the experiment in a folder; none if the folder holds no experiment.
+    pub fn read(folder: &Path) -> Result<Option<Self>, DefinitionError> {
+        let path = folder.join(FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(DefinitionError::Io { path, source }),
+        };
+        serde_json::from_str(&text).map(Some).map_err(|source| DefinitionError::Form { path, source })
+    }
+
+    /// Begins the experiment in a folder, which is made if need be, or makes sure that the one begun there is
+    /// this one.
+    pub(super) fn settle(&self, folder: &Path) -> Result<(), DefinitionError> {
+        let path = folder.join(FILE);
+        if let Some(begun) = Self::read(folder)? {
+            let fields = differing(self, &begun)
+                .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
+            return match fields.is_empty() {
+                true => Ok(()),
+                false => Err(DefinitionError::Other { folder: folder.to_owned(), fields }),
+            };
+        }
+        let failed = |source| DefinitionError::Io { path: path.clone(), source };
+        fs::create_dir_all(folder).map_err(failed)?;
+        let foreign = |name: &std::ffi::OsStr| name != DRAFT;
+        if fs::read_dir(folder).map_err(failed)?.flatten().any(|entry| foreign(&entry.file_name())) {
+            return Err(DefinitionError::Occupied(folder.to_owned()));
+        }
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
+        // Under another name first: what is there is whole.
+        let draft = folder.join(DRAFT);
+        fs::write(&draft, text + "\n").and_then(|()| fs::rename(&draft, &path)).map_err(failed)
+    }
+}
+
+/// The names of the fields in which two definitions differ; the words of the command do not matter.
+fn differing(one: &Definition, other: &Definition) -> Result<Vec<String>, serde_json::Error> {
+    let (one, other) = (serde_json::to_value(one)?, serde_json::to_value(other)?);
+    let names: BTreeSet<&String> =
+        [&one, &other].into_iter().filter_map(|value| value.as_object()).flat_map(|map| map.keys()).collect();
+    let differs = |name: &&&String| name.as_str() != "command" && one.get(name) != other.get(name);
+    Ok(names.iter().filter(differs).map(|name| name.replace('_', " ")).collect())
+}
+
+/// Test templates by whether a training template needs some of the same knowledge. Templates that need none
+/// stand in no stratum, and without a split nothing is known.
+fn strata(experiment: &Experiment, test: &[TaskId]) -> BTreeMap<String, Stratum> {
+    let knowledge = |ids: &[TaskId]| -> BTreeMap<String, BTreeSet<String>> {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for task in ids.iter().filter_map(|id| experiment.suite.task(id.as_str())) {
+            let labels = task.apprentice.iter().flat_map(|ours| ours.knowledge.iter().cloned());
+            found.entry(task.template().to_owned()).or_default().extend(labels);
+        }
+        found
+    };
+    if experiment.lock.is_none() {
+        return BTreeMap::new();
+    }
+    let train = match &experiment.book {
+        BookSource::Learned(_) => experiment.tasks(Split::Train),
+        // Whoever wrote the book may have seen any training task.
+        BookSource::Given(_) => experiment.part(Split::Train),
+    };
+    let taught: BTreeSet<String> = knowledge(&train).into_values().flatten().collect();
+    let stratum = |labels: &BTreeSet<String>| match labels.is_disjoint(&taught) {
+        true => Stratum::Unseen,
+        false => Stratum::Seen,
+    };
+    let tested = knowledge(test).into_iter().filter(|(_, labels)| !labels.is_empty());
+    tested.map(|(template, labels)| (template, stratum(&labels))).collect()
+}

@@ -1,0 +1,139 @@
+//! What learning did, read from the book's log, the rows and the kept conversations: whoever was interrupted
+//! and went on reads the same as one who was not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use apprentice_protocol::{Usage, Verdict};
+use apprentice_skills::book::{At, Change, Operation, Skill, Snapshot, State};
+use serde::Deserialize;
+
+use super::ExperimentError;
+use crate::report::{CurvePoint, LearningSummary, SkillSummary};
+use crate::row::TrialRow;
+use crate::rows;
+use crate::split::trajectory_id;
+
+/// Attempts around a point of the learning curve that its numbers are the mean of.
+const AROUND: usize = 5;
+
+/// A kept conversation, as far as it is counted.
+#[derive(Deserialize)]
+struct Conversation {
+    reply: Reply,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    usage: Usage,
+}
+
+/// What was learned from the attempts of the run in `run`, in so many epochs, into the book in `book`.
+pub(super) fn summary(
+    book: &Path,
+    (run, rows): (&Path, &[TrialRow]),
+    epochs: u32,
+) -> Result<LearningSummary, ExperimentError> {
+    let log = Log::read(book)?;
+    let mut reviews: BTreeMap<String, u32> = BTreeMap::new();
+    for (_, review) in log.state.reflections.values().flat_map(|checked| &checked.reviews) {
+        *reviews.entry(review.kind().to_owned()).or_default() += 1;
+    }
+    Ok(LearningSummary {
+        epochs,
+        trajectories: u32::try_from(log.sizes.len()).unwrap_or(u32::MAX),
+        reviews,
+        skills: if book.is_dir() { skills(book)? } else { Vec::new() },
+        curve: curve(&log, rows),
+        operations: log.writes,
+        tokens: tokens(&run.join("learning"))?,
+        cost_usd: None,
+    })
+}
+
+fn skills(book: &Path) -> Result<Vec<SkillSummary>, ExperimentError> {
+    let book = Snapshot::open(book, At::Now)?;
+    let summary = |skill: &Skill| SkillSummary {
+        skill: skill.id.to_string(),
+        situation: skill.text.situation.lines().next().unwrap_or_default().to_owned(),
+        version: skill.version,
+        status: "active".into(),
+    };
+    Ok(book.skills().map(summary).collect())
+}
+
+/// The book's log, folded.
+struct Log {
+    state: State,
+    /// Changes of skills, by name.
+    writes: BTreeMap<String, u32>,
+    /// Skills in the book when a trajectory was worked in, by trajectory.
+    sizes: BTreeMap<String, usize>,
+}
+
+impl Log {
+    fn read(book: &Path) -> Result<Self, ExperimentError> {
+        let path = book.join(".meta/ops.jsonl");
+        let mut log = Self { state: State::default(), writes: BTreeMap::new(), sizes: BTreeMap::new() };
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(log),
+            Err(source) => return Err(ExperimentError::Read { path, source }),
+        };
+        // What cannot be read the book's own reader reports; here it counts for nothing.
+        for operation in text.lines().filter_map(|line| Operation::from_line(line).ok()) {
+            log.state.apply(&operation);
+            if let Some(written) = written(&operation) {
+                *log.writes.entry(written).or_default() += 1;
+            }
+            if let (Change::TrajectoryLearned, Some(cause)) = (&operation.change, &operation.cause) {
+                log.sizes.insert(cause.trajectory.clone(), log.state.skills.len());
+            }
+        }
+        Ok(log)
+    }
+}
+
+/// How a skill was changed, in a word; nothing if its text stands as it was.
+fn written(operation: &Operation) -> Option<String> {
+    let named = serde_json::to_value(&operation.change).ok()?;
+    let word = named.get("op")?.as_str()?.strip_prefix("skill.")?;
+    (word != "reviewed").then(|| word.to_owned())
+}
+
+/// Success and steps of the last few attempts before each point, beside the book's size there.
+fn curve(log: &Log, learning: &[TrialRow]) -> Vec<CurvePoint> {
+    let trials = rows::trials(learning);
+    let mut in_order: Vec<&TrialRow> = trials.iter().map(|trial| trial.last).collect();
+    in_order.sort_by_key(|row| row.order);
+    let mut curve: Vec<CurvePoint> = Vec::new();
+    for (place, row) in in_order.iter().enumerate() {
+        let before = curve.last().map_or(0, |point| point.skills);
+        let skills = log.sizes.get(&trajectory_id(row)).map(|size| u32::try_from(*size).unwrap_or(u32::MAX));
+        let around = &in_order[(place + 1).saturating_sub(AROUND)..=place];
+        let judged = || around.iter().filter(|row| row.verdict != Verdict::Void);
+        let passed = |row: &&&TrialRow| if row.verdict == Verdict::Pass { 1.0 } else { 0.0 };
+        curve.push(CurvePoint {
+            trajectories: u32::try_from(place + 1).unwrap_or(u32::MAX),
+            skills: skills.unwrap_or(before),
+            success: crate::stats::mean(judged().map(|row| passed(&row))).unwrap_or(0.0),
+            world_steps: crate::stats::mean(judged().map(|row| f64::from(row.world_steps))).unwrap_or(0.0),
+        });
+    }
+    curve
+}
+
+/// Tokens of all conversations that were kept.
+fn tokens(folder: &Path) -> Result<Usage, ExperimentError> {
+    let mut sum = Usage::default();
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(sum) };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let text = fs::read_to_string(&path)
+            .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
+        if let Ok(conversation) = serde_json::from_str::<Conversation>(&text) {
+            sum += conversation.reply.usage;
+        }
+    }
+    Ok(sum)
+}

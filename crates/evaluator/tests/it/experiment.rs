@@ -1,0 +1,303 @@
+//! Whole experiments on small in-memory programs, with the built-in models: stopped at any moment and gone on
+//! with they end as undisturbed ones do, and a report can always be made again from what is stored.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::arm::Arm;
+use apprentice_evaluator::experiment::{
+    BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, carry_out, outline, report, runs,
+};
+use apprentice_evaluator::learn::CycleOptions;
+use apprentice_evaluator::report::{Report, Stratum};
+use apprentice_evaluator::row::Split;
+use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
+use apprentice_evaluator::split::{LockedSuite, SplitLock};
+use apprentice_evaluator::suite::Suite;
+use apprentice_evaluator::suite::task::Task;
+use apprentice_harness::clock::SteppedClock;
+use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_harness::record::Redactor;
+use apprentice_protocol::{ChatModel, TaskId};
+use apprentice_skills::book::{At, Snapshot};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
+
+/// A program with two drawers of commands, each behind a menu of its own.
+fn program(title: &str, drawers: [(&str, &str, [&str; 3]); 2]) -> Value {
+    let entry =
+        |name: &&str| json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] });
+    let menu = |(menu, drawer, entries): &(&str, &str, [&str; 3])| {
+        let entries: Vec<Value> = entries.iter().map(entry).collect();
+        json!({ "role": "menu", "name": menu, "items": [
+            { "role": "menuitem", "name": drawer, "items": entries } ] })
+    };
+    let menus: Vec<Value> = drawers.iter().map(menu).collect();
+    json!({
+        "start": "main", "state": { "done": null },
+        "pages": { "main": { "title": title, "controls": menus } }
+    })
+}
+
+fn task(app: &str, id: &str, instruction: &str, wanted: &str, knowledge: &str) -> Task {
+    let scene = match app {
+        "pottery" => program(
+            "Pottery",
+            [
+                ("Wheel", "Shapes", ["Throw Bowl", "Throw Jug", "Throw Plate"]),
+                ("Kiln", "Firing", ["Glaze Bowl", "Fire Jug", "Cool Plate"]),
+            ],
+        ),
+        _ => program(
+            "Library",
+            [
+                ("Desk", "Loans", ["Lend Atlas", "Renew Novel", "Return Diary"]),
+                ("Stacks", "Repairs", ["Bind Atlas", "Mend Novel", "Press Diary"]),
+            ],
+        ),
+    };
+    let mut task: Task = serde_json::from_value(json!({
+        "id": id, "instruction": instruction,
+        "evaluator": {
+            "func": "check_json",
+            "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
+            "expected": { "type": "rule", "rules": { "expect": [
+                { "key": ["values", "done"], "method": "eq", "ref": wanted } ] } }
+        },
+        "apprentice": { "environment": "scene", "template": id, "scene": scene, "knowledge": [knowledge] },
+    }))
+    .expect("a task");
+    app.clone_into(&mut task.app);
+    task
+}
+
+const TRAIN: [&str; 3] = ["bowl", "glaze", "lend"];
+
+fn suite() -> Arc<Suite> {
+    Arc::new(Suite {
+        name: "crafts".into(),
+        root: PathBuf::from("."),
+        hash: "c4af7".into(),
+        tasks: vec![
+            task("pottery", "bowl", "Throw the bowl.", "Throw Bowl", "shapes"),
+            task("pottery", "glaze", "Glaze the bowl.", "Glaze Bowl", "firing"),
+            task("library", "lend", "Lend the atlas.", "Lend Atlas", "loans"),
+            task("pottery", "jug", "Throw the jug.", "Throw Jug", "shapes"),
+            task("pottery", "fire", "Fire the jug.", "Fire Jug", "firing"),
+            task("library", "renew", "Renew the novel.", "Renew Novel", "loans"),
+            task("library", "mend", "Mend the novel.", "Mend Novel", "repairs"),
+        ],
+    })
+}
+
+fn lock(suite: &Suite) -> SplitLock {
+    let tasks: BTreeMap<TaskId, String> = suite.templates();
+    let split = |id: &str| if TRAIN.contains(&id) { Split::Train } else { Split::Test };
+    let templates = tasks.values().map(|template| (template.clone(), split(template))).collect();
+    SplitLock::new(LockedSuite { name: &suite.name, hash: &suite.hash, tasks: &tasks }, templates, "salt")
+        .expect("a lock")
+}
+
+struct Models;
+
+impl ModelSource for Models {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let policy = Policy::named(&trial.model).ok_or("no such model")?;
+        Ok(Arc::new(BuiltIn::new(policy)))
+    }
+}
+
+fn experiment(book: BookSource) -> Experiment {
+    let suite = suite();
+    Experiment {
+        lock: Some(lock(&suite)),
+        suite,
+        tasks: None,
+        book,
+        teacher: Some("builtin/explorer".into()),
+        student: "builtin/novice".into(),
+        arms: vec![Arm::None, Arm::Pull, Arm::PlaceboInert],
+        seeds: 2,
+        baselines: false,
+        attempts: 2,
+        order_seed: 1,
+        command: vec!["apprentice".into(), "demo".into()],
+        program: "0.0.0".into(),
+    }
+}
+
+fn learned() -> BookSource {
+    BookSource::Learned(Lessons {
+        teacher: "builtin/explorer".into(),
+        learner: Arc::new(BuiltIn::new(Policy::Explorer)),
+        cycle: CycleOptions { batch: 2, ..CycleOptions::default() },
+    })
+}
+
+/// Carries an experiment out, and stops it after so many finished attempts, if a number is given.
+async fn work(
+    experiment: &Experiment,
+    folder: &Path,
+    stop_after: Option<usize>,
+) -> Result<Outcome, ExperimentError> {
+    let (progress, mut heard) = unbounded_channel();
+    let (lessons, _told) = unbounded_channel();
+    let cancel = CancellationToken::new();
+    let stopper = cancel.clone();
+    let listener = tokio::spawn(async move {
+        let mut finished = 0;
+        while let Some(message) = heard.recv().await {
+            finished += usize::from(matches!(message, Progress::Finished { .. }));
+            if stop_after.is_some_and(|after| finished >= after) {
+                stopper.cancel();
+            }
+        }
+    });
+    let laboratory = Laboratory {
+        deps: RunDeps {
+            models: Arc::new(Models),
+            worlds: Arc::new(SceneSource::default()),
+            clock: Arc::new(SteppedClock::default()),
+            lend: Arc::new(|_: &TrialSpec| Lent::default()),
+            redactor: Arc::new(Redactor::new([]).expect("builds")),
+            cpu: 2,
+        },
+        jobs: 2,
+        progress,
+        lessons,
+        cancel,
+    };
+    let outcome = carry_out(experiment, &laboratory, folder).await;
+    drop(laboratory);
+    listener.await.expect("listened");
+    outcome
+}
+
+/// A report without what differs between two times of doing the same: clocks, run names, lost attempts.
+fn comparable(report: &Report) -> Value {
+    let arms: Vec<Value> = report
+        .arms
+        .iter()
+        .map(|arm| json!([arm.key.to_string(), arm.tally, arm.world_steps, arm.viewed_skills]))
+        .collect();
+    let differences: Vec<Value> =
+        report.comparisons.iter().map(|one| json!([one.name, one.result.difference, one.claim])).collect();
+    let learning = report.learning.as_ref().expect("learned");
+    json!({
+        "arms": arms, "differences": differences, "eligible": report.eligible,
+        "skills": learning.skills, "operations": learning.operations, "reviews": learning.reviews,
+        "trajectories": learning.trajectories, "curve": learning.curve, "headline": report.headline,
+    })
+}
+
+fn page_and_numbers(folder: &Path) -> [String; 2] {
+    ["report.json", "report.html"].map(|name| fs::read_to_string(folder.join(name)).expect("a report"))
+}
+
+#[tokio::test]
+async fn a_report_is_made_again_byte_for_byte() {
+    let folder = TempDir::new().expect("a folder");
+    let outcome = work(&experiment(learned()), folder.path(), None).await.expect("works");
+    let first = page_and_numbers(folder.path());
+    let again = report(folder.path()).expect("a report");
+    assert_eq!(again, outcome.report);
+    apprentice_evaluator::report::write_report(&again, folder.path()).expect("writes");
+    assert_eq!(page_and_numbers(folder.path()), first);
+
+    let passed = |arm: &str| {
+        let found = again.arms.iter().find(|one| one.key.arm == arm && one.key.model == "builtin/novice");
+        found.map(|one| (one.tally.passed, one.tally.trials))
+    };
+    // No world of this suite varies, so that two seeds are one trial each; the library's book holds one skill.
+    assert_eq!(passed("none"), Some((0, 4)), "{:#?}", again.arms);
+    assert_eq!(passed("pull"), Some((3, 4)), "{:#?}", again.arms);
+    let strata: BTreeMap<&str, Option<Stratum>> =
+        again.templates.iter().map(|line| (line.template.as_str(), line.stratum)).collect();
+    assert_eq!(strata["mend"], Some(Stratum::Unseen));
+    assert_eq!(strata["jug"], Some(Stratum::Seen));
+
+    let run = &outcome.measured.folder;
+    let of_run = runs(std::slice::from_ref(run), run).expect("the run's own report");
+    assert_eq!(of_run.arms, again.arms);
+    assert_eq!(of_run.comparisons[0].result.difference, again.comparisons[0].result.difference);
+    let above = runs(std::slice::from_ref(run), folder.path()).expect("a report from above");
+    let way =
+        |report: &Report| report.trials.iter().find(|line| line.measured).map(|line| line.trace.clone());
+    assert_eq!(way(&above), way(&again));
+}
+
+#[tokio::test]
+async fn an_experiment_that_was_stopped_goes_on_where_it_was() {
+    let whole = TempDir::new().expect("a folder");
+    let outcome = work(&experiment(learned()), whole.path(), None).await.expect("works");
+    let expected = comparable(&outcome.report);
+    let attempts = outcome.report.totals.attempts as usize;
+    let lessons = 3 * TRAIN.len();
+    // In the first lesson, in the midst of learning, and in the midst of measuring.
+    for after in [1, lessons - 2, lessons + 6] {
+        let folder = TempDir::new().expect("a folder");
+        let stopped = work(&experiment(learned()), folder.path(), Some(after)).await;
+        assert!(matches!(stopped, Err(ExperimentError::Stopped)), "stopped after {after} of {attempts}");
+        assert!(report(folder.path()).is_ok(), "half an experiment has a report too");
+        let outcome = work(&experiment(learned()), folder.path(), None).await.expect("goes on");
+        assert_eq!(comparable(&outcome.report), expected, "stopped after {after}");
+        for part in ["learning", "measure"] {
+            let runs = fs::read_dir(folder.path().join(part)).expect("runs").count();
+            assert_eq!(runs, 1, "{part}: the run that was begun is the one that is gone on with");
+        }
+        // Whatever was finished before the stop was not run again.
+        assert!(outcome.report.totals.trials as usize <= attempts, "{:?}", outcome.report.totals);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_takes_one_experiment_and_nothing_else() {
+    let folder = TempDir::new().expect("a folder");
+    work(&experiment(learned()), folder.path(), None).await.expect("works");
+    let other = Experiment { seeds: 3, student: "builtin/literalist".into(), ..experiment(learned()) };
+    let error = work(&other, folder.path(), None).await.err().expect("is refused").to_string();
+    assert!(error.contains("holds another experiment: seeds, student differ"), "{error}");
+
+    let occupied = TempDir::new().expect("a folder");
+    fs::write(occupied.path().join("letter.txt"), "mine").expect("writes");
+    let error = work(&experiment(learned()), occupied.path(), None).await.err().expect("is refused");
+    assert!(error.to_string().contains("holds other files"), "{error}");
+    assert!(matches!(report(occupied.path()), Err(ExperimentError::Missing(_))));
+}
+
+#[tokio::test]
+async fn a_given_book_is_measured_without_learning() {
+    let first = TempDir::new().expect("a folder");
+    work(&experiment(learned()), first.path(), None).await.expect("works");
+    let book = || {
+        let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
+        BookSource::Given(book)
+    };
+    let folder = TempDir::new().expect("a folder");
+    let given = experiment(book());
+    let plan = outline(&given, Timestamp::UNIX_EPOCH).expect("an outline").expect("a given book has a plan");
+    let outcome = work(&given, folder.path(), None).await.expect("works");
+    assert_eq!(outcome.measured.planned, plan.trials.len());
+    assert!(outcome.report.learning.is_none() && !folder.path().join("learning").exists());
+    let pull = outcome.report.arms.iter().find(|arm| arm.key.arm == "pull").expect("the arm");
+    assert_eq!((pull.tally.passed, pull.tally.trials), (3, 4));
+    // The frozen book lies beside the run, and is the one that was given.
+    let kept = Snapshot::open(&outcome.measured.folder.join("book"), At::Now).expect("opens");
+    let BookSource::Given(book) = book() else { panic!("given") };
+    assert_eq!(kept.content_hash(), book.content_hash());
+
+    let unsplit = Experiment { lock: None, ..experiment(BookSource::Given(book)) };
+    let folder = TempDir::new().expect("a folder");
+    let outcome = work(&unsplit, folder.path(), None).await.expect("works");
+    let none = outcome.report.arms.iter().find(|arm| arm.key.arm == "none").expect("the arm");
+    assert_eq!((outcome.report.measured_split, none.tally.trials), (None, 7));
+    let unlearned = Experiment { lock: None, ..experiment(learned()) };
+    let folder = TempDir::new().expect("a folder");
+    assert!(matches!(work(&unlearned, folder.path(), None).await, Err(ExperimentError::Unsplit)));
+}
