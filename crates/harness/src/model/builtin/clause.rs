@@ -5,7 +5,7 @@ use super::words::plain;
 
 /// Verbs that open an imperative clause.
 #[rustfmt::skip]
-const VERBS: &[&str] = &[
+pub(super) const VERBS: &[&str] = &[
     "set", "turn", "make", "change", "create", "add", "open", "save", "close",
     "rename", "delete", "remove", "move", "copy", "convert", "show", "hide", "enable",
     "disable", "select", "choose", "type", "write", "enter", "replace", "find", "insert",
@@ -21,11 +21,11 @@ const VERBS: &[&str] = &[
 ];
 
 /// Words before an imperative that change nothing.
-const LEADING: &[&str] =
+pub(super) const LEADING: &[&str] =
     &["please", "then", "now", "also", "finally", "first", "next", "and", "afterwards", "second", "lastly"];
 
 /// Words that make a statement a request.
-const MODAL: &[&str] = &["should", "must", "want", "wants", "need", "needs", "like", "can"];
+pub(super) const MODAL: &[&str] = &["should", "must", "want", "wants", "need", "needs", "like", "can"];
 
 /// Words that take a request back.
 const NEGATION: &[&str] = &["don't", "dont", "never", "without", "leave"];

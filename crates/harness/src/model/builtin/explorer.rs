@@ -9,6 +9,7 @@ use super::follow::{Follow, Followed};
 use super::goal::Goal;
 use super::guidance;
 use super::hands::{Hands, keys, leave, wait};
+use super::page::Surfer;
 use super::perceive::Scene;
 use super::route::Leg;
 use super::search::{Found, How, Search};
@@ -33,6 +34,7 @@ pub(super) struct Explorer {
     leaving: u32,
     waited: u32,
     acted: u32,
+    surfer: Option<Surfer>,
 }
 
 impl Explorer {
@@ -58,7 +60,7 @@ impl Explorer {
 
     fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
         let scene = &turn.scene;
-        if self.waited < 4 && self.plans.is_none() && scene.is_loading() {
+        if self.waited < 4 && self.plans.is_none() && Surfer::awaits(scene) {
             self.waited += 1;
             return wait("The page is still loading.");
         }
@@ -71,6 +73,9 @@ impl Explorer {
             }
             let notes = self.consult.notes.iter().rev();
             self.plans = Some(notes.map(|note| Follow::new(guidance::read(&note.text))).collect());
+        }
+        if let Some(found) = self.surf(transcript, scene) {
+            return found;
         }
         if let Some(found) = self.follow(scene, hands) {
             return found;
@@ -92,6 +97,16 @@ impl Explorer {
         let missing = missing.filter(|_| !hands.progress.has_done_something());
         let reason = missing.map(|open| format!("Nothing in reach answers this: {}.", open.want.clause));
         hands.finish(scene, reason)
+    }
+
+    /// Its move when a page of a browser is in front.
+    fn surf(&mut self, transcript: &Transcript, scene: &Scene) -> Option<Move> {
+        if self.surfer.is_none() && !Surfer::knows(scene, transcript.browser) {
+            return None;
+        }
+        let notes: Vec<&str> = self.consult.notes.iter().map(|note| note.text.as_str()).collect();
+        let surfer = self.surfer.get_or_insert_with(|| Surfer::new(&self.goal.text, &notes));
+        surfer.turn(scene, transcript.browser, self.acted)
     }
 
     /// The next press of the search for a want.

@@ -137,7 +137,7 @@ fn mask(text: &str) -> (String, Vec<Value>) {
     (masked, values)
 }
 
-fn quoted(text: &str) -> Option<(String, ValueKind, usize)> {
+pub(super) fn quoted(text: &str) -> Option<(String, ValueKind, usize)> {
     let open = text.chars().next()?;
     let close = match open {
         '"' => '"',
@@ -160,7 +160,7 @@ fn quoted(text: &str) -> Option<(String, ValueKind, usize)> {
     Some((inside.to_owned(), ValueKind::Quoted, open.len_utf8() + end.0 + close.len_utf8()))
 }
 
-fn bare(text: &str) -> Option<(String, ValueKind, usize)> {
+pub(super) fn bare(text: &str) -> Option<(String, ValueKind, usize)> {
     let token: &str = text.split(char::is_whitespace).next()?;
     let token = token.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'']);
     if token.is_empty() {

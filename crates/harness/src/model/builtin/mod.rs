@@ -18,6 +18,7 @@ mod lesson;
 mod literalist;
 mod manage;
 mod novice;
+mod page;
 mod perceive;
 mod progress;
 mod promise;

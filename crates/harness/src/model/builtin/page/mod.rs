@@ -1,0 +1,13 @@
+//! The capable model on pages of a browser: it reads a page with the words around its controls, gives each
+//! label the value that the instruction has for it, searches what is not in sight, and looks again before
+//! it calls anything done.
+
+mod deed;
+mod list;
+mod roam;
+mod sheet;
+mod surfer;
+mod token;
+mod told;
+
+pub(super) use surfer::Surfer;

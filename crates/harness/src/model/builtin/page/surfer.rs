@@ -1,0 +1,460 @@
+//! The capable model on pages, turn by turn: what is in sight and answers comes first, then the search,
+//! then what carries the work through; nothing counts before it was seen.
+
+use std::ops::Range;
+
+use apprentice_protocol::{Action, Button, Finish, ImagePoint, NodeRef};
+
+use super::super::guidance::{self, Step};
+use super::super::hands::{click, fill, key, quoted, wait};
+use super::super::perceive::Scene;
+use super::super::wire::Move;
+use super::super::words::{Wanted, same_label};
+use super::deed::{self, Deed, What};
+use super::list::{self, Ordering};
+use super::roam::{Quest, Roam, holds};
+use super::sheet::{Control, Front, Sheet, Sort, address_field, is_blank};
+use super::told::{Ask, Told};
+
+/// Actions after which it hands in what it has, when no cap is told.
+const BUDGET: u32 = 37;
+/// How often the same is tried on the same control.
+const TRIES: usize = 2;
+
+/// What is awaited from what was typed last.
+#[derive(Clone, Debug, PartialEq)]
+enum Typed {
+    /// A cell was opened and waits for its text.
+    Cell { clause: usize, text: String },
+    /// A text in a field that takes several, one after the other.
+    Entry { field: NodeRef, text: String, tries: u32 },
+}
+
+/// The capable model in one attempt on pages.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Surfer {
+    told: Told,
+    hints: Vec<String>,
+    done: Vec<bool>,
+    used: Vec<Range<usize>>,
+    tried: Vec<(String, NodeRef)>,
+    typed: Option<Typed>,
+    roam: Roam,
+    sought: Option<usize>,
+    ordering: Ordering,
+    changed: bool,
+    committed: bool,
+    unfolded: Option<(usize, String)>,
+    waited: u32,
+    given_up: Vec<usize>,
+    worked: Vec<usize>,
+    acted: u32,
+}
+
+/// Labels and addresses that notes name, in order.
+fn hints(notes: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in notes.iter().flat_map(|note| guidance::read(note)) {
+        match step {
+            Step::Path(labels) | Step::Labels(labels) => {
+                found.extend(labels.into_iter().map(|label| label.text));
+            }
+            Step::Visit(address) => found.push(address),
+            Step::Fill(_) | Step::Context(_) | Step::Keys(_) | Step::Pick => {}
+        }
+    }
+    found
+}
+
+impl Surfer {
+    /// A surfer with this instruction and these notes.
+    pub(in super::super) fn new(instruction: &str, notes: &[&str]) -> Self {
+        let told = Told::read(instruction);
+        Self { done: vec![false; told.clauses.len()], hints: hints(notes), told, ..Self::default() }
+    }
+
+    /// Whether a scene is one for it: a page in a browser.
+    pub(in super::super) fn knows(scene: &Scene, browser: bool) -> bool {
+        (browser || address_field(scene).is_some()) && Sheet::read(scene).is_some()
+    }
+
+    /// Whether a page is awaited that has not come yet.
+    pub(in super::super) fn awaits(scene: &Scene) -> bool {
+        scene.is_loading() && !is_blank(scene)
+    }
+
+    /// Its move in one turn; none when the scene holds no page.
+    pub(in super::super) fn turn(&mut self, scene: &Scene, browser: bool, acted: u32) -> Option<Move> {
+        let sheet = Sheet::read(scene)?;
+        self.acted = acted;
+        if let Some(found) = self.typed(&sheet) {
+            return Some(found);
+        }
+        let open = self.open();
+        let deeds = deed::deeds(&sheet, &self.told, &open, &self.used);
+        self.take_note(&sheet, &deeds);
+        if let Some(found) = self.answer(&sheet, &deeds) {
+            return Some(found);
+        }
+        if sheet.front == Front::Dialog
+            && let Some(found) = self.dialog(&sheet)
+        {
+            return Some(found);
+        }
+        loop {
+            let wishes: Vec<usize> = self.open().into_iter().filter(|at| self.is_wish(*at)).collect();
+            let first = wishes.iter().copied().find(|at| !deed::is_commit(&self.told.clauses[*at]));
+            let wish = first.or_else(|| wishes.first().copied());
+            if first.is_none()
+                && let Some(found) = self.commit(&sheet, wish)
+            {
+                return Some(found);
+            }
+            let Some(wish) = wish.filter(|wish| self.acted < BUDGET && !self.done[*wish]) else {
+                return Some(self.finish(&sheet));
+            };
+            if let Some(found) = self.search(&sheet, wish, browser) {
+                return Some(found);
+            }
+            self.given_up.push(wish);
+        }
+    }
+
+    fn is_wish(&self, clause: usize) -> bool {
+        self.told.clauses[clause].ask == Ask::Wish
+    }
+
+    /// Clauses that may still be answered.
+    fn open(&self) -> Vec<usize> {
+        let is_open = |at: &usize| {
+            !self.done[*at] && !self.given_up.contains(at) && self.told.clauses[*at].ask != Ask::Told
+        };
+        (0..self.told.clauses.len()).filter(is_open).collect()
+    }
+
+    /// Marks what stands as it should.
+    fn take_note(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) {
+        for at in self.open() {
+            let clause = &self.told.clauses[at];
+            if list::is_in_order(sheet, &self.told, clause) == Some(true) {
+                self.done[at] = true;
+            }
+            let mine = || deeds.iter().filter(|deed| deed.clause == at);
+            for span in mine().filter(|deed| deed.what == What::Fine).filter_map(|deed| deed.span.clone()) {
+                if !self.used.contains(&span) {
+                    self.used.push(span);
+                }
+            }
+            let goes_with = clause.refers && at > 0 && (self.done[at - 1] || self.worked.contains(&(at - 1)));
+            let begun = goes_with
+                || self.worked.contains(&at)
+                || mine().next().is_some_and(|deed| deed.what == What::Fine);
+            let more =
+                mine().any(|deed| deed.what != What::Fine && self.may_try(sheet, deed) && deed.score > 0.9);
+            let spelled = self
+                .told
+                .left(&self.used)
+                .into_iter()
+                .any(|left| clause.span.contains(&left.span.start) && !self.is_label(sheet, &left.value));
+            if begun && !more && !spelled {
+                self.done[at] = true;
+            }
+        }
+    }
+
+    fn is_label(&self, sheet: &Sheet<'_>, text: &str) -> bool {
+        sheet.controls.iter().any(|control| holds(&control.label, text))
+    }
+
+    fn may_try(&self, sheet: &Sheet<'_>, deed: &Deed) -> bool {
+        let key = (format!("{:?}", deed.what), sheet.controls[deed.control].element.id.clone());
+        let most = if matches!(deed.what, What::Unfold(_)) { 1 } else { TRIES };
+        self.tried.iter().filter(|tried| **tried == key).count() < most
+    }
+
+    /// The best deed in sight: fields before switches before buttons, wishes before what is to be left.
+    fn answer(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) -> Option<Move> {
+        let ready = |deed: &&Deed| {
+            let late = deed::is_commit(&self.told.clauses[deed.clause]);
+            deed.what != What::Fine && !late && self.may_try(sheet, deed)
+        };
+        let rank = |deed: &Deed| match sheet.controls[deed.control].sort {
+            Sort::Field | Sort::Number | Sort::Date | Sort::Combo | Sort::Cell => 0,
+            Sort::Switch | Sort::Radio | Sort::Item => 1,
+            Sort::Tab | Sort::Link | Sort::Entry => 2,
+            Sort::Button if deed.what == What::Click => 3,
+            Sort::Button => 0,
+        };
+        let best = deeds
+            .iter()
+            .filter(ready)
+            .min_by(|one, other| rank(one).cmp(&rank(other)).then(other.score.total_cmp(&one.score)));
+        if let Some(deed) = best.cloned() {
+            let key = (format!("{:?}", deed.what), sheet.controls[deed.control].element.id.clone());
+            let waited = ("waited".to_owned(), key.1.clone());
+            if self.tried.contains(&key) && !self.tried.contains(&waited) {
+                self.tried.push(waited);
+                return Some(wait("It may not show yet."));
+            }
+            return Some(self.act(sheet, &deed));
+        }
+        if sheet.front == Front::Popup
+            && let Some(found) = self.choose_unfolded(sheet)
+        {
+            return Some(found);
+        }
+        for at in self.open() {
+            let clause = self.told.clauses[at].clone();
+            if let Some(found) = self.ordering.next(sheet, &self.told, &clause) {
+                self.changed = true;
+                self.committed = false;
+                return Some(found);
+            }
+            if let Some(deed) =
+                deed::lone_field(sheet, &self.told, at, &self.used).filter(|deed| self.may_try(sheet, deed))
+            {
+                return Some(self.act(sheet, &deed));
+            }
+        }
+        None
+    }
+
+    /// In a list that was opened for a value, the entry that spells it or comes closest.
+    fn choose_unfolded(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        let (clause, value) = self.unfolded.take()?;
+        let wanted = Wanted::of(&value);
+        let score = |control: &Control<'_>| {
+            let same = same_label(&control.label, &value);
+            let named = self.told.names(&control.label);
+            wanted.fit(&control.label).score() + if same { 3.0 } else { 0.0 } + if named { 0.5 } else { 0.0 }
+        };
+        let control = sheet
+            .controls
+            .iter()
+            .filter(|control| control.sort == Sort::Item && score(control) > 0.3)
+            .max_by(|one, other| score(one).total_cmp(&score(other)))?;
+        self.worked.push(clause);
+        self.changed = true;
+        self.committed = false;
+        Some(Move::Act {
+            say: format!("{} is what is asked for.", quoted(&control.label)),
+            actions: vec![click(control.element, Button::Left, 1)],
+        })
+    }
+
+    fn act(&mut self, sheet: &Sheet<'_>, deed: &Deed) -> Move {
+        let control = &sheet.controls[deed.control];
+        self.tried.push((format!("{:?}", deed.what), control.element.id.clone()));
+        self.changed |= !matches!(control.sort, Sort::Link | Sort::Tab);
+        self.committed = false;
+        if let Some(span) = deed.span.clone().filter(|_| !matches!(deed.what, What::Edit(_))) {
+            self.used.push(span);
+        }
+        self.worked.push(deed.clause);
+        let spelled =
+            self.told.left(&self.used).into_iter().filter(|left| holds(&control.label, &left.value));
+        let spelled: Vec<Range<usize>> = spelled.map(|left| left.span).collect();
+        self.used.extend(spelled);
+        let label = quoted(&control.label);
+        match &deed.what {
+            What::Fill(text) => self.fill(sheet, deed.clause, control, text),
+            What::Date(parts) => Move::Act {
+                say: format!("The date goes into {label}."),
+                actions: date_actions(sheet, control, *parts),
+            },
+            What::Unfold(value) => {
+                self.unfolded = Some((deed.clause, value.clone()));
+                Move::Act {
+                    say: format!("{label} must offer {}.", quoted(value)),
+                    actions: vec![click(control.element, Button::Left, 1)],
+                }
+            }
+            What::Edit(text) => {
+                self.typed = Some(Typed::Cell { clause: deed.clause, text: text.clone() });
+                Move::Act {
+                    say: format!("The cell {label} must hold {}.", quoted(text)),
+                    actions: vec![click(control.element, Button::Left, 2)],
+                }
+            }
+            What::Click | What::Fine => {
+                let committing = control.sort == Sort::Button;
+                self.done[deed.clause] |= committing || matches!(control.sort, Sort::Link | Sort::Tab);
+                self.committed = committing && deed::commits(&control.label);
+                Move::Act {
+                    say: format!("{label} answers what is asked."),
+                    actions: vec![click(control.element, Button::Left, 1)],
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, sheet: &Sheet<'_>, clause: usize, control: &Control<'_>, text: &str) -> Move {
+        let say = format!("{} goes into {}.", quoted(text), quoted(&control.label));
+        let empty = control.element.value.as_deref().unwrap_or_default().is_empty();
+        let mut actions = fill(control.element, text);
+        if empty {
+            actions.retain(|action| !matches!(action, Action::Key { .. }));
+        }
+        let adds = deed::is_adding(&self.told.clauses[clause])
+            && control.sort == Sort::Field
+            && empty
+            && !sheet.shows(text);
+        let alone =
+            sheet.controls.iter().filter(|other| other.sort == Sort::Field && !deed::looks_up(other)).count()
+                == 1;
+        if adds && alone {
+            let field = control.element.id.clone();
+            self.typed = Some(Typed::Entry { field, text: text.to_owned(), tries: 0 });
+        }
+        Move::Act { say, actions }
+    }
+
+    /// What follows on a text that was typed.
+    fn typed(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        match self.typed.take()? {
+            Typed::Cell { clause, text } => {
+                let field = sheet.controls.iter().find(|control| {
+                    control.sort == Sort::Field && control.row.is_some() && !deed::looks_up(control)
+                })?;
+                let mut actions: Vec<Action<ImagePoint>> = key("ctrl+a").into_iter().collect();
+                if !field.element.is(apprentice_protocol::State::Focused) {
+                    actions.insert(0, click(field.element, Button::Left, 1));
+                }
+                actions.push(Action::Type { text: text.clone() });
+                actions.extend(key("enter"));
+                self.done[clause] = false;
+                Some(Move::Act {
+                    say: format!("{} goes into the cell, and Enter keeps it.", quoted(&text)),
+                    actions,
+                })
+            }
+            Typed::Entry { field, text, tries } => {
+                if sheet.shows(&text) || tries > 1 {
+                    return None;
+                }
+                let control = sheet.controls.iter().find(|control| control.element.id == field)?;
+                if control.element.value.as_deref().unwrap_or_default().trim() != text {
+                    return None;
+                }
+                let taking = deed::taking(sheet, control).filter(|_| tries == 0).map(|button| button.element);
+                self.typed = Some(Typed::Entry { field, text: text.clone(), tries: tries + 1 });
+                Some(match taking {
+                    Some(button) => Move::Act {
+                        say: format!("{} takes it.", quoted(&button.name)),
+                        actions: vec![click(button, Button::Left, 1)],
+                    },
+                    None => Move::Act {
+                        say: "Enter takes it.".into(),
+                        actions: key("enter").into_iter().collect(),
+                    },
+                })
+            }
+        }
+    }
+
+    /// A dialog with nothing more to fill in: agreed to when it belongs to what was done, left otherwise.
+    fn dialog(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        let ours = self.changed || !self.tried.is_empty();
+        let clause = self.tried.last().and_then(|_| self.open().first().copied()).or(self
+            .told
+            .clauses
+            .len()
+            .checked_sub(1));
+        let clause = clause.map(|at| self.told.clauses[at].clone());
+        let button = if ours { deed::assenting(sheet, clause.as_ref()) } else { deed::refusing(sheet) };
+        let button = button.filter(|control| {
+            self.tried.iter().filter(|(what, id)| what == "dialog" && *id == control.element.id).count()
+                < TRIES
+        })?;
+        self.tried.push(("dialog".into(), button.element.id.clone()));
+        Some(Move::Act {
+            say: format!("{} answers the question.", quoted(&button.label)),
+            actions: vec![click(button.element, Button::Left, 1)],
+        })
+    }
+
+    /// Carries the work through, when that is asked for or a button for it is in sight.
+    fn commit(&mut self, sheet: &Sheet<'_>, asked: Option<usize>) -> Option<Move> {
+        if self.committed || asked.is_none() && (!self.changed || sheet.front != Front::Page) {
+            if let Some(asked) = asked {
+                self.done[asked] = true;
+            }
+            return None;
+        }
+        let clause = asked.map(|at| self.told.clauses[at].clone());
+        let control = deed::committing(sheet, clause.as_ref())?;
+        self.committed = true;
+        if let Some(asked) = asked {
+            self.done[asked] = true;
+        }
+        Some(Move::Act {
+            say: format!("{} carries it through.", quoted(&control.label)),
+            actions: vec![click(control.element, Button::Left, 1)],
+        })
+    }
+
+    /// The next step of the search for a wish; none when everything in reach was opened.
+    fn search(&mut self, sheet: &Sheet<'_>, wish: usize, browser: bool) -> Option<Move> {
+        let bare = sheet.scene.is_loading() || sheet.controls.is_empty();
+        if self.waited < 2 && bare && !is_blank(sheet.scene) {
+            self.waited += 1;
+            return Some(wait("The page may still be loading."));
+        }
+        if self.sought != Some(wish) {
+            self.sought = Some(wish);
+            self.roam = Roam::default();
+        }
+        let clause = self.told.clauses[wish].clone();
+        let quest = Quest { told: &self.told, clause: &clause, hints: &self.hints, browser };
+        self.roam.next(sheet, &quest)
+    }
+
+    fn finish(&mut self, sheet: &Sheet<'_>) -> Move {
+        if sheet.front == Front::Popup && self.waited < 8 {
+            self.waited += 4;
+            return Move::Act {
+                say: "The list is closed again.".into(),
+                actions: key("escape").into_iter().collect(),
+            };
+        }
+        let missing = (0..self.told.clauses.len()).find(|at| self.is_wish(*at) && !self.done[*at]);
+        match missing.filter(|_| !self.changed && !self.done.contains(&true)) {
+            None => Move::End { say: "Everything asked for is done.".into(), finish: Finish::Done },
+            Some(clause) => {
+                let reason = format!("Nothing in reach answers this: {}.", self.told.clauses[clause].text);
+                Move::End { say: reason.clone(), finish: Finish::GiveUp { reason } }
+            }
+        }
+    }
+}
+
+/// Puts a date into a field: part by part where it shows parts, else as text.
+fn date_actions(
+    sheet: &Sheet<'_>,
+    control: &Control<'_>,
+    [year, month, day]: [u32; 3],
+) -> Vec<Action<ImagePoint>> {
+    let parts: Vec<_> = sheet
+        .scene
+        .elements
+        .iter()
+        .filter(|element| element.parent == Some(control.index) && element.role.contains("spin"))
+        .collect();
+    let Some(first) = parts.first() else {
+        return fill(control.element, &format!("{year:04}-{month:02}-{day:02}"));
+    };
+    let typed: String = parts
+        .iter()
+        .map(|part| {
+            let name = part.name.to_lowercase();
+            if name.starts_with("month") {
+                format!("{month:02}")
+            } else if name.starts_with("year") {
+                format!("{year:04}")
+            } else {
+                format!("{day:02}")
+            }
+        })
+        .collect();
+    vec![click(first, Button::Left, 1), Action::Type { text: typed }]
+}

@@ -1,0 +1,123 @@
+//! The words, values and marks of an instruction.
+
+use super::super::goal::{ValueKind, bare, quoted};
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// A word.
+    Word,
+    /// A text to be used as it is.
+    Value,
+    /// A number, to be used as it is.
+    Number,
+    /// A comma or another mark inside a sentence.
+    Comma,
+    /// The end of a sentence.
+    End,
+}
+
+/// A word, a value or a mark.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Token {
+    /// As written, without marks around it.
+    pub(super) text: String,
+    /// In lower case.
+    pub(super) word: String,
+    /// What it is.
+    pub(super) sort: Sort,
+}
+
+/// What a field can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Any text.
+    Text,
+    /// Numbers alone.
+    Number,
+    /// A date.
+    Date,
+}
+
+/// The tokens of an instruction, in order.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::new();
+    let mut rest = text;
+    let mark = |sort: Sort| Token { text: String::new(), word: String::new(), sort };
+    while let Some(first) = rest.chars().next() {
+        if first == '\n' {
+            found.push(mark(Sort::End));
+        }
+        if first.is_whitespace() {
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        if let Some((value, _, length)) = quoted(rest) {
+            found.push(Token { word: value.to_lowercase(), text: value, sort: Sort::Value });
+            rest = &rest[length..];
+            continue;
+        }
+        let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        let body = piece
+            .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'', '”', '’'])
+            .trim_start_matches(['(', '"', '\'', '“', '‘']);
+        if !body.is_empty() {
+            found.push(Token { text: body.to_owned(), word: body.to_lowercase(), sort: sort_of(body) });
+        }
+        match piece.chars().last() {
+            Some('.' | '!' | '?' | ';') => found.push(mark(Sort::End)),
+            Some(',' | ':' | ')') => found.push(mark(Sort::Comma)),
+            _ if body.is_empty() => found.push(mark(Sort::Comma)),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn sort_of(body: &str) -> Sort {
+    let digits = body.chars().any(|c| c.is_ascii_digit());
+    match bare(body) {
+        Some((_, ValueKind::Number, _)) => Sort::Number,
+        Some(_) => Sort::Value,
+        None if digits || body.contains('@') => Sort::Value,
+        None => Sort::Word,
+    }
+}
+
+impl Token {
+    /// Whether it is to be used as it is.
+    pub(super) fn is_value(&self) -> bool {
+        matches!(self.sort, Sort::Value | Sort::Number)
+    }
+
+    /// Whether it is a word with a capital.
+    pub(super) fn is_capital(&self) -> bool {
+        self.sort == Sort::Word && self.text.starts_with(char::is_uppercase)
+    }
+
+    /// Whether it is one of these words.
+    pub(super) fn is_one_of(&self, words: &[&str]) -> bool {
+        self.sort == Sort::Word && words.contains(&self.word.as_str())
+    }
+
+    /// Whether a field of this kind can hold it.
+    pub(super) fn holds(&self, holds: Holds) -> bool {
+        match holds {
+            Holds::Text => true,
+            Holds::Number => self.text.parse::<f64>().is_ok(),
+            Holds::Date => date(&self.text).is_some(),
+        }
+    }
+}
+
+/// Year, month and day of a date in digits.
+pub(super) fn date(text: &str) -> Option<[u32; 3]> {
+    let parts: Vec<&str> = text.split(['-', '.', '/']).collect();
+    let [one, two, three] = parts.as_slice() else { return None };
+    let number = |part: &str| part.parse::<u32>().ok();
+    let (first, second, third) = (number(one)?, number(two)?, number(three)?);
+    let found = if one.len() == 4 { [first, second, third] } else { [third, second, first] };
+    (found[0] > 999 && (1..=12).contains(&found[1]) && (1..=31).contains(&found[2])).then_some(found)
+}

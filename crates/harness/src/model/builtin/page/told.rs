@@ -1,0 +1,491 @@
+//! An instruction read for a page: clauses with what they turn on or off, and the value that each label gets.
+//!
+//! It works from the labels that are in sight: where a label is mentioned, the value stands beside it.
+
+use std::ops::Range;
+
+use super::super::clause::{LEADING, MODAL, VERBS};
+use super::super::words::{Wanted, content, plain};
+use super::token::{Holds, Sort, Token, tokens};
+
+/// What a clause is to the one who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// Something is to be done.
+    Wish,
+    /// Something is to be left, or turned off.
+    Leave,
+    /// Something is told.
+    Told,
+}
+
+/// One clause.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Clause {
+    /// As written.
+    pub(super) text: String,
+    /// Its words, values included.
+    pub(super) words: Wanted,
+    /// Its first verb of asking; empty if it has none.
+    pub(super) verb: String,
+    /// Whether it opens with that verb.
+    pub(super) commands: bool,
+    /// What it is.
+    pub(super) ask: Ask,
+    /// Whether it speaks of what was named before: `Switch that on`.
+    pub(super) refers: bool,
+    /// Whether it turns something off.
+    pub(super) off: bool,
+    /// Where it stands.
+    pub(super) span: Range<usize>,
+}
+
+/// A value that the instruction gives to a label.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Given {
+    /// The value.
+    pub(super) value: String,
+    /// Its tokens.
+    pub(super) span: Range<usize>,
+    /// How sure it is; 1 and more is as good as spelled out.
+    pub(super) score: f32,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    tokens: Vec<Token>,
+    /// Its clauses, in order.
+    pub(super) clauses: Vec<Clause>,
+}
+
+/// Verbs that carry work through: what they ask for comes after everything else.
+const COMMIT: &[&str] = &["save", "store", "submit", "apply", "confirm", "update", "keep"];
+
+/// Whether a verb carries work through.
+pub(super) fn is_commit_verb(verb: &str) -> bool {
+    COMMIT.contains(&verb)
+}
+
+/// Words between a label and its value.
+const BETWEEN: &[&str] = &[
+    "to", "is", "as", "of", "with", "called", "named", "should", "shall", "be", "the", "a", "an", "at",
+    "for", "into", "becomes", "reads", "will", "number", "value", "are",
+];
+/// Words between a value and the label after it.
+const LINKS: &[&str] = &["into", "in", "on", "to", "as", "for", "under", "at"];
+/// Words between such a link and the label.
+const NOUNS_BETWEEN: &[&str] =
+    &["the", "a", "an", "its", "field", "box", "column", "list", "of", "new", "my"];
+/// Words at which a value without quotation marks ends.
+const STOPS: &[&str] = &[
+    "and", "to", "in", "into", "on", "for", "as", "with", "at", "from", "then", "by", "under", "so", "that",
+    "which", "is", "are", "of", "or", "but", "was", "has", "have", "only", "the", "this", "it", "well",
+    "too", "also",
+];
+/// Words that stand for something named before.
+const PRONOUNS: &[&str] = &["that", "it", "this", "them", "him", "her"];
+/// Verbs that are followed by a value.
+const PUTTING: &[&str] = &[
+    "add", "type", "enter", "put", "write", "set", "choose", "select", "pick", "fill", "insert", "append",
+    "change", "search", "give", "create", "rename", "make",
+];
+
+/// Whether an unknown word opens a command: `Return Faust`, `Water the roses`.
+fn is_command(inside: &[Token], at: usize) -> bool {
+    let Some((token, next)) = inside.get(at).zip(inside.get(at + 1)) else { return false };
+    let names = content(&token.word).is_empty() || token.sort != Sort::Word || token.is_one_of(LINKS);
+    let owner = ["the", "a", "an", "my", "our", "this", "all", "every", "each"];
+    let object = next.is_value() || next.is_capital() || next.is_one_of(&owner);
+    !names && object && inside[..at].iter().all(|before| before.sort == Sort::End)
+}
+
+impl Told {
+    /// Reads an instruction.
+    pub(super) fn read(instruction: &str) -> Self {
+        let tokens = tokens(instruction);
+        let mut told = Self { clauses: Vec::new(), tokens };
+        let mut from = 0;
+        for at in 0..=told.tokens.len() {
+            let ends = told.tokens.get(at).is_none_or(|token| token.sort == Sort::End);
+            if ends || told.opens(at, from) {
+                told.push(from..at);
+                from = at;
+            }
+        }
+        told.settle();
+        told
+    }
+
+    /// Where nothing is asked for but to save, what is to be left is the wish; else everything told is.
+    fn settle(&mut self) {
+        for ask in [Ask::Leave, Ask::Told] {
+            let asked = |clause: &Clause| {
+                clause.ask == Ask::Wish && !(clause.commands && is_commit_verb(&clause.verb))
+            };
+            if self.clauses.iter().any(asked) {
+                return;
+            }
+            for clause in self.clauses.iter_mut().filter(|clause| clause.ask == ask) {
+                clause.ask = Ask::Wish;
+            }
+        }
+    }
+
+    /// Whether an imperative begins here, in the middle of a sentence.
+    fn opens(&self, at: usize, from: usize) -> bool {
+        let joint = |token: &Token| token.sort == Sort::Comma || token.is_one_of(&["and", "then", "but"]);
+        let before = at.checked_sub(1).and_then(|before| self.tokens.get(before));
+        at > from + 1
+            && before.is_some_and(joint)
+            && self.tokens.get(at).is_some_and(|token| token.is_one_of(VERBS))
+            && self.tokens[from..at].iter().any(|token| !joint(token) && !token.is_one_of(LEADING))
+    }
+
+    fn push(&mut self, span: Range<usize>) {
+        let inside = &self.tokens[span.clone()];
+        if !inside.iter().any(|token| matches!(token.sort, Sort::Word | Sort::Value | Sort::Number)) {
+            return;
+        }
+        let text = inside.iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
+        let words: Vec<&str> =
+            inside.iter().filter(|token| token.sort == Sort::Word).map(|token| token.word.as_str()).collect();
+        let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
+        let first = inside.iter().position(|token| token.sort != Sort::End && !token.is_one_of(LEADING));
+        let after_comma =
+            inside.iter().position(|token| token.sort == Sort::Comma).map(|comma| comma + 1).into_iter();
+        let verb = first.into_iter().chain(after_comma).find_map(|at| {
+            let opens = |token: &&Token| token.is_one_of(VERBS) || is_command(inside, at);
+            inside.get(at).filter(opens).map(|token| token.word.clone())
+        });
+        let commands = verb.is_some();
+        let refers = first.and_then(|at| inside.get(at + 1)).is_some_and(|token| token.is_one_of(PRONOUNS));
+        let negated =
+            words.windows(2).any(|pair| matches!(pair, ["do" | "shall" | "should" | "must", "not"]))
+                || has(&["don't", "don’t", "never", "without", "leave"]);
+        let switched = has(&["off"]) && has(&["turn", "switch", "turned", "switched", "shut", "set"]);
+        let off = switched
+            || negated
+            || has(&[
+                "untick",
+                "uncheck",
+                "disable",
+                "deactivate",
+                "hide",
+                "stop",
+                "unmark",
+                "deselect",
+                "no",
+                "not",
+            ]);
+        let modal = has(MODAL) || has(&["shall", "wish", "let"]);
+        let ask = match (&verb, negated, modal) {
+            (Some(_), _, _) | (None, _, true) => Ask::Wish,
+            (None, true, false) => Ask::Leave,
+            (None, false, false) => Ask::Told,
+        };
+        let verb = verb
+            .or_else(|| words.iter().find(|word| VERBS.contains(word)).map(|word| (*word).to_owned()))
+            .unwrap_or_default();
+        let words = Wanted::of(&text).without(&content("not no never"));
+        self.clauses.push(Clause { words, text, verb, commands, refers, ask, off, span });
+    }
+
+    /// The clause in which a token stands.
+    pub(super) fn clause_at(&self, token: usize) -> Option<usize> {
+        self.clauses.iter().position(|clause| clause.span.contains(&token))
+    }
+
+    /// Where the words of a label are mentioned, and how much of the label is.
+    fn mentions(&self, label: &str) -> Vec<(Range<usize>, f32)> {
+        let stems = content(label);
+        let spelled = plain(label);
+        let is_part = |token: &Token| match token.sort {
+            Sort::Word if stems.is_empty() => spelled.contains(&token.word),
+            Sort::Word => {
+                plain(&token.word).iter().any(|word| content(word).iter().any(|stem| stems.contains(stem)))
+            }
+            Sort::Value => plain(&token.word) == spelled,
+            Sort::Number | Sort::Comma | Sort::End => false,
+        };
+        let whole = if stems.is_empty() { spelled.len() } else { stems.len() };
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < self.tokens.len() {
+            if !is_part(&self.tokens[at]) {
+                at += 1;
+                continue;
+            }
+            let mut end = at + 1;
+            let mut parts = 1u16;
+            while let Some(token) = self.tokens.get(end) {
+                let joins =
+                    token.is_one_of(&["of", "the", "for"]) && self.tokens.get(end + 1).is_some_and(is_part);
+                if is_part(token) && token.sort == Sort::Word {
+                    parts += 1;
+                } else if !joins {
+                    break;
+                }
+                end += 1;
+            }
+            let whole = f32::from(u16::try_from(whole.max(1)).unwrap_or(u16::MAX));
+            let spelled_out = self.tokens[at].sort == Sort::Value;
+            found.push((at..end, if spelled_out { 1.0 } else { (f32::from(parts) / whole).min(1.0) }));
+            at = end;
+        }
+        found
+    }
+
+    /// Whether a text, such as a row's name, is named: all its words in a run.
+    pub(super) fn names(&self, text: &str) -> bool {
+        let wanted = plain(text);
+        let spoken: Vec<String> = self.tokens.iter().flat_map(|token| plain(&token.word)).collect();
+        !wanted.is_empty()
+            && spoken.windows(wanted.len()).any(|run| {
+                run.iter().zip(&wanted).all(|(one, other)| {
+                    one == other || content(one) == content(other) && !content(one).is_empty()
+                })
+            })
+    }
+
+    /// The value that the instruction gives to a label.
+    pub(super) fn given(&self, label: &str, holds: Holds) -> Option<Given> {
+        let mut best: Option<Given> = None;
+        for (mention, cover) in self.mentions(label) {
+            let tried = [
+                self.after(mention.end, holds),
+                self.before(mention.start, holds),
+                self.near(&mention, holds),
+            ];
+            for found in tried.into_iter().flatten() {
+                let score = found.score * (0.4 + 0.6 * cover);
+                if best.as_ref().is_none_or(|best| score > best.score + 0.001) {
+                    best = Some(Given { score, ..found });
+                }
+            }
+        }
+        best
+    }
+
+    fn spell(&self, span: Range<usize>, score: f32) -> Given {
+        let value =
+            self.tokens[span.clone()].iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
+        Given { value, span, score }
+    }
+
+    /// A run of capitalised words from here.
+    fn capitals(&self, from: usize) -> Range<usize> {
+        let mut end = from;
+        while self.tokens.get(end).is_some_and(Token::is_capital) {
+            end += 1;
+        }
+        from..end
+    }
+
+    /// A run with the words that follow on it: `Clean` with `windows`.
+    fn whole(&self, mut run: Range<usize>) -> Range<usize> {
+        let goes_on = |token: &Token| token.sort == Sort::Word && !token.is_one_of(STOPS);
+        while run.len() < 6 && self.tokens.get(run.end).is_some_and(goes_on) {
+            run.end += 1;
+        }
+        run
+    }
+
+    /// `room number 214`, `the day is Thursday`, `name Ida Holm`.
+    fn after(&self, end: usize, holds: Holds) -> Option<Given> {
+        let mut at = end;
+        while at < end + 4
+            && self
+                .tokens
+                .get(at)
+                .is_some_and(|token| token.is_one_of(BETWEEN) || token.sort == Sort::Comma && at == end)
+        {
+            at += 1;
+        }
+        let token = self.tokens.get(at)?;
+        if token.is_value() && token.holds(holds) {
+            return Some(self.spell(at..at + 1, if token.sort == Sort::Value { 1.6 } else { 1.5 }));
+        }
+        if holds != Holds::Text {
+            return None;
+        }
+        let run = self.capitals(at);
+        if !run.is_empty() {
+            return Some(self.spell(self.whole(run), 1.4));
+        }
+        let articles = ["of", "the", "a", "an"];
+        let linked = self.tokens[end..at].iter().any(|token| !token.is_one_of(&articles));
+        let ends = |token: &Token| token.sort != Sort::Word || token.is_one_of(STOPS);
+        let length = self.tokens[at..].iter().take_while(|token| !ends(token)).count();
+        let put = self
+            .clause_at(end.saturating_sub(1))
+            .is_some_and(|clause| PUTTING.contains(&self.clauses[clause].verb.as_str()));
+        ((1..=4).contains(&length) && (linked || put))
+            .then(|| self.spell(at..at + length, if linked { 0.9 } else { 0.7 }))
+    }
+
+    /// `Type hello world into the field Name`.
+    fn before(&self, start: usize, holds: Holds) -> Option<Given> {
+        let mut at = start;
+        let mut linked = false;
+        while at > 0 && start - at < 6 {
+            let token = &self.tokens[at - 1];
+            linked |= token.is_one_of(LINKS);
+            if !token.is_one_of(LINKS) && !token.is_one_of(NOUNS_BETWEEN) {
+                break;
+            }
+            at -= 1;
+        }
+        let last = at.checked_sub(1)?;
+        if !linked {
+            return None;
+        }
+        let token = &self.tokens[last];
+        if token.is_value() {
+            return token.holds(holds).then(|| self.spell(last..at, 1.5));
+        }
+        if holds != Holds::Text || token.sort != Sort::Word {
+            return None;
+        }
+        let clause = self.clause_at(last)?;
+        let verb = self.tokens[..at]
+            .iter()
+            .rposition(|token| token.is_one_of(PUTTING) || token.sort == Sort::End)?;
+        let from = (verb + 1).max(self.clauses[clause].span.start);
+        let run = &self.tokens[from..at];
+        if run.first().is_some_and(|token| token.is_one_of(PRONOUNS)) && run.len() <= 2 {
+            return self.antecedent(from);
+        }
+        if run.iter().any(|token| token.sort != Sort::Word) || run.len() > 6 {
+            return None;
+        }
+        let capital = (from..at).find(|index| self.capitals(*index) == (*index..at));
+        let articles = run.iter().take_while(|token| token.is_one_of(&["the", "a", "an", "my"])).count();
+        let (from, score) = capital.map_or((from + articles, 0.8), |capital| (capital, 1.3));
+        (from < at).then(|| self.spell(from..at, score))
+    }
+
+    /// What `that name` stands for: the last value or name before it.
+    fn antecedent(&self, before: usize) -> Option<Given> {
+        let value = self.tokens[..before].iter().rposition(|token| token.sort == Sort::Value);
+        if let Some(at) = value {
+            return Some(self.spell(at..at + 1, 1.2));
+        }
+        let is_name = |token: &Token| {
+            token.is_capital()
+                && !content(&token.word).is_empty()
+                && !token.is_one_of(VERBS)
+                && !token.is_one_of(LEADING)
+        };
+        let last = self.tokens[..before].iter().rposition(is_name)?;
+        let mut from = last;
+        while from > 0 && is_name(&self.tokens[from - 1]) {
+            from -= 1;
+        }
+        Some(self.spell(from..last + 1, 1.2))
+    }
+
+    /// The closest value of the clause: `the number of lamps to 84`.
+    fn near(&self, mention: &Range<usize>, holds: Holds) -> Option<Given> {
+        let clause = self.clauses.get(self.clause_at(mention.start)?)?;
+        let fits = |at: &usize| self.tokens[*at].is_value() && self.tokens[*at].holds(holds);
+        let later = (mention.end..clause.span.end).find(fits).map(|at| (at, 0.85));
+        let earlier = (clause.span.start..mention.start).rev().find(fits).map(|at| (at, 0.6));
+        let (at, score) = later.or(earlier)?;
+        Some(self.spell(at..at + 1, score))
+    }
+
+    /// Values in spelled-out form that no label has taken, in wishes and what is told with them.
+    pub(super) fn left(&self, used: &[Range<usize>]) -> Vec<Given> {
+        (0..self.tokens.len())
+            .filter(|at| self.tokens[*at].is_value() && !used.iter().any(|span| span.contains(at)))
+            .map(|at| self.spell(at..at + 1, 0.5))
+            .collect()
+    }
+
+    /// A value that stands for what is put somewhere, when no label tells: `add the chore Clean windows`.
+    pub(super) fn object(&self, clause: &Clause, used: &[Range<usize>]) -> Option<Given> {
+        let free =
+            |span: &Range<usize>| !used.iter().any(|used| used.start < span.end && span.start < used.end);
+        let value = clause.span.clone().find(|at| self.tokens[*at].is_value() && free(&(*at..*at + 1)));
+        if let Some(at) = value {
+            return Some(self.spell(at..at + 1, 0.9));
+        }
+        let verb = clause.span.clone().find(|at| self.tokens[*at].is_one_of(PUTTING))?;
+        let capital = (verb + 1..clause.span.end).find(|at| self.tokens[*at].is_capital())?;
+        let run = self.whole(self.capitals(capital));
+        free(&run).then(|| self.spell(run, 0.7))
+    }
+
+    /// Words to look for in a search box, the most telling first: quotations, neighbours, single words.
+    pub(super) fn queries(&self, clause: &Clause) -> Vec<String> {
+        let inside: Vec<&Token> = self.tokens[clause.span.clone()].iter().collect();
+        let mut found: Vec<String> = inside
+            .iter()
+            .filter(|token| token.sort == Sort::Value && !token.text.contains("://"))
+            .map(|token| token.text.clone())
+            .collect();
+        let tells = |token: &&Token| {
+            token.sort == Sort::Word && !content(&token.word).is_empty() && !token.is_one_of(VERBS)
+        };
+        let mut pairs: Vec<String> = inside
+            .windows(2)
+            .filter(|pair| pair.iter().all(tells))
+            .map(|pair| format!("{} {}", pair[0].word, pair[1].word))
+            .collect();
+        pairs.sort_by_key(|pair| std::cmp::Reverse(pair.chars().count()));
+        let mut words: Vec<String> =
+            inside.iter().filter(|token| tells(token)).map(|token| token.word.clone()).collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
+        found.extend(pairs.into_iter().take(1));
+        found.extend(words.into_iter().take(4));
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::token::Holds;
+    use super::{Ask, Told};
+
+    fn given(instruction: &str, label: &str) -> String {
+        Told::read(instruction).given(label, Holds::Text).map_or_else(String::new, |given| given.value)
+    }
+
+    fn check(instruction: &str, expected: &[(&str, &str)]) {
+        for (label, value) in expected {
+            assert_eq!(given(instruction, label), *value, "{label:?} in {instruction:?}");
+        }
+    }
+
+    #[test]
+    fn labels_get_the_values_beside_them() {
+        check(
+            "Order for Mona Ek: phone 0151 22, mail mona@ek.test, size Large, note \"ring twice\".",
+            &[("E-mail address", "mona@ek.test"), ("Size", "Large"), ("Note", "ring twice")],
+        );
+        check("Type hello world into the field Greeting.", &[("Greeting", "hello world")]);
+        check(
+            "Go from Ulm to Bern on 2026-05-01, seat Window.",
+            &[("From", "Ulm"), ("To", "Bern"), ("Seat", "Window")],
+        );
+        check("Set the width of the frame to 30.", &[("Width", "30")]);
+        check("Our meeting place is Hall Nine. Choose that.", &[("Meeting place", "Hall Nine")]);
+        check("Write Jan Moor into the field \"Nick name\" and go on.", &[("Nick name", "Jan Moor")]);
+        check("Olga wants to join too. Put that name on the list of singers.", &[("Singers", "Olga")]);
+    }
+
+    #[test]
+    fn clauses_are_told_apart_by_what_they_ask() {
+        let told =
+            Told::read("Ben lost a key. Return Mirror to the shelf, do not ring the bell, and store it.");
+        let asks: Vec<(Ask, bool, &str)> =
+            told.clauses.iter().map(|clause| (clause.ask, clause.off, clause.verb.as_str())).collect();
+        assert_eq!(
+            asks,
+            [(Ask::Told, false, ""), (Ask::Wish, true, "return"), (Ask::Wish, false, "store")],
+            "{:?}",
+            told.clauses
+        );
+    }
+}
