@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use apprentice_protocol::{Guidance, SkillId, TaskId};
-use apprentice_skills::book::Snapshot;
+use apprentice_skills::book::{At, BookError, Snapshot};
 use apprentice_skills::domain_name;
 use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend};
 
@@ -17,6 +17,15 @@ use crate::suite::task::Task;
 
 /// Skills that `push` puts in.
 const PUSHED: usize = 3;
+
+/// The folder beside a suite that holds skills which are true and bear on none of its tasks.
+const SPARE: &str = "inert";
+
+/// The spare skills of a suite, if it has any.
+pub fn spare_of(suite: &Suite) -> Result<Option<Snapshot>, BookError> {
+    let folder = suite.root.join(SPARE);
+    if folder.is_dir() { Snapshot::open(&folder, At::Now).map(Some) } else { Ok(None) }
+}
 
 /// What help a model gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -212,13 +221,20 @@ pub struct Lender {
     book: Snapshot,
     hash: String,
     provenance: Option<Provenance>,
+    spare: Option<Snapshot>,
 }
 
 impl Lender {
     /// Lends `book`; provenance, where there is one, tells which skills bear on which task.
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
-        Self { suite, book, hash, provenance }
+        Self { suite, book, hash, provenance, spare: None }
+    }
+
+    /// The same, with true skills that bear on no task of the suite, for the inert placebo.
+    #[must_use]
+    pub fn with_spare(self, spare: Option<Snapshot>) -> Self {
+        Self { spare, ..self }
     }
 
     /// Content hash of the book.
@@ -236,6 +252,7 @@ impl Lender {
             instruction: varied.task.instruction,
             apps: apps_of(found),
             relevant: relevant.clone(),
+            spare: self.spare.clone(),
         };
         let guidance = lend(&self.book, &arm.policy(relevant.as_ref()), &view)
             .map_err(|source| ArmError::Nothing { arm, task: task.clone(), source })?;

@@ -176,7 +176,7 @@ fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skills::book::Snapsh
 fn dry_run(arguments: &Bench, experiment: &Experiment, now: jiff::Timestamp) -> Result<(), Failure> {
     let plan = outline(experiment, now).map_err(study::failure)?;
     let Some(plan) = plan else { return Ok(()) };
-    let outline = outlined(experiment, &plan);
+    let outline = outlined(experiment, &plan)?;
     if arguments.json {
         return terminal::json(&outline);
     }
@@ -197,8 +197,8 @@ fn dry_run(arguments: &Bench, experiment: &Experiment, now: jiff::Timestamp) -> 
     Ok(())
 }
 
-fn outlined(experiment: &Experiment, plan: &RunPlan) -> Outline {
-    let definition = Definition::of(experiment);
+fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure> {
+    let definition = Definition::of(experiment).kind(Kind::Config)?;
     let mut arms = Vec::new();
     let parts: BTreeSet<_> =
         plan.trials.iter().map(|trial| (trial.role, trial.model.clone(), trial.arm.clone())).collect();
@@ -209,7 +209,7 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Outline {
         let templates = own().map(|trial| &trial.template).collect::<BTreeSet<_>>().len();
         arms.push(OutlinedArm { role: role.as_str(), trials: own().count(), templates, model, arm });
     }
-    Outline {
+    Ok(Outline {
         schema: "apprentice.bench-outline/1",
         suite: plan.suite.clone(),
         student: experiment.student.clone(),
@@ -218,7 +218,7 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Outline {
         templates: definition.test.values().collect::<BTreeSet<_>>().len(),
         arms,
         trials: plan.trials.len(),
-    }
+    })
 }
 
 /// Shows the first screen of a report that was made before.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{Arm, Lender};
+use apprentice_evaluator::arm::{Arm, Lender, spare_of};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
@@ -101,7 +101,8 @@ fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
     } else {
         Snapshot::empty()
     };
-    let lender = Lender::new(Arc::new(suite.clone()), book, None);
+    let spare = spare_of(&suite).kind(Kind::Config)?;
+    let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare);
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
     let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash }];
     Ok(Loaded { suite, split, lender, books })

@@ -7,10 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::TaskId;
+use apprentice_skills::book::BookError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, Experiment};
+use crate::arm::spare_of;
 use crate::report::Stratum;
 use crate::row::Split;
 use crate::split::SplitLock;
@@ -62,6 +64,8 @@ pub struct Definition {
     pub prompt_hash: String,
     /// Where the book comes from.
     pub book: BookPlan,
+    /// Content hash of the suite's spare skills, from which the inert placebo may lend, if it has any.
+    pub spare: Option<String>,
     /// The model that is measured once on the test tasks, without help.
     pub teacher: Option<String>,
     /// The model that is measured in every arm.
@@ -126,7 +130,7 @@ pub enum DefinitionError {
 
 impl Definition {
     /// The definition of an experiment.
-    pub fn of(experiment: &Experiment) -> Self {
+    pub fn of(experiment: &Experiment) -> Result<Self, BookError> {
         let train = experiment.tasks(Split::Train);
         let test = experiment.tasks(Split::Test);
         let template = |id: &TaskId| {
@@ -134,7 +138,7 @@ impl Definition {
             task.map_or_else(|| id.to_string(), |task| task.template().to_owned())
         };
         let ignores = |id: &&TaskId| experiment.suite.task(id.as_str()).is_some_and(|task| !task.varies());
-        Self {
+        Ok(Self {
             schema: EXPERIMENT_SCHEMA.to_owned(),
             program: experiment.program.clone(),
             command: experiment.command.clone(),
@@ -151,6 +155,7 @@ impl Definition {
                 },
                 BookSource::Given(book) => BookPlan::Given { content_hash: book.content_hash() },
             },
+            spare: spare_of(&experiment.suite)?.map(|spare| spare.content_hash()),
             teacher: experiment.teacher.clone(),
             student: experiment.student.clone(),
             arms: experiment.arms.iter().map(ToString::to_string).collect(),
@@ -165,7 +170,7 @@ impl Definition {
                 BookSource::Learned(_) => train,
                 BookSource::Given(_) => Vec::new(),
             },
-        }
+        })
     }
 
     /// Reads the definition of the experiment in a folder; none if the folder holds no experiment.

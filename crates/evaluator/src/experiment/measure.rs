@@ -9,7 +9,7 @@ use apprentice_protocol::TaskId;
 use apprentice_skills::book::Snapshot;
 
 use super::{Experiment, ExperimentError, Laboratory, existing, keep};
-use crate::arm::{Arm, ArmError, Lender, Provenance};
+use crate::arm::{Arm, ArmError, Lender, Provenance, spare_of};
 use crate::row::{Role, Split, TrialRow};
 use crate::run::{
     ArmPlan, Contender, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary, Runner,
@@ -57,7 +57,8 @@ pub(super) fn request<'a>(
 ) -> Result<(PlanRequest<'a>, Lender), ExperimentError> {
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     let provenance = Provenance::trace(book, learned, &experiment.suite);
-    let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance);
+    let spare = spare_of(&experiment.suite)?;
+    let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance).with_spare(spare);
     let contenders = contenders(experiment, &lender, &tasks)?;
     let books = experiment.arms.iter().map(|arm| ArmPlan {
         arm: arm.to_string(),

@@ -174,7 +174,7 @@ pub async fn carry_out(
     folder: &Path,
 ) -> Result<Outcome, ExperimentError> {
     check(experiment)?;
-    Definition::of(experiment).settle(folder)?;
+    Definition::of(experiment)?.settle(folder)?;
     let (book, learned) = match &experiment.book {
         BookSource::Learned(lessons) => {
             let rows = study::learn((experiment, lessons), laboratory, folder).await?;

@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use apprentice_evaluator::arm::{apps_of, spare_of};
+use apprentice_evaluator::learn::SealedIndex;
 use apprentice_evaluator::row::Split;
 use apprentice_evaluator::seed::vary;
 use apprentice_evaluator::solution::SolutionModel;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::suite::task::Task;
 use apprentice_evaluator::suite::{Selection, Suite, load};
+use apprentice_skills::leak::LeakIndex as _;
 
 const SUITES: &[&str] = &["starter", "office"];
 
@@ -137,4 +140,20 @@ fn the_demo_covers_every_program_and_stratum() {
     let truly = |task: &&&Task| pieces(task).iter().all(|piece| !elsewhere.contains(piece));
     assert!(test.iter().filter(unseen).all(|task| truly(&task)), "no training template at all holds it");
     assert!(test.iter().any(|task| pieces(task).is_empty()), "one needs no knowledge");
+}
+
+#[test]
+fn the_spare_skills_cover_every_program_and_tell_nothing_of_a_task() {
+    let suite = suite("starter");
+    let index = SealedIndex::build(&fitting_split(&suite), &suite);
+    let spare = spare_of(&suite).expect("opens").expect("there are some");
+    assert_eq!(spare.problems(), []);
+    for task in &suite.tasks {
+        let apps = apps_of(task);
+        assert!(spare.skills().any(|skill| apps.iter().any(|app| app == skill.id.domain())), "{apps:?}");
+    }
+    for skill in spare.skills() {
+        assert!(!skill.text.guidance.is_empty(), "{} does not read", skill.id);
+        assert_eq!(index.find(&skill.view()), None, "{}", skill.id);
+    }
 }

@@ -6,25 +6,30 @@ use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
 
-use super::policy::query;
 use super::{LendError, TaskView};
 use crate::book::{Skill, Snapshot};
 
 /// Skills that score this share of the best hit bear on the task as well.
 const NEAR: f32 = 0.8;
 
-/// The book without what bears on the task. Every text of the task's programs is as long as the text that
-/// would have helped.
+/// The book without what bears on the task; where nothing of the task's programs is left, with spare skills of
+/// theirs. Every text is as long as the text that would have helped.
 pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendError> {
     let relevant = task.relevant.clone().unwrap_or_else(|| by_words(book, task));
     let of_task = |id: &SkillId| {
         task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")
     };
-    let kept: BTreeMap<SkillId, Arc<Skill>> = book
+    let mut kept: BTreeMap<SkillId, Arc<Skill>> = book
         .skills()
         .filter(|skill| !relevant.contains(&skill.id))
         .map(|skill| (skill.id.clone(), Arc::new(skill.clone())))
         .collect();
+    if !kept.keys().any(of_task) {
+        let spare = task.spare.iter().flat_map(Snapshot::skills);
+        kept.extend(
+            spare.filter(|skill| of_task(&skill.id)).map(|skill| (skill.id.clone(), Arc::new(skill.clone()))),
+        );
+    }
     if !kept.keys().any(of_task) {
         let apps = task.apps.join(", ");
         return Err(LendError::NothingEligible(format!("no skill of {apps} is irrelevant to it")));
@@ -42,7 +47,8 @@ pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendEr
 
 /// The best hit for the instruction, and what comes near it.
 fn by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
-    let hits = book.search(&query(task), usize::MAX);
+    // The program's name stands in all of its skills, and makes none of them bear on the task.
+    let hits = book.search(&task.instruction, usize::MAX);
     let Some(best) = hits.first().map(|hit| hit.score) else { return BTreeSet::new() };
     hits.into_iter().filter(|hit| hit.score >= best * NEAR).map(|hit| hit.id).collect()
 }

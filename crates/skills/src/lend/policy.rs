@@ -60,6 +60,9 @@ pub struct TaskView {
     pub apps: Vec<String>,
     /// The skills that bear on it, where provenance tells; otherwise the words decide.
     pub relevant: Option<BTreeSet<SkillId>>,
+    /// True skills from outside the book that bear on no task: the inert placebo lends them where the book has
+    /// nothing of the task's programs that does not help.
+    pub spare: Option<Snapshot>,
 }
 
 /// Why an arm has nothing to lend for a task; such a trial is not run.

@@ -22,6 +22,7 @@ fn task() -> TaskView {
         instruction: "Make the white colour of logo.png transparent".into(),
         apps: vec!["gimp".into()],
         relevant: None,
+        spare: None,
     }
 }
 
@@ -145,6 +146,37 @@ fn an_arm_without_an_eligible_skill_says_so() {
         lend(&book, &ArmPolicy::PlaceboInert, &known).is_ok(),
         "provenance may say that nothing bears on it"
     );
+}
+
+#[test]
+fn an_inert_placebo_draws_on_spare_skills_of_the_same_program_alone() {
+    let book = Shelf::with(&[
+        ("gimp/color-to-alpha", "making a colour transparent"),
+        ("mousepad/find", "replacing words by pattern"),
+    ])
+    .snapshot();
+    let shelf = |pages: &[(&str, &str)]| TaskView { spare: Some(Shelf::with(pages).snapshot()), ..task() };
+    let strange = shelf(&[("thunar/sort-entries", "sorting the entries of a folder")]);
+    assert!(lend(&book, &ArmPolicy::PlaceboInert, &strange).is_err(), "skills of other programs will not do");
+
+    let own = shelf(&[
+        ("gimp/full-screen", "seeing the picture without anything around it"),
+        ("thunar/sort-entries", "sorting the entries of a folder"),
+    ]);
+    let pull = lend(&book, &ArmPolicy::Pull, &own).expect("lends");
+    let inert = lend(&book, &ArmPolicy::PlaceboInert, &own).expect("lends");
+    let view = |guidance: &Guidance, skill: &str| call(guidance, SKILL_VIEW, &json!({ "skill": skill }));
+    assert!(view(&pull, "gimp/full-screen").is_error, "no other arm lends a spare skill");
+    assert!(view(&inert, "gimp/color-to-alpha").is_error && view(&inert, "thunar/sort-entries").is_error);
+    let (helpful, spare) = (view(&pull, "gimp/color-to-alpha"), view(&inert, "gimp/full-screen"));
+    assert_eq!(said(&spare).chars().count(), said(&helpful).chars().count());
+}
+
+#[test]
+fn a_programs_name_makes_no_skill_bear_on_a_task() {
+    let book = Shelf::with(&[("gimp/color-to-alpha", "making a colour transparent in gimp")]).snapshot();
+    let other = TaskView { instruction: "Rotate it by 90 degrees".into(), ..task() };
+    assert!(lend(&book, &ArmPolicy::PlaceboInert, &other).is_ok());
 }
 
 #[test]
