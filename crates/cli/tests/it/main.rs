@@ -6,6 +6,8 @@ mod command;
 mod faults;
 mod interrupts;
 mod place;
+mod proofs;
+mod reword;
 mod skillbook;
 mod space;
 mod starter;

@@ -1,0 +1,342 @@
+//! The proofs that what helps is what the skills say, on the real programs of the starter suite: a book is
+//! learned once, and a student is measured with it, without it, and with what was made of it.
+//!
+//! It takes minutes, and so is a lane of its own: `scripts/test` runs it by name.
+#![expect(clippy::print_stdout, reason = "a table of the numbers is printed")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::arm::{Arm, Lender};
+use apprentice_evaluator::experiment::{BookSource, Experiment, Laboratory, Lessons, Outcome, carry_out};
+use apprentice_evaluator::learn::CycleOptions;
+use apprentice_evaluator::report::Stratum;
+use apprentice_evaluator::row::{Role, TrialRow};
+use apprentice_evaluator::run::{
+    Contender, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
+};
+use apprentice_evaluator::split::SplitLock;
+use apprentice_evaluator::suite::{Suite, load};
+use apprentice_harness::cell::CellIsolation;
+use apprentice_harness::clock::SystemClock;
+use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
+use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_harness::record::Redactor;
+use apprentice_protocol::{ChatModel, Clock, TaskId, Verdict};
+use apprentice_skills::book::{At, Page, Snapshot};
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use crate::reword::reword;
+use crate::starter::{NEEDED, is_installed};
+
+const NOVICE: &str = "builtin/novice";
+const LITERALIST: &str = "builtin/literalist";
+const TEACHER: &str = "builtin/explorer";
+/// The share of the gain that stays when every skill is said in other words.
+const KEPT: f64 = 0.7;
+/// Fewer templates than this could gain by chance.
+const LEAST: usize = 3;
+
+struct Models;
+
+impl ModelSource for Models {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let policy = Policy::named(&trial.model).ok_or("no such model")?;
+        Ok(Arc::new(BuiltIn::new(policy)))
+    }
+}
+
+/// The folder of the proofs, and what is found in it.
+struct Studio {
+    folder: TempDir,
+    suite: Arc<Suite>,
+    lock: SplitLock,
+}
+
+type Results = BTreeMap<TaskId, bool>;
+
+impl Studio {
+    fn open() -> Self {
+        let suite = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tasks/starter")).expect("loads");
+        let lock = SplitLock::read(&suite.root.join("split.json")).expect("a lock");
+        let folder = tempfile::tempdir().expect("a folder");
+        // Cells that root starts run as another user, who has to reach their state.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("open");
+        Self { folder, suite: Arc::new(suite), lock }
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn deps(&self, lend: apprentice_evaluator::run::Lend) -> RunDeps {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let config = DesktopConfig {
+            isolation: CellIsolation::Bubblewrap,
+            program: PathBuf::from(env!("CARGO_BIN_EXE_apprentice")),
+            argument: "cell-supervisor".into(),
+            state: self.place("state"),
+            golden: None,
+        };
+        RunDeps {
+            models: Arc::new(Models),
+            worlds: Arc::new(DesktopSource::new(config, clock.clone())),
+            clock,
+            lend,
+            redactor: Arc::new(Redactor::new([]).expect("builds")),
+            cpu: 2,
+        }
+    }
+
+    /// Learns a book on all training tasks, and measures the novice on all test tasks.
+    async fn learn(&self) -> Outcome {
+        let experiment = Experiment {
+            suite: self.suite.clone(),
+            lock: Some(self.lock.clone()),
+            tasks: None,
+            book: BookSource::Learned(Lessons {
+                teacher: TEACHER.into(),
+                learner: Arc::new(BuiltIn::new(Policy::Explorer)),
+                cycle: CycleOptions { batch: 2, ..CycleOptions::default() },
+            }),
+            teacher: None,
+            student: NOVICE.into(),
+            arms: vec![Arm::None, Arm::Pull, Arm::PlaceboWrong],
+            seeds: 1,
+            baselines: false,
+            attempts: 3,
+            order_seed: 1,
+            command: vec!["proofs".into()],
+            program: "test".into(),
+        };
+        let (lessons, _told) = unbounded_channel();
+        let laboratory = Laboratory {
+            deps: self.deps(Arc::new(|_: &TrialSpec| Lent::default())),
+            jobs: 2,
+            progress: tell(),
+            lessons,
+            cancel: CancellationToken::new(),
+        };
+        carry_out(&experiment, &laboratory, &self.place("experiment")).await.expect("the experiment runs")
+    }
+
+    fn learned(&self) -> Snapshot {
+        Snapshot::open(&self.place("experiment/skillbook"), At::Now).expect("opens")
+    }
+
+    /// The learned pages as a person might have left them: every one passed through `change`, no log beside.
+    fn remade(&self, name: &str, change: impl Fn(&str, Page) -> Page) -> Snapshot {
+        let folder = self.place(name);
+        fs::create_dir_all(&folder).expect("makes");
+        for skill in self.learned().skills() {
+            let path = folder.join(format!("{}.md", skill.id));
+            fs::create_dir_all(path.parent().expect("a folder")).expect("makes");
+            fs::write(path, change(skill.id.as_str(), skill.page()).render()).expect("writes");
+        }
+        Snapshot::open(&folder, At::Now).expect("opens")
+    }
+
+    /// Runs models on tasks, each with a book of its own.
+    async fn run(&self, lots: Vec<Lot<'_>>) -> BTreeMap<&'static str, Results> {
+        let contenders = lots.iter().filter(|lot| !lot.tasks.is_empty()).map(|lot| Contender {
+            role: Role::Student,
+            model: lot.model.into(),
+            arm: lot.name.into(),
+            tasks: Some(lot.tasks.clone()),
+            seeds: None,
+        });
+        let contenders: Vec<Contender> = contenders.collect();
+        let tasks: BTreeSet<TaskId> = lots.iter().flat_map(|lot| lot.tasks.clone()).collect();
+        let lenders: BTreeMap<&str, Option<Lender>> = lots
+            .iter()
+            .map(|lot| (lot.name, lot.book.clone().map(|book| Lender::new(self.suite.clone(), book, None))))
+            .collect();
+        let lenders: BTreeMap<String, Option<Lender>> =
+            lenders.into_iter().map(|(name, lender)| (name.to_owned(), lender)).collect();
+        let lend = move |trial: &TrialSpec| match lenders.get(&trial.arm) {
+            Some(Some(lender)) => {
+                let loan = lender.lend(Arm::Pull, &trial.task, trial.seed).expect("a book lends");
+                Lent { guidance: loan.guidance, skillbook_hash: loan.skillbook_hash }
+            }
+            Some(None) | None => Lent::default(),
+        };
+        let request = PlanRequest {
+            suite: &self.suite,
+            split: Some(&self.lock),
+            tasks: Some(tasks),
+            contenders,
+            seeds: 1,
+            limits: None,
+            attempts: 3,
+            order_seed: 1,
+            command: vec!["proofs".into()],
+            books: Vec::new(),
+        };
+        let runs = self.place("runs");
+        let ends = (tell(), CancellationToken::new());
+        let summary = start(&request, (&runs, "test"), 2, self.deps(Arc::new(lend)), ends).await;
+        let rows = summary.expect("the run runs").results;
+        lots.iter().map(|lot| (lot.name, results(&rows, lot.model, lot.name))).collect()
+    }
+}
+
+/// One model with one book on some tasks.
+struct Lot<'a> {
+    name: &'static str,
+    model: &'a str,
+    book: Option<Snapshot>,
+    tasks: BTreeSet<TaskId>,
+}
+
+/// Prints each attempt as it ends, so that whoever waits sees what goes on.
+fn tell() -> UnboundedSender<Progress> {
+    let (progress, mut heard) = unbounded_channel();
+    tokio::spawn(async move {
+        while let Some(message) = heard.recv().await {
+            if let Progress::Finished { row, story } = message {
+                let (task, model, arm) = (&row.task, &row.model, &row.arm);
+                println!("{:?} {task} {model} {arm} {:.1} s {story:?}", row.verdict, row.wall_s);
+            }
+        }
+    });
+    progress
+}
+
+fn results(rows: &[TrialRow], model: &str, arm: &str) -> Results {
+    let own = rows.iter().filter(|row| row.model == model && row.arm == arm);
+    let judged = own.filter(|row| row.verdict != Verdict::Void);
+    judged.map(|row| (row.task.clone(), row.verdict == Verdict::Pass)).collect()
+}
+
+fn passed(results: &Results) -> BTreeSet<TaskId> {
+    results.iter().filter(|(_, passed)| **passed).map(|(task, _)| task.clone()).collect()
+}
+
+/// Bodies handed round between domains: each page gets the body of one of another program.
+fn shuffled(studio: &Studio) -> Snapshot {
+    let book = studio.learned();
+    let pages: Vec<(String, String, Page)> = book
+        .skills()
+        .map(|skill| (skill.id.to_string(), skill.id.domain().to_owned(), skill.page()))
+        .collect();
+    studio.remade("shuffled", |id, page| {
+        let at = pages.iter().position(|(known, ..)| known == id).expect("a page");
+        let strangers = pages.iter().cycle().skip(at + 1).take(pages.len());
+        let stranger = strangers.into_iter().find(|(_, domain, _)| *domain != pages[at].1);
+        stranger.map_or(page, |(.., other)| other.clone())
+    })
+}
+
+/// The first leg of every path is another menu than the right one.
+fn misled(studio: &Studio) -> Snapshot {
+    studio.remade("misled", |_, page| {
+        let wrong = |line: &str| match line.split_once(" > ") {
+            Some((before, after)) => {
+                let (verb, _) = before.rsplit_once(' ').unwrap_or(("Open", ""));
+                format!("{verb} Help > {after}")
+            }
+            None => line.to_owned(),
+        };
+        let guidance = page.guidance.lines().map(wrong).collect::<Vec<_>>().join("\n");
+        Page { guidance, ..page }
+    })
+}
+
+#[derive(Default)]
+struct Ledger {
+    broken: Vec<String>,
+}
+
+impl Ledger {
+    fn claim(&mut self, holds: bool, what: String) {
+        println!("{} {what}", if holds { "holds: " } else { "BROKEN:" });
+        if !holds {
+            self.broken.push(what);
+        }
+    }
+}
+
+fn share(part: usize, of: usize) -> f64 {
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    if of == 0 { 0.0 } else { count(part) / count(of) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes; `scripts/test` runs it as a lane of its own"]
+async fn what_helps_is_what_the_skills_say() {
+    let programs = ["mousepad", "thunar", "xfce4-terminal", "galculator", "chromium"];
+    let missing: Vec<&&str> =
+        NEEDED.iter().chain(&programs).filter(|program| !is_installed(program)).collect();
+    assert!(missing.is_empty(), "not installed: {missing:?}; scripts/setup installs them");
+    let studio = Studio::open();
+    let outcome = studio.learn().await;
+    let rows = &outcome.measured.results;
+    let [alone, with, wrong] = ["none", "pull", "placebo-wrong"].map(|arm| results(rows, NOVICE, arm));
+    let strata: BTreeMap<&str, Option<Stratum>> =
+        outcome.report.templates.iter().map(|line| (line.template.as_str(), line.stratum)).collect();
+    let of_stratum = |stratum: Option<Stratum>| -> BTreeSet<TaskId> {
+        let inside = |task: &&TaskId| {
+            studio.suite.task(task.as_str()).is_some_and(|task| strata.get(task.template()) == Some(&stratum))
+        };
+        alone.keys().filter(inside).cloned().collect()
+    };
+    let (seen, unseen) = (of_stratum(Some(Stratum::Seen)), of_stratum(Some(Stratum::Unseen)));
+    let gained: BTreeSet<TaskId> = passed(&with).difference(&passed(&alone)).cloned().collect();
+    let mine: BTreeSet<TaskId> = gained.intersection(&seen).cloned().collect();
+
+    let human = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/handwritten");
+    let human = Snapshot::open(&human, At::Now).expect("opens");
+    let lot = |name, model, book, tasks: &BTreeSet<TaskId>| Lot { name, model, book, tasks: tasks.clone() };
+    let reworded = studio.remade("reworded", |_, page| Page { guidance: reword(&page.guidance), ..page });
+    let made = studio
+        .run(vec![
+            lot("deleted", NOVICE, Some(Snapshot::empty()), &mine),
+            lot("shuffled", NOVICE, Some(shuffled(&studio)), &mine),
+            lot("misled", NOVICE, Some(misled(&studio)), &mine),
+            lot("reworded", NOVICE, Some(reworded), &mine),
+            lot("handwritten", NOVICE, Some(human), &seen),
+            lot("second alone", LITERALIST, None, &seen),
+            lot("second with the book", LITERALIST, Some(studio.learned()), &seen),
+        ])
+        .await;
+
+    println!("\n{:22} {:>6} {:>6}", "", "passed", "of");
+    let measured = [("alone", &alone), ("with the book", &with), ("mislabelled", &wrong)];
+    for (name, results) in measured.into_iter().chain(made.iter().map(|(name, results)| (*name, results))) {
+        println!("{name:22} {:6} {:6}", passed(results).len(), results.len());
+    }
+    for skill in studio.learned().skills() {
+        println!("skill {}: {:?}", skill.id, skill.text.guidance);
+    }
+    println!(
+        "gained: {gained:?}\nreworded lost: {:?}\n",
+        mine.difference(&passed(&made["reworded"])).collect::<Vec<_>>()
+    );
+    let mut ledger = Ledger::default();
+    let rate = share(passed(&alone).len(), alone.len());
+    ledger.claim((0.1..=0.6).contains(&rate), format!("alone the novice passes {:.0} %", rate * 100.0));
+    ledger.claim(mine.len() >= LEAST, format!("the book adds {} of {} templates", mine.len(), seen.len()));
+    for name in ["deleted", "shuffled", "misled"] {
+        let kept = passed(&made[name]);
+        ledger.claim(kept.is_empty(), format!("nothing of the gain is left, {name}: {kept:?}"));
+    }
+    let kept = share(passed(&made["reworded"]).len(), mine.len());
+    ledger.claim(kept >= KEPT, format!("{:.0} % of the gain stays in other words", kept * 100.0));
+    let by_hand = passed(&made["handwritten"]).difference(&passed(&alone)).count();
+    ledger.claim(by_hand >= LEAST, format!("handwritten skills add {by_hand} of {} templates", seen.len()));
+    let second = passed(&made["second with the book"]).difference(&passed(&made["second alone"])).count();
+    ledger.claim(second >= LEAST, format!("a second student gains {second} of {} templates", seen.len()));
+    let strange: Vec<&TaskId> = gained.intersection(&unseen).collect();
+    ledger.claim(strange.is_empty(), format!("knowledge never seen in training gains nothing: {strange:?}"));
+    let turned: Vec<TaskId> = passed(&wrong).difference(&passed(&alone)).cloned().collect();
+    ledger.claim(turned.is_empty(), format!("mislabelled skills turn no failure into a pass: {turned:?}"));
+    if !ledger.broken.is_empty() {
+        let kept = studio.folder.keep();
+        panic!("{} claims are broken; everything is kept in {}", ledger.broken.len(), kept.display());
+    }
+}
