@@ -174,9 +174,6 @@ impl Scene {
                 skills(worked.skills)
             ));
         }
-        for refusal in &worked.refusals {
-            self.say(&format!("      kept out of the book, from {}: {refusal}", worked.task));
-        }
     }
 
     fn standing(&self) -> String {

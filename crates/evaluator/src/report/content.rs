@@ -21,6 +21,8 @@ pub const REPORT_SCHEMA: &str = "apprentice.report/1";
 pub struct Headline {
     /// What kind of result this is.
     pub title: String,
+    /// What was measured, in a few words.
+    pub subject: String,
     /// What is claimed, in words: `Better`, `Inconclusive`, `No verdict` with its reason; empty where nothing
     /// was compared.
     pub claim: String,

@@ -13,13 +13,19 @@ const MECHANISM: &str = "Mechanism check with rule-based policies: it says nothi
 const ERRORS_WORTH_A_NOTE: f64 = 0.2;
 
 /// What help an arm gives, as part of a sentence.
-fn help(arm: &str) -> String {
+pub(super) fn help(arm: &str) -> String {
     match arm {
         "none" => "without help".into(),
         "pull" => "with this book".into(),
         "placebo-inert" => "with irrelevant skills of equal length".into(),
         "placebo-wrong" => "with relabelled skills of other programs".into(),
         "tools-only" => "with an empty book".into(),
+        "index" => "with the book’s index alone".into(),
+        "push" => "with the book’s best skills put in".into(),
+        "all" => "with all of the book put in".into(),
+        "forced" => "with the right skill put in".into(),
+        "self-made" => "with a book of its own making".into(),
+        "human" => "with a book that a person wrote".into(),
         other => format!("in arm {other}"),
     }
 }
@@ -100,9 +106,10 @@ pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport
             format!("{}.", arms.iter().map(line).collect::<Vec<_>>().join("; "))
         }
     };
-    let title = if mechanism_check { MECHANISM.to_owned() } else { title.to_owned() };
+    let subject = title.to_owned();
+    let title = if mechanism_check { MECHANISM } else { title }.to_owned();
     let (verdict, claim) = (first.and_then(|one| one.claim), first.map(claim).unwrap_or_default());
-    Headline { title, claim, result, verdict, mechanism_check }
+    Headline { title, subject, claim, result, verdict, mechanism_check }
 }
 
 /// What a reader must know first: damage, oddities and the limits of what is said.

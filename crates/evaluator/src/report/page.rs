@@ -53,12 +53,15 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_template("head.html", include_str!("head.html"))?;
     environment.add_template("page.css", include_str!("page.css"))?;
     environment.add_template("page.html", include_str!("page.html"))?;
     environment.add_template("trace.css", include_str!("trace.css"))?;
     environment.add_template("trace.html", include_str!("trace.html"))?;
     environment.add_filter("percent", headline::percent);
     environment.add_filter("points", headline::points);
+    environment.add_filter("help", |arm: String| headline::help(&arm));
+    environment.add_filter("moment", |time: String| moment(&time));
     environment.add_filter("fixed", |value: f64, digits: usize| format!("{value:.digits$}"));
     environment.add_filter("p", |p: f64| if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") });
     environment.add_filter("time", time);
@@ -67,6 +70,12 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("slug", |text: String| slug(&text));
     environment.add_filter("short", |hash: String| shorten(&hash));
     Ok(environment)
+}
+
+/// A moment as a person writes it, to the minute.
+fn moment(time: &str) -> String {
+    let read = time.parse::<jiff::Timestamp>();
+    read.map_or_else(|_| time.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 /// Seconds as a person says them.

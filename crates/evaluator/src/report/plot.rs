@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::content::{ArmReport, ComparisonReport, Report};
-use super::headline::{claim, percent, points};
+use super::headline::{claim, help, percent, points};
 use super::input::{CurvePoint, Family, Stratum};
 
 /// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends stay whole.
@@ -148,7 +148,7 @@ fn forest(report: &Report) -> Plot {
 fn arm_mark(arm: &ArmReport, index: usize) -> Mark {
     Mark {
         label: arm.key.arm.clone(),
-        detail: format!("{} · {}", arm.key.role.as_str(), arm.key.model),
+        detail: format!("{} {}, {}", arm.key.role.as_str(), arm.key.model, help(&arm.key.arm)),
         value: String::new(),
         low: 0.0,
         at: 0.0,
