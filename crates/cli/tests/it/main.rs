@@ -3,6 +3,7 @@
 
 mod builtin_words;
 mod command;
+mod experiment;
 mod faults;
 mod interrupts;
 mod place;

@@ -228,7 +228,8 @@ fn shuffled(studio: &Studio) -> Snapshot {
         let at = pages.iter().position(|(known, ..)| known == id).expect("a page");
         let strangers = pages.iter().cycle().skip(at + 1).take(pages.len());
         let stranger = strangers.into_iter().find(|(_, domain, _)| *domain != pages[at].1);
-        stranger.map_or(page, |(.., other)| other.clone())
+        // Names and situations stay: what is found is the same, what it says to do is not.
+        stranger.map_or(page.clone(), |(.., other)| Page { guidance: other.guidance.clone(), ..page })
     })
 }
 

@@ -1,0 +1,146 @@
+//! `bench`, `report` and `resume` through the real program, on a suite of small in-memory programs and a book
+//! that a person wrote.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// Templates: what a novice is to do in a program whose commands hide two menus deep.
+const TASKS: [(&str, &str, &str); 4] = [
+    ("prune", "Prune the roses.", "Prune Roses"),
+    ("water", "Water the lilies.", "Water Lilies"),
+    ("trim", "Trim the hedges.", "Trim Hedges"),
+    ("mow", "Mow the lawn.", "Mow Lawn"),
+];
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("makes");
+    fs::write(path, text).expect("writes");
+}
+
+/// A suite and a recorded book below the place.
+fn garden() -> Place {
+    let place = Place::new();
+    let entry = |(_, _, name): &(&str, &str, &str)| {
+        json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] })
+    };
+    let scene = json!({
+        "start": "main", "state": { "done": null },
+        "pages": { "main": { "title": "Garden", "controls": [
+            { "role": "menu", "name": "File", "items": [{ "role": "menuitem", "name": "Quit" }] },
+            { "role": "menu", "name": "Beds", "items": [
+                { "role": "menuitem", "name": "Care", "items": TASKS.iter().map(entry).collect::<Vec<_>>() } ] }
+        ] } }
+    });
+    for (id, instruction, wanted) in TASKS {
+        let task = json!({
+            "id": id, "instruction": instruction,
+            "evaluator": {
+                "func": "check_json",
+                "result": { "type": "vm_file", "path": "/state.json", "dest": "state.json" },
+                "expected": { "type": "rule", "rules": { "expect": [
+                    { "key": ["values", "done"], "method": "eq", "ref": wanted } ] } }
+            },
+            "apprentice": { "environment": "scene", "template": id, "scene": scene },
+        });
+        write(&place.path(&format!("garden/examples/beds/{id}.json")), &task.to_string());
+    }
+    let ids: Vec<&str> = TASKS.iter().map(|(id, ..)| *id).collect();
+    write(&place.path("garden/suite.json"), &json!({ "beds": ids }).to_string());
+    let page = |situation: &str, guidance: &str| {
+        format!("## Situation\n\n{situation}\n\n## Guidance\n\n{guidance}\n\n## Annotations\n\nNone\n")
+    };
+    write(
+        &place.path("book/beds/care.md"),
+        &page("Plants need care: pruning, watering, trimming, mowing.", "All of it is under Care in the Beds menu."),
+    );
+    write(
+        &place.path("garden/inert/beds/leaving.md"),
+        &page("The program is to be left.", "Choose Quit in the File menu."),
+    );
+    let synced = place.output(&["skills", "sync", "--skillbook", "book"]);
+    assert_eq!(synced.status.code(), Some(0), "{}", text(&synced.stderr));
+    place
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn bench<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let fixed = ["bench", "garden", "--student", "builtin/novice", "--skillbook", "book", "--out", "out"];
+    fixed.into_iter().chain(more.iter().copied()).collect()
+}
+
+fn arms(report: &Value) -> Vec<(String, u64, u64)> {
+    let arm = |arm: &Value| {
+        let number = |name: &str| arm[name].as_u64().expect("a number");
+        (arm["arm"].as_str().expect("a name").to_owned(), number("passed"), number("trials"))
+    };
+    report["arms"].as_array().expect("arms").iter().map(arm).collect()
+}
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}\n{}", text(&output.stdout), text(&output.stderr)))
+}
+
+#[test]
+fn a_bench_measures_a_given_book_and_its_report_can_be_made_again() {
+    let place = garden();
+    let outline = json_of(&place.output(&bench(&["--dry-run", "--json"])));
+    assert_eq!((&outline["schema"], &outline["trials"]), (&json!("apprentice.bench-outline/1"), &json!(12)));
+    assert!(!place.path("out").exists(), "a dry run leaves nothing behind");
+
+    let benched = place.output(&bench(&[]));
+    assert_eq!(benched.status.code(), Some(0), "{}", text(&benched.stderr));
+    let files = ["report.json", "report.html"].map(|name| place.path("out").join(name));
+    let first = files.clone().map(|file| fs::read(file).expect("a report"));
+    let report: Value = serde_json::from_slice(&first[0]).expect("JSON");
+    let expected = [("none", 0, 4), ("placebo-inert", 0, 4), ("pull", 4, 4)];
+    assert_eq!(arms(&report), expected.map(|(arm, passed, trials)| (arm.to_owned(), passed, trials)));
+    assert_eq!(report["comparisons"][0]["name"], "pull vs placebo-inert");
+    assert_eq!(report["headline"]["mechanism_check"], true);
+
+    for file in &files {
+        fs::remove_file(file).expect("removes");
+    }
+    let again = place.output(&["report", "out"]);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert_eq!(files.clone().map(|file| fs::read(file).expect("a report")), first);
+    assert_eq!(json_of(&place.output(&["report", "out", "--json"])), report);
+}
+
+#[test]
+fn a_bench_that_lost_its_end_is_gone_on_with_and_no_other_takes_its_folder() {
+    let place = garden();
+    place.output(&bench(&[]));
+    let runs = fs::read_dir(place.path("out/measure")).expect("runs");
+    let run = runs.flatten().next().expect("a run").path();
+    let rows = fs::read_to_string(run.join("trials.jsonl")).expect("rows");
+    let kept: Vec<&str> = rows.lines().take(7).collect();
+    // As if the process had been killed: the later attempts have no line, and a folder only.
+    fs::write(run.join("trials.jsonl"), kept.join("\n") + "\n").expect("writes");
+    let half = json_of(&place.output(&["report", "out", "--json"]));
+    assert_eq!(half["not_run"].as_array().map(Vec::len), Some(5));
+
+    let resumed = place.output(&["resume", "out"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed.stderr));
+    let report = json_of(&place.output(&["report", "out", "--json"]));
+    assert_eq!(arms(&report).iter().map(|(.., trials)| trials).sum::<u64>(), 12);
+    let lines = fs::read_to_string(run.join("trials.jsonl")).expect("rows");
+    assert!(lines.starts_with(&kept.join("\n")), "what was finished stays as it was");
+    let by_run = place.output(&["resume", &run.to_string_lossy()]);
+    assert_eq!(by_run.status.code(), Some(0), "a run of an experiment leads to it: {}", text(&by_run.stderr));
+
+    let other = place.output(&bench(&["--seeds", "2", "--arms", "none"]));
+    assert_eq!(other.status.code(), Some(3));
+    let said = text(&other.stderr);
+    assert!(said.contains("holds another experiment: arms, seeds differ"), "{said}");
+    let missing = place.output(&["report", "garden"]);
+    assert_eq!(missing.status.code(), Some(21), "{}", text(&missing.stderr));
+}
