@@ -63,7 +63,15 @@ pub(crate) async fn perform(
     let outcome = carry_out(experiment, &laboratory, folder).await;
     drop(laboratory);
     stage.close().await;
-    outcome.map_err(|error| failure(error).hint(format!("to go on: apprentice resume {}", folder.display())))
+    outcome.map_err(|error| {
+        let failure = failure(error);
+        match failure.kind {
+            Kind::Interrupted | Kind::Environment | Kind::Model => {
+                failure.hint(format!("to go on: apprentice resume {}", folder.display()))
+            }
+            _ => failure,
+        }
+    })
 }
 
 /// An experiment that stopped short, as a failed command.

@@ -25,9 +25,7 @@ fn write(path: &Path, text: &str) {
 /// A suite and a recorded book below the place.
 fn garden() -> Place {
     let place = Place::new();
-    let entry = |(_, _, name): &(&str, &str, &str)| {
-        json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] })
-    };
+    let entry = |(_, _, name): &(&str, &str, &str)| json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] });
     let scene = json!({
         "start": "main", "state": { "done": null },
         "pages": { "main": { "title": "Garden", "controls": [
@@ -56,7 +54,10 @@ fn garden() -> Place {
     };
     write(
         &place.path("book/beds/care.md"),
-        &page("Plants need care: pruning, watering, trimming, mowing.", "All of it is under Care in the Beds menu."),
+        &page(
+            "Plants need care: pruning, watering, trimming, mowing.",
+            "All of it is under Care in the Beds menu.",
+        ),
     );
     write(
         &place.path("garden/inert/beds/leaving.md"),
@@ -137,10 +138,11 @@ fn a_bench_that_lost_its_end_is_gone_on_with_and_no_other_takes_its_folder() {
     let by_run = place.output(&["resume", &run.to_string_lossy()]);
     assert_eq!(by_run.status.code(), Some(0), "a run of an experiment leads to it: {}", text(&by_run.stderr));
 
-    let other = place.output(&bench(&["--seeds", "2", "--arms", "none"]));
+    let other = place.output(&bench(&["--seeds", "2", "--arms", "none,pull"]));
     assert_eq!(other.status.code(), Some(3));
     let said = text(&other.stderr);
     assert!(said.contains("holds another experiment: arms, seeds differ"), "{said}");
+    assert!(!said.contains("to go on"), "{said}");
     let missing = place.output(&["report", "garden"]);
     assert_eq!(missing.status.code(), Some(21), "{}", text(&missing.stderr));
 }

@@ -267,6 +267,116 @@ fn share(part: usize, of: usize) -> f64 {
     if of == 0 { 0.0 } else { count(part) / count(of) }
 }
 
+/// What was measured.
+struct Evidence {
+    alone: Results,
+    with: Results,
+    wrong: Results,
+    made: BTreeMap<&'static str, Results>,
+    /// Tasks whose knowledge training could teach.
+    seen: BTreeSet<TaskId>,
+    /// Tasks whose knowledge it could not.
+    unseen: BTreeSet<TaskId>,
+}
+
+impl Evidence {
+    /// Measures the novice with and without the learned book, and then with what is made of it.
+    async fn gather(studio: &Studio) -> Self {
+        let outcome = studio.learn().await;
+        let rows = &outcome.measured.results;
+        let [alone, with, wrong] = ["none", "pull", "placebo-wrong"].map(|arm| results(rows, NOVICE, arm));
+        let of = |stratum: Stratum| -> BTreeSet<TaskId> {
+            let lines = outcome.report.templates.iter().filter(|line| line.stratum == Some(stratum));
+            let templates: BTreeSet<&str> = lines.map(|line| line.template.as_str()).collect();
+            let inside = |task: &&TaskId| {
+                let task = studio.suite.task(task.as_str());
+                task.is_some_and(|task| templates.contains(task.template()))
+            };
+            alone.keys().filter(inside).cloned().collect()
+        };
+        let (seen, unseen) = (of(Stratum::Seen), of(Stratum::Unseen));
+        let mut evidence = Self { alone, with, wrong, made: BTreeMap::new(), seen, unseen };
+        evidence.made = studio.run(evidence.lots(studio)).await;
+        evidence
+    }
+
+    fn lots(&self, studio: &Studio) -> Vec<Lot<'static>> {
+        let human = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/handwritten");
+        let human = Snapshot::open(&human, At::Now).expect("opens");
+        let reworded = studio.remade("reworded", |_, page| Page { guidance: reword(&page.guidance), ..page });
+        let mine = self.gained();
+        let novice = |name, book, tasks: &BTreeSet<TaskId>| Lot {
+            name,
+            model: NOVICE,
+            book: Some(book),
+            tasks: tasks.clone(),
+        };
+        let second = |name, book| Lot { name, model: LITERALIST, book, tasks: self.seen.clone() };
+        vec![
+            novice("deleted", Snapshot::empty(), &mine),
+            novice("shuffled", shuffled(studio), &mine),
+            novice("misled", misled(studio), &mine),
+            novice("reworded", reworded, &mine),
+            novice("handwritten", human, &self.seen),
+            second("second alone", None),
+            second("second with the book", Some(studio.learned())),
+        ]
+    }
+
+    /// Tasks that training could teach, and that are passed with the book alone.
+    fn gained(&self) -> BTreeSet<TaskId> {
+        passed(&self.with)
+            .difference(&passed(&self.alone))
+            .filter(|task| self.seen.contains(task))
+            .cloned()
+            .collect()
+    }
+
+    fn tell(&self, studio: &Studio) {
+        println!("\n{:22} {:>6} {:>6}", "", "passed", "of");
+        let measured = [("alone", &self.alone), ("with the book", &self.with), ("mislabelled", &self.wrong)];
+        let made = self.made.iter().map(|(name, results)| (*name, results));
+        for (name, results) in measured.into_iter().chain(made) {
+            println!("{name:22} {:6} {:6}", passed(results).len(), results.len());
+        }
+        for skill in studio.learned().skills() {
+            println!("{}: {:?}", skill.id, skill.text.guidance);
+        }
+        let lost: Vec<TaskId> = self.gained().difference(&passed(&self.made["reworded"])).cloned().collect();
+        println!("gained: {:?}\nlost in other words: {lost:?}\n", self.gained());
+    }
+
+    /// Every claim, held or broken.
+    fn judge(&self) -> Ledger {
+        let mut ledger = Ledger::default();
+        let (seen, mine) = (self.seen.len(), self.gained().len());
+        let rate = share(passed(&self.alone).len(), self.alone.len());
+        ledger.claim((0.1..=0.6).contains(&rate), format!("alone the novice passes {:.0} %", rate * 100.0));
+        ledger.claim(mine >= LEAST, format!("the book adds {mine} of {seen} templates"));
+        for name in ["deleted", "shuffled", "misled"] {
+            let kept = passed(&self.made[name]);
+            ledger.claim(kept.is_empty(), format!("nothing of the gain is left, {name}: {kept:?}"));
+        }
+        let kept = share(passed(&self.made["reworded"]).len(), mine);
+        ledger.claim(kept >= KEPT, format!("{:.0} % of the gain stays in other words", kept * 100.0));
+        let by_hand = passed(&self.made["handwritten"]).difference(&passed(&self.alone)).count();
+        ledger.claim(by_hand >= LEAST, format!("handwritten skills add {by_hand} of {seen} templates"));
+        let alone = passed(&self.made["second alone"]);
+        let second = passed(&self.made["second with the book"]).difference(&alone).count();
+        ledger.claim(second >= LEAST, format!("a second student gains {second} of {seen} templates"));
+        let gained = passed(&self.with).difference(&passed(&self.alone)).cloned().collect::<BTreeSet<_>>();
+        let strange: Vec<&TaskId> = gained.intersection(&self.unseen).collect();
+        ledger.claim(
+            strange.is_empty(),
+            format!("knowledge never seen in training gains nothing: {strange:?}"),
+        );
+        let turned: Vec<TaskId> = passed(&self.wrong).difference(&passed(&self.alone)).cloned().collect();
+        ledger
+            .claim(turned.is_empty(), format!("mislabelled skills turn no failure into a pass: {turned:?}"));
+        ledger
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes; `scripts/test` runs it as a lane of its own"]
 async fn what_helps_is_what_the_skills_say() {
@@ -275,67 +385,9 @@ async fn what_helps_is_what_the_skills_say() {
         NEEDED.iter().chain(&programs).filter(|program| !is_installed(program)).collect();
     assert!(missing.is_empty(), "not installed: {missing:?}; scripts/setup installs them");
     let studio = Studio::open();
-    let outcome = studio.learn().await;
-    let rows = &outcome.measured.results;
-    let [alone, with, wrong] = ["none", "pull", "placebo-wrong"].map(|arm| results(rows, NOVICE, arm));
-    let strata: BTreeMap<&str, Option<Stratum>> =
-        outcome.report.templates.iter().map(|line| (line.template.as_str(), line.stratum)).collect();
-    let of_stratum = |stratum: Option<Stratum>| -> BTreeSet<TaskId> {
-        let inside = |task: &&TaskId| {
-            studio.suite.task(task.as_str()).is_some_and(|task| strata.get(task.template()) == Some(&stratum))
-        };
-        alone.keys().filter(inside).cloned().collect()
-    };
-    let (seen, unseen) = (of_stratum(Some(Stratum::Seen)), of_stratum(Some(Stratum::Unseen)));
-    let gained: BTreeSet<TaskId> = passed(&with).difference(&passed(&alone)).cloned().collect();
-    let mine: BTreeSet<TaskId> = gained.intersection(&seen).cloned().collect();
-
-    let human = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/handwritten");
-    let human = Snapshot::open(&human, At::Now).expect("opens");
-    let lot = |name, model, book, tasks: &BTreeSet<TaskId>| Lot { name, model, book, tasks: tasks.clone() };
-    let reworded = studio.remade("reworded", |_, page| Page { guidance: reword(&page.guidance), ..page });
-    let made = studio
-        .run(vec![
-            lot("deleted", NOVICE, Some(Snapshot::empty()), &mine),
-            lot("shuffled", NOVICE, Some(shuffled(&studio)), &mine),
-            lot("misled", NOVICE, Some(misled(&studio)), &mine),
-            lot("reworded", NOVICE, Some(reworded), &mine),
-            lot("handwritten", NOVICE, Some(human), &seen),
-            lot("second alone", LITERALIST, None, &seen),
-            lot("second with the book", LITERALIST, Some(studio.learned()), &seen),
-        ])
-        .await;
-
-    println!("\n{:22} {:>6} {:>6}", "", "passed", "of");
-    let measured = [("alone", &alone), ("with the book", &with), ("mislabelled", &wrong)];
-    for (name, results) in measured.into_iter().chain(made.iter().map(|(name, results)| (*name, results))) {
-        println!("{name:22} {:6} {:6}", passed(results).len(), results.len());
-    }
-    for skill in studio.learned().skills() {
-        println!("skill {}: {:?}", skill.id, skill.text.guidance);
-    }
-    println!(
-        "gained: {gained:?}\nreworded lost: {:?}\n",
-        mine.difference(&passed(&made["reworded"])).collect::<Vec<_>>()
-    );
-    let mut ledger = Ledger::default();
-    let rate = share(passed(&alone).len(), alone.len());
-    ledger.claim((0.1..=0.6).contains(&rate), format!("alone the novice passes {:.0} %", rate * 100.0));
-    ledger.claim(mine.len() >= LEAST, format!("the book adds {} of {} templates", mine.len(), seen.len()));
-    for name in ["deleted", "shuffled", "misled"] {
-        let kept = passed(&made[name]);
-        ledger.claim(kept.is_empty(), format!("nothing of the gain is left, {name}: {kept:?}"));
-    }
-    let kept = share(passed(&made["reworded"]).len(), mine.len());
-    ledger.claim(kept >= KEPT, format!("{:.0} % of the gain stays in other words", kept * 100.0));
-    let by_hand = passed(&made["handwritten"]).difference(&passed(&alone)).count();
-    ledger.claim(by_hand >= LEAST, format!("handwritten skills add {by_hand} of {} templates", seen.len()));
-    let second = passed(&made["second with the book"]).difference(&passed(&made["second alone"])).count();
-    ledger.claim(second >= LEAST, format!("a second student gains {second} of {} templates", seen.len()));
-    let strange: Vec<&TaskId> = gained.intersection(&unseen).collect();
-    ledger.claim(strange.is_empty(), format!("knowledge never seen in training gains nothing: {strange:?}"));
-    let turned: Vec<TaskId> = passed(&wrong).difference(&passed(&alone)).cloned().collect();
-    ledger.claim(turned.is_empty(), format!("mislabelled skills turn no failure into a pass: {turned:?}"));
+    let evidence = Evidence::gather(&studio).await;
+    evidence.tell(&studio);
+    let ledger = evidence.judge();
     if !ledger.broken.is_empty() {
         let kept = studio.folder.keep();
         panic!("{} claims are broken; everything is kept in {}", ledger.broken.len(), kept.display());
