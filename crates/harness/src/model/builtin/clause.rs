@@ -25,7 +25,8 @@ pub(super) const LEADING: &[&str] =
     &["please", "then", "now", "also", "finally", "first", "next", "and", "afterwards", "second", "lastly"];
 
 /// Words that make a statement a request.
-pub(super) const MODAL: &[&str] = &["should", "must", "want", "wants", "need", "needs", "like", "can"];
+pub(super) const MODAL: &[&str] =
+    &["should", "must", "want", "wants", "need", "needs", "like", "can", "shall"];
 
 /// Words that take a request back.
 const NEGATION: &[&str] = &["don't", "dont", "never", "without", "leave"];

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use apprentice_protocol::{Action, Button, State, Target};
 
 use super::choose::{Care, Choice, control, filling, key_of};
+use super::goal::WantKind;
 use super::guidance::{Label, Step};
 use super::hands::{Hands, click, dismisses, fill, keys, quoted};
+use super::page;
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Pressed, Surfaces};
 use super::wire::Move;
@@ -27,9 +29,16 @@ pub(super) enum Followed {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Follow {
     steps: VecDeque<Step>,
-    waited: bool,
+    /// What goes into the cell that was opened.
+    cell: Option<String>,
+    waited: u32,
     /// Labels that were pressed.
     pub(super) pressed: u32,
+}
+
+/// How often it waits for what a sentence names: a page takes longer to come than a list.
+fn patience(scene: &Scene) -> u32 {
+    if page::is_of_browser(scene) { 4 } else { 1 }
 }
 
 /// Whether two labels are the same but for endings.
@@ -64,13 +73,16 @@ impl Follow {
         while let Some(step) = self.steps.pop_front() {
             match self.take(step, scene, hands) {
                 Some(Followed::Act(found)) => return Followed::Act(found),
-                Some(Followed::Stuck) if !self.waited => {
-                    self.waited = true;
+                Some(Followed::Stuck) if self.waited < patience(scene) => {
+                    self.waited += 1;
                     let say = "What the guidance names may still appear.".into();
-                    return Followed::Act(Move::Act { say, actions: vec![Action::Wait { ms: 300 }] });
+                    return Followed::Act(Move::Act {
+                        say,
+                        actions: vec![Action::Wait { ms: if patience(scene) > 1 { 1000 } else { 300 } }],
+                    });
                 }
                 Some(Followed::Stuck) => return Followed::Stuck,
-                Some(Followed::Through) | None => self.waited = false,
+                Some(Followed::Through) | None => self.waited = 0,
             }
         }
         Followed::Through
@@ -84,9 +96,17 @@ impl Follow {
                 Some(Followed::Act(keys(format!("The guidance says to press {chord}."), &[chord.as_str()])))
             }
             Step::Fill(label) => self.take_fill(label.as_deref(), scene, hands),
-            Step::Pick => pick(scene, hands).map(Followed::Act),
+            Step::Pick => match pick(scene, hands) {
+                Some(found) => Some(Followed::Act(found)),
+                None if page::is_of_browser(scene) && !hands.progress.pending().is_empty() => {
+                    self.steps.push_front(Step::Pick);
+                    Some(Followed::Stuck)
+                }
+                None => None,
+            },
             Step::Context(label) => Some(context(label.as_deref(), scene, hands)),
             Step::Visit(address) => Some(Followed::Act(visit(&address, scene))),
+            Step::Cell => Some(self.take_cell(scene, hands)),
         }
     }
 
@@ -178,7 +198,43 @@ impl Follow {
         Some(Move::Act { say, actions: vec![click(element, Button::Left, 1)] })
     }
 
+    /// Opens the cell that the task is about.
+    fn take_cell(&mut self, scene: &Scene, hands: &Hands) -> Followed {
+        let Some((cell, text)) = page::cell_for(scene, hands.told()) else {
+            self.steps.push_front(Step::Cell);
+            return Followed::Stuck;
+        };
+        self.cell = Some(text);
+        self.pressed += 1;
+        let at = Target::Ref(cell);
+        let actions = vec![Action::Click { at, button: Button::Left, count: 2, hold: None }];
+        Followed::Act(Move::Act { say: "The guidance says to double-click the cell.".into(), actions })
+    }
+
+    /// What the task has for the cell that was opened, or for a field of the page in front.
+    fn fill_page(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+        let (actions, text) = if let Some(text) = self.cell.take() {
+            (vec![Action::Type { text: text.clone() }], text)
+        } else {
+            let (id, text) = page::field_for(scene, hands.told())?;
+            let field = scene.elements.iter().find(|element| element.id == id)?;
+            (fill(field, &text), text)
+        };
+        for open in hands.progress.wants.iter_mut().filter(|open| open.want.kind != WantKind::Save) {
+            open.use_values_of(&text);
+            let through = open.left().next().is_none();
+            open.done |= through;
+        }
+        self.pressed += 1;
+        Some(Move::Act { say: format!("The guidance says to type {} here.", quoted(&text)), actions })
+    }
+
     fn take_fill(&mut self, label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+        if scene.is_page()
+            && let Some(found) = self.fill_page(scene, hands)
+        {
+            return Some(Followed::Act(found));
+        }
         let named = label.and_then(|label| find(scene, label));
         let focused =
             scene.elements.iter().find(|element| element.kind == Kind::Field && element.is(State::Focused));
@@ -233,12 +289,16 @@ fn asked_for(labels: &[Label], seen: &[usize], hands: &Hands) -> Option<usize> {
 }
 
 fn pick(scene: &Scene, hands: &mut Hands) -> Option<Move> {
-    let want = hands.progress.pending().first().copied()?;
-    let choice = {
+    let pending = hands.progress.pending();
+    let choices = pending.into_iter().filter_map(|want| {
         let open = hands.progress.wants.get(want)?;
-        let Choice { element, label, value, score } = control(scene, scene.front(), open, Care::Any)?;
-        Choice { element, label, value, score }
-    };
+        Some((want, control(scene, scene.front(), open, Care::Any)?))
+    });
+    let best = choices.fold(None, |best: Option<(usize, Choice<'_>)>, next| match best {
+        Some(best) if best.1.score >= next.1.score => Some(best),
+        Some(_) | None => Some(next),
+    });
+    let (want, choice) = best?;
     hands.press(scene, want, &choice)
 }
 

@@ -31,6 +31,8 @@ pub(super) enum Step {
     Context(Option<String>),
     /// An address to open.
     Visit(String),
+    /// A double click on the cell that the task is about.
+    Cell,
 }
 
 const ARROWS: &[&str] = &[" > ", " → ", " -> ", " » ", " › ", " ▸ ", " => ", "→", "▸", "›", "»", ">"];
@@ -183,6 +185,10 @@ fn read_sentence(sentence: &str) -> Vec<Step> {
     if let Some(address) = address {
         let address = address.trim_matches(['"', '`', '\'', '“', '”', '.', ',', ')', '(']);
         return vec![Step::Visit(address.to_owned())];
+    }
+    let twice = words.windows(2).any(|pair| pair[0] == "double" && pair[1].starts_with("click"));
+    if twice && words.iter().any(|word| word == "cell") {
+        return vec![Step::Cell];
     }
     let labels: Vec<Label> = labels(&rest).into_iter().map(|text| Label { text, state }).collect();
     let mut steps: Vec<Step> = Vec::new();
@@ -520,6 +526,7 @@ mod tests {
                 Step::Pick => "pick".into(),
                 Step::Context(label) => format!("context {}", label.unwrap_or_default()),
                 Step::Visit(address) => format!("visit {address}"),
+                Step::Cell => "cell".into(),
             })
             .collect()
     }

@@ -94,6 +94,11 @@ impl Hands {
         Self { progress: Progress::start(goal, scene), told: goal.text.clone(), ..Self::default() }
     }
 
+    /// The instruction as it was told.
+    pub(super) fn told(&self) -> &str {
+        &self.told
+    }
+
     /// Presses the best answer to the present want in what takes input now; none when nothing answers.
     pub(super) fn direct(&mut self, scene: &Scene, care: Care) -> Option<Move> {
         if let Some(found) = self.read_again(scene) {

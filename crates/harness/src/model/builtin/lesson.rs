@@ -137,6 +137,9 @@ impl Walk {
             }
             "select" | "choose" => self.deed(Deed::Choose(label), step),
             "type" => {
+                if let Some(address) = words_of_address(&action.action) {
+                    self.found.pressed.push(address);
+                }
                 let clicked = self.field.take();
                 let fills = clicked.is_some() || role.contains("box") || role.contains("spin");
                 let field = clicked.unwrap_or(label);
@@ -280,6 +283,12 @@ impl Walk {
         self.deeds.clear();
         self.field = None;
     }
+}
+
+/// An address that was typed.
+fn words_of_address(action: &str) -> Option<String> {
+    let text = action.split('"').nth(1).filter(|text| text.contains("://"))?;
+    Some(text.trim_end_matches("\\n").to_owned())
 }
 
 /// Whether a button only leaves a surface.

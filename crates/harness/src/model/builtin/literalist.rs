@@ -9,6 +9,7 @@ use super::choose::{Care, control};
 use super::consult::Consult;
 use super::goal::Goal;
 use super::hands::{Hands, click, leave, quoted, wait};
+use super::page::Surfer;
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Pressed, Surfaces};
 use super::transcript::{Transcript, Turn};
@@ -69,7 +70,7 @@ impl Literalist {
 
     fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
         let scene = &turn.scene;
-        if self.waited < 4 && self.text.is_none() && scene.is_loading() {
+        if self.waited < 4 && self.text.is_none() && Surfer::awaits(scene) {
             self.waited += 1;
             return wait("The page is still loading.");
         }

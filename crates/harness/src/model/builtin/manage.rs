@@ -111,13 +111,22 @@ fn shown(call: &Made) -> Vec<Shown> {
         .unwrap_or_default()
 }
 
-/// The menu path or the labels of a guidance, as one list.
+/// The way that a guidance tells, as one list: what comes before the first labels belongs to it.
 fn way(guidance: &str) -> Vec<String> {
     let mut found = Vec::new();
     for step in guidance::read(guidance) {
-        if let Step::Path(labels) | Step::Labels(labels) = step {
-            found.extend(labels.into_iter().map(|label| label.text));
-            break;
+        match step {
+            Step::Path(labels) | Step::Labels(labels) => {
+                found.extend(labels.into_iter().map(|label| label.text));
+                break;
+            }
+            Step::Visit(address) => {
+                found.push(address);
+                break;
+            }
+            Step::Cell => found.push("cell".into()),
+            Step::Keys(chord) => found.push(chord),
+            Step::Fill(_) | Step::Pick | Step::Context(_) => {}
         }
     }
     found

@@ -7,6 +7,7 @@ use super::follow::{Follow, Followed};
 use super::goal::Goal;
 use super::guidance;
 use super::hands::{Hands, leave, wait};
+use super::page::Surfer;
 use super::perceive::Scene;
 use super::transcript::{Transcript, Turn};
 use super::wire::Move;
@@ -44,7 +45,7 @@ impl Novice {
 
     fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
         let scene = &turn.scene;
-        if self.waited < 4 && self.plans.is_none() && scene.is_loading() {
+        if self.waited < 4 && self.plans.is_none() && Surfer::awaits(scene) {
             self.waited += 1;
             return wait("The page is still loading.");
         }

@@ -37,6 +37,12 @@ pub(super) enum Kind {
     Other,
 }
 
+/// Whether something pressed stays so, and does not unfold.
+fn toggles(states: &[State]) -> bool {
+    states.iter().any(|state| matches!(state, State::Checked | State::Unchecked))
+        && !states.iter().any(|state| matches!(state, State::Collapsed | State::Expanded))
+}
+
 fn kind_of(role: &str, states: &[State]) -> Kind {
     match role {
         "menu" | "popupbutton" | "menubutton" => Kind::Menu,
@@ -47,6 +53,7 @@ fn kind_of(role: &str, states: &[State]) -> Kind {
         "menuitemcheckbox" | "checkbox" | "switch" | "togglebutton" | "toggle_button" | "check_box"
         | "check_menu_item" => Kind::Switch,
         "menuitemradio" | "radio" | "radiobutton" | "radio_button" | "radio_menu_item" => Kind::Radio,
+        "button" if toggles(states) => Kind::Switch,
         "button" | "push_button" | "pushbutton" | "disclosuretriangle" | "summary" => Kind::Button,
         "textbox" | "searchbox" | "spinbutton" | "entry" | "terminal" | "password_text" | "textarea" => {
             Kind::Field
@@ -220,12 +227,19 @@ impl Scene {
         .filter(|menu| {
             let in_bar = |index: usize| self.elements[index].role == "menubar";
             !in_bar(*menu)
+                && !self.is_standing(*menu)
                 && (self.elements[*menu].role != "listbox" || is_popup(&self.elements, *menu))
                 && self.elements.iter().any(|element| {
                     element.parent == Some(*menu) && is_line(element.kind) && !element.is(State::Hidden)
                 })
         })
         .collect()
+    }
+
+    /// A list of commands that stands on a page for good marks the present one.
+    pub(super) fn is_standing(&self, menu: usize) -> bool {
+        let present = |element: &Element| element.parent == Some(menu) && element.is(State::Active);
+        self.elements[menu].role == "menu" && self.elements.iter().any(present)
     }
 
     /// The dialogs, outermost first; a part of a dialog that calls itself one is none.

@@ -10,6 +10,7 @@ use super::block::block;
 use super::goal::{Goal, ValueKind};
 use super::guidance::{self, Step};
 use super::lesson::{Deed, Lesson, Visit, walk};
+use super::page::{self, Trail};
 use super::wire::Move;
 use super::words::{Wanted, content, plain, same_label};
 
@@ -54,11 +55,16 @@ pub(super) fn answer(request: &ChatRequest) -> Move {
         return Move::Say(json!({ "skill_reviews": [], "new_learnings": [] }).to_string());
     };
     let lesson = walk(&material.steps);
+    let on_pages = page::is_of_pages(&material.steps);
     let goal = Goal::read(&material.goal);
     let passed = material.verdict == "pass";
-    let learnings: Vec<Value> = if passed { learnings(&material, &lesson, &goal) } else { Vec::new() };
+    let learnings: Vec<Value> = match (passed, on_pages) {
+        (true, true) => page_learning(&material, &goal).into_iter().collect(),
+        (true, false) => learnings(&material, &lesson, &goal),
+        (false, _) => Vec::new(),
+    };
     let reviews: Vec<Value> =
-        material.skills.iter().map(|skill| review(skill, &lesson, &goal, passed)).collect();
+        material.skills.iter().map(|skill| review(skill, &lesson, &goal, passed, on_pages)).collect();
     Move::Say(json!({ "skill_reviews": reviews, "new_learnings": learnings }).to_string())
 }
 
@@ -71,13 +77,14 @@ fn named(text: &str) -> Vec<String> {
                 found.extend(labels.into_iter().map(|label| label.text));
             }
             Step::Fill(Some(label)) | Step::Context(Some(label)) => found.push(label),
-            Step::Fill(None) | Step::Context(None) | Step::Keys(_) | Step::Pick | Step::Visit(_) => {}
+            Step::Fill(None) | Step::Context(None) | Step::Keys(_) | Step::Pick | Step::Cell => {}
+            Step::Visit(address) => found.push(address),
         }
     }
     found
 }
 
-fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool) -> Value {
+fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool, on_pages: bool) -> Value {
     let labels = named(&skill.text);
     let followed = labels.iter().filter(|label| lesson.has_pressed(label)).count();
     let astray = labels.iter().any(|label| lesson.in_vain.iter().any(|vain| same_label(vain, label)));
@@ -85,10 +92,11 @@ fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool) -> Value
     let whole = followed == labels.len();
     let how = if whole { "yes" } else { "partially" };
     let way = lesson.visits.iter().map(route).collect::<Vec<_>>().join("; then ");
-    let led = lesson
-        .visits
-        .iter()
-        .any(|visit| visit.way.iter().any(|leg| labels.iter().any(|label| same_label(label, leg))));
+    let led = on_pages
+        || lesson
+            .visits
+            .iter()
+            .any(|visit| visit.way.iter().any(|leg| labels.iter().any(|label| same_label(label, leg))));
     let concerns = goal.words.fit(&skill.text.lines().take(3).collect::<Vec<_>>().join(" ")).matched > 0.0;
     if followed == 0 {
         return if concerns && passed && !way.is_empty() {
@@ -137,6 +145,28 @@ fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Vec<Value> {
     }
     found.sort_by_key(|(wasted, _)| std::cmp::Reverse(*wasted));
     found.into_iter().take(material.max_learnings).map(|(_, learning)| learning).collect()
+}
+
+/// What an attempt on pages teaches, unless a skill that was read says it.
+fn page_learning(material: &Material, goal: &Goal) -> Option<Value> {
+    let scope = material.apps.first().map_or("general", String::as_str);
+    let Trail { situation, guidance, evidence, wasted, labels } =
+        page::lesson(&material.steps, scope, &|label| is_own(goal, label))?;
+    let says = |skill: &Received| {
+        let known = named(&skill.text);
+        !labels.is_empty() && labels.iter().all(|label| known.iter().any(|known| same_label(known, label)))
+    };
+    if material.skills.iter().any(says) {
+        return None;
+    }
+    let most = u32::try_from(material.steps.len()).unwrap_or(u32::MAX).max(1);
+    let (kind, confidence) = if wasted > 0 { ("friction", "high") } else { ("discovered", "medium") };
+    let mut learning = json!({ "type": kind, "scope": scope, "situation": situation, "guidance": guidance,
+        "confidence": confidence, "evidence": evidence });
+    if wasted > 0 {
+        learning["steps_wasted"] = json!(wasted.min(most));
+    }
+    Some(learning)
 }
 
 /// Whether a way is worth telling: it was searched for, it is long, or something had to come first.

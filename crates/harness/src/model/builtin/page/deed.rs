@@ -184,6 +184,12 @@ fn keep_best(sheet: &Sheet<'_>, told: &Told, found: Vec<Deed>) -> Vec<Deed> {
     kept
 }
 
+/// The open clause for which a value of this clause is used: itself, or a later one that refers to it.
+fn asking(told: &Told, open: &[usize], clause: usize) -> Option<usize> {
+    let later = |at: &usize| *at > clause && !is_commit(&told.clauses[*at]);
+    if open.contains(&clause) { Some(clause) } else { open.iter().copied().find(later) }
+}
+
 fn deed(clause: usize, what: What, span: Option<Range<usize>>, score: f32) -> Deed {
     Deed { clause, control: 0, what, span, score }
 }
@@ -211,8 +217,7 @@ fn fill(
 ) -> Option<Deed> {
     let given = value_for(sheet, told, control)?;
     let clause = told.clause_at(given.span.start)?;
-    let asked =
-        if open.contains(&clause) { Some(clause) } else { open.iter().copied().find(|open| *open > clause) };
+    let asked = asking(told, open, clause);
     let held = control.element.value.as_deref().unwrap_or_default().trim();
     let what = match (control.sort, date(&given.value)) {
         _ if held == given.value => What::Fine,
@@ -267,14 +272,13 @@ fn unfold(told: &Told, control: &Control<'_>, open: &[usize]) -> Option<Deed> {
 }
 
 fn unfold_captioned(told: &Told, control: &Control<'_>, open: &[usize]) -> Option<Deed> {
-    let given = told.given(&control.caption, Holds::Text)?;
+    let given = told.given(&control.caption, Holds::Text).filter(|given| given.score >= 1.2)?;
     choosing(told, control, open, given)
 }
 
 fn choosing(told: &Told, control: &Control<'_>, open: &[usize], given: Given) -> Option<Deed> {
     let clause = told.clause_at(given.span.start)?;
-    let clause =
-        if open.contains(&clause) { clause } else { open.iter().copied().find(|open| *open > clause)? };
+    let clause = asking(told, open, clause)?;
     let shown = control.element.value.clone().unwrap_or_default();
     let now = if control.sort == Sort::Combo { shown } else { control.element.name.clone() };
     let what = if same_label(&now, &given.value) { What::Fine } else { What::Unfold(given.value.clone()) };
@@ -371,8 +375,7 @@ fn edit(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>, open: &[usize]) -
         return None;
     }
     let clause = told.clause_at(given.span.start)?;
-    let clause =
-        if open.contains(&clause) { clause } else { open.iter().copied().find(|open| *open > clause)? };
+    let clause = asking(told, open, clause)?;
     let what = if own == given.value { What::Fine } else { What::Edit(given.value.clone()) };
     (given.score >= SURE).then(|| deed(clause, what, Some(given.span), given.score + 0.8))
 }

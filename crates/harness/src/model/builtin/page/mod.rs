@@ -9,5 +9,8 @@ mod sheet;
 mod surfer;
 mod token;
 mod told;
+mod trail;
 
-pub(super) use surfer::Surfer;
+pub(super) use sheet::is_of_browser;
+pub(super) use surfer::{Surfer, cell_for, field_for};
+pub(super) use trail::{Trail, is_of_pages, lesson};

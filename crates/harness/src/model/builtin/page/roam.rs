@@ -288,7 +288,7 @@ impl Roam {
         let bare = sheet.front == Front::Page && sheet.is_empty() && how != How::Program;
         if (same && how != How::Down || stays || searching || bare) && self.patience > 0 {
             self.patience -= 1;
-            let ms = if searching { SEARCHING } else { 800 };
+            let ms = if searching { SEARCHING } else { 1200 };
             return Some(Move::Act {
                 say: "It may still be on its way.".into(),
                 actions: vec![Action::Wait { ms }],

@@ -116,6 +116,11 @@ pub(super) fn address_field(scene: &Scene) -> Option<&Element> {
     })
 }
 
+/// Whether a browser is in front, with its field for addresses.
+pub(in super::super) fn is_of_browser(scene: &Scene) -> bool {
+    address_field(scene).is_some()
+}
+
 fn above<'s>(scene: &'s Scene, element: &'s Element) -> impl Iterator<Item = &'s Element> {
     let mut at = element.parent;
     std::iter::from_fn(move || {
@@ -133,11 +138,6 @@ pub(super) fn program_button(scene: &Scene) -> Option<&Element> {
             && same_label(&element.name, &program.name)
             && !above(scene, element).any(is_document)
     })
-}
-
-/// A list of commands that stands on a page for good shows which of its entries is the present one.
-fn is_standing(scene: &Scene, menu: usize) -> bool {
-    scene.elements.iter().any(|element| element.parent == Some(menu) && element.is(State::Active))
 }
 
 /// An open list of commands or options: in a window of its own, or below a control that is unfolded.
@@ -175,7 +175,7 @@ fn popup(scene: &Scene, document: usize) -> Option<usize> {
             };
             is_list
                 && scene.is_within(*index, document)
-                && !is_standing(scene, *index)
+                && !scene.is_standing(*index)
                 && holds(*index)
                 && (index.saturating_sub(4)..*index).any(|at| unfolded(&at))
         })

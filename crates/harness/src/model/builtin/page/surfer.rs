@@ -46,6 +46,8 @@ pub(in super::super) struct Surfer {
     committed: bool,
     unfolded: Option<(usize, String)>,
     waited: u32,
+    /// The page on which it looked around last.
+    seen: String,
     given_up: Vec<usize>,
     worked: Vec<usize>,
     acted: u32,
@@ -60,7 +62,7 @@ fn hints(notes: &[&str]) -> Vec<String> {
                 found.extend(labels.into_iter().map(|label| label.text));
             }
             Step::Visit(address) => found.push(address),
-            Step::Fill(_) | Step::Context(_) | Step::Keys(_) | Step::Pick => {}
+            Step::Fill(_) | Step::Context(_) | Step::Keys(_) | Step::Pick | Step::Cell => {}
         }
     }
     found
@@ -145,7 +147,10 @@ impl Surfer {
                     self.used.push(span);
                 }
             }
-            let goes_with = clause.refers && at > 0 && (self.done[at - 1] || self.worked.contains(&(at - 1)));
+            let goes_with = clause.refers
+                && !deed::is_commit(clause)
+                && at > 0
+                && (self.done[at - 1] || self.worked.contains(&(at - 1)));
             let begun = goes_with
                 || self.worked.contains(&at)
                 || mine().next().is_some_and(|deed| deed.what == What::Fine);
@@ -366,7 +371,15 @@ impl Surfer {
             self.tried.iter().filter(|(what, id)| what == "dialog" && *id == control.element.id).count()
                 < TRIES
         })?;
-        self.tried.push(("dialog".into(), button.element.id.clone()));
+        let (pressed, waited) = (
+            ("dialog".to_owned(), button.element.id.clone()),
+            ("gone".to_owned(), button.element.id.clone()),
+        );
+        if self.tried.contains(&pressed) && !self.tried.contains(&waited) {
+            self.tried.push(waited);
+            return Some(wait("The dialog may be about to close."));
+        }
+        self.tried.push(pressed);
         Some(Move::Act {
             say: format!("{} answers the question.", quoted(&button.label)),
             actions: vec![click(button.element, Button::Left, 1)],
@@ -398,7 +411,13 @@ impl Surfer {
         let bare = sheet.scene.is_loading() || sheet.controls.is_empty();
         if self.waited < 2 && bare && !is_blank(sheet.scene) {
             self.waited += 1;
+            self.seen.clone_from(&sheet.key);
             return Some(wait("The page may still be loading."));
+        }
+        let fresh = sheet.front == Front::Page && self.seen != sheet.key && !is_blank(sheet.scene);
+        self.seen.clone_from(&sheet.key);
+        if fresh && self.acted > 0 {
+            return Some(wait("There may be more to this page in a moment."));
         }
         if self.sought != Some(wish) {
             self.sought = Some(wish);
@@ -426,6 +445,28 @@ impl Surfer {
             }
         }
     }
+}
+
+/// The cell that an instruction is about, by the names of its row and its column, and its new text.
+pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
+    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
+    let open: Vec<usize> = (0..told.clauses.len()).collect();
+    deed::deeds(&sheet, &told, &open, &[]).into_iter().find_map(|deed| match deed.what {
+        What::Edit(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
+        What::Fine | What::Fill(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
+    })
+}
+
+/// The field of a page that an instruction has a value for, and the value.
+pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
+    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
+    let open: Vec<usize> = (0..told.clauses.len()).collect();
+    let alone = || open.iter().find_map(|at| deed::lone_field(&sheet, &told, *at, &[]));
+    let mut found = deed::deeds(&sheet, &told, &open, &[]).into_iter().chain(alone());
+    found.find_map(|deed| match deed.what {
+        What::Fill(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
+        What::Fine | What::Edit(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
+    })
 }
 
 /// Puts a date into a field: part by part where it shows parts, else as text.
