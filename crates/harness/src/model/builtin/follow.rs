@@ -96,14 +96,8 @@ impl Follow {
                 Some(Followed::Act(keys(format!("The guidance says to press {chord}."), &[chord.as_str()])))
             }
             Step::Fill(label) => self.take_fill(label.as_deref(), scene, hands),
-            Step::Pick => match pick(scene, hands) {
-                Some(found) => Some(Followed::Act(found)),
-                None if page::is_of_browser(scene) && !hands.progress.pending().is_empty() => {
-                    self.steps.push_front(Step::Pick);
-                    Some(Followed::Stuck)
-                }
-                None => None,
-            },
+            Step::Pick if page::is_of_browser(scene) => self.pick_on_page(scene, hands),
+            Step::Pick => pick(scene, hands).map(Followed::Act),
             Step::Context(label) => Some(context(label.as_deref(), scene, hands)),
             Step::Visit(address) => Some(Followed::Act(visit(&address, scene))),
             Step::Cell => Some(self.take_cell(scene, hands)),
@@ -196,6 +190,24 @@ impl Follow {
         }
         let say = format!("The guidance names {}.", quoted(&label.text));
         Some(Move::Act { say, actions: vec![click(element, Button::Left, 1)] })
+    }
+
+    /// Sets what the task asks for among the controls of a page.
+    fn pick_on_page(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+        let Some((id, label)) = page::choice_for(scene, hands.told()) else {
+            self.steps.push_front(Step::Pick);
+            return Some(Followed::Stuck);
+        };
+        self.pressed += 1;
+        for open in hands.progress.wants.iter_mut().filter(|open| open.want.kind != WantKind::Save) {
+            open.done = true;
+        }
+        let at = Target::Ref(id?);
+        let actions = vec![Action::Click { at, button: Button::Left, count: 1, hold: None }];
+        Some(Followed::Act(Move::Act {
+            say: format!("{} is what the task asks for.", quoted(&label)),
+            actions,
+        }))
     }
 
     /// Opens the cell that the task is about.

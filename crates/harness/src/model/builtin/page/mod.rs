@@ -12,5 +12,5 @@ mod told;
 mod trail;
 
 pub(super) use sheet::is_of_browser;
-pub(super) use surfer::{Surfer, cell_for, field_for};
+pub(super) use surfer::{Surfer, cell_for, choice_for, field_for};
 pub(super) use trail::{Trail, is_of_pages, lesson};

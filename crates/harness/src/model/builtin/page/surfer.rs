@@ -469,6 +469,18 @@ pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(N
     })
 }
 
+/// The control of a page that an instruction asks for, and its label; nothing when it is as it should be.
+pub(in super::super) fn choice_for(scene: &Scene, instruction: &str) -> Option<(Option<NodeRef>, String)> {
+    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
+    let open: Vec<usize> = (0..told.clauses.len()).filter(|at| told.clauses[*at].ask != Ask::Told).collect();
+    let deeds = deed::deeds(&sheet, &told, &open, &[]);
+    let best =
+        deeds.iter().find(|deed| deed.span.is_none() && matches!(deed.what, What::Click | What::Fine))?;
+    let control = &sheet.controls[best.control];
+    let press = (best.what == What::Click).then(|| control.element.id.clone());
+    Some((press, control.label.clone()))
+}
+
 /// Puts a date into a field: part by part where it shows parts, else as text.
 fn date_actions(
     sheet: &Sheet<'_>,

@@ -104,13 +104,15 @@ pub(in super::super) fn lesson(
 
 impl Walk {
     fn look(&mut self, step: &TrajectoryStep) {
-        if self.title != step.seen.title {
-            self.offered.clear();
-        }
         self.title.clone_from(&step.seen.title);
         for line in step.seen.changed.iter().filter_map(|line| read(line)) {
             if is_address(&line.role, &line.name) {
-                self.address = line.value.unwrap_or_default();
+                let address = line.value.unwrap_or_default();
+                let place = address.split(['?', '#']).next().unwrap_or_default();
+                if place != self.address {
+                    place.clone_into(&mut self.address);
+                    self.offered.clear();
+                }
             } else if (line.toggles || line.role == "radio")
                 && !line.name.is_empty()
                 && !self.offered.contains(&line.name)
@@ -194,12 +196,9 @@ impl Walk {
 
     /// Where a setting is kept.
     fn setting(&self, scope: &str, set: usize, own: &dyn Fn(&str) -> bool) -> Trail {
-        let place = self
-            .title
-            .split([':', '-', '–'])
-            .map(str::trim)
-            .rfind(|part| !part.is_empty() && !same_label(part, scope))
-            .unwrap_or(scope);
+        let mut parts = self.title.split(" - ").map(str::trim).collect::<Vec<_>>();
+        parts.retain(|part| !part.is_empty() && !same_label(part, scope));
+        let place = parts.last().copied().unwrap_or(scope);
         let used: Vec<String> = self.acts[set..]
             .iter()
             .filter_map(|(act, _)| if let Act::Set(label) = act { Some(label.clone()) } else { None })
