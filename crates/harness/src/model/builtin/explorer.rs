@@ -74,7 +74,7 @@ impl Explorer {
             let notes = self.consult.notes.iter().rev();
             self.plans = Some(notes.map(|note| Follow::new(guidance::read(&note.text))).collect());
         }
-        if let Some(found) = self.surf(transcript, scene) {
+        if let Some(found) = self.surf(transcript, turn) {
             return found;
         }
         if let Some(found) = self.follow(scene, hands) {
@@ -100,13 +100,13 @@ impl Explorer {
     }
 
     /// Its move when a page of a browser is in front.
-    fn surf(&mut self, transcript: &Transcript, scene: &Scene) -> Option<Move> {
-        if self.surfer.is_none() && !Surfer::knows(scene, transcript.browser) {
+    fn surf(&mut self, transcript: &Transcript, turn: &Turn) -> Option<Move> {
+        if self.surfer.is_none() && !Surfer::knows(transcript, &turn.scene) {
             return None;
         }
         let notes: Vec<&str> = self.consult.notes.iter().map(|note| note.text.as_str()).collect();
         let surfer = self.surfer.get_or_insert_with(|| Surfer::new(&self.goal.text, &notes));
-        surfer.turn(scene, transcript.browser, self.acted)
+        surfer.turn(transcript, turn, self.acted)
     }
 
     /// The next press of the search for a want.

@@ -186,8 +186,7 @@ fn read_sentence(sentence: &str) -> Vec<Step> {
         let address = address.trim_matches(['"', '`', '\'', '“', '”', '.', ',', ')', '(']);
         return vec![Step::Visit(address.to_owned())];
     }
-    let twice = words.windows(2).any(|pair| pair[0] == "double" && pair[1].starts_with("click"));
-    if twice && words.iter().any(|word| word == "cell") {
+    if words.iter().any(|word| word == "double") && words.iter().any(|word| word == "cell") {
         return vec![Step::Cell];
     }
     let labels: Vec<Label> = labels(&rest).into_iter().map(|text| Label { text, state }).collect();

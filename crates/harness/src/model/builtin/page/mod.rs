@@ -3,6 +3,7 @@
 //! it calls anything done.
 
 mod deed;
+mod glance;
 mod list;
 mod roam;
 mod sheet;
@@ -11,6 +12,7 @@ mod token;
 mod told;
 mod trail;
 
+pub(super) use glance::{cell_for, choice_for, field_for};
 pub(super) use sheet::is_of_browser;
-pub(super) use surfer::{Surfer, cell_for, choice_for, field_for};
+pub(super) use surfer::Surfer;
 pub(super) use trail::{Trail, is_of_pages, lesson};

@@ -112,7 +112,7 @@ pub(super) struct Roam {
 const PATIENCE: u32 = 2;
 
 /// What tells one state of a page from the next.
-fn print_of(sheet: &Sheet<'_>) -> String {
+pub(super) fn print_of(sheet: &Sheet<'_>) -> String {
     let labels: Vec<&str> = sheet.controls.iter().map(|control| control.label.as_str()).collect();
     format!("{} {:?} {}", sheet.key, sheet.front, labels.join("|"))
 }

@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use apprentice_protocol::{Action, Button, Finish, ImagePoint, NodeRef};
 
-use super::super::guidance::{self, Step};
 use super::super::hands::{click, fill, key, quoted, wait};
 use super::super::perceive::Scene;
+use super::super::transcript::{Transcript, Turn};
 use super::super::wire::Move;
 use super::super::words::{Wanted, same_label};
 use super::deed::{self, Deed, What};
+use super::glance::hints;
 use super::list::{self, Ordering};
-use super::roam::{Quest, Roam, holds};
+use super::roam::{Quest, Roam, holds, print_of};
 use super::sheet::{Control, Front, Sheet, Sort, address_field, is_blank};
 use super::told::{Ask, Told};
 
@@ -48,24 +49,13 @@ pub(in super::super) struct Surfer {
     waited: u32,
     /// The page on which it looked around last.
     seen: String,
+    print: String,
+    growing: u32,
+    /// The clause that was answered last.
+    last: Option<usize>,
     given_up: Vec<usize>,
     worked: Vec<usize>,
     acted: u32,
-}
-
-/// Labels and addresses that notes name, in order.
-fn hints(notes: &[&str]) -> Vec<String> {
-    let mut found = Vec::new();
-    for step in notes.iter().flat_map(|note| guidance::read(note)) {
-        match step {
-            Step::Path(labels) | Step::Labels(labels) => {
-                found.extend(labels.into_iter().map(|label| label.text));
-            }
-            Step::Visit(address) => found.push(address),
-            Step::Fill(_) | Step::Context(_) | Step::Keys(_) | Step::Pick | Step::Cell => {}
-        }
-    }
-    found
 }
 
 impl Surfer {
@@ -76,8 +66,8 @@ impl Surfer {
     }
 
     /// Whether a scene is one for it: a page in a browser.
-    pub(in super::super) fn knows(scene: &Scene, browser: bool) -> bool {
-        (browser || address_field(scene).is_some()) && Sheet::read(scene).is_some()
+    pub(in super::super) fn knows(transcript: &Transcript, scene: &Scene) -> bool {
+        (transcript.browser || address_field(scene).is_some()) && Sheet::read(scene).is_some()
     }
 
     /// Whether a page is awaited that has not come yet.
@@ -86,9 +76,18 @@ impl Surfer {
     }
 
     /// Its move in one turn; none when the scene holds no page.
-    pub(in super::super) fn turn(&mut self, scene: &Scene, browser: bool, acted: u32) -> Option<Move> {
+    pub(in super::super) fn turn(
+        &mut self,
+        transcript: &Transcript,
+        turn: &Turn,
+        acted: u32,
+    ) -> Option<Move> {
+        let (scene, browser) = (&turn.scene, transcript.browser);
         let sheet = Sheet::read(scene)?;
         self.acted = acted;
+        if let Some(last) = self.last.take().filter(|_| !turn.problems.is_empty()) {
+            self.done[last] = false;
+        }
         if let Some(found) = self.typed(&sheet) {
             return Some(found);
         }
@@ -256,6 +255,7 @@ impl Surfer {
             self.used.push(span);
         }
         self.worked.push(deed.clause);
+        self.last = Some(deed.clause);
         let spelled =
             self.told.left(&self.used).into_iter().filter(|left| holds(&control.label, &left.value));
         let spelled: Vec<Range<usize>> = spelled.map(|left| left.span).collect();
@@ -406,17 +406,27 @@ impl Surfer {
         })
     }
 
+    /// Whether a page that was opened just now is still being filled.
+    fn is_growing(&mut self, sheet: &Sheet<'_>) -> bool {
+        let print = print_of(sheet);
+        if self.seen != sheet.key && !is_blank(sheet.scene) && self.acted > 0 {
+            self.growing = 3;
+        }
+        let grows = self.growing > 0 && self.print != print;
+        self.growing = if grows { self.growing - 1 } else { 0 };
+        self.seen.clone_from(&sheet.key);
+        self.print = print;
+        grows
+    }
+
     /// The next step of the search for a wish; none when everything in reach was opened.
     fn search(&mut self, sheet: &Sheet<'_>, wish: usize, browser: bool) -> Option<Move> {
         let bare = sheet.scene.is_loading() || sheet.controls.is_empty();
         if self.waited < 2 && bare && !is_blank(sheet.scene) {
             self.waited += 1;
-            self.seen.clone_from(&sheet.key);
             return Some(wait("The page may still be loading."));
         }
-        let fresh = sheet.front == Front::Page && self.seen != sheet.key && !is_blank(sheet.scene);
-        self.seen.clone_from(&sheet.key);
-        if fresh && self.acted > 0 {
+        if self.is_growing(sheet) {
             return Some(wait("There may be more to this page in a moment."));
         }
         if self.sought != Some(wish) {
@@ -445,40 +455,6 @@ impl Surfer {
             }
         }
     }
-}
-
-/// The cell that an instruction is about, by the names of its row and its column, and its new text.
-pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
-    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
-    let open: Vec<usize> = (0..told.clauses.len()).collect();
-    deed::deeds(&sheet, &told, &open, &[]).into_iter().find_map(|deed| match deed.what {
-        What::Edit(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
-        What::Fine | What::Fill(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
-    })
-}
-
-/// The field of a page that an instruction has a value for, and the value.
-pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
-    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
-    let open: Vec<usize> = (0..told.clauses.len()).collect();
-    let alone = || open.iter().find_map(|at| deed::lone_field(&sheet, &told, *at, &[]));
-    let mut found = deed::deeds(&sheet, &told, &open, &[]).into_iter().chain(alone());
-    found.find_map(|deed| match deed.what {
-        What::Fill(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
-        What::Fine | What::Edit(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
-    })
-}
-
-/// The control of a page that an instruction asks for, and its label; nothing when it is as it should be.
-pub(in super::super) fn choice_for(scene: &Scene, instruction: &str) -> Option<(Option<NodeRef>, String)> {
-    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
-    let open: Vec<usize> = (0..told.clauses.len()).filter(|at| told.clauses[*at].ask != Ask::Told).collect();
-    let deeds = deed::deeds(&sheet, &told, &open, &[]);
-    let best =
-        deeds.iter().find(|deed| deed.span.is_none() && matches!(deed.what, What::Click | What::Fine))?;
-    let control = &sheet.controls[best.control];
-    let press = (best.what == What::Click).then(|| control.element.id.clone());
-    Some((press, control.label.clone()))
 }
 
 /// Puts a date into a field: part by part where it shows parts, else as text.
