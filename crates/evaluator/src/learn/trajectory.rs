@@ -16,7 +16,7 @@ use crate::row::TrialRow;
 use crate::split::trajectory_id;
 
 /// Lines of change that one step keeps.
-const CHANGED_LINES: usize = 30;
+const CHANGED_LINES: usize = 40;
 /// Characters of a text that an action typed.
 const TYPED: usize = 80;
 

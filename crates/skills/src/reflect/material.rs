@@ -31,7 +31,7 @@ pub struct MaterialBudget {
 
 impl Default for MaterialBudget {
     fn default() -> Self {
-        Self { steps: 40, changed_lines: 12, line: 160, actions: 12, skill: 4000, skills: 12 }
+        Self { steps: 40, changed_lines: 24, line: 160, actions: 12, skill: 4000, skills: 12 }
     }
 }
 
@@ -190,12 +190,22 @@ fn gaps(steps: &[TrajectoryStep], kept: &[usize]) -> Vec<Gap> {
     gaps
 }
 
+/// The first lines of what came and, for a quarter of the room, of what went: both tell where one is.
+fn lines_shown(changed: &[String], room: usize) -> impl Iterator<Item = &String> {
+    let went = |line: &&String| line.starts_with('-');
+    let gone = changed.iter().filter(went).count();
+    let kept = gone.min((room / 4).max(room.saturating_sub(changed.len() - gone)));
+    let came = changed.iter().filter(move |line| !went(line)).take(room - kept);
+    came.chain(changed.iter().filter(went).take(kept))
+}
+
 fn bounded(step: &TrajectoryStep, budget: &MaterialBudget) -> TrajectoryStep {
     let cut = |text: &String| BoundedText::cut(text, TextBudget(budget.line)).as_str().to_owned();
+    let cut_short = |text: &String| BoundedText::cut(text, TextBudget(budget.line / 2)).as_str().to_owned();
     let mut shown = step.clone();
     shown.seen.title = cut(&step.seen.title);
     shown.seen.focused = step.seen.focused.as_ref().map(cut);
-    shown.seen.changed = step.seen.changed.iter().take(budget.changed_lines).map(cut).collect();
+    shown.seen.changed = lines_shown(&step.seen.changed, budget.changed_lines).map(cut_short).collect();
     let more = step.seen.changed.len().saturating_sub(budget.changed_lines);
     if more > 0 {
         shown.seen.changed.push(format!("[{more} more lines changed]"));

@@ -30,6 +30,8 @@ pub(super) struct Consult {
     searched: bool,
     chosen: bool,
     started: bool,
+    /// Domains of the program's own name; what another program's notes say does not count then.
+    own: Vec<String>,
     /// What was read.
     pub(super) notes: Vec<Note>,
 }
@@ -47,7 +49,8 @@ impl Consult {
     fn start(&mut self, transcript: &Transcript, goal: &Goal, turn: &Turn) {
         self.started = true;
         self.can = [LIST, SEARCH, VIEW].map(|tool| transcript.tools.iter().any(|known| known == tool));
-        let mut here: Vec<String> = turn.scene.places().iter().flat_map(|place| content(place)).collect();
+        let places: Vec<String> = turn.scene.places().iter().flat_map(|place| content(place)).collect();
+        let mut here = places.clone();
         here.extend(goal.words.stems().iter().cloned());
         let mut domains: Vec<(usize, String)> = transcript
             .opening
@@ -62,6 +65,12 @@ impl Consult {
             .filter(|(score, _)| *score > 0)
             .collect();
         domains.sort_by_key(|domain| std::cmp::Reverse(domain.0));
+        // A domain of the program's own name leaves no doubt.
+        let own = |id: &str| content(id).iter().any(|word| places.contains(word));
+        if domains.iter().any(|(_, id)| own(id)) {
+            domains.retain(|(_, id)| own(id));
+            self.own = domains.iter().map(|(_, id)| id.clone()).collect();
+        }
         self.to_list = domains.into_iter().take(2).map(|(_, id)| id).rev().collect();
     }
 
@@ -118,7 +127,11 @@ impl Consult {
     /// Takes the lines that share most with the instruction: two at most, the second only if it is close.
     fn choose(&mut self, words: &Wanted) {
         let mut scored: Vec<(f32, String)> = Vec::new();
-        for (id, description) in &self.lines {
+        let is_own = |id: &str| {
+            let domain = id.split('/').next().unwrap_or_default();
+            self.own.is_empty() || self.own.iter().any(|own| own == domain)
+        };
+        for (id, description) in self.lines.iter().filter(|(id, _)| is_own(id)) {
             let name = id.rsplit('/').next().unwrap_or(id).replace('-', " ");
             let fit = words.fit(&format!("{name} {description}"));
             let score = fit.matched + fit.share;
@@ -128,7 +141,7 @@ impl Consult {
         }
         scored.sort_by(|one, other| other.0.total_cmp(&one.0));
         let best = scored.first().map_or(0.0, |(score, _)| *score);
-        scored.retain(|(score, _)| *score >= best * 0.8);
+        scored.retain(|(score, _)| *score >= best * 0.6);
         scored.truncate(2);
         self.to_view = scored.into_iter().rev().map(|(_, id)| id).collect();
     }

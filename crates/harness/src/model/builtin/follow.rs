@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use apprentice_protocol::{Action, Button, State, Target};
 
-use super::choose::{Care, Choice, control, filling, key_of};
+use super::choose::{Care, Choice, control, filling, key_of, object};
 use super::goal::WantKind;
 use super::guidance::{Label, Step};
 use super::hands::{Hands, click, dismisses, fill, keys, quoted};
@@ -182,7 +182,8 @@ impl Follow {
             confirms: false,
         };
         let already = state.is_some() && element.is_on() == state;
-        if !dismisses(&element.name) {
+        let asked = wants.get(want).is_some_and(|open| open.wanted.fit(&label.text).matched > 0.0);
+        if !dismisses(&element.name) && !self.comes_first(asked) {
             hands.progress.press(pressed);
         }
         if already {
@@ -239,6 +240,15 @@ impl Follow {
         }
         self.pressed += 1;
         Some(Move::Act { say: format!("The guidance says to type {} here.", quoted(&text)), actions })
+    }
+
+    /// Whether what is pressed now only prepares for what the guidance says next.
+    fn comes_first(&self, asked: bool) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Context(_) | Step::Pick | Step::Cell => true,
+            Step::Path(_) | Step::Fill(_) => !asked,
+            Step::Labels(_) | Step::Keys(_) | Step::Visit(_) => false,
+        })
     }
 
     fn take_fill(&mut self, label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
@@ -314,10 +324,20 @@ fn pick(scene: &Scene, hands: &mut Hands) -> Option<Move> {
     hands.press(scene, want, &choice)
 }
 
-fn context(label: Option<&str>, scene: &Scene, hands: &Hands) -> Followed {
+fn context(label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Followed {
     let named = label.and_then(|label| find(scene, label));
     let selected =
         || scene.elements.iter().find(|element| element.kind == Kind::Thing && element.is(State::Selected));
+    let pending = hands.progress.pending();
+    let wanted = pending.into_iter().find_map(|want| {
+        hands.progress.wants.get(want).and_then(|open| object(scene, open)).map(|found| (want, found))
+    });
+    if let Some((want, (element, value))) = wanted.filter(|_| named.is_none()) {
+        hands.object = Some(element.id.clone());
+        if let Some(open) = hands.progress.wants.get_mut(want) {
+            open.use_value(value);
+        }
+    }
     let picked = || scene.elements.iter().find(|element| Some(&element.id) == hands.object.as_ref());
     match named.or_else(picked).or_else(selected).or_else(|| scene.document()) {
         Some(element) => Followed::Act(Move::Act {

@@ -250,13 +250,21 @@ fn want(masked: &str, values: &[Value]) -> Want {
         clause: unmask(masked, &values),
         kind,
         verb,
-        wanted: Wanted::of(&text),
+        wanted: Wanted::of(without_purpose(&text)),
         values,
         switch: if off { Some(false) } else { on.then_some(true) },
         target: target(masked, &verb_at(masked).unwrap_or_default()),
         lasting: is_lasting(&words),
         whole: has(&["all", "whole", "entire", "everything", "every", "complete", "each"]),
     }
+}
+
+/// A text without what somebody means to do with the outcome (`…, so that I can …`).
+fn without_purpose(text: &str) -> &str {
+    let lower = text.to_lowercase();
+    let begins = ["so that i can", "so that we can", "so i can", "so we can", "in order to", "because "];
+    let cut = begins.iter().filter_map(|mark| lower.find(mark)).filter(|at| *at > 0).min();
+    cut.and_then(|at| text.get(..at)).unwrap_or(text)
 }
 
 /// What `set … to …` ends in: the words behind the last such joint, as stems; none when they are many.

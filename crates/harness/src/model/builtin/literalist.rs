@@ -44,6 +44,14 @@ fn press_asked(scene: &Scene, hands: &mut Hands) -> Option<Move> {
     hands.press(scene, want, &choice)
 }
 
+/// Whether it presses such a thing when it is mentioned.
+fn presses(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Menu | Kind::Item | Kind::Button | Kind::Switch | Kind::Radio | Kind::Tab | Kind::Link
+    )
+}
+
 /// Where the words of a label stand in the text for the first time.
 fn mention(text: &[String], label: &str) -> Option<usize> {
     let label = plain(label);
@@ -123,21 +131,14 @@ impl Literalist {
             .below(menu.or_else(|| scene.surface()))
             .into_iter()
             .filter(|element| !self.pressed.contains(&element.id))
-            .filter(|element| {
-                matches!(
-                    element.kind,
-                    Kind::Menu
-                        | Kind::Item
-                        | Kind::Button
-                        | Kind::Switch
-                        | Kind::Radio
-                        | Kind::Tab
-                        | Kind::Link
-                )
-            })
+            .filter(|element| presses(element.kind))
             .filter_map(|element| {
                 let at = mention(text, &element.name)?;
-                let asked = menu.is_some() && open.wanted.fit(&element.name).score() > 0.0;
+                let fits = open.wanted.fit(&element.name).score() > 0.0;
+                let asked = menu.is_some() && fits;
+                if element.kind == Kind::Switch && menu.is_none() && !fits {
+                    return None;
+                }
                 Some((!asked, at, element))
             })
             .collect();
@@ -156,7 +157,11 @@ impl Literalist {
             })
             .flatten();
         let already = state.is_some() && element.is_on() == state;
-        hands.progress.press(Pressed {
+        let asked =
+            hands.progress.wants.get(want).is_some_and(|open| open.wanted.fit(&element.name).matched > 0.0);
+        // What the task does not speak of only prepares for what it asks.
+        let prepares = !asked && matches!(element.kind, Kind::Switch | Kind::Radio | Kind::Item);
+        let pressed = Pressed {
             want,
             label: element.name.clone(),
             kind: element.kind,
@@ -164,7 +169,10 @@ impl Literalist {
             surfaces: Surfaces::of(scene),
             beside: Vec::new(),
             confirms: false,
-        });
+        };
+        if !prepares {
+            hands.progress.press(pressed);
+        }
         let say = format!("The guidance mentions {}.", quoted(&element.name));
         let actions = if already { Vec::new() } else { vec![click(element, Button::Left, 1)] };
         (!actions.is_empty()).then_some(Move::Act { say, actions })

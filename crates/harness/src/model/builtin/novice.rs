@@ -101,7 +101,13 @@ impl Novice {
                 Followed::Act(found) => return Some(found),
                 Followed::Through => {
                     plans.pop();
-                    return hands.direct(scene, Care::Exact);
+                    let more = !plans.is_empty();
+                    let found = hands.direct(scene, Care::Exact);
+                    if found.is_some() || !more {
+                        return found;
+                    }
+                    self.leaving = 5;
+                    return self.follow(scene, hands);
                 }
                 Followed::Stuck => {
                     plans.pop();

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::block::block;
+use super::choose::Care;
 use super::goal::{Goal, ValueKind};
 use super::guidance::{self, Step};
 use super::lesson::{Deed, Lesson, Visit, walk};
@@ -54,9 +55,10 @@ pub(super) fn answer(request: &ChatRequest) -> Move {
     let Some(material) = block::<Material>(request) else {
         return Move::Say(json!({ "skill_reviews": [], "new_learnings": [] }).to_string());
     };
-    let lesson = walk(&material.steps);
     let on_pages = page::is_of_pages(&material.steps);
     let goal = Goal::read(&material.goal);
+    let asked = |label: &str| goal.wants.iter().any(|want| Care::Exact.accepts(want.wanted.fit(label)));
+    let lesson = walk(&material.steps).join(asked);
     let passed = material.verdict == "pass";
     let learnings: Vec<Value> = match (passed, on_pages) {
         (true, true) => page_learning(&material, &goal).into_iter().collect(),
@@ -135,9 +137,11 @@ fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Vec<Value> {
     let known: Vec<Vec<String>> = material.skills.iter().map(|skill| named(&skill.text)).collect();
     let mut found: Vec<(u32, Value)> = Vec::new();
     for visit in &lesson.visits {
-        let covered = known
-            .iter()
-            .any(|labels| visit.way.iter().all(|leg| labels.iter().any(|label| same_label(label, leg))));
+        let told = |labels: &[String], leg: &str| labels.iter().any(|label| same_label(label, leg));
+        let covered = known.iter().any(|labels| {
+            let first = visit.first.iter().all(|(_, deed)| told(labels, deed.label()));
+            first && visit.way.iter().all(|leg| told(labels, leg) || visit.barred.contains(leg))
+        });
         if covered || !is_hidden(visit) {
             continue;
         }
@@ -172,7 +176,7 @@ fn page_learning(material: &Material, goal: &Goal) -> Option<Value> {
 /// Whether a way is worth telling: it was searched for, it is long, or something had to come first.
 fn is_hidden(visit: &Visit) -> bool {
     let legs = visit.way.len() + usize::from(visit.by_context);
-    legs >= 1 && (visit.wasted > 0 || legs >= 2 || visit.deeds.len() >= 2)
+    legs >= 1 && (visit.wasted > 0 || !visit.first.is_empty() || legs >= 2 || visit.deeds.len() >= 2)
 }
 
 fn learning(scope: &str, visit: &Visit, goal: &Goal, steps: &[TrajectoryStep]) -> Value {
@@ -245,14 +249,44 @@ fn goal_words(visit: &Visit, goal: &Goal) -> String {
 
 fn situation(scope: &str, visit: &Visit, goal: &Goal, labels: &[String]) -> String {
     let place = visit.way.last().map_or_else(|| "the context menu".to_owned(), |leg| bare(leg));
+    let place = match choices(visit).as_slice() {
+        [] => place,
+        barred => barred.iter().map(|label| bare(label)).collect::<Vec<_>>().join(", "),
+    };
     let listed = labels.iter().map(|label| bare(label)).collect::<Vec<_>>().join(", ");
     let words = goal_words(visit, goal);
     let about = if words.is_empty() { String::new() } else { format!(" (asked for as: {words})") };
+    let first: Vec<String> = visit.first.iter().map(|(_, deed)| bare(deed.label())).collect();
+    let after = if first.is_empty() { String::new() } else { format!(", after {}", first.join(", ")) };
     if listed.is_empty() {
-        format!("{place} in {scope}{about}")
+        format!("{place} in {scope}{after}{about}")
     } else {
-        format!("{place} in {scope}: {listed}{about}")
+        format!("{place} in {scope}{after}: {listed}{about}")
     }
+}
+
+/// Commands that took no input at first, when the way leads through one of several.
+fn choices(visit: &Visit) -> Vec<String> {
+    let through = visit.way.last().is_some_and(|leg| visit.barred.contains(leg));
+    if through && visit.barred.len() > 1 { visit.barred.clone() } else { Vec::new() }
+}
+
+/// The way in words. Where one of several commands was made usable, the task says which is meant.
+fn way_lines(visit: &Visit) -> Vec<String> {
+    let barred = choices(visit);
+    let mut way: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
+    if !barred.is_empty() {
+        way.pop();
+    }
+    let mut lines = match way.as_slice() {
+        [] => Vec::new(),
+        [only] => vec![format!("Open \"{only}\".")],
+        legs => vec![format!("Open {}.", legs.join(" > "))],
+    };
+    if !barred.is_empty() {
+        lines.push(format!("Choose the entry that the task asks for{}.", among(&barred)));
+    }
+    lines
 }
 
 /// The steps in words.
@@ -261,15 +295,15 @@ fn guidance_text(visit: &Visit, goal: &Goal, labels: &[String]) -> String {
     if visit.whole {
         lines.push("Select the whole text with Ctrl+A if the task is about all of it.".into());
     }
+    for (way, deed) in &visit.first {
+        let mut legs: Vec<String> = way.iter().map(|leg| bare(leg)).collect();
+        legs.push(bare(deed.label()));
+        lines.push(format!("Choose {} first.", legs.join(" > ")));
+    }
     if visit.by_context {
         lines.push("Right-click what the task is about.".into());
     }
-    let way: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
-    match way.as_slice() {
-        [] => {}
-        [only] => lines.push(format!("Open \"{only}\".")),
-        legs => lines.push(format!("Open {}.", legs.join(" > "))),
-    }
+    lines.extend(way_lines(visit));
     let many = labels.len() > 1;
     for (index, deed) in visit.deeds.iter().enumerate() {
         let label = bare(deed.label());

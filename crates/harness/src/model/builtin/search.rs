@@ -344,5 +344,5 @@ fn answers(element: &Element, label: &str, fit: Fit, open: &Open) -> bool {
 
 /// Whether it hardly can be anything else.
 fn is_telling(fit: Fit) -> bool {
-    fit.share >= 0.99 && fit.matched >= 0.6 || fit.matched >= 2.0 && fit.share >= 0.5
+    fit.share >= 0.99 && fit.top >= 0.6 || fit.matched >= 2.0 && fit.share >= 0.5
 }

@@ -154,6 +154,8 @@ pub(super) struct Fit {
     pub(super) matched: f32,
     /// The share of the label's weight that is wanted, from 0 to 1.
     pub(super) share: f32,
+    /// The weight of the most telling word that is wanted.
+    pub(super) top: f32,
 }
 
 impl Fit {
@@ -222,8 +224,10 @@ impl Wanted {
             .collect();
         let is_wanted =
             |stem_of: &String| self.holds(stem_of) || pairs.iter().any(|(parts, _)| parts.contains(stem_of));
-        let matched: f32 = stems.iter().filter(|(stem, _)| is_wanted(stem)).map(|(_, weight)| weight).sum();
-        Fit { matched, share: matched / whole }
+        let weights = stems.iter().filter(|(stem, _)| is_wanted(stem)).map(|(_, weight)| *weight);
+        let (matched, top) =
+            weights.fold((0.0, 0.0_f32), |(sum, top), weight| (sum + weight, top.max(weight)));
+        Fit { matched, share: matched / whole, top }
     }
 }
 
