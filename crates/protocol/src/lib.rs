@@ -54,4 +54,4 @@ pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
 pub use profile::{HistoryRule, ImageRule, ModelProfile, ToolRule};
 pub use tool::{StepRef, Tool, ToolOutcome, ToolSpec};
 pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict};
-pub use tree::{NodeRef, Role, State, TreeBudget, Truncated, UiNode, UiTree};
+pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, Truncated, UiNode, UiTree};

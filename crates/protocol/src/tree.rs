@@ -137,6 +137,18 @@ impl UiTree {
     }
 }
 
+/// What becomes of elements that are in the tree and not on the screen: items of closed menus, pages of tabs that
+/// are not in front.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HiddenNodes {
+    /// They may be left out: who looks at the screen sees nothing of them.
+    #[default]
+    Skip,
+    /// They are read, after everything that shows.
+    Read,
+}
+
 /// How much of a tree may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeBudget {
@@ -146,6 +158,9 @@ pub struct TreeBudget {
     pub depth: u32,
     /// At most so long, in milliseconds.
     pub ms: u64,
+    /// Whether elements that do not show are wanted.
+    #[serde(default)]
+    pub hidden: HiddenNodes,
 }
 
 impl TreeBudget {
@@ -157,6 +172,6 @@ impl TreeBudget {
 
 impl Default for TreeBudget {
     fn default() -> Self {
-        Self { nodes: 3000, depth: 40, ms: 3000 }
+        Self { nodes: 3000, depth: 40, ms: 3000, hidden: HiddenNodes::Skip }
     }
 }

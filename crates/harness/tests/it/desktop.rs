@@ -9,8 +9,8 @@ use apprentice_harness::clock::SystemClock;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Delivery, EnvironmentKind, EnvironmentSource,
-    Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode, UiTree, Want, Why,
-    World, WorldFault, WorldSpec,
+    HiddenNodes, Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode,
+    UiTree, Want, Why, World, WorldFault, WorldSpec,
 };
 
 use crate::cell::{shell, state};
@@ -31,7 +31,7 @@ async fn open_with(state: &Path, isolation: CellIsolation) -> World {
     source.open(&spec).await.expect("a world")
 }
 
-async fn open(state: &Path) -> World {
+pub(crate) async fn open(state: &Path) -> World {
     open_with(state, CellIsolation::Bubblewrap).await
 }
 
@@ -39,7 +39,7 @@ async fn act(world: &mut World, action: Action<ScreenPoint>) -> ActReport {
     world.environment.act(&action).await.expect("the world stands")
 }
 
-async fn deliver(world: &mut World, action: Action<ScreenPoint>) {
+pub(crate) async fn deliver(world: &mut World, action: Action<ScreenPoint>) {
     let report = act(world, action.clone()).await;
     assert_eq!(report.delivery, Delivery::Delivered, "{action:?}");
 }
@@ -52,27 +52,40 @@ async fn refusal(world: &mut World, action: Action<ScreenPoint>) -> String {
 }
 
 /// Lets the world go on between two looks.
-async fn pause(ms: u64) {
+pub(crate) async fn pause(ms: u64) {
     SystemClock::new().pause(Duration::from_millis(ms), Why::PollFloor).await;
 }
 
-fn click(at: Target<ScreenPoint>) -> Action<ScreenPoint> {
+pub(crate) fn click(at: Target<ScreenPoint>) -> Action<ScreenPoint> {
     Action::Click { at, button: Button::Left, count: 1, hold: None }
 }
 
-fn key(chord: &str) -> Action<ScreenPoint> {
+pub(crate) fn key(chord: &str) -> Action<ScreenPoint> {
     Action::Key { chord: Chord::parse(chord).expect("a chord"), hold_ms: None }
 }
 
-fn text(text: &str) -> Action<ScreenPoint> {
+pub(crate) fn text(text: &str) -> Action<ScreenPoint> {
     Action::Type { text: text.to_owned() }
 }
 
-/// Looks until something holds, for at most some twenty seconds of the world's time.
+/// Looks until something holds, also at what does not show.
 async fn until(world: &mut World, what: &str, holds: impl Fn(&Observation) -> bool) -> Observation {
-    let want = Want { screenshot: false, tree: Some(TreeBudget::default()) };
+    let budget = TreeBudget { hidden: HiddenNodes::Read, ..TreeBudget::default() };
+    until_within(world, budget, what, holds).await
+}
+
+/// Looks until something holds, for half a minute at most.
+pub(crate) async fn until_within(
+    world: &mut World,
+    budget: TreeBudget,
+    what: &str,
+    holds: impl Fn(&Observation) -> bool,
+) -> Observation {
+    let want = Want { screenshot: false, tree: Some(budget) };
     let mut last = String::new();
-    for _ in 0..50 {
+    let clock = SystemClock::new();
+    let begun = clock.mono();
+    while clock.mono() - begun < Duration::from_secs(30) {
         let seen = world.environment.observe(want).await.expect("the world stands");
         if holds(&seen) {
             return seen;
@@ -83,7 +96,7 @@ async fn until(world: &mut World, what: &str, holds: impl Fn(&Observation) -> bo
     panic!("{what} did not come about: {last}");
 }
 
-async fn launch(world: &mut World, argv: &[&str], title: &str) -> Observation {
+pub(crate) async fn launch(world: &mut World, argv: &[&str], title: &str) -> Observation {
     world.machine.launch(&Command::new(argv.iter().copied())).await.expect("launched");
     let named = |seen: &Observation| {
         seen.windows.iter().any(|window| window.title.contains(title))
@@ -97,7 +110,7 @@ fn find<'a>(tree: Option<&'a UiTree>, role: &str, name: &str) -> Option<&'a UiNo
 }
 
 /// Every element, one a line.
-fn listing(tree: &UiTree) -> String {
+pub(crate) fn listing(tree: &UiTree) -> String {
     let depths = tree.depths();
     let line = |(node, depth): (&UiNode, u32)| {
         let indent = " ".repeat(depth as usize);
@@ -107,18 +120,18 @@ fn listing(tree: &UiTree) -> String {
 }
 
 /// The element of this role and name, which must be there.
-fn node<'a>(seen: &'a Observation, role: &str, name: &str) -> &'a UiNode {
+pub(crate) fn node<'a>(seen: &'a Observation, role: &str, name: &str) -> &'a UiNode {
     let found = find(seen.tree.as_ref(), role, name);
     found.unwrap_or_else(|| {
         panic!("no {role} {name:?} in\n{}", seen.tree.as_ref().map(listing).unwrap_or_default())
     })
 }
 
-fn id(seen: &Observation, role: &str, name: &str) -> Target<ScreenPoint> {
+pub(crate) fn id(seen: &Observation, role: &str, name: &str) -> Target<ScreenPoint> {
     Target::Ref(node(seen, role, name).id.clone())
 }
 
-async fn close(world: World) {
+pub(crate) async fn close(world: World) {
     world.environment.close(SOON).await.expect("closes");
 }
 

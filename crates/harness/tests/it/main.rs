@@ -12,3 +12,4 @@ mod owner;
 mod record;
 mod scene;
 mod shelf;
+mod trees;

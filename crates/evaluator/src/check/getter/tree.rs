@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use apprentice_protocol::{State, TreeBudget, UiNode, UiTree};
+use apprentice_protocol::{HiddenNodes, State, TreeBudget, UiNode, UiTree};
 use serde_json::Value;
 
 use super::{CollectContext, CollectError, Look, refused};
@@ -39,7 +39,7 @@ pub(super) async fn active_url(spec: &Value, context: &CollectContext<'_>) -> Re
 }
 
 async fn tree(getter: &str, context: &CollectContext<'_>) -> Result<UiTree, CollectError> {
-    let budget = TreeBudget { nodes: 10_000, depth: 50, ms: 10_000 };
+    let budget = TreeBudget { nodes: 10_000, depth: 50, ms: 10_000, hidden: HiddenNodes::Read };
     context.machine.tree(&budget).await.map_err(refused(getter))
 }
 

@@ -18,6 +18,8 @@ use crate::cell::wire::{Fault, NodeFacts};
 const CALL: Duration = Duration::from_secs(2);
 /// More of a text is not read.
 const TEXT_LIMIT: i32 = 4000;
+/// More of a description is not read.
+const DESCRIPTION_LIMIT: usize = 80;
 /// An option is looked for among so many nodes.
 const OPTION_LIMIT: usize = 500;
 
@@ -59,6 +61,10 @@ pub(super) enum Miss {
 /// References given out, for the life of the cell.
 #[derive(Default)]
 pub(super) struct Refs {
+    /// What never changes about an object.
+    pub(super) roles: HashMap<Address, BusRole>,
+    /// How much lower objects are than they say, where they are.
+    lower: HashMap<Address, i32>,
     given: HashMap<Address, u64>,
     known: HashMap<u64, Address>,
     count: u64,
@@ -74,6 +80,15 @@ impl Refs {
             self.count
         });
         NodeRef(format!("n{number}"))
+    }
+
+    /// Remembers that an object is so much lower than it says.
+    pub(super) fn put_lower(&mut self, address: &Address, by: i32) {
+        if by == 0 {
+            self.lower.remove(address);
+        } else {
+            self.lower.insert(address.clone(), by);
+        }
     }
 
     /// The address of a reference that was given out.
@@ -129,6 +144,13 @@ pub(super) async fn name(bus: &Connection, at: &Address) -> Result<String, Miss>
     Ok(name.trim().to_owned())
 }
 
+/// What it says of itself, cut to a line: what a person reads when the pointer rests on it.
+pub(super) async fn description(bus: &Connection, at: &Address) -> Option<String> {
+    let text: String = property(bus, at, ACCESSIBLE, "Description").await.ok()?;
+    let line = text.lines().next().unwrap_or_default().trim();
+    (!line.is_empty()).then(|| line.chars().take(DESCRIPTION_LIMIT).collect())
+}
+
 /// Its role.
 pub(super) async fn bus_role(bus: &Connection, at: &Address) -> Result<BusRole, Miss> {
     let number: u32 = call(bus, at, ACCESSIBLE, "GetRole", &()).await?;
@@ -148,6 +170,21 @@ pub(super) async fn bounds(bus: &Connection, at: &Address) -> Option<Rect> {
     bounds.centre().map(|_| bounds)
 }
 
+/// Its states, with what an older toolkit keeps to itself: GTK 2 never says of a menu's items that they show, but
+/// they have a place on the screen while they do.
+pub(super) async fn states_on_screen(
+    bus: &Connection,
+    at: &Address,
+    of: BusRole,
+    mut states: StateSet,
+) -> StateSet {
+    let silent = role::is_menu_item(of) && states.contains(BusState::Visible);
+    if silent && !states.contains(BusState::Showing) && bounds(bus, at).await.is_some() {
+        states.insert(BusState::Showing);
+    }
+    states
+}
+
 /// Its text or number, where it has one.
 pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option<String> {
     if role::has_text(of) {
@@ -155,14 +192,20 @@ pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option
         if count <= 0 {
             return (of == BusRole::Entry).then(String::new);
         }
-        let text: String = call(bus, at, TEXT, "GetText", &(0i32, count.min(TEXT_LIMIT))).await.ok()?;
-        return Some(text);
+        return text(bus, at, count.min(TEXT_LIMIT)).await;
     }
     if role::has_number(of) {
         let number: f64 = property(bus, at, VALUE, "CurrentValue").await.ok()?;
         return Some(format!("{number}"));
     }
     None
+}
+
+/// The first characters of its text; of all of it for a negative number.
+pub(super) async fn text(bus: &Connection, at: &Address, count: i32) -> Option<String> {
+    let text: String = call(bus, at, TEXT, "GetText", &(0i32, count)).await.ok()?;
+    // What stands for an embedded object is told by that object.
+    Some(text.replace('\u{fffc}', ""))
 }
 
 /// Its children, by reference.
@@ -197,8 +240,11 @@ impl Bus {
         if bus_states.contains(BusState::Defunct) {
             return Err(gone(node));
         }
+        let bus_states = states_on_screen(&bus, &at, bus_role, bus_states).await;
         let states = role::states(bus_role, bus_states);
         let bounds = if states.contains(&State::Hidden) { None } else { bounds(&bus, &at).await };
+        let lower = self.refs.borrow().lower.get(&at).copied().unwrap_or_default();
+        let bounds = bounds.map(|bounds| Rect { y: bounds.y + lower, ..bounds });
         let actions: i32 = property(&bus, &at, ACTION, "NActions").await.unwrap_or(0);
         Ok(NodeFacts {
             role: role::role(bus_role, &name, bus_states),

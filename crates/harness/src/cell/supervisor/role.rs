@@ -107,6 +107,30 @@ pub(super) fn has_text(role: BusRole) -> bool {
     )
 }
 
+/// Whether the role's text is worth reading where no child tells it: word processors keep it in the paragraph,
+/// browsers in texts below.
+pub(super) fn has_text_unless_children_tell(role: BusRole) -> bool {
+    matches!(role, BusRole::Paragraph | BusRole::Heading | BusRole::BlockQuote | BusRole::Caption)
+}
+
+/// Whether the role is one that shows a picture in place of a name, explained by its description.
+pub(super) fn is_button(role: BusRole) -> bool {
+    matches!(role, BusRole::Button | BusRole::ToggleButton | BusRole::RadioButton | BusRole::PushButtonMenu)
+}
+
+/// Whether the role is one of a menu's lines.
+pub(super) fn is_menu_item(role: BusRole) -> bool {
+    matches!(
+        role,
+        BusRole::MenuItem
+            | BusRole::CheckMenuItem
+            | BusRole::RadioMenuItem
+            | BusRole::TearoffMenuItem
+            | BusRole::Menu
+            | BusRole::Separator
+    )
+}
+
 /// Whether the role stands for a number.
 pub(super) fn has_number(role: BusRole) -> bool {
     matches!(role, BusRole::Slider | BusRole::ProgressBar | BusRole::LevelBar | BusRole::Dial)

@@ -6,11 +6,10 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::rc::Rc;
 
-use apprentice_protocol::{Capability, Rect, State, TreeBudget, Truncated, UiNode, UiTree};
+use apprentice_protocol::{Capability, HiddenNodes, Rect, State, TreeBudget, Truncated, UiNode, UiTree};
 use atspi::zbus::Connection;
-use atspi::zbus::zvariant::OwnedObjectPath;
+use atspi::zbus::zvariant::{OwnedObjectPath, OwnedValue};
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -19,9 +18,16 @@ use super::role;
 use crate::cell::wire::Fault;
 
 /// So many nodes are read at once.
-const IN_FLIGHT: usize = 32;
+const IN_FLIGHT: usize = 128;
 /// So many children of one node are followed.
 const CHILD_LIMIT: usize = 1000;
+/// How far inside an area its first and last cells are looked for: where a header or empty space lies, further in.
+const EDGES: [i32; 5] = [EDGE, 28, 52, 76, 120];
+const EDGE: i32 = 4;
+/// How deep the parts of a cell lie at most.
+const PARTS: usize = 4;
+/// Pixels by which two edges may differ that are meant to be one.
+const NEAR: i32 = 4;
 /// So many descendants of a node that manages them itself are read one by one.
 const MANAGED_LIMIT: i32 = 400;
 
@@ -55,6 +61,8 @@ struct Read {
 /// The walk's state, which outlives its deadline.
 struct Walk<'a> {
     budget: &'a TreeBudget,
+    /// The roles of nodes that were read before.
+    roles: HashMap<Address, BusRole>,
     found: Vec<Found>,
     seen: HashSet<Address>,
     showing: VecDeque<usize>,
@@ -85,24 +93,29 @@ impl Bus {
             Err(Miss::Slow) => return Err(Fault::TimedOut("the accessibility registry".into())),
             Err(miss) => return Err(Fault::Lost(format!("the accessibility registry is gone: {miss:?}"))),
         };
-        let mut walk = Walk::new(budget);
+        // Taken out for the time of the walk: nothing is held across a wait.
+        let roles = std::mem::take(&mut self.refs.borrow_mut().roles);
+        let mut walk = Walk::new(budget, roles);
         let whole = async {
             let cached = futures_util::future::join_all(programs.iter().map(|program| cached(&bus, program)));
-            let cached = Rc::new(cached.await.into_iter().flatten().collect());
+            let cached = cached.await.into_iter().flatten().collect();
             walk.add(programs, None, false);
             walk.run(&bus, cached).await;
         };
         if tokio::time::timeout(budget.time(), whole).await.is_err() {
             walk.truncated = Some(Truncated::Time);
         }
-        Ok(walk.finish(&mut self.refs.borrow_mut()))
+        let mut refs = self.refs.borrow_mut();
+        refs.roles = walk.take_roles();
+        Ok(walk.finish(&mut refs))
     }
 }
 
 impl<'a> Walk<'a> {
-    fn new(budget: &'a TreeBudget) -> Self {
+    fn new(budget: &'a TreeBudget, roles: HashMap<Address, BusRole>) -> Self {
         Self {
             budget,
+            roles,
             found: Vec::new(),
             seen: HashSet::new(),
             showing: VecDeque::new(),
@@ -135,7 +148,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    async fn run(&mut self, bus: &Connection, cached: Rc<HashMap<Address, Brief>>) {
+    async fn run(&mut self, bus: &Connection, cached: HashMap<Address, Brief>) {
         let mut pending = FuturesUnordered::new();
         // How many are asked for, and how many of those that show are not answered yet.
         let (mut started, mut reading) = (0, 0);
@@ -156,10 +169,12 @@ impl<'a> Walk<'a> {
                 started += 1;
                 let Some(found) = self.found.get(index) else { continue };
                 let (bus, address, hidden) = (bus.clone(), found.address.clone(), found.hidden);
-                let cached = cached.clone();
+                let brief = cached.get(&address).cloned();
+                let role = self.roles.get(&address).copied();
+                let known = Known { brief, role, hidden: self.budget.hidden };
                 reading += usize::from(!hidden);
                 pending.push(async move {
-                    let read = read(&bus, &address, cached.get(&address)).await;
+                    let read = read(&bus, &address, known).await;
                     (index, hidden, read)
                 });
             }
@@ -177,9 +192,48 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The roles of the nodes that were read now.
+    fn take_roles(&mut self) -> HashMap<Address, BusRole> {
+        let read =
+            self.found.iter().filter_map(|found| Some((found.address.clone(), found.read.as_ref()?.role)));
+        read.collect()
+    }
+
+    /// How much lower each node is than it says. LibreOffice forgets the menu bar above what it draws itself: all
+    /// of that lies lower by the bar's height; other toolkits' elements within it, which begin with a box, do not.
+    fn drops(&self) -> Vec<i32> {
+        let mut drops = Vec::with_capacity(self.found.len());
+        for (index, found) in self.found.iter().enumerate() {
+            // Parents come before their children.
+            let above = found.parent.and_then(|parent| drops.get(parent).copied()).unwrap_or_default();
+            drops.push(match found.read.as_ref().map(|read| read.role) {
+                Some(BusRole::RootPane) => self.drop_of(index).unwrap_or_default(),
+                Some(BusRole::Filler) => 0,
+                Some(_) | None => above,
+            });
+        }
+        drops
+    }
+
+    /// How far a root pane lies under the menu bar of its window, if it says that both are at the same place.
+    fn drop_of(&self, pane: usize) -> Option<i32> {
+        let above = |from: usize| {
+            std::iter::successors(Some(from), |at| self.found.get(*at).and_then(|found| found.parent))
+        };
+        let read = |at: usize| self.found.get(at).and_then(|found| found.read.as_ref());
+        let is = |at: usize, role: BusRole| read(at).is_some_and(|read| read.role == role);
+        let window = above(pane).find(|at| is(*at, BusRole::Frame))?;
+        let mut bars = (0..self.found.len()).filter(|at| is(*at, BusRole::MenuBar));
+        let bar = bars.find(|bar| above(*bar).any(|at| at == window) && above(*bar).all(|at| at != pane))?;
+        let (pane, bar) = (read(pane)?.bounds?, read(bar)?.bounds?);
+        let under = bar.y + bar.height - pane.y;
+        (pane.y >= bar.y - NEAR && under > 0).then_some(under)
+    }
+
     /// The tree, depth first, of the nodes that answered.
     fn finish(self, refs: &mut Refs) -> UiTree {
         let mut nodes: Vec<UiNode> = Vec::new();
+        let drops = self.drops();
         let roots = (0..self.found.len()).filter(|index| self.found[*index].parent.is_none());
         let mut stack: Vec<(usize, Option<u32>)> = roots.map(|index| (index, None)).collect();
         stack.reverse();
@@ -187,7 +241,11 @@ impl<'a> Walk<'a> {
             let found = &self.found[index];
             let Some(read) = &found.read else { continue };
             let Ok(own) = u32::try_from(nodes.len()) else { break };
-            nodes.push(told(&found.address, read, parent, found.hidden, refs));
+            let drop = drops.get(index).copied().unwrap_or_default();
+            refs.put_lower(&found.address, drop);
+            let mut node = told(&found.address, read, parent, found.hidden, refs);
+            node.bounds = node.bounds.map(|bounds| Rect { y: bounds.y + drop, ..bounds });
+            nodes.push(node);
             stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
         }
         UiTree { nodes, truncated: self.truncated }
@@ -238,33 +296,80 @@ async fn cached(bus: &Connection, program: &Address) -> HashMap<Address, Brief> 
     items.unwrap_or_default().into_iter().filter_map(brief).collect()
 }
 
+/// What is known of a node before it is asked.
+#[derive(Default)]
+struct Known {
+    /// What its program said of all of its nodes.
+    brief: Option<Brief>,
+    /// Its role, which never changes.
+    role: Option<BusRole>,
+    /// Whether nodes that do not show are wanted.
+    hidden: HiddenNodes,
+}
+
 /// Asks a node for what is wanted of it and is not known yet.
-async fn read(bus: &Connection, at: &Address, cached: Option<&Brief>) -> Result<Read, Miss> {
-    let Brief { name, role, states, children: count } = match cached.cloned() {
+async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss> {
+    let role = async {
+        match known.role {
+            Some(role) => Ok(role),
+            None => node::bus_role(bus, at).await,
+        }
+    };
+    let Brief { name, role, states, children: count } = match known.brief {
         Some(brief) => brief,
         None => {
             let (name, role, states) =
-                tokio::try_join!(node::name(bus, at), node::bus_role(bus, at), node::bus_states(bus, at))?;
+                tokio::try_join!(node::name(bus, at), role, node::bus_states(bus, at))?;
             Brief { name, role, states, children: -1 }
         }
     };
     if states.contains(BusState::Defunct) {
         return Err(Miss::Gone);
     }
+    let states = node::states_on_screen(bus, at, role, states).await;
     let showing = states.contains(BusState::Showing);
+    let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
+    // A cell that has a name has it from what it holds.
+    let leaf = !wanted || count == 0 || role == BusRole::TableCell && !name.is_empty();
     let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
     let value = async { if showing { node::value(bus, at, role).await } else { None } };
     let children = async {
-        if states.contains(BusState::ManagesDescendants) {
-            managed(bus, at).await
-        } else if count == 0 {
+        if leaf {
             Vec::new()
+        } else if states.contains(BusState::ManagesDescendants) {
+            managed(bus, at).await
         } else {
-            node::children(bus, at).await.unwrap_or_default()
+            let children = node::children(bus, at).await.unwrap_or_default();
+            if known.hidden == HiddenNodes::Skip && is_closed(bus, role, &children).await {
+                return Vec::new();
+            }
+            children
         }
     };
-    let (bounds, value, children) = tokio::join!(bounds, value, children);
-    Ok(Read { name, role, states, bounds, value, children })
+    let (bounds, mut value, children) = tokio::join!(bounds, value, children);
+    if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
+        value = node::text(bus, at, -1).await;
+    }
+    let described = if showing && name.is_empty() && role::is_button(role) {
+        node::description(bus, at).await
+    } else {
+        None
+    };
+    Ok(Read { name: described.unwrap_or(name), role, states, bounds, value, children })
+}
+
+/// Whether these are the items of a closed menu: of an open one, the first shows, or the one after a handle or a
+/// line that may stand there.
+async fn is_closed(bus: &Connection, role: BusRole, items: &[Address]) -> bool {
+    if role != BusRole::Menu || items.is_empty() {
+        return false;
+    }
+    let shows = items.iter().take(3).map(|item| async move {
+        let Ok(states) = node::bus_states(bus, item).await else { return false };
+        let states = node::states_on_screen(bus, item, BusRole::MenuItem, states).await;
+        states.contains(BusState::Showing)
+    });
+    !futures_util::future::join_all(shows).await.contains(&true)
 }
 
 /// The descendants worth reading of a node that manages them itself: all, where they are few; else those
@@ -275,13 +380,14 @@ async fn managed(bus: &Connection, at: &Address) -> Vec<Address> {
         return in_order(bus, at, (0..count).map(Cell::Index)).await;
     }
     let Some(bounds) = node::bounds(bus, at).await else { return Vec::new() };
-    let corner = |x: i32, y: i32| place(bus, at, x, y);
-    let (first, last) = tokio::join!(
-        corner(bounds.x + 4, bounds.y + 4),
-        corner(bounds.x + bounds.width - 4, bounds.y + bounds.height - 4),
-    );
+    let Rect { x, y, width, height } = bounds;
+    let first = nearest_place(bus, at, EDGES.map(|edge| (x + EDGE, y + edge)));
+    let last = nearest_place(bus, at, EDGES.map(|edge| (x + width - EDGE, y + height - edge)));
+    let columns = node::property::<i32>(bus, at, TABLE, "NColumns");
+    let (first, last, columns) = tokio::join!(first, last, columns);
     let Some((top, left)) = first else { return Vec::new() };
-    let (bottom, right) = last.unwrap_or((top + 30, left + 10));
+    // Below the last row there is nothing to be found.
+    let (bottom, right) = last.unwrap_or((top + 60, columns.unwrap_or(1).min(left + 20) - 1));
     let cells =
         (top..=bottom.max(top)).flat_map(|row| (left..=right.max(left)).map(move |column| (row, column)));
     let cells = cells.take(MANAGED_LIMIT.unsigned_abs() as usize);
@@ -305,11 +411,21 @@ async fn in_order(bus: &Connection, at: &Address, cells: impl Iterator<Item = Ce
     futures_util::stream::iter(asked).buffered(IN_FLIGHT).filter_map(std::future::ready).collect().await
 }
 
+/// The place of the first of these points that lies on a cell.
+async fn nearest_place<const N: usize>(
+    bus: &Connection,
+    at: &Address,
+    points: [(i32, i32); N],
+) -> Option<(i32, i32)> {
+    let found = points.map(|(x, y)| place(bus, at, x, y));
+    futures_util::future::join_all(found).await.into_iter().flatten().next()
+}
+
 /// Row and column of the cell at a point of the screen.
 async fn place(bus: &Connection, at: &Address, x: i32, y: i32) -> Option<(i32, i32)> {
     let found: (String, OwnedObjectPath) =
         node::call(bus, at, COMPONENT, "GetAccessibleAtPoint", &(x, y, 0u32)).await.ok()?;
-    let cell = Address::of(found)?;
+    let cell = child_above(bus, at, Address::of(found)?).await?;
     let index: i32 = node::call(bus, &cell, ACCESSIBLE, "GetIndexInParent", &()).await.ok()?;
     let index = (index,);
     let (row, column) = tokio::join!(
@@ -317,4 +433,18 @@ async fn place(bus: &Connection, at: &Address, x: i32, y: i32) -> Option<(i32, i
         node::call::<i32, _>(bus, at, TABLE, "GetColumnAtIndex", &index),
     );
     row.ok().zip(column.ok()).filter(|(row, column)| *row >= 0 && *column >= 0)
+}
+
+/// The node itself or the one above it that is a child of `at`: a point may lie on a part of a cell.
+async fn child_above(bus: &Connection, at: &Address, mut node: Address) -> Option<Address> {
+    for _ in 0..PARTS {
+        let parent: (String, OwnedObjectPath) =
+            node::property::<OwnedValue>(bus, &node, ACCESSIBLE, "Parent").await.ok()?.try_into().ok()?;
+        let parent = Address::of(parent)?;
+        if parent.path == at.path {
+            return Some(node);
+        }
+        node = parent;
+    }
+    None
 }

@@ -1,0 +1,211 @@
+//! Interface trees of real programs: what a person sees stands in them, and a look costs little.
+#![expect(clippy::print_stdout, reason = "numbers, and what is skipped, are said")]
+
+use std::path::Path;
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock, Command, HiddenNodes, Observation, State, TreeBudget, UiTree, World};
+
+use crate::cell::{shell, state};
+use crate::desktop::{click, close, deliver, id, key, open, text, until_within};
+
+/// How often a look is timed.
+const LOOKS: usize = 20;
+
+fn is_installed(program: &str) -> bool {
+    ["/usr/bin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).is_file())
+}
+
+/// A program with something in it.
+struct Scene {
+    name: &'static str,
+    prepare: &'static str,
+    argv: &'static [&'static str],
+    title: &'static str,
+    /// Text that its tree holds once it is ready.
+    shows: &'static str,
+}
+
+const CALC: Scene = Scene {
+    name: "calc",
+    prepare: "i=1; while [ $i -le 60 ]; do echo \"item $i,$((i * 3)),$((i * i)),note $i\"; i=$((i + 1)); done >list.csv",
+    argv: &["soffice", "--norestore", "--nologo", "--calc", "--infilter=CSV:44,34,76,1", "list.csv"],
+    title: "list.csv",
+    shows: "item 7",
+};
+const WRITER: Scene = Scene {
+    name: "writer",
+    prepare: "i=1; while [ $i -le 80 ]; do echo \"Paragraph $i tells of this and that.\"; i=$((i + 1)); done >letter.txt",
+    argv: &["soffice", "--norestore", "--nologo", "--writer", "letter.txt"],
+    title: "letter.txt",
+    shows: "Paragraph 7 tells",
+};
+const THUNAR: Scene = Scene {
+    name: "thunar with 1000 files",
+    prepare: "mkdir -p many && cd many && i=1000; while [ $i -lt 2000 ]; do : >file-$i.txt; i=$((i + 1)); done; \
+              xfconf-query -c thunar -n -t string -p /default-view -s ThunarDetailsView",
+    argv: &["thunar", "/home/user/many"],
+    title: "many",
+    shows: "file-1007.txt",
+};
+const FEATHERPAD: Scene = Scene {
+    name: "featherpad",
+    prepare: "i=1; while [ $i -le 300 ]; do echo \"line $i\"; i=$((i + 1)); done >lines.txt",
+    argv: &["featherpad", "lines.txt"],
+    title: "lines.txt",
+    shows: "line 7",
+};
+const EDITOR: Scene = Scene {
+    name: "mousepad",
+    prepare: "echo a line >page.txt",
+    argv: &["mousepad", "page.txt"],
+    title: "page.txt",
+    shows: "a line",
+};
+const GIMP: Scene =
+    Scene { name: "gimp", prepare: "", argv: &["gimp", "--no-splash"], title: "GNU Image", shows: "File" };
+
+impl Scene {
+    /// Starts it in a world; none if the program is not installed.
+    async fn stand(&self, state: &Path) -> Option<World> {
+        if !is_installed(self.argv[0]) {
+            println!("skipped: {} is not installed", self.argv[0]);
+            return None;
+        }
+        let mut world = open(state).await;
+        shell(&*world.machine, if self.prepare.is_empty() { "true" } else { self.prepare }).await;
+        world.machine.launch(&Command::new(self.argv.iter().copied())).await.expect("launched");
+        self.settled(&mut world).await;
+        Some(world)
+    }
+
+    async fn settled(&self, world: &mut World) -> Observation {
+        let ready = |seen: &Observation| {
+            seen.windows.iter().any(|window| window.title.contains(self.title))
+                && seen.tree.as_ref().is_some_and(|tree| says(tree, self.shows))
+        };
+        until(world, self.name, ready).await
+    }
+}
+
+/// Looks, as an agent does, until something holds.
+async fn until(world: &mut World, what: &str, holds: impl Fn(&Observation) -> bool) -> Observation {
+    until_within(world, TreeBudget::default(), what, holds).await
+}
+
+/// Whether some element that shows has this text as its name or in its value.
+fn says(tree: &UiTree, text: &str) -> bool {
+    let mut shown = tree.nodes.iter().filter(|node| !node.is(State::Hidden));
+    shown.any(|node| {
+        node.name.contains(text) || node.value.as_deref().is_some_and(|value| value.contains(text))
+    })
+}
+
+fn shows(text: &'static str) -> impl Fn(&Observation) -> bool {
+    move |seen| seen.tree.as_ref().is_some_and(|tree| says(tree, text))
+}
+
+#[tokio::test]
+async fn a_spreadsheets_cells_are_read_and_clicked() {
+    let state = state();
+    let Some(mut world) = CALC.stand(state.path()).await else { return };
+    let seen = CALC.settled(&mut world).await;
+    assert!(!shows("Save As")(&seen), "items of closed menus do not show");
+    for cell in ["note 7", "item 20", "361"] {
+        assert!(shows(cell)(&seen), "{cell}");
+    }
+    deliver(&mut world, click(id(&seen, "cell", "B3"))).await;
+    deliver(&mut world, text("4711\n")).await;
+    let cell = |seen: &Observation| {
+        let mut nodes = seen.tree.iter().flat_map(|tree| &tree.nodes);
+        nodes.any(|node| node.name == "B3" && node.value.as_deref() == Some("4711"))
+    };
+    until(&mut world, "the cell that was typed into", cell).await;
+    // What lies further down is seen once it is on the screen.
+    deliver(&mut world, key("ctrl+end")).await;
+    until(&mut world, "the last row", shows("item 60")).await;
+    close(world).await;
+}
+
+#[tokio::test]
+async fn a_letters_paragraphs_tell_their_text() {
+    let state = state();
+    let Some(mut world) = WRITER.stand(state.path()).await else { return };
+    deliver(&mut world, key("ctrl+home")).await;
+    deliver(&mut world, text("Dear reader, ")).await;
+    until(&mut world, "what was typed", shows("Dear reader, Paragraph 1 tells")).await;
+    deliver(&mut world, key("ctrl+end")).await;
+    until(&mut world, "the end", shows("Paragraph 80 tells")).await;
+    close(world).await;
+}
+
+#[tokio::test]
+async fn of_a_long_list_the_rows_on_the_screen_are_read() {
+    let state = state();
+    let Some(mut world) = THUNAR.stand(state.path()).await else { return };
+    let seen = THUNAR.settled(&mut world).await;
+    assert!(!shows("file-1999.txt")(&seen), "what is far below is not on the screen");
+    let nodes = seen.tree.as_ref().map_or(0, |tree| tree.nodes.len());
+    assert!(nodes < 1000, "{nodes} elements");
+    deliver(&mut world, click(id(&seen, "cell", "file-1003.txt"))).await;
+    deliver(&mut world, key("end")).await;
+    let seen = until(&mut world, "the end of the list", shows("file-1999.txt")).await;
+    assert!(!shows("file-1000.txt")(&seen));
+    close(world).await;
+}
+
+#[tokio::test]
+async fn menus_of_an_older_toolkit_are_read_while_they_are_open() {
+    let state = state();
+    let Some(mut world) = GIMP.stand(state.path()).await else { return };
+    let seen = GIMP.settled(&mut world).await;
+    assert!(!shows("Quit")(&seen), "a closed menu's items do not show");
+    deliver(&mut world, click(id(&seen, "menuitem", "File"))).await;
+    let seen = until(&mut world, "the open menu", shows("Quit")).await;
+    deliver(&mut world, click(id(&seen, "menuitem", "Create"))).await;
+    until(&mut world, "the open submenu", shows("From Clipboard")).await;
+    close(world).await;
+}
+
+#[tokio::test]
+async fn what_does_not_show_is_read_where_it_is_asked_for() {
+    let state = state();
+    let Some(mut world) = EDITOR.stand(state.path()).await else { return };
+    let seen = EDITOR.settled(&mut world).await;
+    assert!(!seen.tree.as_ref().is_some_and(|tree| says(tree, "Save As...")));
+    let budget = TreeBudget { hidden: HiddenNodes::Read, ..TreeBudget::default() };
+    let tree = world.machine.tree(&budget).await.expect("a tree");
+    let item = tree.nodes.iter().find(|node| node.name == "Save As...");
+    assert!(item.is_some_and(|item| item.is(State::Hidden)), "the item of a closed menu");
+    close(world).await;
+}
+
+/// Prints medians of what a look costs at full programs; run by name, with `--ignored --nocapture`.
+#[tokio::test]
+#[ignore = "a measurement"]
+async fn what_looks_at_full_programs_cost() {
+    let clock = SystemClock::new();
+    for scene in [CALC, WRITER, THUNAR, FEATHERPAD, GIMP] {
+        let state = state();
+        println!("{}", scene.name);
+        let Some(world) = scene.stand(state.path()).await else { continue };
+        let mut times = Vec::new();
+        let mut tree = UiTree::default();
+        for _ in 0..LOOKS {
+            let begun = clock.mono();
+            tree = world.machine.tree(&TreeBudget::default()).await.expect("a tree");
+            times.push(clock.mono() - begun);
+        }
+        times.sort();
+        let shown = tree.nodes.iter().filter(|node| !node.is(State::Hidden)).count();
+        println!(
+            "{}: {:?} (slowest {:?}), {} elements, {shown} of them showing, {:?}",
+            scene.name,
+            times.get(times.len() / 2).copied().unwrap_or_default(),
+            times.last().copied().unwrap_or_default(),
+            tree.nodes.len(),
+            tree.truncated
+        );
+        close(world).await;
+    }
+}
