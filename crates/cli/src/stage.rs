@@ -9,7 +9,7 @@ use apprentice_evaluator::learn::Worked;
 use apprentice_evaluator::row::{Role, TrialRow};
 use apprentice_evaluator::run::{Progress, TrialSpec};
 use apprentice_evaluator::suite::Suite;
-use apprentice_protocol::{TrialId, Verdict};
+use apprentice_protocol::{Clock, TrialId, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -32,15 +32,15 @@ pub(crate) enum Voice {
 pub(crate) struct Stage {
     progress: UnboundedSender<Progress>,
     lessons: UnboundedSender<Worked>,
-    task: JoinHandle<()>,
+    task: JoinHandle<String>,
 }
 
 impl Stage {
     /// Starts to show.
-    pub(crate) fn open(suite: &Arc<Suite>, voice: Voice) -> Self {
+    pub(crate) fn open(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Voice) -> Self {
         let (progress, mut heard) = unbounded_channel();
         let (lessons, mut learned) = unbounded_channel();
-        let mut scene = Scene::new(suite, voice);
+        let mut scene = Scene::new(suite, clock, voice);
         let task = tokio::spawn(async move {
             loop {
                 // What was learned from an attempt is told after the attempt.
@@ -52,6 +52,7 @@ impl Stage {
                 }
             }
             scene.bar.finish_and_clear();
+            scene.times()
         });
         Self { progress, lessons, task }
     }
@@ -61,11 +62,15 @@ impl Stage {
         (self.progress.clone(), self.lessons.clone())
     }
 
-    /// Waits until all that was told is shown. The experiment must have let go of its senders.
-    pub(crate) async fn close(self) {
+    /// Waits until all that was told is shown, and says where the time went. The experiment must have let go of
+    /// its senders.
+    pub(crate) async fn close(self) -> String {
         drop((self.progress, self.lessons));
         // Showing ends with the channels; whoever keeps a sender must not hold up the end.
-        let _ = tokio::time::timeout(Duration::from_secs(2), self.task).await;
+        match tokio::time::timeout(Duration::from_secs(2), self.task).await {
+            Ok(Ok(times)) => times,
+            Ok(Err(_)) | Err(_) => String::new(),
+        }
     }
 }
 
@@ -76,8 +81,19 @@ struct Standing {
     judged: u32,
 }
 
+/// A part of an experiment, for the account of where the time went.
+struct Part {
+    name: &'static str,
+    began: Duration,
+    attempts: u32,
+    /// Seconds of the attempts themselves, side by side as they ran.
+    worked: f64,
+}
+
 struct Scene {
     suite: Arc<Suite>,
+    clock: Arc<dyn Clock>,
+    parts: Vec<Part>,
     bar: ProgressBar,
     voice: Voice,
     /// Trials under way, with what they are called.
@@ -88,12 +104,14 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(suite: &Arc<Suite>, voice: Voice) -> Self {
+    fn new(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Voice) -> Self {
         let bar = if voice == Voice::Aloud { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{pos}/{len} [{elapsed_precise}] {bar:24} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self {
             suite: Arc::clone(suite),
+            clock,
+            parts: Vec::new(),
             bar,
             voice,
             under_way: BTreeMap::new(),
@@ -122,12 +140,20 @@ impl Scene {
                     _ => format!(", {finished} of them done before"),
                 };
                 let learning = folder.parent().is_some_and(|above| above.ends_with("learning"));
-                let what = if learning {
-                    "Learning: the teacher works on training tasks and fills the book, then the student rehearses"
+                let (name, what) = if learning {
+                    (
+                        "learning",
+                        "the teacher works on training tasks and fills the book, then the student rehearses",
+                    )
                 } else {
-                    "Measuring: test tasks that the book never saw, alone and with help"
+                    ("measuring", "the same tasks without help and with it")
                 };
-                self.say(&format!("{what}\n  {trials} attempts{goes_on}; {}", folder.display()));
+                self.parts.push(Part { name, began: self.clock.mono(), attempts: 0, worked: 0.0 });
+                self.say(&format!(
+                    "\n{}: {what}\n  {trials} attempts{goes_on}; {}",
+                    upper(name),
+                    folder.display()
+                ));
             }
             Progress::Started { trial, attempt } => {
                 let again = if *attempt > 1 { format!(", try {attempt}") } else { String::new() };
@@ -141,6 +167,10 @@ impl Scene {
 
     fn finish(&mut self, row: &TrialRow, story: Option<&str>) {
         self.under_way.remove(&row.trial);
+        if let Some(part) = self.parts.last_mut() {
+            part.attempts += 1;
+            part.worked += row.wall_s;
+        }
         if row.verdict != Verdict::Void {
             self.done += 1;
             self.bar.set_position(self.done);
@@ -174,6 +204,16 @@ impl Scene {
                 skills(worked.skills)
             ));
         }
+    }
+
+    /// Where the time went, part by part.
+    fn times(&self) -> String {
+        let ends = self.parts.iter().skip(1).map(|part| part.began).chain([self.clock.mono()]);
+        let told = self.parts.iter().zip(ends).map(|(part, end)| {
+            let took = end.saturating_sub(part.began).as_secs_f64();
+            format!("{} {took:.0} s ({} attempts of {:.0} s in all)", part.name, part.attempts, part.worked)
+        });
+        told.collect::<Vec<_>>().join(", ")
     }
 
     fn standing(&self) -> String {
@@ -211,6 +251,11 @@ pub(crate) fn parts(trials: &[TrialSpec]) -> BTreeMap<String, usize> {
         *parts.entry(who(trial.role, &trial.arm)).or_default() += 1;
     }
     parts
+}
+
+fn upper(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn skills(count: usize) -> String {

@@ -48,7 +48,7 @@ pub(crate) async fn perform(
     folder: &Path,
     voice: Voice,
 ) -> Result<Outcome, Failure> {
-    let stage = Stage::open(&experiment.suite, voice);
+    let stage = Stage::open(&experiment.suite, Arc::clone(&clock), voice);
     let (progress, lessons) = stage.senders();
     let laboratory = Laboratory {
         deps: wire::deps(config, clock, Arc::new(|_| Lent::default()))?,
@@ -62,7 +62,10 @@ pub(crate) async fn perform(
     };
     let outcome = carry_out(experiment, &laboratory, folder).await;
     drop(laboratory);
-    stage.close().await;
+    let times = stage.close().await;
+    if voice == Voice::Aloud && !times.is_empty() {
+        terminal::note(format_args!("\ntime: {times}"));
+    }
     outcome.map_err(|error| {
         let failure = failure(error);
         match failure.kind {
