@@ -53,8 +53,8 @@ pub(crate) async fn perform(
     let laboratory = Laboratory {
         deps: wire::deps(config, clock, Arc::new(|_| Lent::default()))?,
         jobs: match config.jobs {
-            // An attempt waits for its world about a third of its time: measured, a third more of them at once
-            // took two thirds of the time that one for each core took, and four no less than three.
+            // An attempt often waits for its world to settle. Measured on two cores, three at a time took two
+            // thirds of the time that two took, and four hardly less than three.
             0 => (wire::cores() * 3).div_ceil(2),
             jobs => jobs,
         },
