@@ -1,9 +1,10 @@
 //! The tree of commands.
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, compare, config, demo, doctor, grade, learn, perform, report, run, selftest, skills, tasks, view,
+    bench, compare, config, demo, doctor, grade, learn, models, perform, report, run, selftest, skills,
+    tasks, view,
 };
 use crate::config::{Settings, Sources};
 use crate::failure::Failure;
@@ -17,8 +18,56 @@ use crate::failure::Failure;
                         11 trials void, 20 model, 21 environment, 130 interrupted."
 )]
 pub(crate) struct Apprentice {
+    #[command(flatten)]
+    flags: ModelFlags,
     #[command(subcommand)]
     command: Command,
+}
+
+/// Settings of models as flags; they stand for any command that asks one.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Models")]
+pub(crate) struct ModelFlags {
+    /// Where the model is reached, in place of its provider's address.
+    #[arg(long, global = true, value_name = "URL")]
+    base_url: Option<String>,
+    /// How a student behind `compat/` sees and speaks: a profile's name or file.
+    #[arg(long, global = true, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// Most that this command's calls to models may cost, in US dollars.
+    #[arg(long, global = true, value_name = "USD")]
+    max_usd: Option<f64>,
+    /// Record all exchanges with models; `--model cassette:FILE` plays them.
+    #[arg(long, global = true, value_name = "FILE")]
+    record: Option<String>,
+}
+
+impl ModelFlags {
+    fn lay_over(&self, settings: &mut Settings) -> Result<(), Failure> {
+        if let Some(url) = &self.base_url {
+            for provider in crate::models::PROVIDERS {
+                settings.set(&format!("provider.{provider}.base_url"), url, "--base-url")?;
+            }
+        }
+        let dollars = self.max_usd.map(|dollars| dollars.to_string());
+        for (key, value, flag) in [
+            ("provider.compat.profile", self.profile.as_deref(), "--profile"),
+            ("cap.run_usd", dollars.as_deref(), "--max-usd"),
+            ("record", self.record.as_deref(), "--record"),
+        ] {
+            if let Some(value) = value {
+                settings.set(key, value, flag)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The settings in force below these flags, the later ones over the earlier.
+pub(crate) fn settings(flags: &[&ModelFlags]) -> Result<Settings, Failure> {
+    let mut settings = Settings::layer(&Sources::read()?)?;
+    flags.iter().try_for_each(|flags| flags.lay_over(&mut settings))?;
+    Ok(settings)
 }
 
 #[derive(Debug, Subcommand)]
@@ -37,6 +86,7 @@ enum Command {
     Report(report::Report),
     Grade(grade::GradeCommand),
     Selftest(selftest::SelftestCommand),
+    Models(models::ModelsCommand),
     Config(config::ConfigCommand),
 }
 
@@ -65,6 +115,11 @@ impl Apprentice {
             _ => None,
         }
     }
+
+    /// Its settings of models.
+    pub(crate) fn flags(&self) -> &ModelFlags {
+        &self.flags
+    }
 }
 
 /// The command as it was given; it is written into a run's plan.
@@ -74,13 +129,13 @@ pub(crate) fn given() -> Vec<String> {
 
 /// Runs what was asked.
 pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
-    let settings = || Settings::layer(&Sources::read()?);
+    let settings = || settings(&[&arguments.flags]);
     match &arguments.command {
         Command::Demo(demo) => demo::run(demo, &settings()?.config()?),
         Command::Bench(bench) => bench::run(bench, &settings()?.config()?),
         Command::Do(arguments) => perform::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
-        Command::Resume(resume) => run::go_on(resume, &settings()?.config()?),
+        Command::Resume(resume) => run::go_on(resume, &arguments.flags),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Doctor(doctor) => doctor::run(doctor),
@@ -90,6 +145,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Report(report) => report::run(report),
         Command::Grade(arguments) => grade::run(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
+        Command::Models(models) => models::run(models, &settings()?.config()?),
         Command::Config(config) => config::run(config, &settings()?),
     }
 }

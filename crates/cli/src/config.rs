@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::surroundings;
@@ -54,12 +54,184 @@ pub(crate) struct Config {
     pub(crate) epochs: u32,
     /// Trajectories between two cleanups.
     pub(crate) cleanup_every: u32,
+    /// Tries of one call to a model, after the first.
+    pub(crate) retries: u32,
+    /// Who answers a provider's safety checks.
+    pub(crate) safety: SafetyChoice,
+    /// A list of prices in place of the one that the program brings along.
+    pub(crate) prices: Option<PathBuf>,
+    /// Where exchanges with models are recorded.
+    pub(crate) record: Option<PathBuf>,
+    /// Most that calls to models may cost.
+    #[serde(default)]
+    pub(crate) cap: Caps,
+    /// Which models play which parts.
+    #[serde(default)]
+    pub(crate) role: Roles,
+    /// Where models are reached.
+    pub(crate) provider: Providers,
+}
+
+/// Who answers a provider's safety checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SafetyChoice {
+    /// Nobody: the attempt ends as declined.
+    Refuse,
+    /// The user, beforehand.
+    Acknowledge,
+    /// A person at the terminal.
+    Ask,
+}
+
+/// Caps on money, in US dollars.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Caps {
+    /// Of one try at a trial.
+    pub(crate) trial_usd: Option<f64>,
+    /// Of one command.
+    pub(crate) run_usd: Option<f64>,
+    /// Of one day, over all commands.
+    pub(crate) day_usd: Option<f64>,
+}
+
+/// The models that play parts; a part's name can stand wherever a model's name can.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Roles {
+    /// The capable model.
+    pub(crate) teacher: Option<String>,
+    /// The small model.
+    pub(crate) student: Option<String>,
+    /// Who reviews trajectories.
+    pub(crate) reflector: Option<String>,
+    /// Who curates the book.
+    pub(crate) manager: Option<String>,
+}
+
+/// Where models are reached.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Providers {
+    /// Anthropic's Messages API.
+    pub(crate) anthropic: Provider,
+    /// OpenAI's Responses API.
+    pub(crate) openai: Provider,
+    /// Gemini's Interactions API.
+    pub(crate) gemini: Provider,
+    /// Any server with `/chat/completions`.
+    pub(crate) compat: Provider,
+}
+
+/// Where one provider is reached, and how.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Provider {
+    /// The address below which its paths stand.
+    pub(crate) base_url: String,
+    /// The environment variable that holds the key.
+    pub(crate) key_env: String,
+    /// A file that holds the key and that nobody else may read.
+    pub(crate) key_file: Option<PathBuf>,
+    /// A command that prints the key.
+    pub(crate) key_command: Option<String>,
+    /// Most calls at once with one key.
+    pub(crate) max_in_flight: u32,
+    /// How hard models are to think.
+    pub(crate) effort: Option<String>,
+    /// The version of the API (Anthropic).
+    pub(crate) version: Option<String>,
+    /// From so many input tokens on, the server forgets old tool results (Anthropic).
+    pub(crate) forget_above: Option<u64>,
+    /// How a student sees and speaks: a profile's name or file (compat).
+    pub(crate) profile: Option<String>,
+    /// What an hour of the machine costs, for models of one's own; zero for free (compat).
+    pub(crate) usd_per_hour: Option<f64>,
+}
+
+impl Roles {
+    /// The model that plays a part of this name, if it names one.
+    pub(crate) fn of(&self, part: &str) -> Option<Option<&str>> {
+        Some(match part {
+            "teacher" => self.teacher.as_deref(),
+            "student" => self.student.as_deref(),
+            "reflector" => self.reflector.as_deref(),
+            "manager" => self.manager.as_deref(),
+            _ => return None,
+        })
+    }
+}
+
+/// Settings that have no default, and the form of their values.
+const OPTIONAL: &[(&str, Form)] = &[
+    ("prices", Form::Text),
+    ("record", Form::Text),
+    ("cap.trial_usd", Form::Number),
+    ("cap.run_usd", Form::Number),
+    ("cap.day_usd", Form::Number),
+    ("role.teacher", Form::Text),
+    ("role.student", Form::Text),
+    ("role.reflector", Form::Text),
+    ("role.manager", Form::Text),
+];
+
+/// The same of each provider, below its name.
+const OPTIONAL_OF_PROVIDERS: &[(&str, Form)] = &[
+    ("key_file", Form::Text),
+    ("key_command", Form::Text),
+    ("effort", Form::Text),
+    ("version", Form::Text),
+    ("forget_above", Form::Whole),
+    ("profile", Form::Text),
+    ("usd_per_hour", Form::Number),
+];
+
+const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "compat"];
+
+/// The form of a setting's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Whole,
+    Number,
+}
+
+impl Form {
+    fn of(value: &toml::Value) -> Self {
+        match value {
+            toml::Value::Integer(_) => Self::Whole,
+            toml::Value::Float(_) => Self::Number,
+            _ => Self::Text,
+        }
+    }
+
+    fn read(self, text: &str) -> Option<toml::Value> {
+        match self {
+            Self::Text => Some(toml::Value::String(text.to_owned())),
+            Self::Whole => text.parse().ok().map(toml::Value::Integer),
+            Self::Number => {
+                text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float)
+            }
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Whole => "a whole number",
+            Self::Number => "a number",
+        }
+    }
 }
 
 /// Settings with the place each came from.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    values: toml::Table,
+    /// By key; keys of tables are joined by dots.
+    values: BTreeMap<String, toml::Value>,
+    /// Every key that there is, with the form of its value.
+    known: BTreeMap<String, Form>,
     origins: BTreeMap<String, String>,
 }
 
@@ -96,16 +268,25 @@ impl Sources {
 impl Settings {
     /// Lays the sources over the defaults.
     pub(crate) fn layer(sources: &Sources) -> Result<Self, Failure> {
-        let values: toml::Table = DEFAULTS.parse().kind(Kind::Bug)?;
+        let defaults: toml::Table = DEFAULTS.parse().kind(Kind::Bug)?;
+        let values = flat(defaults);
         let origins = values.keys().map(|key| (key.clone(), "default".to_owned())).collect();
-        let mut settings = Self { values, origins };
+        let mut known: BTreeMap<String, Form> =
+            values.iter().map(|(key, value)| (key.clone(), Form::of(value))).collect();
+        known.extend(OPTIONAL.iter().map(|(key, form)| ((*key).to_owned(), *form)));
+        for provider in PROVIDERS {
+            let own = OPTIONAL_OF_PROVIDERS.iter();
+            known.extend(own.map(|(key, form)| (format!("provider.{provider}.{key}"), *form)));
+        }
+        let mut settings = Self { values, known, origins };
         for (path, text) in &sources.files {
             settings.lay_file(path, text)?;
         }
         for (name, value) in &sources.environment {
-            let key = name.trim_start_matches(PREFIX).to_lowercase();
+            let spelled = name.trim_start_matches(PREFIX).to_lowercase();
             // Other variables with our prefix belong to commands, not to settings.
-            if settings.values.contains_key(&key) {
+            let key = settings.known.keys().find(|key| key.replace('.', "_") == spelled).cloned();
+            if let Some(key) = key {
                 settings.set(&key, value, &format!("environment variable {name}"))?;
             }
         }
@@ -125,29 +306,46 @@ impl Settings {
                 Failure::say(Kind::Config, format!("{place}: {}", error.message()))
             })?
             .into_inner();
-        let values: toml::Table = text.parse().kind(Kind::Config)?;
-        for key in keys.keys() {
-            let name = key.get_ref().as_ref();
-            if !self.values.contains_key(name) {
-                return Err(unknown(&at(key.span().start), name, self.values.keys()));
-            }
-        }
-        for (key, value) in values {
+        self.check_keys(&keys, "", &at)?;
+        for (key, value) in flat(text.parse().kind(Kind::Config)?) {
+            let value = match (self.known.get(&key), value) {
+                // A number without a fraction is one all the same.
+                (Some(Form::Number), toml::Value::Integer(whole)) => toml::Value::Float(real(whole)),
+                (_, value) => value,
+            };
             self.values.insert(key.clone(), value);
             self.origins.insert(key, path.display().to_string());
         }
         self.config().map(drop).map_err(|failure| failure.hint(format!("in {}", path.display())))
     }
 
+    fn check_keys(
+        &self,
+        keys: &DeTable<'_>,
+        above: &str,
+        at: &dyn Fn(usize) -> String,
+    ) -> Result<(), Failure> {
+        for (key, value) in keys {
+            let name = format!("{above}{}", key.get_ref());
+            let below = format!("{name}.");
+            match value.get_ref() {
+                DeValue::Table(inner) if self.known.keys().any(|known| known.starts_with(&below)) => {
+                    self.check_keys(inner, &below, at)?;
+                }
+                _ if self.known.contains_key(&name) => {}
+                _ => return Err(unknown(&at(key.span().start), &name, self.known.keys())),
+            }
+        }
+        Ok(())
+    }
+
     /// Sets one key from text, as the environment and flags do.
     pub(crate) fn set(&mut self, key: &str, text: &str, origin: &str) -> Result<(), Failure> {
-        let value = match self.values.get(key) {
-            Some(toml::Value::Integer(_)) => text.parse().map(toml::Value::Integer).map_err(|_| {
-                Failure::say(Kind::Config, format!("{origin}: {key} must be a whole number, found {text:?}"))
-            })?,
-            Some(_) => toml::Value::String(text.to_owned()),
-            None => return Err(unknown(origin, key, self.values.keys())),
-        };
+        let form = self.known.get(key).ok_or_else(|| unknown(origin, key, self.known.keys()))?;
+        let value = form.read(text).ok_or_else(|| {
+            let story = format!("{origin}: {key} must be {}, found {text:?}", form.as_str());
+            Failure::say(Kind::Config, story)
+        })?;
         self.values.insert(key.to_owned(), value);
         self.origins.insert(key.to_owned(), origin.to_owned());
         self.config().map(drop).map_err(|failure| failure.hint(format!("from {origin}")))
@@ -155,7 +353,11 @@ impl Settings {
 
     /// The typed settings.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
-        self.values.clone().try_into().map_err(|error: toml::de::Error| {
+        let mut table = toml::Table::new();
+        for (key, value) in &self.values {
+            nest(&mut table, key, value.clone());
+        }
+        table.try_into().map_err(|error: toml::de::Error| {
             Failure::say(Kind::Config, format!("a setting has the wrong form: {}", error.message()))
         })
     }
@@ -166,6 +368,38 @@ impl Settings {
             (key.as_str(), value.to_string(), self.origins.get(key).map_or("default", String::as_str))
         })
     }
+}
+
+/// Every leaf under its whole name.
+fn flat(table: toml::Table) -> BTreeMap<String, toml::Value> {
+    let mut leaves = BTreeMap::new();
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(inner) => {
+                leaves
+                    .extend(flat(inner).into_iter().map(|(below, value)| (format!("{key}.{below}"), value)));
+            }
+            leaf => drop(leaves.insert(key, leaf)),
+        }
+    }
+    leaves
+}
+
+fn nest(table: &mut toml::Table, key: &str, value: toml::Value) {
+    match key.split_once('.') {
+        None => drop(table.insert(key.to_owned(), value)),
+        Some((first, rest)) => {
+            let inner = table.entry(first).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            if let toml::Value::Table(inner) = inner {
+                nest(inner, rest, value);
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a sum of money")]
+fn real(whole: i64) -> f64 {
+    whole as f64
 }
 
 fn unknown<'a>(place: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
@@ -204,6 +438,31 @@ mod tests {
         assert_eq!(origin("jobs").as_deref(), Some("environment variable APPRENTICE_JOBS"));
         assert_eq!(origin("epochs").as_deref(), Some("user.toml"));
         assert_eq!(origin("attempts").as_deref(), Some("default"));
+    }
+
+    #[test]
+    fn tables_are_settings_too() {
+        let settings = layer(
+            &[("apprentice.toml", "[cap]\nrun_usd = 2\n[provider.compat]\nbase_url = \"http://x/v1\"\n[role]\nstudent = \"compat/m\"\n")],
+            &[("APPRENTICE_CAP_DAY_USD", "7.5"), ("APPRENTICE_PROVIDER_ANTHROPIC_MAX_IN_FLIGHT", "9")],
+        )
+        .expect("settings");
+        let config = settings.config().expect("typed");
+        assert_eq!(
+            (config.cap.run_usd, config.cap.day_usd, config.cap.trial_usd),
+            (Some(2.0), Some(7.5), None)
+        );
+        assert_eq!(config.provider.compat.base_url, "http://x/v1");
+        assert_eq!(config.provider.anthropic.max_in_flight, 9);
+        assert_eq!(config.role.of("student"), Some(Some("compat/m")));
+        let found = layer(&[("a.toml", "[provider.compat]\nbase_ur = \"x\"\n")], &[]).expect_err("a mistake");
+        assert_eq!(
+            found,
+            "error: a.toml:2:1: unknown setting \"provider.compat.base_ur\"\nhint: did you mean \"provider.compat.base_url\"?"
+        );
+        let found =
+            layer(&[("a.toml", "[provider.compatt]\nbase_url = \"x\"\n")], &[]).expect_err("a mistake");
+        assert!(found.starts_with("error: a.toml:1:11: unknown setting \"provider.compatt\""), "{found}");
     }
 
     #[test]

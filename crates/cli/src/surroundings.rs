@@ -56,3 +56,13 @@ pub(crate) fn end_now() -> ! {
 pub(crate) fn temporary() -> PathBuf {
     std::env::temp_dir()
 }
+
+/// The folder of what lasts from one command to the next, of this user alone.
+pub(crate) fn lasting_state() -> PathBuf {
+    let below = |folder: OsString| PathBuf::from(folder).join("apprentice");
+    let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state/apprentice"));
+    variable("XDG_STATE_HOME")
+        .map(below)
+        .or_else(home)
+        .unwrap_or_else(|| temporary().join("apprentice-state"))
+}

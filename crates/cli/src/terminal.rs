@@ -23,3 +23,10 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     line(format_args!("{text}"));
     Ok(())
 }
+
+/// One line that a person types; none at the end of the input.
+pub(crate) fn answer() -> Option<String> {
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line).ok()?;
+    (read > 0).then_some(line)
+}

@@ -10,12 +10,8 @@ use apprentice_harness::cell::{self, CellIsolation, CellSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
-use apprentice_harness::model::scripted::Scripted;
-use apprentice_harness::record::Redactor;
 use apprentice_protocol::{
-    ChatModel, Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault,
-    WorldSpec,
+    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault, WorldSpec,
 };
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, IsolationChoice, SandboxChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::models::Models;
 use crate::{surroundings, terminal};
 
 /// The hidden argument under which this program serves as a cell's first process.
@@ -30,9 +27,6 @@ pub(crate) const CELL: &str = "cell-supervisor";
 
 /// How long work that nobody waits for any more may hold up the end of a command.
 const LAST_WORK: Duration = Duration::from_secs(5);
-
-/// Baselines that the evaluator makes from a task itself.
-const BASELINES: [&str; 4] = ["baseline/solution", "baseline/near-miss", "baseline/noop", "baseline/give-up"];
 
 /// The runtime that everything waits on.
 pub(crate) struct Engine(Option<Runtime>);
@@ -60,36 +54,9 @@ pub(crate) fn runtime() -> Result<Engine, Failure> {
     Ok(Engine(Some(runtime)))
 }
 
-/// The model of this name.
-pub(crate) fn model(name: &str) -> Result<Arc<dyn ChatModel>, Failure> {
-    if let Some(file) = name.strip_prefix("scripted:") {
-        return Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?));
-    }
-    if let Some(policy) = Policy::named(name) {
-        return Ok(Arc::new(BuiltIn::new(policy)));
-    }
-    let known: Vec<&str> = Policy::ALL.iter().map(|policy| policy.name()).collect();
-    let nearest = known.iter().chain(&BASELINES).min_by_key(|known| strsim::damerau_levenshtein(known, name));
-    let failure = Failure::say(Kind::Model, format!("unknown model {name:?}"));
-    let all = format!("models: {}, scripted:FILE; baselines: {}", known.join(", "), BASELINES.join(", "));
-    Err(match nearest {
-        Some(nearest) => failure.hint(format!("the nearest name is {nearest:?}")).hint(all),
-        None => failure.hint(all),
-    })
-}
-
-/// Models by name, for runs.
-pub(crate) struct Models;
-
-impl ModelSource for Models {
-    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
-        model(&trial.model).map_err(|failure| failure.source.to_string())
-    }
-}
-
-/// Refuses a model's name that no trial could use.
-pub(crate) fn check_model(name: &str) -> Result<(), Failure> {
-    if BASELINES.contains(&name) { Ok(()) } else { model(name).map(drop) }
+/// Makes models by these settings; shared by everything that a command asks models for.
+pub(crate) fn models(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<Models>, Failure> {
+    Models::new(config, clock).map(Arc::new)
 }
 
 /// Worlds of every kind, each opened by its own source.
@@ -212,16 +179,16 @@ async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) ->
 }
 
 /// What a run needs of the outside.
-pub(crate) fn deps(config: &Config, clock: Arc<dyn Clock>, lend: Lend) -> Result<RunDeps, Failure> {
+pub(crate) fn deps(
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    lend: Lend,
+    models: &Arc<Models>,
+) -> Result<RunDeps, Failure> {
     let worlds = worlds(config, Arc::clone(&clock))?;
-    let redactor = redactor()?;
-    Ok(RunDeps { models: Arc::new(Models), worlds, clock, lend, redactor, cpu: cores() })
-}
-
-/// What stands before everything that is written down.
-pub(crate) fn redactor() -> Result<Arc<Redactor>, Failure> {
-    let secrets = surroundings::secrets();
-    Redactor::new(secrets.iter().map(String::as_str)).map(Arc::new).kind(Kind::Bug)
+    let redactor = models.redactor()?;
+    let models: Arc<dyn ModelSource> = Arc::clone(models) as _;
+    Ok(RunDeps { models, worlds, clock, lend, redactor, cpu: cores() })
 }
 
 /// What a book lends to each trial, by the trial's arm.

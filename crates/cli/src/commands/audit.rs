@@ -93,7 +93,8 @@ fn carry_out(
     };
     wire::runtime()?.block_on(async {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-        let deps = wire::deps(config, clock, Arc::new(|_: &_| Lent::default()))?;
+        let models = wire::models(config, Arc::clone(&clock))?;
+        let deps = wire::deps(config, clock, Arc::new(|_: &_| Lent::default()), &models)?;
         let board = Board::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
         let place = (config.runs.as_path(), env!("CARGO_PKG_VERSION"));

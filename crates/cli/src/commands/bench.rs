@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::study;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::models::Models;
 use crate::stage::{Voice, parts};
 use crate::{args, terminal, wire};
 
@@ -109,14 +110,16 @@ impl Bench {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
-    let experiment = experiment(arguments, config)?;
     let clock = study::clock();
+    let models = wire::models(config, Arc::clone(&clock))?;
+    let experiment = experiment(arguments, config, &models)?;
     if arguments.dry_run {
         return dry_run(arguments, &experiment, clock.now());
     }
     let folder = study::folder(arguments.out.as_ref(), "bench", config, &*clock);
     let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
-    let outcome = wire::runtime()?.block_on(study::perform(&experiment, (config, clock), &folder, voice))?;
+    let outcome =
+        wire::runtime()?.block_on(study::perform(&experiment, (config, clock, &models), &folder, voice))?;
     if arguments.json {
         terminal::json(&outcome.report)?;
     } else {
@@ -128,9 +131,9 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
     }
 }
 
-fn experiment(arguments: &Bench, config: &Config) -> Result<Experiment, Failure> {
+fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Experiment, Failure> {
     for model in arguments.teacher.iter().chain([&arguments.student]) {
-        wire::check_model(model)?;
+        models.check(model)?;
     }
     let suite = super::tasks::load(&arguments.suite)?;
     let lock = match arguments.unsplit {
@@ -149,8 +152,13 @@ fn experiment(arguments: &Bench, config: &Config) -> Result<Experiment, Failure>
         suite: Arc::new(suite),
         lock,
         book: BookSource::Given(frozen(book, &arms)?),
-        teacher: arguments.teacher.clone(),
-        student: arguments.student.clone(),
+        teacher: arguments
+            .teacher
+            .as_deref()
+            .map(|name| models.resolve(name))
+            .transpose()?
+            .map(str::to_owned),
+        student: models.resolve(&arguments.student)?.to_owned(),
         arms,
         seeds: arguments.seeds.max(1),
         baselines: arguments.baselines,

@@ -11,6 +11,7 @@ use clap::Args;
 use super::study;
 use crate::config::Config;
 use crate::failure::{Failure, Kind};
+use crate::models::Models;
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
@@ -66,14 +67,15 @@ impl Demo {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
-    let experiment = experiment(arguments, config)?;
     let clock = study::clock();
+    let models = wire::models(config, Arc::clone(&clock))?;
+    let experiment = experiment(arguments, config, &models)?;
     let folder = study::folder(arguments.out.as_ref(), "demo", config, &*clock);
     introduce(arguments, &folder);
     let began = clock.mono();
     let outcome = wire::runtime()?.block_on(study::perform(
         &experiment,
-        (config, Arc::clone(&clock)),
+        (config, Arc::clone(&clock), &models),
         &folder,
         Voice::Aloud,
     ))?;
@@ -94,7 +96,7 @@ fn introduce(arguments: &Demo, folder: &Path) {
     terminal::note(format_args!("Everything is kept in {}\n", folder.display()));
 }
 
-fn experiment(arguments: &Demo, config: &Config) -> Result<Experiment, Failure> {
+fn experiment(arguments: &Demo, config: &Config, models: &Models) -> Result<Experiment, Failure> {
     let suite = super::tasks::load(&arguments.suite)?;
     let Some(lock) = study::split(arguments.split.as_ref(), &suite)? else {
         let story = format!("{} has no locked split", suite.root.display());
@@ -106,6 +108,8 @@ fn experiment(arguments: &Demo, config: &Config) -> Result<Experiment, Failure> 
         Some(path) => Some(path),
         None => Some(&beside).filter(|path| path.is_file()),
     };
+    models.check(&arguments.student)?;
+    let teacher = models.resolve(&arguments.teacher)?.to_owned();
     let mut arms = vec![Arm::None, Arm::Pull, Arm::PlaceboInert];
     if arguments.full {
         arms.extend([Arm::PlaceboWrong, Arm::ToolsOnly, Arm::All]);
@@ -115,12 +119,12 @@ fn experiment(arguments: &Demo, config: &Config) -> Result<Experiment, Failure> 
         suite: Arc::new(suite),
         lock: Some(lock),
         book: BookSource::Learned(Lessons {
-            teacher: arguments.teacher.clone(),
-            learner: wire::model(&arguments.teacher)?,
+            teacher: teacher.clone(),
+            learner: models.get(&arguments.teacher, "learn")?,
             cycle: CycleOptions { epochs: config.epochs, batch: BATCH, ..CycleOptions::default() },
         }),
-        teacher: Some(arguments.teacher.clone()),
-        student: arguments.student.clone(),
+        teacher: Some(teacher),
+        student: models.resolve(&arguments.student)?.to_owned(),
         arms,
         seeds: arguments.seeds.max(1),
         baselines: arguments.full,

@@ -58,7 +58,8 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
     lock.check_suite(&suite.hash).kind(Kind::Config)?;
     let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
-    let model = wire::model(&arguments.model)?;
+    let models = wire::models(config, Arc::new(SystemClock::default()))?;
+    let model = models.get(&arguments.model, "learn")?;
     let staff = Staff { reflector: Arc::clone(&model), manager: model };
     let leaks = Arc::new(SealedIndex::build(&lock, &suite));
     let time = SystemClock::default().now();

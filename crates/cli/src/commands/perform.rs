@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &Do, config: &Config) -> Result<(), Failure> {
 
 async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let model = wire::model(&arguments.model)?;
+    let models = wire::models(config, Arc::clone(&clock))?;
+    let model = models.get(&arguments.model, "do")?;
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let guidance = match &arguments.skillbook {
         Some(folder) => lend_to(folder, arguments)?,
@@ -76,7 +77,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
         prompt_hash: prompt_hash(),
     };
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
-    let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), wire::redactor()?);
+    let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
     let mut sink = Live::new(recorder.kind(Kind::Environment)?);
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
     let errand = Errand { arguments, files, header, clock: &*clock, cancel: wire::cancel_on_interrupt() };

@@ -17,6 +17,7 @@ use apprentice_protocol::{Clock, Limits, TaskId};
 use apprentice_skills::book::Snapshot;
 use clap::{Args, Parser as _};
 
+use crate::args::ModelFlags;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::progress::{Board, conclude};
@@ -110,7 +111,9 @@ fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
-    wire::check_model(&arguments.model)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let models = wire::models(config, Arc::clone(&clock))?;
+    models.check(&arguments.model)?;
     let loaded = load(arguments, config)?;
     let tasks = selected(arguments, &loaded)?;
     let request = PlanRequest {
@@ -119,7 +122,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         tasks: Some(tasks.clone()),
         contenders: vec![Contender {
             role: Role::Solo,
-            model: arguments.model.clone(),
+            model: models.resolve(&arguments.model)?.to_owned(),
             arm: arguments.arm.to_string(),
             tasks: Some(eligible(arguments.arm, &loaded.lender, &tasks)?),
             seeds: None,
@@ -137,8 +140,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     };
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-        let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()))?;
+        let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
         let board = Board::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
         let place = (root, env!("CARGO_PKG_VERSION"));
@@ -192,9 +194,9 @@ fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTree
 }
 
 /// Runs `apprentice resume`: reads back from the plan how the run was asked for.
-pub(crate) fn go_on(arguments: &Resume, config: &Config) -> Result<(), Failure> {
+pub(crate) fn go_on(arguments: &Resume, flags: &ModelFlags) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
-        return go_on_with(arguments, (&folder, &definition), config);
+        return go_on_with(arguments, (&folder, &definition), flags);
     }
     let plan = wire::plan_of(&arguments.run)?;
     let given = args::Apprentice::try_parse_from(&plan.command).kind(Kind::Config)?;
@@ -202,8 +204,16 @@ pub(crate) fn go_on(arguments: &Resume, config: &Config) -> Result<(), Failure> 
         return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
             .hint(format!("start it again: {}", plan.command.join(" "))));
     };
+    // What the run was begun with holds, unless it is said anew.
+    let config = &args::settings(&[given.flags(), flags])?.config()?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let models = wire::models(config, Arc::clone(&clock))?;
+    plan.models.iter().try_for_each(|one| models.check(&one.model))?;
     let loaded = load(asked, config)?;
-    let summary = resume_with(&arguments.run, loaded, (arguments.accept_drift, arguments.json), config)?;
+    let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
+    let jobs = wire::jobs(config);
+    let summary =
+        resume_with(&arguments.run, loaded, (arguments.accept_drift, arguments.json), (deps, jobs))?;
     conclude(&summary, arguments.json)
 }
 
@@ -221,13 +231,14 @@ fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure
 fn go_on_with(
     arguments: &Resume,
     (folder, definition): (&Path, &Definition),
-    config: &Config,
+    flags: &ModelFlags,
 ) -> Result<(), Failure> {
     if arguments.accept_drift {
         return Err(Failure::say(Kind::Usage, "an experiment is not gone on with under changed conditions")
             .hint("begin it again in another folder"));
     }
     let given = args::Apprentice::try_parse_from(&definition.command).kind(Kind::Config)?;
+    let config = &args::settings(&[given.flags(), flags])?.config()?;
     let out = folder.to_owned();
     match given.as_experiment() {
         Some(args::Experiment::Demo(demo)) => super::demo::run(&demo.within(out), config),
@@ -243,11 +254,9 @@ fn resume_with(
     folder: &Path,
     loaded: Loaded,
     (accept_drift, quiet): (bool, bool),
-    config: &Config,
+    (deps, jobs): (RunDeps, usize),
 ) -> Result<RunSummary, Failure> {
     wire::runtime()?.block_on(async {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-        let deps: RunDeps = wire::deps(config, clock, wire::lend(loaded.lender.clone()))?;
         let board = Board::show(quiet);
         let cancel = wire::cancel_on_interrupt();
         let current = Current {
@@ -257,7 +266,7 @@ fn resume_with(
             program: env!("CARGO_PKG_VERSION").into(),
             accept_drift,
         };
-        let ended = resume(folder, current, wire::jobs(config), deps, (board.sender(), cancel)).await;
+        let ended = resume(folder, current, jobs, deps, (board.sender(), cancel)).await;
         board.finish().await;
         ended.map_err(wire::run_failure)
     })

@@ -13,6 +13,7 @@ use apprentice_protocol::{Clock, TaskId, Verdict};
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::models::Models;
 use crate::stage::{Stage, Voice};
 use crate::{terminal, wire};
 
@@ -44,14 +45,14 @@ pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::B
 /// Carries an experiment out, or goes on with it.
 pub(crate) async fn perform(
     experiment: &Experiment,
-    (config, clock): (&Config, Arc<dyn Clock>),
+    (config, clock, models): (&Config, Arc<dyn Clock>, &Arc<Models>),
     folder: &Path,
     voice: Voice,
 ) -> Result<Outcome, Failure> {
     let stage = Stage::open(&experiment.suite, Arc::clone(&clock), voice);
     let (progress, lessons) = stage.senders();
     let laboratory = Laboratory {
-        deps: wire::deps(config, clock, Arc::new(|_| Lent::default()))?,
+        deps: wire::deps(config, clock, Arc::new(|_| Lent::default()), models)?,
         jobs: match config.jobs {
             // An attempt often waits for its world to settle. Measured on two cores, three at a time took two
             // thirds of the time that two took, and four hardly less than three.

@@ -123,9 +123,10 @@ fn the_agent_loop_names_no_model_and_no_world() {
 
 #[test]
 fn adapters_do_not_know_each_other() {
-    for (family, members) in
-        [("model", &["builtin", "scripted"][..]), ("env", &["browser", "desktop", "scene"][..])]
-    {
+    for (family, members) in [
+        ("model", &["anthropic", "builtin", "compat", "gemini", "openai", "scripted"][..]),
+        ("env", &["browser", "desktop", "scene"][..]),
+    ] {
         for (name, text) in sources() {
             for own in
                 members.iter().filter(|own| name.starts_with(&format!("crates/harness/src/{family}/{own}")))

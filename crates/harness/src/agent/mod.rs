@@ -15,5 +15,6 @@ mod sight;
 mod stop;
 
 pub use attempt::{Attempt, Ended, run};
+pub use picture::fit as fitted;
 pub use prompt::prompt_hash;
 pub use sight::OUTLINE_BUDGET;

@@ -5,7 +5,7 @@ use apprentice_protocol::{BlobHash, Image, ImageBytes, ImageRule, MediaType, Rec
 use sha2::{Digest as _, Sha256};
 
 /// The size at which a picture of this size is sent; none when the model gets no pictures.
-pub(super) fn fit(rule: &ImageRule, size: Size) -> Option<Size> {
+pub fn fit(rule: &ImageRule, size: Size) -> Option<Size> {
     let (width, height) = (f64::from(size.width.max(1)), f64::from(size.height.max(1)));
     match *rule {
         ImageRule::None => None,

@@ -1,4 +1,14 @@
 //! Models: adapters that translate, and never act. They do not know each other.
 
+pub mod anthropic;
+pub mod around;
 pub mod builtin;
+pub mod calibrate;
+pub mod compat;
+pub mod exchange;
+pub mod gemini;
+pub mod openai;
+pub mod price;
+pub mod safety;
 pub mod scripted;
+mod tongue;

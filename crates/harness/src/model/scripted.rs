@@ -182,6 +182,14 @@ impl Scripted {
         self
     }
 
+    /// The same script, followed by a reply.
+    pub fn then_reply(mut self, reply: ScriptedReply) -> Result<Self, ScriptError> {
+        let line = self.lines.len() + 1;
+        let wrong = |(name, source)| ScriptError::Arguments { path: "script".into(), line, name, source };
+        self.lines.push(read(reply).map_err(wrong)?);
+        Ok(self)
+    }
+
     /// The same script, whose replies are given out once in order, whatever the conversation.
     #[must_use]
     pub fn in_order(mut self) -> Self {

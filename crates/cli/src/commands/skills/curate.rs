@@ -16,6 +16,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{open, write};
+use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{terminal, wire};
 
@@ -58,22 +59,22 @@ pub(crate) struct Clean {
 }
 
 /// The model that decides. A script is a list of replies, whatever they are about.
-fn manager(name: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+fn manager(name: &str, config: &Config) -> Result<Arc<dyn ChatModel>, Failure> {
     match name.strip_prefix("scripted:") {
         Some(file) => {
             Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?.in_order().then_nothing()))
         }
-        None => wire::model(name),
+        None => wire::models(config, Arc::new(SystemClock::default()))?.get(name, "curate"),
     }
 }
 
-pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool) -> Result<(), Failure> {
+pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let place = arguments.file.display();
     let text = std::fs::read_to_string(&arguments.file)
         .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
     let given =
         Given::read(&text).map_err(|error| Failure::new(Kind::Config, error).hint(format!("in {place}")))?;
-    let manager = manager(&arguments.model)?;
+    let manager = manager(&arguments.model, config)?;
     let mut options = LearnOptions {
         handler: HandlerOptions { positive_partial_credit: arguments.positive_partial_credit },
         ..LearnOptions::default()
@@ -141,7 +142,7 @@ fn tell_decision(decision: &Decision) {
     }
 }
 
-pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool) -> Result<(), Failure> {
+pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let options = CleanOptions {
         target: arguments.target.clone(),
         similarity: arguments.similarity,
@@ -162,7 +163,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool) -> Result<(
         }
         return Ok(());
     }
-    let manager = manager(&arguments.model)?;
+    let manager = manager(&arguments.model, config)?;
     let mut gateway = write(folder)?;
     let tasks = scan(gateway.state(), &options);
     let trajectory = no_trajectory(&format!("cleaning-after-{}", gateway.state().last));

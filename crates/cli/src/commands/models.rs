@@ -1,0 +1,223 @@
+//! `apprentice models`: which models there are, whether one answers, and how well it points.
+
+use std::sync::Arc;
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_harness::model::builtin::Policy;
+use apprentice_harness::model::calibrate::{Fit, aim, fits};
+use apprentice_harness::model::compat::StudentProfile;
+use apprentice_harness::model::price::Tariff;
+use apprentice_protocol::{
+    ChatReply, ChatRequest, Clock, Content, CoordinateSpace, ImageRule, Message, Purpose, Size,
+};
+use clap::{Args, Subcommand};
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::models::{BASELINES, Models};
+use crate::{key, terminal, wire};
+
+/// Words of one cheap request.
+const SYSTEM: &str = "Answer with the one word ready.";
+/// Enough for one word, and for what a model may think before it.
+const FEW_TOKENS: u32 = 1024;
+/// The screen that calibration stands for.
+const SCREEN: Size = Size::new(1920, 1080);
+
+/// Lists models, asks one whether it answers, and measures how well it points.
+#[derive(Debug, Args)]
+pub(crate) struct ModelsCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Lists models with their prices, and says for which providers there is a key.
+    List,
+    /// Sends one cheap request and prints what the model can do, what it said, and what it cost.
+    Check {
+        /// The model, as PROVIDER/NAME.
+        model: String,
+        /// Only say what it may cost.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Shows nine targets, asks for nine clicks, and says in which space the model points, and how far off.
+    Calibrate {
+        /// The model, as PROVIDER/NAME.
+        model: String,
+        /// Only say what it may cost.
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &ModelsCommand, config: &Config) -> Result<(), Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let models = wire::models(config, clock)?;
+    match &arguments.what {
+        What::List => list(config, &models),
+        What::Check { model, dry_run } => {
+            let model = models.resolve(model)?;
+            if *dry_run {
+                return range(&models, model, 1);
+            }
+            check(&models, model)
+        }
+        What::Calibrate { model, dry_run } => {
+            let model = models.resolve(model)?;
+            if *dry_run {
+                return range(&models, model, 9);
+            }
+            calibrate(&models, model)
+        }
+    }
+}
+
+fn list(config: &Config, models: &Models) -> Result<(), Failure> {
+    let own = Policy::ALL.iter().map(|policy| policy.name()).chain(BASELINES);
+    terminal::line(format_args!("without a key: {}", own.collect::<Vec<_>>().join(", ")));
+    terminal::line(format_args!("from files: scripted:FILE, cassette:FILE"));
+    let all = &config.provider;
+    for (name, provider) in [
+        ("anthropic", &all.anthropic),
+        ("openai", &all.openai),
+        ("gemini", &all.gemini),
+        ("compat", &all.compat),
+    ] {
+        let stated = match (&provider.key_command, &provider.key_file) {
+            (Some(_), _) => "its key comes from key_command".to_owned(),
+            (None, Some(file)) => format!("its key comes from {}", file.display()),
+            (None, None) if key::find(provider)?.is_some() => format!("{} is set", provider.key_env),
+            (None, None) => format!("{} is not set", provider.key_env),
+        };
+        terminal::line(format_args!("\n{name}/… at {} ({stated})", provider.base_url));
+        for (model, price) in &models.prices().price {
+            if model.starts_with(&format!("{name}/")) {
+                terminal::line(format_args!(
+                    "  {:36} ${:<6} in, ${:<6} out per million tokens",
+                    model, price.input, price.output
+                ));
+            }
+        }
+    }
+    let profiles: Vec<&str> = StudentProfile::names().collect();
+    terminal::line(format_args!("\nprofiles of students: {}", profiles.join(", ")));
+    let dated = &models.prices().read_on;
+    terminal::line(format_args!(
+        "prices were read on {dated}; a trailing * stands for all names that begin so"
+    ));
+    Ok(())
+}
+
+/// What some small requests with a picture may cost.
+fn range(models: &Models, name: &str, requests: u32) -> Result<(), Failure> {
+    let (provider, model) = name.split_once('/').unwrap_or(("", name));
+    match models.tariff(provider, model) {
+        None => terminal::line(format_args!("{requests} requests; {name} has no price")),
+        Some(Tariff::Hour(dollars)) => {
+            terminal::line(format_args!("{requests} requests, at ${dollars} per hour of the machine"));
+        }
+        Some(tariff) => {
+            let request = ChatRequest { max_output_tokens: FEW_TOKENS, ..asking() };
+            let most = tariff.worst(&request, 0) * f64::from(requests);
+            terminal::line(format_args!("{requests} requests, from $0 to about ${most:.4}"));
+        }
+    }
+    Ok(())
+}
+
+fn asking() -> ChatRequest {
+    ChatRequest {
+        purpose: Purpose::Check,
+        system: SYSTEM.into(),
+        messages: vec![Message::User { content: vec![Content::text("Are you ready?")] }],
+        max_output_tokens: FEW_TOKENS,
+        ..ChatRequest::default()
+    }
+}
+
+fn check(models: &Models, name: &str) -> Result<(), Failure> {
+    let model = models.get(name, "check")?;
+    let profile = model.profile();
+    terminal::line(format_args!("{}", profile.name));
+    terminal::line(format_args!("  pictures: {}", pictures(&profile.images)));
+    terminal::line(format_args!("  points:   {}", space(profile.space)));
+    terminal::line(format_args!("  elements as text: {}", if profile.outline { "yes" } else { "no" }));
+    let reply = wire::runtime()?.block_on(async { model.reply(&asking()).await.kind(Kind::Model) })?;
+    say(&reply);
+    terminal::line(format_args!("  this command spent ${:.6}", models.spent()));
+    Ok(())
+}
+
+fn say(reply: &ChatReply) {
+    let words = reply.say.join(" ");
+    terminal::line(format_args!("  it answered {:?} ({:?})", words.trim(), reply.stop));
+    let named = reply.provider_model.as_deref().unwrap_or("it does not say");
+    terminal::line(format_args!("  answering model: {named}"));
+    let usage = reply.usage;
+    terminal::line(format_args!(
+        "  {} tokens in, {} of them cached, {} out, in {} ms of work and {} ms of waiting",
+        usage.input, usage.cached, usage.output, reply.timing.working_ms, reply.timing.waiting_ms
+    ));
+    match reply.cost_usd {
+        Some(cost) => terminal::line(format_args!("  cost: ${cost:.6}")),
+        None => terminal::line(format_args!("  cost: unknown; the model has no price")),
+    }
+}
+
+fn calibrate(models: &Models, name: &str) -> Result<(), Failure> {
+    let model = models.get(name, "calibrate")?;
+    let images = model.profile().images;
+    let size = apprentice_harness::agent::fitted(&images, SCREEN)
+        .ok_or_else(|| Failure::say(Kind::Model, format!("{name} takes no pictures")))?;
+    let aims = wire::runtime()?.block_on(async { aim(model.as_ref(), size).await.kind(Kind::Model) })?;
+    terminal::line(format_args!("picture of {}x{}", size.width, size.height));
+    for aim in &aims {
+        let found =
+            aim.point.map_or_else(|| "no point".into(), |point| format!("({}, {})", point.x, point.y));
+        terminal::line(format_args!("  {:7} at ({}, {}): {found}", aim.colour, aim.middle.x, aim.middle.y));
+    }
+    for Fit { space: read_as, median, worst } in fits(&aims, size) {
+        terminal::line(format_args!(
+            "  read as {:26} median error {median:7.1} px, worst {worst:7.1} px",
+            space(read_as)
+        ));
+    }
+    let declared = model.profile().space;
+    match fits(&aims, size).first() {
+        Some(best) if !best.median.is_finite() => Err(Failure::say(
+            Kind::Model,
+            "its points fit no space: most lie outside the picture, or are missing",
+        )),
+        Some(best) if best.space != declared => {
+            terminal::line(format_args!("best: {}; its profile says {}", space(best.space), space(declared)));
+            Ok(())
+        }
+        Some(_) | None => {
+            terminal::line(format_args!("best: {}, as its profile says", space(declared)));
+            Ok(())
+        }
+    }
+}
+
+fn pictures(rule: &ImageRule) -> String {
+    match rule {
+        ImageRule::None => "none".into(),
+        ImageRule::AsIs => "of the screen's own size".into(),
+        ImageRule::Within { size } => format!("within {}x{}", size.width, size.height),
+        ImageRule::Factor { factor, min_pixels, max_pixels } => {
+            format!("sides in multiples of {factor}, from {min_pixels} to {max_pixels} pixels")
+        }
+    }
+}
+
+fn space(space: CoordinateSpace) -> String {
+    match space {
+        CoordinateSpace::ImagePixels => "pixels of the picture".into(),
+        CoordinateSpace::Grid { max } => format!("a grid from 0 to {max}"),
+        CoordinateSpace::Unit => "fractions from 0 to 1".into(),
+    }
+}

@@ -1,0 +1,82 @@
+//! Finds a provider's key: by a command, in a file that nobody else may read, or in the environment.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use apprentice_harness::model::exchange::Secret;
+
+use crate::config::Provider;
+use crate::failure::{Failure, Kind};
+use crate::surroundings;
+
+/// The key, if there is one.
+pub(crate) fn find(provider: &Provider) -> Result<Option<Secret>, Failure> {
+    if let Some(command) = &provider.key_command {
+        return printed(command).map(Some);
+    }
+    if let Some(path) = &provider.key_file {
+        return stored(path).map(Some);
+    }
+    let key = surroundings::variable(&provider.key_env).and_then(|key| key.into_string().ok());
+    Ok(key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).map(Secret::new))
+}
+
+fn printed(command: &str) -> Result<Secret, Failure> {
+    let shell =
+        Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = shell.map_err(|error| Failure::say(Kind::Config, format!("key_command: {error}")))?;
+    let key = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    match output.status.success() && !key.is_empty() {
+        true => Ok(Secret::new(key)),
+        false => Err(Failure::say(Kind::Config, format!("key_command printed no key ({})", output.status))),
+    }
+}
+
+fn stored(path: &Path) -> Result<Secret, Failure> {
+    let place = path.display();
+    let failed = |error: std::io::Error| Failure::say(Kind::Config, format!("key_file {place}: {error}"));
+    let mode = std::fs::metadata(path).map_err(failed)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(Failure::say(Kind::Config, format!("key_file {place} can be read by others"))
+            .hint(format!("chmod 600 {place}")));
+    }
+    let key = std::fs::read_to_string(path).map_err(failed)?;
+    Ok(Secret::new(key.trim()))
+}
+
+/// Whether an address leads to this machine, where servers often need no key.
+pub(crate) fn on_this_machine(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| rest.starts_with(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::{on_this_machine, printed, stored};
+
+    #[test]
+    fn a_key_that_others_can_read_is_refused() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), "the-key\n").expect("writes");
+        let allow = |mode| std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode));
+        allow(0o600).expect("sets");
+        assert_eq!(stored(file.path()).expect("a key").reveal(), "the-key");
+        allow(0o640).expect("sets");
+        assert!(stored(file.path()).expect_err("is refused").to_string().contains("can be read by others"));
+    }
+
+    #[test]
+    fn a_command_prints_the_key_or_fails() {
+        assert_eq!(printed("echo the-key").expect("a key").reveal(), "the-key");
+        assert!(printed("true").is_err() && printed("echo k; exit 3").is_err());
+    }
+
+    #[test]
+    fn loopback_addresses_are_known() {
+        assert!(on_this_machine("http://127.0.0.1:8000/v1") && on_this_machine("http://localhost/"));
+        assert!(!on_this_machine("https://api.example.org/localhost"));
+    }
+}

@@ -1,0 +1,155 @@
+//! The members of Anthropic's browser toolset, as our actions.
+
+use apprentice_protocol::{Action, Button, Chord, History, ImagePoint, Target};
+use serde_json::Value;
+
+use crate::model::tongue::{
+    Arguments, Spoken, chord, milliseconds, node_ref, region, repeated, towards, whole,
+};
+
+/// Members that we do not serve: pages are seen by pictures, and tabs, dialogs and list boxes are handled by a
+/// function of our own, whose answers need no list of tabs.
+pub(super) const NOT_SERVED: &[&str] = &[
+    "close_tab",
+    "file_upload",
+    "find",
+    "form_input",
+    "get_page_text",
+    "javascript_exec",
+    "list_tabs",
+    "new_tab",
+    "read_console",
+    "read_network",
+    "read_page",
+    "scroll_to",
+    "switch_tab",
+];
+
+/// Reads one call of a member.
+pub(super) fn read_browser(member: &str, input: &Value) -> Result<Spoken, String> {
+    let given = Arguments(input);
+    if given.get("tab_id").is_some() {
+        return Err("actions go to the tab in front; bring it to the front first".into());
+    }
+    let one = |action| Ok(Spoken::Acts(vec![action]));
+    match member {
+        "navigate" => one(match given.text("url")? {
+            "back" => Action::History { go: History::Back },
+            "forward" => Action::History { go: History::Forward },
+            "reload" => Action::History { go: History::Reload },
+            url => Action::Navigate { url: whole_address(url) },
+        }),
+        "screenshot" => one(Action::Screenshot),
+        "zoom" => one(Action::Zoom { region: region(given)? }),
+        "left_click" => click(given, Button::Left, 1).and_then(one),
+        "right_click" => click(given, Button::Right, 1).and_then(one),
+        "middle_click" => click(given, Button::Middle, 1).and_then(one),
+        "double_click" => click(given, Button::Left, 2).and_then(one),
+        "triple_click" => click(given, Button::Left, 3).and_then(one),
+        "hover" | "mouse_move" => one(Action::Move { to: target(given, "target")? }),
+        "left_click_drag" => {
+            let path = vec![spot(given, "from")?, spot(given, "target")?];
+            one(Action::Drag { path, button: Button::Left })
+        }
+        "left_mouse_down" => one(Action::Press { at: Some(target(given, "target")?), button: Button::Left }),
+        "left_mouse_up" => one(Action::Release { at: Some(target(given, "target")?), button: Button::Left }),
+        "scroll" => {
+            let amount = whole(given.number_or("scroll_amount", 3.0)?.abs());
+            let (dx, dy) = towards(given.text("scroll_direction")?, amount)?;
+            one(Action::Scroll { at: Some(target(given, "target")?), dx, dy })
+        }
+        "type" => one(Action::Type { text: given.text("text")?.to_owned() }),
+        "key" => {
+            let mut actions = Vec::new();
+            for keys in given.text("text")?.split_whitespace() {
+                actions.extend(repeated(&chord(keys)?, given)?);
+            }
+            if actions.is_empty() { Err("text names no key".into()) } else { Ok(Spoken::Acts(actions)) }
+        }
+        "hold_key" => {
+            let hold_ms = Some(milliseconds(given.number("duration")?)?);
+            one(Action::Key { chord: chord(given.text("text")?)?, hold_ms })
+        }
+        "wait" => one(Action::Wait { ms: milliseconds(given.number("duration")?)? }),
+        other => Err(format!("there is no action {other:?}")),
+    }
+}
+
+/// An address without its protocol means a secure one.
+fn whole_address(url: &str) -> String {
+    let has_protocol =
+        url.contains("://") || ["about:", "data:", "file:"].iter().any(|head| url.starts_with(head));
+    if has_protocol { url.to_owned() } else { format!("https://{url}") }
+}
+
+fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<Action<ImagePoint>, String> {
+    let hold: Option<Chord> = given.optional_chord("modifiers")?;
+    Ok(Action::Click { at: target(given, "target")?, button, count, hold })
+}
+
+fn target(given: Arguments<'_>, name: &str) -> Result<Target<ImagePoint>, String> {
+    let inner = Arguments(given.get(name).ok_or_else(|| format!("{name} is missing"))?);
+    Ok(match inner.optional_text("ref")? {
+        Some(node) => Target::Ref(node_ref(node)),
+        None => Target::Point(inner.point_of("x", "y")?),
+    })
+}
+
+fn spot(given: Arguments<'_>, name: &str) -> Result<ImagePoint, String> {
+    Arguments(given.get(name).ok_or_else(|| format!("{name} is missing"))?).point_of("x", "y")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Spoken, read_browser};
+
+    fn check(member: &str, input: &Value, expected: impl Into<Value>) {
+        let read = match read_browser(member, input) {
+            Ok(Spoken::Acts(actions)) => serde_json::to_value(actions).expect("writes"),
+            Ok(Spoken::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
+            Err(problem) => problem.into(),
+        };
+        assert_eq!(read, expected.into(), "{member} {input}");
+    }
+
+    #[test]
+    fn members_are_read_as_actions() {
+        let at = json!({ "type": "coordinate", "x": 3, "y": 4 });
+        let point = json!({ "point": { "x": 3.0, "y": 4.0 } });
+        check(
+            "left_click",
+            &json!({ "target": at, "modifiers": "ctrl" }),
+            json!([{ "do": "click", "at": point, "button": "left", "count": 1, "hold": "ctrl" }]),
+        );
+        check(
+            "double_click",
+            &json!({ "target": { "type": "ref", "ref": "n7" } }),
+            json!([{ "do": "click", "at": { "ref": "n7" }, "button": "left", "count": 2 }]),
+        );
+        check(
+            "navigate",
+            &json!({ "url": "example.org" }),
+            json!([{ "do": "navigate", "url": "https://example.org" }]),
+        );
+        check("navigate", &json!({ "url": "back" }), json!([{ "do": "history", "go": "back" }]));
+        check(
+            "scroll",
+            &json!({ "target": at, "scroll_direction": "down" }),
+            json!([{ "do": "scroll", "at": point, "dx": 0, "dy": 3 }]),
+        );
+        check(
+            "key",
+            &json!({ "text": "ctrl+a Delete" }),
+            json!([{ "do": "key", "chord": "ctrl+a" }, { "do": "key", "chord": "delete" }]),
+        );
+        check(
+            "left_click_drag",
+            &json!({ "from": at, "target": at }),
+            json!([{ "do": "drag", "path": [{ "x": 3.0, "y": 4.0 }, { "x": 3.0, "y": 4.0 }], "button": "left" }]),
+        );
+        check("left_click", &json!({}), "target is missing");
+        check("find", &json!({ "query": "x" }), "there is no action \"find\"");
+    }
+}

@@ -1,0 +1,275 @@
+//! Writes Messages requests. Conversations only grow: what was sent is sent again byte for byte.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{
+    Call, CallBody, CallId, CallResult, ChatRequest, Content, Message, ModelError, ModelFault, PerAction,
+    ToolSpec, WorldTool,
+};
+use serde_json::{Map, Value, json};
+
+use super::browser::NOT_SERVED;
+use super::{AnthropicConfig, Thinking};
+use crate::model::exchange::{Fragments, Json, Optional, list, lowered, media_type, object};
+use crate::model::tongue::{PAGE_TOOL, page_tool, summary};
+
+/// What the API demands of every world action that was left out, in each family.
+const NOT_EXECUTED: &str = "Not executed: an earlier computer action in this turn failed.";
+const NOT_EXECUTED_IN_BROWSER: &str = "Not executed: an earlier action in this turn failed.";
+/// Members of the computer toolset that we do not serve.
+const NOT_SERVED_ON_DESKTOPS: &[&str] = &["cursor_position"];
+const CONTEXT_EDITING: &str = "context-management-2025-06-27";
+/// How many tool results the server keeps when it forgets, and how much it forgets at least.
+const KEPT_RESULTS: u32 = 10;
+const FORGOTTEN_AT_LEAST: u32 = 40_000;
+/// Tokens for thinking, where they are asked for by number.
+const THINKING_TOKENS: u32 = 4096;
+
+/// The betas that a request needs.
+pub(super) fn betas(config: &AnthropicConfig, request: &ChatRequest) -> Option<String> {
+    let tool = request.world.and_then(|_| config.facts.tool.legacy()).map(|(_, beta)| beta);
+    let editing = forgets(config, request).then_some(CONTEXT_EDITING);
+    let all: Vec<&str> = tool.into_iter().chain(editing).collect();
+    (!all.is_empty()).then(|| all.join(","))
+}
+
+fn forgets(config: &AnthropicConfig, request: &ChatRequest) -> bool {
+    config.forget_above.is_some() && request.world.is_some()
+}
+
+/// The body of a request.
+pub(super) fn body(
+    config: &AnthropicConfig,
+    request: &ChatRequest,
+    fragments: &Fragments,
+) -> Result<Vec<u8>, ModelError> {
+    let mut body = object([
+        ("model", config.model.as_str().into()),
+        ("max_tokens", request.max_output_tokens.into()),
+        // The last block that can be cached, whichever it is: the mark moves on as the conversation grows.
+        ("cache_control", json!({ "type": "ephemeral" }).into()),
+    ]);
+    if !request.system.is_empty() {
+        // Tools stand before the system prompt, so that this mark covers both.
+        let system =
+            json!({ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } });
+        body = body.with("system", list([system.into()]));
+    }
+    let tools = tools(config, request);
+    if !tools.is_empty() {
+        body = body.with("tools", Json::List(tools));
+    }
+    body = body
+        .with_some("thinking", thinking(config, request))
+        .with_some("output_config", output(config, request));
+    if let Some(above) = config.forget_above.filter(|_| forgets(config, request)) {
+        let edit = json!({
+            "type": "clear_tool_uses_20250919",
+            "trigger": { "type": "input_tokens", "value": above },
+            "keep": { "type": "tool_uses", "value": KEPT_RESULTS },
+            "clear_at_least": { "type": "input_tokens", "value": FORGOTTEN_AT_LEAST },
+        });
+        body = body.with("context_management", json!({ "edits": [edit] }));
+    }
+    let body = body.with("messages", Json::List(messages(request, fragments)?));
+    body.to_bytes(8192).map_err(|error| {
+        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+    })
+}
+
+fn thinking(config: &AnthropicConfig, request: &ChatRequest) -> Option<Value> {
+    match config.facts.thinking {
+        Thinking::Adaptive => Some(json!({ "type": "adaptive" })),
+        Thinking::Enabled if request.max_output_tokens > THINKING_TOKENS => {
+            Some(json!({ "type": "enabled", "budget_tokens": THINKING_TOKENS }))
+        }
+        Thinking::Enabled | Thinking::None => None,
+    }
+}
+
+fn output(config: &AnthropicConfig, request: &ChatRequest) -> Option<Value> {
+    let mut output = Map::new();
+    if let Some(effort) = config.effort.filter(|_| config.facts.thinking == Thinking::Adaptive) {
+        output.insert("effort".into(), effort.as_str().into());
+    }
+    if let Some(schema) = &request.schema {
+        let schema = lowered(&schema.schema, Optional::Absent);
+        output.insert("format".into(), json!({ "type": "json_schema", "schema": schema }));
+    }
+    (!output.is_empty()).then_some(output.into())
+}
+
+fn tools(config: &AnthropicConfig, request: &ChatRequest) -> Vec<Json> {
+    let mut tools = Vec::new();
+    if let Some(world) = request.world {
+        tools.push(world_tool(config, world).into());
+        if world.browser {
+            tools.push(declare(&page_tool()));
+        }
+    }
+    tools.extend(request.tools.iter().map(declare));
+    tools
+}
+
+fn world_tool(config: &AnthropicConfig, world: WorldTool) -> Value {
+    if let Some((kind, _)) = config.facts.tool.legacy() {
+        let mut tool = json!({
+            "type": kind, "name": "computer",
+            "display_width_px": world.display.width, "display_height_px": world.display.height,
+        });
+        if kind == "computer_20251124" {
+            tool["enable_zoom"] = true.into();
+        }
+        return tool;
+    }
+    let (kind, without) = match world.browser {
+        true => ("browser_toolset_20260801", NOT_SERVED),
+        false => ("computer_toolset_20260801", NOT_SERVED_ON_DESKTOPS),
+    };
+    let off = without.iter().map(|member| ((*member).to_owned(), json!({ "enabled": false })));
+    json!({ "type": kind, "configs": Value::Object(off.collect()) })
+}
+
+fn declare(tool: &ToolSpec) -> Json {
+    json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema }).into()
+}
+
+fn messages(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+    let mut messages = Vec::new();
+    let mut asked: BTreeMap<&CallId, (&Call, Family)> = BTreeMap::new();
+    for message in &request.messages {
+        match message {
+            Message::User { content } => messages.push(turn("user", blocks(content, fragments)?)),
+            Message::Assistant { raw, calls, .. } => {
+                let (kept, families) = kept_blocks(&raw.blocks)?;
+                let family =
+                    |call: &Call| families.get(call.id.as_str()).copied().unwrap_or(Family::Function);
+                asked.extend(calls.iter().map(|call| (&call.id, (call, family(call)))));
+                if !kept.is_empty() {
+                    messages.push(turn("assistant", kept));
+                }
+            }
+            Message::Results { results, notices } => {
+                let (mut answers, mut below) = (Vec::new(), Vec::new());
+                for result in results {
+                    let (call, family) = asked.get(&result.id).copied().unzip();
+                    answers.push(answer(
+                        result,
+                        call,
+                        family.unwrap_or(Family::Function),
+                        (fragments, &mut below),
+                    )?);
+                }
+                answers.extend(below);
+                answers.extend(blocks(notices, fragments)?);
+                messages.push(turn("user", answers));
+            }
+        }
+    }
+    Ok(messages)
+}
+
+fn turn(role: &str, content: Vec<Json>) -> Json {
+    object([("role", role.into()), ("content", Json::List(content))])
+}
+
+/// The family of tools that a call belongs to: answers must name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Function,
+    Computer,
+    Browser,
+}
+
+/// The blocks of an assistant's turn as they were received, and each call's family.
+fn kept_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Family>), ModelError> {
+    let mut kept = Vec::with_capacity(raw.len());
+    let mut families = BTreeMap::new();
+    for block in raw {
+        let value: Value = serde_json::from_str(block).map_err(|_| not_ours())?;
+        let family = match value["toolset_name"].as_str() {
+            Some("computer") => Family::Computer,
+            Some("browser") => Family::Browser,
+            Some(_) | None => Family::Function,
+        };
+        if let Some(id) = value["id"].as_str() {
+            families.insert(id.to_owned(), family);
+        }
+        // The API writes empty texts now and then, and does not take them back.
+        if value["type"] == "text" && value["text"].as_str().is_some_and(str::is_empty) {
+            continue;
+        }
+        kept.push(Json::raw(block).map_err(|_| not_ours())?);
+    }
+    Ok((kept, families))
+}
+
+fn not_ours() -> ModelError {
+    ModelError::never(ModelFault::Request, "a stored reply is not JSON; it was not written by this adapter")
+}
+
+fn blocks(content: &[Content], fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+    content
+        .iter()
+        .filter(|part| part.as_text() != Some(""))
+        .map(|part| {
+            Ok(match part {
+                Content::Text { text } => object([("type", "text".into()), ("text", text.as_str().into())]),
+                Content::Image { image } => {
+                    let source = object([
+                        ("type", "base64".into()),
+                        ("media_type", media_type(image.media).into()),
+                        ("data", fragments.base64(image)?),
+                    ]);
+                    object([("type", "image".into()), ("source", source)])
+                }
+            })
+        })
+        .collect()
+}
+
+/// One answer. An answer that is an error holds text only, so the view goes below all answers.
+fn answer(
+    result: &CallResult,
+    call: Option<&Call>,
+    family: Family,
+    (fragments, below): (&Fragments, &mut Vec<Json>),
+) -> Result<Json, ModelError> {
+    let mut answer = object([("type", "tool_result".into()), ("tool_use_id", result.id.as_str().into())]);
+    answer = match family {
+        Family::Function => answer,
+        Family::Computer => answer.with("toolset_name", "computer"),
+        Family::Browser => answer.with("toolset_name", "browser"),
+    };
+    let world = call.is_some_and(|call| matches!(&call.body, CallBody::World { .. }));
+    let skipped = !result.per_action.is_empty()
+        && result.per_action.iter().all(|one| matches!(one, PerAction::NotExecuted));
+    if result.is_error {
+        let words = match (skipped, family) {
+            (true, Family::Browser) => NOT_EXECUTED_IN_BROWSER.to_owned(),
+            (true, Family::Computer | Family::Function) => NOT_EXECUTED.to_owned(),
+            (false, _) if world => summary(result),
+            (false, _) => {
+                let words: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();
+                return Ok(answer.with("is_error", true).with("content", words.join("\n")));
+            }
+        };
+        below.extend(blocks(&result.content, fragments)?);
+        return Ok(answer.with("is_error", true).with("content", words));
+    }
+    let mut content = Vec::new();
+    let told = summary(result);
+    if world && !told.is_empty() {
+        content.push(object([("type", "text".into()), ("text", told.into())]));
+    }
+    content.extend(blocks(&result.content, fragments)?);
+    if content.is_empty() {
+        return Ok(answer.with("content", "Done."));
+    }
+    Ok(answer.with("content", Json::List(content)))
+}
+
+/// Whether a function of this name is one of ours that acts on the world.
+pub(super) fn acts(name: &str) -> bool {
+    name == PAGE_TOOL
+}

@@ -1,0 +1,172 @@
+//! What is known of Anthropic's models: as data by the beginning of their ids, for any that the list does not name
+//! as for the newest.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
+use serde::Deserialize;
+
+const SHIPPED: &str = include_str!("models.toml");
+/// Pictures of this size are taken unchanged by all of them, however many stand in a request.
+const PICTURE: Size = Size::new(1280, 800);
+/// The API's limit of one request, with room for what surrounds the body.
+const MAX_REQUEST_BYTES: u64 = 31 << 20;
+/// Covers thinking and text; below it no answer needs to be streamed.
+const MAX_OUTPUT_TOKENS: u32 = 16_000;
+
+/// A version of the API.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum ApiVersion {
+    /// Since 2026.
+    #[default]
+    #[serde(rename = "2026-10-21")]
+    October2026,
+    /// The first one.
+    #[serde(rename = "2023-06-01")]
+    June2023,
+}
+
+impl ApiVersion {
+    /// As the header spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::October2026 => "2026-10-21",
+            Self::June2023 => "2023-06-01",
+        }
+    }
+
+    /// The version of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::October2026, Self::June2023].into_iter().find(|version| version.as_str() == name)
+    }
+}
+
+/// A computer tool of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum ComputerTool {
+    /// `computer_toolset_20260801`, and `browser_toolset_20260801` in browsers.
+    #[serde(rename = "toolset")]
+    Toolset,
+    /// `computer_20251124`
+    #[serde(rename = "20251124")]
+    November2025,
+    /// `computer_20250124`
+    #[serde(rename = "20250124")]
+    January2025,
+    /// `computer_20241022`
+    #[serde(rename = "20241022")]
+    October2024,
+}
+
+impl ComputerTool {
+    /// The type of an older tool, and the beta feature that it needs; none for the toolset.
+    pub(super) fn legacy(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Toolset => None,
+            Self::November2025 => Some(("computer_20251124", "computer-use-2025-11-24")),
+            Self::January2025 => Some(("computer_20250124", "computer-use-2025-01-24")),
+            Self::October2024 => Some(("computer_20241022", "computer-use-2024-10-22")),
+        }
+    }
+}
+
+/// How thinking is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// The model decides when and how much.
+    Adaptive,
+    /// With a budget of tokens, as older models want it.
+    Enabled,
+    /// Not at all.
+    None,
+}
+
+/// How hard a model is to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// `low`
+    Low,
+    /// `medium`
+    Medium,
+    /// `high`
+    High,
+    /// `xhigh`
+    Xhigh,
+    /// `max`
+    Max,
+}
+
+impl Effort {
+    /// As the API spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+
+    /// The effort of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max]
+            .into_iter()
+            .find(|effort| effort.as_str() == name)
+    }
+}
+
+/// What is known of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFacts {
+    /// Its computer tool.
+    pub tool: ComputerTool,
+    /// How thinking is asked for.
+    pub thinking: Thinking,
+}
+
+impl ModelFacts {
+    /// What is known of the model of this id.
+    pub fn of(model: &str) -> Self {
+        let newest = Self { tool: ComputerTool::Toolset, thinking: Thinking::Adaptive };
+        let known: BTreeMap<String, Self> = toml::from_str(SHIPPED).unwrap_or_default();
+        let fits = known.into_iter().filter(|(head, _)| model.starts_with(head.as_str()));
+        fits.max_by_key(|(head, _)| head.len()).map_or(newest, |(_, facts)| facts)
+    }
+
+    /// What the loop must know.
+    pub(super) fn model_profile(self, name: &str) -> ModelProfile {
+        ModelProfile {
+            name: name.to_owned(),
+            consumer: name.to_owned(),
+            space: CoordinateSpace::ImagePixels,
+            images: ImageRule::Within { size: PICTURE },
+            outline: false,
+            history: HistoryRule::AppendOnly { max_request_bytes: MAX_REQUEST_BYTES, uploads: false },
+            tools: ToolRule::Fixed,
+            max_output_tokens: MAX_OUTPUT_TOKENS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{ComputerTool, ModelFacts, SHIPPED, Thinking};
+
+    #[test]
+    fn the_longest_beginning_holds() {
+        toml::from_str::<BTreeMap<String, ModelFacts>>(SHIPPED).expect("is sound");
+        let check =
+            |model: &str, tool, thinking| assert_eq!(ModelFacts::of(model), ModelFacts { tool, thinking });
+        check("claude-opus-5-5", ComputerTool::Toolset, Thinking::Adaptive);
+        check("claude-opus-4-5-20251101", ComputerTool::November2025, Thinking::Enabled);
+        check("claude-haiku-4-5", ComputerTool::January2025, Thinking::Enabled);
+        check("claude-3-5-sonnet-20241022", ComputerTool::October2024, Thinking::None);
+        check("something-new", ComputerTool::Toolset, Thinking::Adaptive);
+    }
+}

@@ -1,0 +1,201 @@
+//! Reads `/chat/completions` replies.
+
+use apprentice_protocol::{Call, CallBody, CallId, ChatRequest, Message, RawContent, ReplyStop};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::dialect::{body_of, read_text};
+use super::profile::StudentProfile;
+use crate::model::exchange::{Decoded, Json, Unreadable, list, object, read_body, value_of};
+use crate::model::price::Tokens;
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    choices: Vec<Choice<'a>>,
+    #[serde(default)]
+    usage: Value,
+    #[serde(default)]
+    model: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    message: Reply<'a>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Reply<'a> {
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<&'a RawValue>>,
+    #[serde(default)]
+    refusal: Option<String>,
+}
+
+/// The reply in a body.
+pub(super) fn reply(
+    body: &[u8],
+    student: &StudentProfile,
+    request: &ChatRequest,
+) -> Result<Decoded, Unreadable> {
+    let body: Body<'_> = read_body(body)?;
+    let choice = body.choices.first().ok_or_else(|| Unreadable::form("choices is empty"))?;
+    let turn = request.messages.iter().filter(|one| matches!(one, Message::Assistant { .. })).count() + 1;
+    let text = choice.message.content.map(text_of).unwrap_or_default();
+    let mut calls = Vec::new();
+    let mut fragments = Vec::new();
+    for (place, raw) in (1..).zip(choice.message.tool_calls.iter().flatten()) {
+        let (call, fragment) = call_of(raw, turn, place)?;
+        calls.push(call);
+        fragments.push(fragment);
+    }
+    let say = if calls.is_empty() && request.world.is_some() {
+        let (say, found) = read_text(student.dialect, &text, turn);
+        calls = found;
+        say
+    } else if text.trim().is_empty() {
+        Vec::new()
+    } else {
+        let (say, _) = read_text(super::Dialect::Qwen, &text, turn);
+        say
+    };
+    let content = choice.message.content.map_or(Ok(Json::from("")), |raw| Json::raw(raw.get()))?;
+    let mut message = object([("role", "assistant".into()), ("content", content)]);
+    if !fragments.is_empty() {
+        message = message.with("tool_calls", list(fragments));
+    }
+    let refused = choice.message.refusal.is_some();
+    Ok(Decoded {
+        raw: RawContent { blocks: vec![serde_json::to_string(&message)?] },
+        stop: stop(choice.finish_reason.as_deref(), refused, calls.is_empty()),
+        say,
+        calls,
+        tokens: tokens(&body.usage),
+        provider_model: body.model,
+    })
+}
+
+/// The text of `content`, which is a text, a list of parts, or null.
+fn text_of(raw: &RawValue) -> String {
+    match value_of(raw) {
+        Value::String(text) => text,
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+/// One function call, and the fragment that is sent back for it: the server's own, unless it gave no id.
+fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Unreadable> {
+    let mut value = value_of(raw);
+    let name = value["function"]["name"].as_str().unwrap_or_default().to_owned();
+    let arguments = match &value["function"]["arguments"] {
+        Value::String(text) if text.trim().is_empty() => Ok(serde_json::json!({})),
+        Value::String(text) => serde_json::from_str(text),
+        Value::Null => Ok(serde_json::json!({})),
+        other => Ok(other.clone()),
+    };
+    let body = match arguments {
+        Ok(arguments) => body_of(&name, arguments),
+        Err(error) => {
+            CallBody::Unusable { problem: format!("the arguments of {name:?} are no JSON: {error}") }
+        }
+    };
+    let given = value["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+    let (id, fragment) = match given {
+        Some(id) => (id, Json::raw(raw.get())?),
+        None => {
+            let id = format!("call_{turn}_{place}");
+            value["id"] = id.as_str().into();
+            value["type"] = "function".into();
+            (id, value.into())
+        }
+    };
+    Ok((Call { id: CallId::new(id), body }, fragment))
+}
+
+/// Servers differ in what they say when functions were called, so the calls themselves decide.
+fn stop(reason: Option<&str>, refused: bool, no_calls: bool) -> ReplyStop {
+    match reason {
+        _ if refused => ReplyStop::Refusal,
+        Some("content_filter") => ReplyStop::Refusal,
+        _ if !no_calls => ReplyStop::Calls,
+        None | Some("stop" | "eos" | "tool_calls" | "function_call" | "end_turn") => ReplyStop::EndTurn,
+        // Cut short, or ended for a reason that nobody knows: what was said is not an answer.
+        Some(_) => ReplyStop::MaxTokens,
+    }
+}
+
+/// Input includes what came from a cache and what went into one.
+fn tokens(usage: &Value) -> Tokens {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let details = &usage["prompt_tokens_details"];
+    let (read, write) = (count(&details["cached_tokens"]), count(&details["cache_write_tokens"]));
+    Tokens {
+        fresh: count(&usage["prompt_tokens"]).saturating_sub(read).saturating_sub(write),
+        cache_read: read,
+        cache_write: write,
+        cache_write_long: 0,
+        output: count(&usage["completion_tokens"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{CallBody, ChatRequest, ReplyStop, Size, WorldTool};
+    use serde_json::json;
+
+    use super::{StudentProfile, Unreadable, reply};
+
+    fn request() -> ChatRequest {
+        let world = Some(WorldTool { browser: false, display: Size::new(1280, 720) });
+        ChatRequest { world, ..ChatRequest::default() }
+    }
+
+    fn read(body: &str) -> Result<super::Decoded, Unreadable> {
+        reply(body.as_bytes(), &StudentProfile::load("generic").expect("is sound"), &request())
+    }
+
+    #[test]
+    fn what_the_server_wrote_is_kept_byte_for_byte() {
+        let call = r#"{ "index":0, "function":{"arguments":"{\"action\": \"wait\"}","name":"computer"},"id":"c9","type":"function"}"#;
+        let body = format!(
+            r#"{{"choices":[{{"message":{{"role":"assistant","content":"\u0041h","tool_calls":[{call}],"refusal":null}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{{"cached_tokens":60}}}},"model":"m-1"}}"#
+        );
+        let read = read(&body).expect("reads");
+        assert_eq!(
+            read.raw.blocks,
+            [format!(r#"{{"role":"assistant","content":"\u0041h","tool_calls":[{call}]}}"#)]
+        );
+        assert_eq!((read.say.as_slice(), read.stop), (["Ah".to_owned()].as_slice(), ReplyStop::Calls));
+        assert!(matches!(&read.calls[0].body, CallBody::World { actions } if actions.len() == 1));
+        assert_eq!((read.tokens.fresh, read.tokens.cache_read, read.tokens.output), (40, 60, 7));
+        assert_eq!(read.provider_model.as_deref(), Some("m-1"));
+    }
+
+    #[test]
+    fn odd_replies_are_told_apart() {
+        let message = |message: serde_json::Value, reason: &str| {
+            json!({ "choices": [{ "message": message, "finish_reason": reason }] }).to_string()
+        };
+        let stop = |body: &str| read(body).map(|read| read.stop).expect("reads");
+        assert_eq!(stop(&message(json!({ "content": "42" }), "stop")), ReplyStop::EndTurn);
+        assert_eq!(stop(&message(json!({ "content": "4" }), "length")), ReplyStop::MaxTokens);
+        assert_eq!(stop(&message(json!({ "content": "?" }), "from_later")), ReplyStop::MaxTokens);
+        assert_eq!(stop(&message(json!({ "content": null, "refusal": "no" }), "stop")), ReplyStop::Refusal);
+        let empty = read(&message(json!({ "content": [] }), "stop")).expect("reads");
+        assert!(empty.say.is_empty() && empty.calls.is_empty());
+        let broken = json!({ "content": null, "tool_calls": [{ "function": { "name": "computer", "arguments": "{" } }] });
+        let broken = read(&message(broken, "tool_calls")).expect("reads");
+        assert!(matches!(&broken.calls[0].body, CallBody::Unusable { .. }));
+        assert!(broken.raw.blocks[0].contains("\"id\":\"call_1_1\""));
+        assert!(matches!(read("{\"choices\":[]}"), Err(Unreadable::Form(_))));
+        assert!(matches!(read("<html>"), Err(Unreadable::Form(_))));
+        assert!(matches!(read(r#"{"error":{"code":"server_error"}}"#), Err(Unreadable::Error(_))));
+    }
+}

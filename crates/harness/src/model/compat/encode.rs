@@ -1,0 +1,183 @@
+//! Writes `/chat/completions` requests.
+
+use apprentice_protocol::{
+    CallResult, ChatRequest, Content, Message, ModelError, ModelFault, NamedSchema, ToolSpec,
+};
+use serde_json::{Value, json};
+
+use super::profile::{Dialect, Structured, TokenField};
+use super::{CompatConfig, dialect};
+use crate::model::exchange::{Fragments, Json, Optional, list, lowered, object};
+use crate::model::tongue::{computer_tool, pictures, summary, texts};
+
+/// Where the picture went that belongs to a tool's answer.
+const PICTURE_BELOW: &str = "[the picture follows]";
+
+/// The body of a request.
+pub(super) fn body(
+    config: &CompatConfig,
+    request: &ChatRequest,
+    fragments: &Fragments,
+) -> Result<Vec<u8>, ModelError> {
+    let student = &config.student;
+    let limit = match student.token_field {
+        TokenField::MaxTokens => "max_tokens",
+        TokenField::MaxCompletionTokens => "max_completion_tokens",
+    };
+    let mut body = object([("model", config.model.as_str().into())])
+        .with("messages", Json::List(messages(config, request, fragments)?))
+        .with(limit, request.max_output_tokens)
+        .with_some("temperature", student.temperature)
+        .with_some("seed", request.seed.filter(|_| student.seed).map(|seed| seed & 0x7fff_ffff));
+    if !student.stop.is_empty() {
+        body = body.with("stop", list(student.stop.iter().map(|word| word.as_str().into())));
+    }
+    let tools = declared(config, request);
+    if !tools.is_empty() {
+        body = body.with("tools", list(tools.iter().map(declare)));
+    }
+    let enforced = match (&request.schema, request.world, student.dialect) {
+        (Some(schema), _, _) => Some(schema.clone()),
+        (None, Some(world), Dialect::Json) => Some(dialect::turn_schema(request, world)),
+        (None, _, _) => None,
+    };
+    let body = body.with_some("response_format", enforced.and_then(|one| format(&one, student.structured)));
+    body.to_bytes(4096).map_err(|error| {
+        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+    })
+}
+
+/// Tools that the server itself tells the model of.
+fn declared(config: &CompatConfig, request: &ChatRequest) -> Vec<ToolSpec> {
+    // A conversation without a world (a manager's) calls its functions the server's way.
+    let by_server = config.student.dialect == Dialect::Tools || request.world.is_none();
+    if !by_server {
+        return Vec::new();
+    }
+    request.world.map(computer_tool).into_iter().chain(request.tools.iter().cloned()).collect()
+}
+
+fn declare(tool: &ToolSpec) -> Json {
+    let function = json!({ "name": tool.name, "description": tool.description, "parameters": tool.schema });
+    json!({ "type": "function", "function": function }).into()
+}
+
+fn format(schema: &NamedSchema, structured: Structured) -> Option<Json> {
+    // Names are held to 64 of these characters.
+    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let name: String = schema.name.chars().map(legal).take(64).collect();
+    match structured {
+        Structured::JsonSchema => Some(
+            json!({ "type": "json_schema", "json_schema": {
+                "name": name, "strict": true, "schema": lowered(&schema.schema, Optional::Null),
+            } })
+            .into(),
+        ),
+        Structured::JsonObject => Some(json!({ "type": "json_object" }).into()),
+        Structured::Words => None,
+    }
+}
+
+fn messages(
+    config: &CompatConfig,
+    request: &ChatRequest,
+    fragments: &Fragments,
+) -> Result<Vec<Json>, ModelError> {
+    let mut system = request.system.clone();
+    let told = dialect::instructions(&config.student, request);
+    if !told.is_empty() {
+        system = format!("{system}\n\n{told}");
+    }
+    if let Some(schema) =
+        request.schema.as_ref().filter(|_| config.student.structured != Structured::JsonSchema)
+    {
+        let asked = "Answer with one JSON object that follows this schema, and nothing else:";
+        system = format!("{system}\n\n{asked}\n{}", schema.schema);
+    }
+    let mut messages = vec![object([("role", "system".into()), ("content", system.into())])];
+    // Whether the model's last turn called functions the server's way.
+    let mut called = false;
+    for message in &request.messages {
+        match message {
+            Message::User { content } => messages.push(user(&content.iter().collect::<Vec<_>>(), fragments)?),
+            Message::Assistant { raw, .. } => {
+                for block in &raw.blocks {
+                    let Ok(json) = Json::raw(block) else {
+                        let story = "a stored reply is not JSON; it was not written by this adapter";
+                        return Err(ModelError::never(ModelFault::Request, story));
+                    };
+                    called =
+                        serde_json::from_str::<Value>(block).is_ok_and(|one| one["tool_calls"].is_array());
+                    messages.push(json);
+                }
+            }
+            Message::Results { results, notices } => {
+                messages.extend(answers(results, notices, called, fragments)?);
+            }
+        }
+    }
+    Ok(messages)
+}
+
+/// The answers to a turn. Functions called the server's way get one `tool` message each, which holds text only:
+/// pictures follow in a user's message.
+fn answers(
+    results: &[CallResult],
+    notices: &[Content],
+    called: bool,
+    fragments: &Fragments,
+) -> Result<Vec<Json>, ModelError> {
+    if !called {
+        let told: Vec<Content> = results.iter().map(|result| Content::text(summary(result))).collect();
+        let parts: Vec<&Content> = results
+            .iter()
+            .zip(&told)
+            .flat_map(|(result, told)| std::iter::once(told).chain(&result.content))
+            .chain(notices)
+            .filter(|part| part.as_text() != Some(""))
+            .collect();
+        return Ok(vec![user(&parts, fragments)?]);
+    }
+    let mut messages = Vec::new();
+    let mut below: Vec<&Content> = Vec::new();
+    for result in results {
+        let summary = summary(result);
+        let mut words: Vec<&str> = std::iter::once(summary.as_str()).chain(texts(&result.content)).collect();
+        if pictures(&result.content).next().is_some() {
+            words.push(PICTURE_BELOW);
+            below.extend(result.content.iter().filter(|part| part.as_text().is_none()));
+        }
+        words.retain(|text| !text.is_empty());
+        messages.push(object([
+            ("role", "tool".into()),
+            ("tool_call_id", result.id.as_str().into()),
+            ("content", words.join("\n").into()),
+        ]));
+    }
+    below.extend(notices);
+    if !below.is_empty() {
+        messages.push(user(&below, fragments)?);
+    }
+    Ok(messages)
+}
+
+/// One user's message: a plain text where there is nothing else, as the smallest servers know no parts.
+fn user(parts: &[&Content], fragments: &Fragments) -> Result<Json, ModelError> {
+    let plain = parts.iter().all(|part| part.as_text().is_some());
+    let content = if plain {
+        parts.iter().filter_map(|part| part.as_text()).collect::<Vec<_>>().join("\n\n").into()
+    } else {
+        Json::List(parts.iter().map(|part| part_of(part, fragments)).collect::<Result<_, _>>()?)
+    };
+    Ok(object([("role", "user".into()), ("content", content)]))
+}
+
+fn part_of(part: &Content, fragments: &Fragments) -> Result<Json, ModelError> {
+    Ok(match part {
+        Content::Text { text } => object([("type", "text".into()), ("text", text.as_str().into())]),
+        Content::Image { image } => {
+            let url = object([("url", fragments.data_url(image)?)]);
+            object([("type", "image_url".into()), ("image_url", url)])
+        }
+    })
+}

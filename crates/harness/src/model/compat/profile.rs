@@ -1,0 +1,345 @@
+//! How a student sees and speaks, as data: coordinate space, image sizes, dialect, what the server can enforce.
+
+use std::path::Path;
+
+use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// The profiles that the program brings along, the most particular first.
+const SHIPPED: &[(&str, &str)] = &[
+    ("qwen2.5-vl", include_str!("profiles/qwen2.5-vl.toml")),
+    ("qwen3-vl", include_str!("profiles/qwen3-vl.toml")),
+    ("ui-tars-1.5", include_str!("profiles/ui-tars-1.5.toml")),
+    ("opencua", include_str!("profiles/opencua.toml")),
+    ("holo1.5", include_str!("profiles/holo1.5.toml")),
+    ("holo", include_str!("profiles/holo.toml")),
+    ("text", include_str!("profiles/text.toml")),
+    ("generic", include_str!("profiles/generic.toml")),
+];
+const FALLBACK: &str = "generic";
+
+/// The form in which a student says what it wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// Function calls, by the server's own parser.
+    Tools,
+    /// `<tool_call>{"name":"computer_use",…}</tool_call>` in the text.
+    Qwen,
+    /// `Thought: … Action: click(start_box='(x,y)')`.
+    Boxes,
+    /// `pyautogui` code in a fence.
+    Pyautogui,
+    /// One JSON object that a schema can enforce.
+    Json,
+    /// OSWorld's `computer_13` objects.
+    #[serde(rename = "computer_13")]
+    Computer13,
+}
+
+/// The space of a student's points, as a profile names it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Space {
+    /// Pixels of the picture as it was sent.
+    Pixels,
+    /// From 0 to so much on both axes.
+    Grid(u32),
+    /// From 0 to 1.
+    Unit,
+}
+
+/// Which pictures a student takes unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Pictures {
+    None,
+    AsIs,
+    Within { width: u32, height: u32 },
+    Factor { factor: u32, min_pixels: u64, max_pixels: u64 },
+}
+
+/// What the server can enforce on an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Structured {
+    /// A JSON schema.
+    #[default]
+    JsonSchema,
+    /// Some JSON object.
+    JsonObject,
+    /// Nothing: the schema is asked for in words.
+    Words,
+}
+
+/// How a student sees and speaks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudentProfile {
+    /// The profile's name.
+    pub name: String,
+    /// The class under which skill counters are kept.
+    pub consumer: String,
+    /// The form of its actions.
+    pub dialect: Dialect,
+    /// The space of its points.
+    pub space: CoordinateSpace,
+    /// Which pictures it takes.
+    pub images: ImageRule,
+    /// How many pictures of the conversation are sent again.
+    pub history_images: u32,
+    /// Whether the interface tree is put before it.
+    pub outline: bool,
+    /// Words at which the server stops.
+    pub stop: Vec<String>,
+    /// Largest number of output tokens.
+    pub max_output_tokens: u32,
+    /// What the server can enforce.
+    pub structured: Structured,
+    /// The name of the field that limits the output.
+    pub token_field: TokenField,
+    /// Sampling temperature, if one is sent.
+    pub temperature: Option<f64>,
+    /// Whether a seed is sent.
+    pub seed: bool,
+}
+
+/// The name of the field that limits the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenField {
+    /// As open servers have it.
+    #[default]
+    MaxTokens,
+    /// As OpenAI has it.
+    MaxCompletionTokens,
+}
+
+/// A profile as its file spells it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    consumer: String,
+    /// Parts of a model's name, in lower case; one of them must stand in it.
+    #[serde(default, rename = "match")]
+    matches: Vec<String>,
+    dialect: Dialect,
+    space: Spanned<Space>,
+    images: Spanned<Pictures>,
+    #[serde(default = "three")]
+    history_images: u32,
+    #[serde(default)]
+    outline: bool,
+    #[serde(default)]
+    stop: Vec<String>,
+    max_output_tokens: u32,
+    #[serde(default)]
+    structured: Structured,
+    #[serde(default)]
+    token_field: TokenField,
+    #[serde(default)]
+    temperature: Option<f64>,
+    #[serde(default = "yes")]
+    seed: bool,
+}
+
+const fn three() -> u32 {
+    3
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Why a profile cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// The file cannot be read.
+    #[error("cannot read the profile {path}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is not a profile.
+    #[error("{path}:{line}: {problem}")]
+    Form {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, with the field.
+        problem: String,
+    },
+    /// There is no profile of this name.
+    #[error("there is no profile {name:?}; there are {known}, or name a file")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
+impl StudentProfile {
+    /// The names of the profiles that the program brings along.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// The profile of a name, or of a file.
+    pub fn load(name: &str) -> Result<Self, ProfileError> {
+        if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
+            return Self::parse(name, name, text);
+        }
+        let path = Path::new(name);
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| ProfileError::Read { path: name.to_owned(), source })?;
+            let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
+            return Self::parse(&stem, name, &text);
+        }
+        let known = Self::names().collect::<Vec<_>>().join(", ");
+        Err(ProfileError::Unknown { name: name.to_owned(), known })
+    }
+
+    /// The profile that fits a model's name.
+    pub fn for_model(model: &str) -> Result<Self, ProfileError> {
+        let lower = model.to_lowercase();
+        for (name, text) in SHIPPED {
+            let written: Written = read(name, text)?;
+            if written.matches.iter().any(|part| lower.contains(part.as_str())) {
+                return Self::parse(name, name, text);
+            }
+        }
+        Self::load(FALLBACK)
+    }
+
+    /// Reads a profile; `path` stands in its errors.
+    pub fn parse(name: &str, path: &str, text: &str) -> Result<Self, ProfileError> {
+        let written: Written = read(path, text)?;
+        let wrong = |spot: std::ops::Range<usize>, problem: &str| ProfileError::Form {
+            path: path.to_owned(),
+            line: line_of(text, spot.start),
+            problem: problem.to_owned(),
+        };
+        let (space, images) = (written.space.span(), written.images.span());
+        let space = match written.space.into_inner() {
+            Space::Pixels => CoordinateSpace::ImagePixels,
+            Space::Unit => CoordinateSpace::Unit,
+            Space::Grid(max) if (2..=100_000).contains(&max) => CoordinateSpace::Grid { max },
+            Space::Grid(_) => return Err(wrong(space, "space: a grid has from 2 to 100000 lines")),
+        };
+        let images = match written.images.into_inner() {
+            Pictures::None => ImageRule::None,
+            Pictures::AsIs => ImageRule::AsIs,
+            Pictures::Within { width, height } if width > 0 && height > 0 => {
+                ImageRule::Within { size: Size::new(width, height) }
+            }
+            Pictures::Within { .. } => return Err(wrong(images, "images: the box has no area")),
+            Pictures::Factor { factor, min_pixels, max_pixels } => {
+                let one = u64::from(factor) * u64::from(factor);
+                if factor == 0 || min_pixels > max_pixels || max_pixels < one {
+                    let problem = "images: no picture has sides of this factor within these bounds";
+                    return Err(wrong(images, problem));
+                }
+                ImageRule::Factor { factor, min_pixels, max_pixels }
+            }
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            consumer: written.consumer,
+            dialect: written.dialect,
+            space,
+            images,
+            history_images: written.history_images,
+            outline: written.outline,
+            stop: written.stop,
+            max_output_tokens: written.max_output_tokens,
+            structured: written.structured,
+            token_field: written.token_field,
+            temperature: written.temperature,
+            seed: written.seed,
+        })
+    }
+
+    /// What the loop must know.
+    pub fn model_profile(&self, name: &str) -> ModelProfile {
+        ModelProfile {
+            name: name.to_owned(),
+            consumer: self.consumer.clone(),
+            space: self.space,
+            images: self.images,
+            outline: self.outline || self.images == ImageRule::None,
+            history: HistoryRule::Window { images: self.history_images.max(1) },
+            tools: ToolRule::MayChange,
+            max_output_tokens: self.max_output_tokens,
+        }
+    }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(path: &str, text: &str) -> Result<T, ProfileError> {
+    toml::from_str(text).map_err(|error| ProfileError::Form {
+        path: path.to_owned(),
+        line: line_of(text, error.span().map_or(0, |span| span.start)),
+        problem: error.message().to_owned(),
+    })
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset.min(text.len())].matches('\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::CoordinateSpace;
+
+    use super::StudentProfile;
+
+    #[test]
+    fn shipped_profiles_are_sound_and_found_by_a_models_name() {
+        for name in StudentProfile::names() {
+            let profile = StudentProfile::load(name).expect("is sound");
+            assert!(profile.max_output_tokens >= 512, "{name}");
+        }
+        let check = |model: &str, expected: &str| {
+            assert_eq!(StudentProfile::for_model(model).expect("a profile").name, expected, "{model}");
+        };
+        check("Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-vl");
+        check("qwen3-vl:8b", "qwen3-vl");
+        check("ByteDance-Seed/UI-TARS-1.5-7B", "ui-tars-1.5");
+        check("xlangai/OpenCUA-32B", "opencua");
+        check("Hcompany/Holo1.5-7B", "holo1.5");
+        check("Hcompany/Holo3.1-4B", "holo");
+        check("some-model", "generic");
+        let qwen = StudentProfile::load("qwen3-vl").expect("is sound");
+        assert_eq!(qwen.space, CoordinateSpace::Grid { max: 1000 });
+    }
+
+    #[test]
+    fn impossible_spaces_are_refused_with_line_and_field() {
+        let check = |text: &str, expected: &str| {
+            let error = StudentProfile::parse("mine", "mine.toml", text).expect_err("is wrong");
+            let told = error.to_string();
+            assert!(told.starts_with(expected), "{told}");
+        };
+        let head = "consumer = \"x\"\ndialect = \"tools\"\nmax_output_tokens = 512\n";
+        check(
+            &format!("{head}space = {{ grid = 0 }}\nimages = \"as_is\"\n"),
+            "mine.toml:4: space: a grid has",
+        );
+        check(
+            &format!(
+                "{head}space = \"pixels\"\nimages = {{ factor = {{ factor = 28, min_pixels = 9, max_pixels = 5 }} }}\n"
+            ),
+            "mine.toml:5: images: no picture",
+        );
+        check(
+            &format!("{head}space = \"inches\"\nimages = \"as_is\"\n"),
+            "mine.toml:4: unknown variant `inches`",
+        );
+        check(&format!("{head}spac = \"pixels\"\n"), "mine.toml:4: unknown field `spac`");
+    }
+}

@@ -1,0 +1,232 @@
+//! What a server's refusal means: never again, now, or after a while. One policy for all providers, as their own
+//! clients have it: the server's word first, then the status.
+
+use std::time::Duration;
+
+use apprentice_protocol::{BoundedText, ModelError, ModelFault, Retry, TextBudget};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use serde_json::Value;
+
+/// A server that asks for a longer wait than this will not be asked again.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+const STORY_BUDGET: TextBudget = TextBudget(600);
+
+/// Words that stand in the codes of limits which only money or a person can lift.
+const SPENT: &[&str] =
+    &["insufficient_quota", "spend_limit", "billing", "credit", "quota_exceeded_permanently"];
+/// Codes of requests that do not fit the model.
+const TOO_LONG: &[&str] = &[
+    "context_length_exceeded",
+    "request_too_large",
+    "exceed_context_size_error",
+    "model_context_window_exceeded",
+];
+/// Open servers give no code for it, only words.
+const TOO_LONG_WORDS: &[&str] =
+    &["prompt is too long", "maximum context length", "context size", "exceeds the available context"];
+
+/// The parts of an error body, whichever provider wrote it.
+#[derive(Debug, Default)]
+struct Told {
+    code: String,
+    message: String,
+    /// How long to wait, when the body says it (Google's `RetryInfo`).
+    delay: Option<Duration>,
+}
+
+/// What a status outside 200..=299 means. `headers` looks one up by its lower-case name.
+pub(crate) fn refused(
+    status: u16,
+    headers: &dyn Fn(&str) -> Option<String>,
+    body: &[u8],
+    now: Timestamp,
+) -> ModelError {
+    let told = told(body);
+    let story = BoundedText::cut(&told.message, STORY_BUDGET);
+    let request = headers("request-id").or_else(|| headers("x-request-id"));
+    let request = request.map_or_else(String::new, |id| format!(" (request {id})"));
+    let message = format!("the server answered {status}: {}{request}", story.as_str());
+    if let Some(error) = lasting(status, &told, &message) {
+        return error;
+    }
+    let again = match headers("x-should-retry").as_deref() {
+        Some("true") => true,
+        Some("false") => false,
+        Some(_) | None => matches!(status, 408 | 409 | 429) || status >= 500,
+    };
+    if !again {
+        let fault = if status >= 500 || matches!(status, 408 | 409 | 429) {
+            ModelFault::Unavailable
+        } else {
+            ModelFault::Request
+        };
+        return ModelError::never(fault, message);
+    }
+    let retry = match wait(headers, now).or(told.delay) {
+        Some(time) if time > LONGEST_WAIT => {
+            let message = format!("{message}; it asks to wait {} s, which is too long", time.as_secs());
+            return ModelError::never(ModelFault::Unavailable, message);
+        }
+        Some(time) => Retry::After(time),
+        None => Retry::Now,
+    };
+    ModelError { fault: ModelFault::Unavailable, retry, message }
+}
+
+/// Refusals that another try would not mend, whatever the server advises.
+fn lasting(status: u16, told: &Told, message: &str) -> Option<ModelError> {
+    let code = told.code.to_lowercase();
+    let words = told.message.to_lowercase();
+    let never = |fault, hint: &str| Some(ModelError::never(fault, format!("{message}{hint}")));
+    if TOO_LONG.contains(&code.as_str())
+        || status == 413
+        || (status == 400 && TOO_LONG_WORDS.iter().any(|part| words.contains(part)))
+    {
+        return never(ModelFault::ContextFull, "");
+    }
+    match status {
+        401 | 403 => never(ModelFault::Unavailable, "; check the key"),
+        402 => never(ModelFault::Unavailable, "; check the account's balance"),
+        404 => never(ModelFault::Unavailable, "; check the model's name and the base URL"),
+        429 if SPENT.iter().any(|part| code.contains(part)) => {
+            never(ModelFault::Unavailable, "; a spending limit does not pass by waiting")
+        }
+        _ => None,
+    }
+}
+
+/// The error inside a body that came with status 200, if it is one.
+pub(crate) fn read_error(body: &Value) -> Option<ModelError> {
+    let error = body.get("error").filter(|error| !error.is_null())?;
+    let told = told_of(error);
+    let story = BoundedText::cut(&told.message, STORY_BUDGET);
+    let message = format!("the server answered 200 with an error inside: {} {}", told.code, story.as_str());
+    let code = told.code.to_lowercase();
+    if TOO_LONG.contains(&code.as_str()) {
+        return Some(ModelError::never(ModelFault::ContextFull, message));
+    }
+    let passing =
+        ["server_error", "rate_limit", "overloaded", "unavailable", "internal", "timeout", "50", "429"];
+    Some(match passing.iter().any(|part| code.contains(part)) {
+        true => ModelError { fault: ModelFault::Unavailable, retry: Retry::Now, message },
+        false => ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message },
+    })
+}
+
+fn told(body: &[u8]) -> Told {
+    match serde_json::from_slice::<Value>(body) {
+        // Gemini wraps its errors in a list when it streams.
+        Ok(Value::Array(items)) => items.first().map(|item| told_of(&item["error"])).unwrap_or_default(),
+        Ok(value) if value.get("error").is_some() => told_of(&value["error"]),
+        Ok(value) => told_of(&value),
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let message = if words.is_empty() { "no words".into() } else { words };
+            Told { message, ..Told::default() }
+        }
+    }
+}
+
+fn told_of(error: &Value) -> Told {
+    if let Some(text) = error.as_str() {
+        return Told { message: text.to_owned(), ..Told::default() };
+    }
+    let word = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let codes = [&error["details"]["error_code"], &error["code"], &error["type"], &error["status"]];
+    let message = word(&error["message"]).or_else(|| word(&error["detail"]));
+    Told {
+        code: codes.into_iter().find_map(word).unwrap_or_default(),
+        message: message.unwrap_or_else(|| error.to_string()),
+        delay: delay(&error["details"]),
+    }
+}
+
+fn delay(details: &Value) -> Option<Duration> {
+    let text = details.as_array()?.iter().find_map(|one| one["retryDelay"].as_str())?;
+    Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
+}
+
+/// How long the server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date.
+fn wait(headers: &dyn Fn(&str) -> Option<String>, now: Timestamp) -> Option<Duration> {
+    let seconds = |text: &str, scale: f64| {
+        let value = text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0)?;
+        Duration::try_from_secs_f64(value * scale).ok()
+    };
+    if let Some(time) = headers("retry-after-ms").and_then(|text| seconds(&text, 0.001)) {
+        return Some(time);
+    }
+    let text = headers("retry-after")?;
+    if let Some(time) = seconds(&text, 1.0) {
+        return Some(time);
+    }
+    let until = rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok()?;
+    Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use apprentice_protocol::{ModelFault, Retry};
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::{read_error, refused};
+
+    fn check(status: u16, headers: &[(&str, &str)], body: &str, expected: (ModelFault, Retry)) {
+        let find =
+            |name: &str| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let error = refused(status, &find, body.as_bytes(), Timestamp::UNIX_EPOCH);
+        assert_eq!((error.fault, error.retry), expected, "{status} {headers:?} {body}: {error}");
+    }
+
+    const UNAVAILABLE: ModelFault = ModelFault::Unavailable;
+
+    #[test]
+    fn the_servers_word_comes_first_and_then_the_status() {
+        let after = |ms| (UNAVAILABLE, Retry::After(Duration::from_millis(ms)));
+        check(429, &[("retry-after-ms", "1500"), ("retry-after", "9")], "{}", after(1500));
+        check(429, &[("retry-after", "2.5")], "{}", after(2500));
+        check(503, &[("retry-after", "Thu, 01 Jan 1970 00:00:07 GMT")], "{}", after(7000));
+        check(503, &[("retry-after", "Wed, 31 Dec 1969 23:59:00 GMT")], "{}", after(0));
+        check(429, &[("retry-after", "soon")], "{}", (UNAVAILABLE, Retry::Now));
+        check(429, &[("retry-after", "3600")], "{}", (UNAVAILABLE, Retry::Never));
+        let google = r#"{"error":{"code":429,"details":[{"@type":"x"},{"retryDelay":"4.5s"}]}}"#;
+        check(429, &[], google, after(4500));
+        check(529, &[], r#"{"type":"error","error":{"type":"overloaded_error"}}"#, (UNAVAILABLE, Retry::Now));
+        check(500, &[("x-should-retry", "false")], "{}", (UNAVAILABLE, Retry::Never));
+        check(422, &[("x-should-retry", "true")], "{}", (UNAVAILABLE, Retry::Now));
+    }
+
+    #[test]
+    fn some_refusals_are_lasting_whatever_the_server_advises() {
+        let spent = r#"{"error":{"type":"rate_limit_error","details":{"error_code":"contract_spend_limit_reached"}}}"#;
+        check(429, &[("retry-after", "1")], spent, (UNAVAILABLE, Retry::Never));
+        check(429, &[], r#"{"error":{"code":"insufficient_quota"}}"#, (UNAVAILABLE, Retry::Never));
+        check(401, &[("x-should-retry", "true")], "{}", (UNAVAILABLE, Retry::Never));
+        check(404, &[], "not here", (UNAVAILABLE, Retry::Never));
+        check(400, &[], r#"{"error":{"message":"wrong field"}}"#, (ModelFault::Request, Retry::Never));
+        let long = r#"{"error":{"code":"context_length_exceeded"}}"#;
+        check(400, &[], long, (ModelFault::ContextFull, Retry::Never));
+        let vllm = r#"{"object":"error","message":"This model's maximum context length is 4096 tokens"}"#;
+        check(400, &[], vllm, (ModelFault::ContextFull, Retry::Never));
+        check(413, &[], "", (ModelFault::ContextFull, Retry::Never));
+    }
+
+    #[test]
+    fn an_error_inside_a_200_is_one() {
+        let fault = |body| read_error(&body).map(|error| (error.fault, error.retry));
+        assert_eq!(fault(json!({ "error": null })), None);
+        assert_eq!(fault(json!({ "error": { "code": "server_error" } })), Some((UNAVAILABLE, Retry::Now)));
+        assert_eq!(
+            fault(json!({ "error": { "code": "invalid_image" } })),
+            Some((ModelFault::Protocol, Retry::Now))
+        );
+    }
+}

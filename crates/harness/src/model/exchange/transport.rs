@@ -1,0 +1,216 @@
+//! The way to a server and back: one request, deadlines at every wait, no second try.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_protocol::{Clock, ModelError, ModelFault, Retry};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::failure::refused;
+use crate::record::Redactor;
+
+/// The largest answer that is read.
+const LARGEST_ANSWER: usize = 64 << 20;
+
+/// A key. It is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a key.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+
+    /// The key itself: for the header that carries it and for the redactor.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Where a provider is reached, and with which key.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The address below which its paths stand, without a slash at the end.
+    pub base_url: String,
+    /// The key; servers on one's own machine often need none.
+    pub key: Option<Secret>,
+}
+
+impl Endpoint {
+    /// An endpoint; slashes at the end of the address are cut off.
+    pub fn new(base_url: &str, key: Option<Secret>) -> Self {
+        Self { base_url: base_url.trim_end_matches('/').to_owned(), key }
+    }
+}
+
+/// How long each wait of an exchange may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Until the connection stands.
+    pub connect: Duration,
+    /// From one piece of the answer to the next, once it has begun.
+    pub idle: Duration,
+    /// The whole exchange.
+    pub whole: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(120),
+            whole: Duration::from_secs(600),
+        }
+    }
+}
+
+/// Why no transport could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the HTTP client could not be set up")]
+pub struct TransportError(#[from] reqwest::Error);
+
+/// A successful answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Its body.
+    pub body: Vec<u8>,
+    /// How long the exchange took.
+    pub took: Duration,
+}
+
+/// Sends requests. One instance serves all providers, so that connections are shared.
+#[derive(Clone)]
+pub struct Transport {
+    client: reqwest::Client,
+    clock: Arc<dyn Clock>,
+    redactor: Arc<Redactor>,
+    deadlines: Deadlines,
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transport").field("deadlines", &self.deadlines).finish_non_exhaustive()
+    }
+}
+
+impl Transport {
+    /// A transport whose error texts pass through `redactor`.
+    pub fn new(
+        clock: Arc<dyn Clock>,
+        redactor: Arc<Redactor>,
+        deadlines: Deadlines,
+    ) -> Result<Self, TransportError> {
+        // Another part of the process may have chosen a provider already: then that one serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .connect_timeout(deadlines.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("apprentice/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self { client, clock, redactor, deadlines })
+    }
+
+    /// Posts JSON and reads the answer whole. Dropping the future ends the exchange.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &[(&'static str, &str)],
+        body: Vec<u8>,
+    ) -> Result<Answer, ModelError> {
+        let request = self.client.post(url).headers(self.headers(headers)?).body(body);
+        self.exchange(request).await
+    }
+
+    /// Gets a resource whole.
+    pub async fn get(&self, url: &str, headers: &[(&'static str, &str)]) -> Result<Answer, ModelError> {
+        self.exchange(self.client.get(url).headers(self.headers(headers)?)).await
+    }
+
+    fn headers(&self, pairs: &[(&'static str, &str)]) -> Result<HeaderMap, ModelError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in pairs {
+            let mut value = HeaderValue::from_str(value).map_err(|_| {
+                let story =
+                    format!("the value of the header {name} holds characters that no header may hold");
+                ModelError::never(ModelFault::Request, story)
+            })?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        Ok(headers)
+    }
+
+    async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<Answer, ModelError> {
+        let begun = self.clock.mono();
+        let done = tokio::time::timeout(self.deadlines.whole, self.talk(request)).await;
+        let done = done.unwrap_or_else(|_| {
+            Err(self.lost(&format!("no whole answer within {} s", self.deadlines.whole.as_secs_f64())))
+        });
+        let body = done?;
+        Ok(Answer { body, took: self.clock.mono().saturating_sub(begun) })
+    }
+
+    async fn talk(&self, request: reqwest::RequestBuilder) -> Result<Vec<u8>, ModelError> {
+        let mut response = request.send().await.map_err(|error| self.failed(&error))?;
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let mut body = Vec::new();
+        loop {
+            let piece = tokio::time::timeout(self.deadlines.idle, response.chunk()).await;
+            let piece = piece
+                .map_err(|_| self.lost(&format!("silent for {} s", self.deadlines.idle.as_secs_f64())))?
+                .map_err(|error| self.failed(&error))?;
+            let Some(piece) = piece else { break };
+            body.extend_from_slice(&piece);
+            if body.len() > LARGEST_ANSWER {
+                let story = format!("the answer is larger than {} MB", LARGEST_ANSWER >> 20);
+                return Err(ModelError::never(ModelFault::Protocol, story));
+            }
+        }
+        if (200..300).contains(&status) {
+            return Ok(body);
+        }
+        let find = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Err(self.redacted(refused(status, &find, &body, self.clock.now())))
+    }
+
+    /// A failure on the way, with its innermost cause in words.
+    fn failed(&self, error: &reqwest::Error) -> ModelError {
+        let mut words = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            words = format!("{words}: {inner}");
+            cause = inner.source();
+        }
+        self.lost(&words)
+    }
+
+    fn lost(&self, words: &str) -> ModelError {
+        let message = format!("the model's server was not reached: {}", self.redactor.apply(words));
+        ModelError { fault: ModelFault::Unavailable, retry: Retry::Now, message }
+    }
+
+    /// The error without secrets.
+    pub(crate) fn redacted(&self, mut error: ModelError) -> ModelError {
+        error.message = self.redactor.apply(&error.message).into_owned();
+        error
+    }
+
+    /// What a body that is no JSON means: some proxy spoke, or the answer was cut short.
+    pub(crate) fn not_json(&self, body: &[u8], error: &serde_json::Error) -> ModelError {
+        let text = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = format!("the server's answer is not as its API has it ({error}): {text}");
+        let message = self.redactor.apply(&message).into_owned();
+        ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message }
+    }
+}

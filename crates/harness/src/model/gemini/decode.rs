@@ -1,0 +1,291 @@
+//! Reads Interactions replies.
+
+use apprentice_protocol::{
+    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelFault, RawContent,
+    ReplyStop, Retry, Target,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::model::exchange::{Decoded, Unreadable, read_body, read_error, value_of};
+use crate::model::price::Tokens;
+use crate::model::tongue::{
+    Arguments, PAGE_TOOL, Spoken, chord, milliseconds, notches, read_page, towards, whole,
+};
+
+/// The distance of a `scroll` that names none, in pixels.
+const FAR: f64 = 300.0;
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    status: String,
+    #[serde(borrow, default)]
+    steps: Vec<&'a RawValue>,
+    #[serde(default)]
+    errors: Value,
+    #[serde(default)]
+    usage: Value,
+    #[serde(default)]
+    model: Option<String>,
+}
+
+/// The reply in a body, and the provider's concerns that need a person's word.
+pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
+    let body: Body<'_> = read_body(body)?;
+    let blocked = failure(&body)?;
+    let (mut say, mut calls, mut concerns, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for raw in &body.steps {
+        let step = value_of(raw);
+        match step["type"].as_str() {
+            // Some servers repeat what they were sent.
+            Some("user_input" | "function_result") => continue,
+            Some("model_output") => {
+                for part in step["content"].as_array().into_iter().flatten() {
+                    let text = part["text"].as_str().unwrap_or_default();
+                    say.extend((!text.trim().is_empty()).then(|| text.to_owned()));
+                }
+            }
+            Some("function_call") => {
+                concerns.extend(concern(&step["arguments"]["safety_decision"]));
+                calls.push(call(&step)?);
+            }
+            Some(_) | None => {}
+        }
+        kept.push(raw.get().to_owned());
+    }
+    let cut = body.status == "incomplete";
+    if let Some(last) = calls.last_mut().filter(|_| cut) {
+        last.body =
+            CallBody::Unusable { problem: "the reply was cut at its limit; say it again, shorter".into() };
+    }
+    let stop = match () {
+        () if blocked => ReplyStop::Refusal,
+        () if !calls.is_empty() => ReplyStop::Calls,
+        () if cut => ReplyStop::MaxTokens,
+        () => ReplyStop::EndTurn,
+    };
+    let tokens = tokens(&body.usage);
+    let raw = RawContent { blocks: kept };
+    Ok((Decoded { raw, say, calls, stop, tokens, provider_model: body.model }, concerns))
+}
+
+/// An interaction that failed or never ended; true when it was blocked by a policy.
+fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
+    match body.status.as_str() {
+        "completed" | "requires_action" | "incomplete" => Ok(false),
+        "failed" | "cancelled" | "budget_exceeded" => {
+            let error = body.errors.get(0).cloned().unwrap_or_else(|| json!({ "message": body.status }));
+            let code = error["code"].as_str().unwrap_or_default().to_lowercase();
+            if ["safety", "blocked", "prohibited"].iter().any(|part| code.contains(part)) {
+                return Ok(true);
+            }
+            let told = read_error(&json!({ "error": error }));
+            Err(Unreadable::Error(told.unwrap_or_else(|| ModelError {
+                fault: ModelFault::Unavailable,
+                retry: Retry::Now,
+                message: "the interaction failed without a reason".into(),
+            })))
+        }
+        other => Err(Unreadable::form(&format!("the status of a finished interaction is {other:?}"))),
+    }
+}
+
+fn concern(decision: &Value) -> Option<String> {
+    let word = decision["decision"].as_str()?;
+    let why = decision["explanation"].as_str().unwrap_or_default();
+    (word != "regular" && word != "allowed").then(|| format!("{word}: {why}"))
+}
+
+fn call(step: &Value) -> Result<Call, Unreadable> {
+    let id = step["id"].as_str().filter(|id| !id.is_empty());
+    let id = id.ok_or_else(|| Unreadable::form("a function_call step has no id"))?;
+    let name = step["name"].as_str().unwrap_or_default();
+    let arguments = &step["arguments"];
+    let body = match name {
+        PAGE_TOOL => Spoken::body(read_page(arguments)),
+        _ => match read_function(name, Arguments(arguments)) {
+            Some(read) => Spoken::body(read.map(Spoken::Acts)),
+            None => CallBody::Tool { name: name.to_owned(), arguments: arguments.clone() },
+        },
+    };
+    Ok(Call { id: CallId::new(id), body })
+}
+
+/// A predefined function, or nothing when it is none: under today's names and under those of the first preview.
+fn read_function(name: &str, given: Arguments<'_>) -> Option<Result<Vec<Action<ImagePoint>>, String>> {
+    Some(match name {
+        "click" | "click_at" => click(given, Button::Left, 1),
+        "double_click" => click(given, Button::Left, 2),
+        "triple_click" => click(given, Button::Left, 3),
+        "right_click" => click(given, Button::Right, 1),
+        "middle_click" => click(given, Button::Middle, 1),
+        "move" | "hover_at" => at(given).map(|to| vec![Action::Move { to }]),
+        "mouse_down" => at(given).map(|at| vec![Action::Press { at: Some(at), button: Button::Left }]),
+        "mouse_up" => at(given).map(|at| vec![Action::Release { at: Some(at), button: Button::Left }]),
+        "drag_and_drop" => drag(given),
+        "type" => type_text(given, None),
+        "type_text_at" => at(given).and_then(|at| type_text(given, Some(at))),
+        "press_key" => keys(given, "key"),
+        "hotkey" | "key_combination" => keys(given, "keys"),
+        "scroll" | "scroll_at" | "scroll_document" => scroll(given),
+        "wait" => given.number_or("seconds", 1.0).and_then(milliseconds).map(|ms| vec![Action::Wait { ms }]),
+        "wait_5_seconds" => Ok(vec![Action::Wait { ms: 5000 }]),
+        "take_screenshot" | "open_web_browser" => Ok(vec![Action::Screenshot]),
+        "navigate" => given.text("url").map(|url| vec![Action::Navigate { url: url.to_owned() }]),
+        "go_back" => Ok(vec![Action::History { go: History::Back }]),
+        "go_forward" => Ok(vec![Action::History { go: History::Forward }]),
+        "key_down" | "key_up" => Err("keys cannot be held between calls; use hotkey".into()),
+        _ => return None,
+    })
+}
+
+fn at(given: Arguments<'_>) -> Result<Target<ImagePoint>, String> {
+    given.point_of("x", "y").map(Target::Point)
+}
+
+fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<Vec<Action<ImagePoint>>, String> {
+    Ok(vec![Action::Click { at: at(given)?, button, count, hold: None }])
+}
+
+fn drag(given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
+    let path = match given.get("start_x") {
+        Some(_) => vec![given.point_of("start_x", "start_y")?, given.point_of("end_x", "end_y")?],
+        None => vec![given.point_of("x", "y")?, given.point_of("destination_x", "destination_y")?],
+    };
+    Ok(vec![Action::Drag { path, button: Button::Left }])
+}
+
+/// Today's `type` types where the focus is; the preview's clicked, cleared and pressed Enter unless told otherwise.
+fn type_text(
+    given: Arguments<'_>,
+    at: Option<Target<ImagePoint>>,
+) -> Result<Vec<Action<ImagePoint>>, String> {
+    let flag = |name: &str, absent: bool| given.get(name).and_then(Value::as_bool).unwrap_or(absent);
+    let key = |keys: &str| Ok::<_, String>(Action::Key { chord: chord(keys)?, hold_ms: None });
+    let mut actions = Vec::new();
+    let preview = at.is_some();
+    if let Some(at) = at {
+        actions.push(Action::Click { at, button: Button::Left, count: 1, hold: None });
+        if flag("clear_before_typing", true) {
+            actions.extend([key("ctrl+a")?, key("delete")?]);
+        }
+    }
+    actions.push(Action::Type { text: given.text("text")?.to_owned() });
+    if flag("press_enter", preview) {
+        actions.push(key("enter")?);
+    }
+    Ok(actions)
+}
+
+fn keys(given: Arguments<'_>, name: &str) -> Result<Vec<Action<ImagePoint>>, String> {
+    let chord: Chord = given.optional_chord(name)?.ok_or_else(|| format!("{name} is missing"))?;
+    Ok(vec![Action::Key { chord, hold_ms: None }])
+}
+
+/// The distance comes in pixels or in notches of the wheel.
+fn scroll(given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
+    let amount = match given.get("magnitude_in_wheel_clicks") {
+        Some(_) => whole(given.number("magnitude_in_wheel_clicks")?.abs()),
+        None => {
+            let absent = given.number_or("magnitude", FAR)?;
+            notches(given.number_or("magnitude_in_pixels", absent)?.abs())
+        }
+    };
+    let (dx, dy) = towards(given.text("direction")?, amount)?;
+    let at = given.get("x").map(|_| at(given)).transpose()?;
+    Ok(vec![Action::Scroll { at, dx, dy }])
+}
+
+/// Input includes what came from a cache; thoughts are counted apart from the output.
+fn tokens(usage: &Value) -> Tokens {
+    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+    let read = count("total_cached_tokens");
+    Tokens {
+        fresh: count("total_input_tokens").saturating_sub(read) + count("total_tool_use_tokens"),
+        cache_read: read,
+        cache_write: 0,
+        cache_write_long: 0,
+        output: count("total_output_tokens") + count("total_thought_tokens"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{CallBody, ReplyStop};
+    use serde_json::{Value, json};
+
+    use super::{Arguments, Unreadable, read_function, reply};
+
+    fn check(name: &str, input: &Value, expected: impl Into<Value>) {
+        let read = match read_function(name, Arguments(input)) {
+            Some(Ok(actions)) => serde_json::to_value(actions).expect("writes"),
+            Some(Err(problem)) => problem.into(),
+            None => Value::Null,
+        };
+        assert_eq!(read, expected.into(), "{name} {input}");
+    }
+
+    #[test]
+    fn functions_of_both_generations_are_read() {
+        let at = json!({ "point": { "x": 3.0, "y": 4.0 } });
+        let click = json!({ "do": "click", "at": at, "button": "left", "count": 1 });
+        check("click", &json!({ "x": 3, "y": 4, "intent": "Open." }), json!([click]));
+        check("click_at", &json!({ "x": 3, "y": 4 }), json!([click]));
+        check("type", &json!({ "text": "a" }), json!([{ "do": "type", "text": "a" }]));
+        check(
+            "type_text_at",
+            &json!({ "x": 3, "y": 4, "text": "a", "press_enter": false }),
+            json!([
+                click, { "do": "key", "chord": "ctrl+a" }, { "do": "key", "chord": "delete" }, { "do": "type", "text": "a" },
+            ]),
+        );
+        check("hotkey", &json!({ "keys": ["Control", "s"] }), json!([{ "do": "key", "chord": "ctrl+s" }]));
+        check(
+            "key_combination",
+            &json!({ "keys": "Control+A" }),
+            json!([{ "do": "key", "chord": "ctrl+a" }]),
+        );
+        check(
+            "scroll",
+            &json!({ "x": 3, "y": 4, "direction": "down", "magnitude_in_wheel_clicks": 2 }),
+            json!([{ "do": "scroll", "at": at, "dx": 0, "dy": 2 }]),
+        );
+        check(
+            "scroll_document",
+            &json!({ "direction": "up" }),
+            json!([{ "do": "scroll", "at": null, "dx": 0, "dy": -3 }]),
+        );
+        check("drag_and_drop", &json!({ "start_x": 3, "start_y": 4, "end_x": 5 }), "end_y is missing");
+        check("finish", &json!({}), Value::Null);
+    }
+
+    #[test]
+    fn steps_are_kept_and_concerns_are_told() {
+        let thought = r#"{"type":"thought","signature":"c2ln\u003d"}"#;
+        let call = r#"{"type":"function_call","id":"f1","name":"click","arguments":{"x":1,"y":2,"safety_decision":{"decision":"require_confirmation","explanation":"Pay?"}}}"#;
+        let body = format!(
+            r#"{{"status":"requires_action","steps":[{{"type":"user_input"}},{thought},{call}],"usage":{{"total_input_tokens":50,"total_cached_tokens":20,"total_output_tokens":4,"total_thought_tokens":6}}}}"#
+        );
+        let (read, concerns) = reply(body.as_bytes()).expect("reads");
+        assert_eq!(read.raw.blocks, [thought, call]);
+        assert_eq!(concerns, ["require_confirmation: Pay?"]);
+        assert!(matches!(&read.calls[0].body, CallBody::World { .. }));
+        assert_eq!((read.tokens.fresh, read.tokens.cache_read, read.tokens.output), (30, 20, 10));
+    }
+
+    #[test]
+    fn every_ending_has_its_meaning() {
+        let words = json!([{ "type": "model_output", "content": [{ "type": "text", "text": "x" }] }]);
+        let stop = |status: &str, errors: Value| {
+            let body = json!({ "status": status, "steps": words, "errors": errors });
+            reply(body.to_string().as_bytes()).map(|(read, _)| read.stop)
+        };
+        assert_eq!(stop("completed", json!([])).expect("reads"), ReplyStop::EndTurn);
+        assert_eq!(stop("incomplete", json!([])).expect("reads"), ReplyStop::MaxTokens);
+        assert_eq!(stop("failed", json!([{ "code": "SAFETY_BLOCKED" }])).expect("reads"), ReplyStop::Refusal);
+        assert!(matches!(stop("failed", json!([{ "code": "INTERNAL" }])), Err(Unreadable::Error(_))));
+        assert!(matches!(stop("in_progress", json!([])), Err(Unreadable::Form(_))));
+        assert!(matches!(reply(b"{}"), Err(Unreadable::Form(_))));
+    }
+}

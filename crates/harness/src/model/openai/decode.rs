@@ -1,0 +1,292 @@
+//! Reads Responses replies.
+
+use apprentice_protocol::{
+    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelFault, RawContent,
+    ReplyStop, Retry, Target,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::model::exchange::{Decoded, Unreadable, read_body, read_error, value_of};
+use crate::model::price::Tokens;
+use crate::model::tongue::{Arguments, PAGE_TOOL, Spoken, notches, read_page};
+
+/// How long `wait` is, in milliseconds.
+const WAIT_MS: u32 = 1500;
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    output: Vec<&'a RawValue>,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    incomplete_details: Value,
+    #[serde(default)]
+    error: Value,
+    #[serde(default)]
+    usage: Value,
+    #[serde(default)]
+    model: Option<String>,
+}
+
+/// The reply in a body, and the provider's concerns that need a person's word.
+pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
+    let body: Body<'_> = read_body(body)?;
+    let refused = failure(&body)?;
+    let (mut say, mut calls, mut concerns) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut spoken_refusal, mut final_words) = (refused, false);
+    for raw in &body.output {
+        let item = value_of(raw);
+        match item["type"].as_str() {
+            Some("message") => {
+                for part in item["content"].as_array().into_iter().flatten() {
+                    spoken_refusal |= part["type"] == "refusal";
+                    let text = part["text"].as_str().unwrap_or_default();
+                    say.extend((!text.trim().is_empty()).then(|| text.to_owned()));
+                }
+                final_words |= item["phase"] != "commentary";
+            }
+            Some("computer_call") => {
+                let checks = item["pending_safety_checks"].as_array().into_iter().flatten();
+                concerns.extend(checks.map(concern));
+                calls.push(Call { id: id_of(&item)?, body: computer(&item) });
+            }
+            Some("function_call") => calls.push(Call { id: id_of(&item)?, body: function(&item) }),
+            Some(_) | None => {}
+        }
+    }
+    let cut = body.status.as_deref() == Some("incomplete");
+    if let Some(last) = calls.last_mut().filter(|_| cut) {
+        last.body =
+            CallBody::Unusable { problem: "the reply was cut at its limit; say it again, shorter".into() };
+    }
+    let filtered = body.incomplete_details["reason"] == "content_filter";
+    let stop = match () {
+        () if spoken_refusal || filtered => ReplyStop::Refusal,
+        () if !calls.is_empty() => ReplyStop::Calls,
+        () if cut || !final_words => ReplyStop::MaxTokens,
+        () => ReplyStop::EndTurn,
+    };
+    let decoded = Decoded {
+        raw: RawContent { blocks: body.output.iter().map(|raw| raw.get().to_owned()).collect() },
+        say,
+        calls,
+        stop,
+        tokens: tokens(&body.usage),
+        provider_model: body.model,
+    };
+    Ok((decoded, concerns))
+}
+
+/// A response that failed or never ended; true when it was refused by a policy.
+fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
+    match body.status.as_deref() {
+        None | Some("completed" | "incomplete") => Ok(false),
+        Some("failed") => {
+            let code = body.error["code"].as_str().unwrap_or_default();
+            if code.ends_with("_policy") || code.ends_with("policy_violation") {
+                return Ok(true);
+            }
+            let told = read_error(&serde_json::json!({ "error": body.error }));
+            Err(Unreadable::Error(told.unwrap_or_else(|| ModelError {
+                fault: ModelFault::Unavailable,
+                retry: Retry::Now,
+                message: "the response failed without a reason".into(),
+            })))
+        }
+        Some(other) => Err(Unreadable::form(&format!("the status of a finished response is {other:?}"))),
+    }
+}
+
+fn id_of(item: &Value) -> Result<CallId, Unreadable> {
+    let id = item["call_id"].as_str().filter(|id| !id.is_empty());
+    id.map(CallId::new).ok_or_else(|| Unreadable::form("a call has no call_id"))
+}
+
+fn concern(check: &Value) -> String {
+    let word = |name: &str| check[name].as_str().unwrap_or_default();
+    [word("code"), word("message")]
+        .iter()
+        .filter(|text| !text.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
+fn function(item: &Value) -> CallBody {
+    let name = item["name"].as_str().unwrap_or_default();
+    match serde_json::from_str::<Value>(item["arguments"].as_str().unwrap_or("{}")) {
+        Ok(arguments) if name == PAGE_TOOL => Spoken::body(read_page(&arguments)),
+        Ok(arguments) => CallBody::Tool { name: name.to_owned(), arguments },
+        Err(error) => {
+            CallBody::Unusable { problem: format!("the arguments of {name:?} are no JSON: {error}") }
+        }
+    }
+}
+
+/// A batch; the preview's single action is a batch of one. A batch that cannot be read whole is not begun.
+fn computer(item: &Value) -> CallBody {
+    if item["status"].as_str().is_some_and(|status| status != "completed") {
+        return CallBody::Unusable { problem: "the call was not written to its end".into() };
+    }
+    let single = item.get("action").filter(|action| !action.is_null());
+    let batch = item["actions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let actions = match (batch, single) {
+        ([], Some(action)) => read_action(action).map(|action| vec![action]),
+        (batch, _) => batch.iter().map(read_action).collect(),
+    };
+    Spoken::body(actions.map(Spoken::Acts))
+}
+
+fn read_action(action: &Value) -> Result<Action<ImagePoint>, String> {
+    let given = Arguments(action);
+    let hold = given.optional_chord("keys");
+    let at = || given.point_of("x", "y").map(Target::Point);
+    let free = |hold: &Option<Chord>| match hold {
+        None => Ok(()),
+        Some(_) => Err("keys can be held during clicks only".to_owned()),
+    };
+    Ok(match given.text("type")? {
+        "click" => {
+            let button = match given.optional_text("button")?.unwrap_or("left") {
+                "left" => Button::Left,
+                "right" => Button::Right,
+                "wheel" => Button::Middle,
+                "back" => return Ok(Action::History { go: History::Back }),
+                "forward" => return Ok(Action::History { go: History::Forward }),
+                other => return Err(format!("there is no button {other:?}")),
+            };
+            Action::Click { at: at()?, button, count: 1, hold: hold? }
+        }
+        "double_click" => Action::Click { at: at()?, button: Button::Left, count: 2, hold: hold? },
+        "move" => {
+            free(&hold?)?;
+            Action::Move { to: at()? }
+        }
+        "drag" => {
+            free(&hold?)?;
+            let path = given.get("path").and_then(Value::as_array).ok_or("path is missing")?;
+            let path: Vec<ImagePoint> =
+                path.iter().map(|spot| Arguments(spot).point_of("x", "y")).collect::<Result<_, _>>()?;
+            if path.len() < 2 {
+                return Err("a drag needs two points at least".into());
+            }
+            Action::Drag { path, button: Button::Left }
+        }
+        "scroll" => {
+            free(&hold?)?;
+            let far = |name: &str| given.number_or(name, 0.0).map(notches);
+            Action::Scroll { at: Some(at()?), dx: far("scroll_x")?, dy: far("scroll_y")? }
+        }
+        "keypress" => Action::Key { chord: hold?.ok_or("keys is empty")?, hold_ms: None },
+        "type" => Action::Type { text: given.text("text")?.to_owned() },
+        "wait" => Action::Wait { ms: WAIT_MS },
+        "screenshot" => Action::Screenshot,
+        other => return Err(format!("there is no action {other:?}")),
+    })
+}
+
+/// Input includes what came from a cache and what went into one; output includes reasoning.
+fn tokens(usage: &Value) -> Tokens {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let details = &usage["input_tokens_details"];
+    let (read, write) = (count(&details["cached_tokens"]), count(&details["cache_write_tokens"]));
+    Tokens {
+        fresh: count(&usage["input_tokens"]).saturating_sub(read).saturating_sub(write),
+        cache_read: read,
+        cache_write: write,
+        cache_write_long: 0,
+        output: count(&usage["output_tokens"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{CallBody, ReplyStop};
+    use serde_json::{Value, json};
+
+    use super::{Unreadable, read_action, reply};
+
+    fn check(action: &Value, expected: impl Into<Value>) {
+        let read = match read_action(action) {
+            Ok(action) => serde_json::to_value(action).expect("writes"),
+            Err(problem) => problem.into(),
+        };
+        assert_eq!(read, expected.into(), "{action}");
+    }
+
+    #[test]
+    fn every_action_is_read() {
+        let at = json!({ "point": { "x": 3.0, "y": 4.0 } });
+        check(
+            &json!({ "type": "click", "button": "wheel", "x": 3, "y": 4, "keys": ["CTRL"] }),
+            json!({ "do": "click", "at": at, "button": "middle", "count": 1, "hold": "ctrl" }),
+        );
+        check(
+            &json!({ "type": "click", "button": "back", "x": 3, "y": 4 }),
+            json!({ "do": "history", "go": "back" }),
+        );
+        check(
+            &json!({ "type": "double_click", "x": 3, "y": 4, "keys": null }),
+            json!({ "do": "click", "at": at, "button": "left", "count": 2 }),
+        );
+        check(
+            &json!({ "type": "scroll", "x": 3, "y": 4, "scroll_x": 0, "scroll_y": -250 }),
+            json!({ "do": "scroll", "at": at, "dx": 0, "dy": -3 }),
+        );
+        check(
+            &json!({ "type": "keypress", "keys": ["CTRL", "ARROWLEFT"] }),
+            json!({ "do": "key", "chord": "ctrl+left" }),
+        );
+        check(&json!({ "type": "drag", "path": [{ "x": 3, "y": 4 }] }), "a drag needs two points at least");
+        check(
+            &json!({ "type": "move", "x": 3, "y": 4, "keys": ["SHIFT"] }),
+            "keys can be held during clicks only",
+        );
+        check(&json!({ "type": "wait" }), json!({ "do": "wait", "ms": 1500 }));
+        check(&json!({ "type": "fly" }), "there is no action \"fly\"");
+        check(&json!({ "type": "type" }), "text is missing");
+    }
+
+    #[test]
+    fn items_are_kept_and_concerns_are_told() {
+        let reasoning = r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x\u003d"}"#;
+        let call = r#"{"type":"computer_call","id":"cu_1","call_id":"c1","status":"completed","pending_safety_checks":[{"id":"s1","code":"malicious_instructions","message":"Look."}],"actions":[{"type":"screenshot"},{"type":"wait"}]}"#;
+        let body = format!(
+            r#"{{"status":"completed","error":null,"output":[{reasoning},{call}],"model":"gpt-x","usage":{{"input_tokens":100,"input_tokens_details":{{"cached_tokens":80}},"output_tokens":9}}}}"#
+        );
+        let (read, concerns) = reply(body.as_bytes()).expect("reads");
+        assert_eq!(read.raw.blocks, [reasoning, call]);
+        assert_eq!(concerns, ["malicious_instructions: Look."]);
+        assert!(matches!(&read.calls[0].body, CallBody::World { actions } if actions.len() == 2));
+        assert_eq!((read.tokens.fresh, read.tokens.cache_read), (20, 80));
+    }
+
+    #[test]
+    fn every_ending_has_its_meaning() {
+        let words = |phase: &str| json!([{ "type": "message", "phase": phase, "content": [{ "type": "output_text", "text": "x" }] }]);
+        let stop = |body: Value| reply(body.to_string().as_bytes()).map(|(read, _)| read.stop);
+        let ends = |body: Value, expected: ReplyStop| assert_eq!(stop(body).expect("reads"), expected);
+        ends(json!({ "status": "completed", "output": words("final_answer") }), ReplyStop::EndTurn);
+        ends(json!({ "status": "completed", "output": words("commentary") }), ReplyStop::MaxTokens);
+        ends(json!({ "status": "incomplete", "output": words("final_answer") }), ReplyStop::MaxTokens);
+        ends(
+            json!({ "status": "incomplete", "incomplete_details": { "reason": "content_filter" }, "output": [] }),
+            ReplyStop::Refusal,
+        );
+        ends(
+            json!({ "status": "failed", "error": { "code": "bio_policy" }, "output": [] }),
+            ReplyStop::Refusal,
+        );
+        ends(
+            json!({ "status": "completed", "output": [{ "type": "message", "content": [{ "type": "refusal", "refusal": "no" }] }] }),
+            ReplyStop::Refusal,
+        );
+        ends(json!({ "status": "completed", "output": [{ "type": "from_later" }] }), ReplyStop::MaxTokens);
+        let failed = stop(json!({ "status": "failed", "error": { "code": "server_error" }, "output": [] }));
+        assert!(matches!(failed, Err(Unreadable::Error(_))));
+        assert!(matches!(stop(json!({ "status": "queued", "output": [] })), Err(Unreadable::Form(_))));
+    }
+}

@@ -1,0 +1,192 @@
+//! Writes Responses requests.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{
+    CallResult, ChatRequest, Content, Image, Message, ModelError, ModelFault, NamedSchema, ToolSpec,
+};
+use serde_json::{Value, json};
+
+use super::OpenAiConfig;
+use crate::model::exchange::{Fragments, Json, Optional, list, lowered, object};
+use crate::model::tongue::{page_tool, pictures, summary, texts};
+
+/// The only detail at which points are exact.
+const DETAIL: &str = "original";
+
+/// The body of a request.
+pub(super) fn body(
+    config: &OpenAiConfig,
+    request: &ChatRequest,
+    fragments: &Fragments,
+) -> Result<Vec<u8>, ModelError> {
+    let reasoning = config.effort.as_ref().map(|effort| json!({ "effort": effort }));
+    let body = object([("model", config.model.as_str().into())])
+        .with("store", false)
+        // Without storage, reasoning travels encrypted and comes back with the next request.
+        .with("include", json!(["reasoning.encrypted_content"]))
+        .with("max_output_tokens", request.max_output_tokens)
+        .with_some("instructions", (!request.system.is_empty()).then_some(request.system.as_str()))
+        .with_some("reasoning", reasoning)
+        .with_some("text", request.schema.as_ref().map(format));
+    let tools = tools(request);
+    let body = if tools.is_empty() { body } else { body.with("tools", Json::List(tools)) };
+    let body = body.with("input", Json::List(input(request, fragments)?));
+    body.to_bytes(8192).map_err(|error| {
+        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+    })
+}
+
+fn format(schema: &NamedSchema) -> Value {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let name: String = schema.name.chars().map(legal).take(64).collect();
+    let schema = lowered(&schema.schema, Optional::Null);
+    json!({ "format": { "type": "json_schema", "name": name, "strict": true, "schema": schema } })
+}
+
+fn tools(request: &ChatRequest) -> Vec<Json> {
+    let native = request.world.map(|_| json!({ "type": "computer" }).into());
+    let page = request.world.filter(|world| world.browser).map(|_| declare(&page_tool()));
+    native.into_iter().chain(page).chain(request.tools.iter().map(declare)).collect()
+}
+
+fn declare(tool: &ToolSpec) -> Json {
+    json!({
+        "type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema,
+        "strict": false,
+    })
+    .into()
+}
+
+/// The kind of a call, which decides the form of its answer.
+#[derive(Debug)]
+enum Asked {
+    Function,
+    /// With the safety checks that were acknowledged by going on.
+    Computer(Value),
+}
+
+fn input(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+    let mut items = Vec::new();
+    let mut asked: BTreeMap<String, Asked> = BTreeMap::new();
+    let mut seen: Option<&Image> = None;
+    for message in &request.messages {
+        match message {
+            Message::User { content } => {
+                seen = pictures(content).last().or(seen);
+                items.extend(user(content.iter(), fragments)?);
+            }
+            Message::Assistant { raw, .. } => {
+                for block in &raw.blocks {
+                    let value: Value = serde_json::from_str(block).map_err(|_| not_ours())?;
+                    let call = value["call_id"].as_str().map(str::to_owned);
+                    match (call, value["type"].as_str()) {
+                        (Some(id), Some("computer_call")) => {
+                            let checks = value["pending_safety_checks"].as_array().cloned();
+                            asked.insert(id, Asked::Computer(checks.unwrap_or_default().into()));
+                        }
+                        (Some(id), _) => drop(asked.insert(id, Asked::Function)),
+                        (None, _) => {}
+                    }
+                    items.push(Json::raw(block).map_err(|_| not_ours())?);
+                }
+            }
+            Message::Results { results, notices } => {
+                let all = results.iter().flat_map(|result| pictures(&result.content));
+                seen = all.last().or(seen);
+                let mut below = Vec::new();
+                for result in results {
+                    let (item, rest) = match asked.get(result.id.as_str()) {
+                        Some(Asked::Computer(checks)) => view(result, checks, seen, fragments)?,
+                        Some(Asked::Function) | None => (function_output(result, fragments)?, Vec::new()),
+                    };
+                    items.push(item);
+                    below.extend(rest);
+                }
+                items.extend(user(below.iter().chain(notices), fragments)?);
+            }
+        }
+    }
+    Ok(items)
+}
+
+fn not_ours() -> ModelError {
+    ModelError::never(ModelFault::Request, "a stored reply is not JSON; it was not written by this adapter")
+}
+
+/// A user's message, unless there is nothing to say.
+fn user<'a>(
+    content: impl Iterator<Item = &'a Content>,
+    fragments: &Fragments,
+) -> Result<Option<Json>, ModelError> {
+    let parts = parts(content, fragments)?;
+    Ok((!parts.is_empty()).then(|| object([("role", "user".into()), ("content", Json::List(parts))])))
+}
+
+fn parts<'a>(
+    content: impl Iterator<Item = &'a Content>,
+    fragments: &Fragments,
+) -> Result<Vec<Json>, ModelError> {
+    content
+        .filter(|part| part.as_text() != Some(""))
+        .map(|part| {
+            Ok(match part {
+                Content::Text { text } => text_part(text),
+                Content::Image { image } => object([
+                    ("type", "input_image".into()),
+                    ("image_url", fragments.data_url(image)?),
+                    ("detail", DETAIL.into()),
+                ]),
+            })
+        })
+        .collect()
+}
+
+fn text_part(text: &str) -> Json {
+    object([("type", "input_text".into()), ("text", text.into())])
+}
+
+/// A computer call is answered by one picture and nothing else; what is to be said goes below.
+fn view(
+    result: &CallResult,
+    checks: &Value,
+    seen: Option<&Image>,
+    fragments: &Fragments,
+) -> Result<(Json, Vec<Content>), ModelError> {
+    let image = pictures(&result.content).last().or(seen).ok_or_else(|| {
+        let story =
+            "a computer call can only be answered with a picture, and there is none; this model needs them";
+        ModelError::never(ModelFault::Request, story)
+    })?;
+    let output = object([
+        ("type", "computer_screenshot".into()),
+        ("image_url", fragments.data_url(image)?),
+        ("detail", DETAIL.into()),
+    ]);
+    let mut item = object([
+        ("type", "computer_call_output".into()),
+        ("call_id", result.id.as_str().into()),
+        ("output", output),
+    ]);
+    if checks.as_array().is_some_and(|checks| !checks.is_empty()) {
+        item = item.with("acknowledged_safety_checks", checks.clone());
+    }
+    let told = summary(result);
+    let told = Some(told).filter(|told| result.is_error && !told.is_empty());
+    let words = told.into_iter().chain(texts(&result.content).map(str::to_owned));
+    Ok((item, words.map(Content::text).collect()))
+}
+
+fn function_output(result: &CallResult, fragments: &Fragments) -> Result<Json, ModelError> {
+    let told = summary(result);
+    let head = (!told.is_empty()).then(|| text_part(&told));
+    let mut output: Vec<Json> = head.into_iter().chain(parts(result.content.iter(), fragments)?).collect();
+    if output.is_empty() {
+        output.push(text_part("Done."));
+    }
+    Ok(object([
+        ("type", "function_call_output".into()),
+        ("call_id", result.id.as_str().into()),
+        ("output", list(output)),
+    ]))
+}

@@ -1,0 +1,332 @@
+//! The form `{"action": …, "coordinate": [x, y], …}`: Anthropic's computer tools, Qwen's `computer_use`, and our own
+//! function tool for models without a native one.
+
+use apprentice_protocol::{
+    Action, Button, Chord, Finish, History, ImagePoint, TabAction, Target, ToolSpec, WorldTool,
+};
+use serde_json::{Value, json};
+
+use super::Spoken;
+use super::arguments::{Arguments, chord, milliseconds, notches, whole};
+
+const DESCRIPTION: &str = include_str!("prompts/computer.md");
+/// The most that one key may be repeated.
+const MOST_REPEATS: f64 = 100.0;
+/// Distances up to this are notches, longer ones pixels: Qwen's agents write both.
+const MOST_NOTCHES: f64 = 20.0;
+
+/// The function tool for models that have none of their own.
+pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
+    let mut actions = vec![
+        "left_click",
+        "double_click",
+        "triple_click",
+        "right_click",
+        "middle_click",
+        "mouse_move",
+        "left_click_drag",
+        "left_mouse_down",
+        "left_mouse_up",
+        "scroll",
+        "type",
+        "key",
+        "wait",
+        "screenshot",
+        "zoom",
+        "select",
+    ];
+    if world.browser {
+        actions.extend([
+            "navigate",
+            "back",
+            "forward",
+            "reload",
+            "open_tab",
+            "switch_tab",
+            "close_tab",
+            "accept_dialog",
+            "dismiss_dialog",
+        ]);
+    }
+    let point = json!({ "type": "array", "items": { "type": "number" }, "description": "[x, y]" });
+    let mut schema = json!({
+        "type": "object",
+        "properties": {
+            "action": { "type": "string", "enum": actions },
+            "coordinate": point,
+            "start_coordinate": { "type": "array", "items": { "type": "number" }, "description": "[x, y] where a drag begins" },
+            "region": { "type": "array", "items": { "type": "number" }, "description": "[x0, y0, x1, y1] of `zoom`" },
+            "ref": { "type": "string", "description": "An element's reference, in place of `coordinate`." },
+            "text": { "type": "string", "description": "What to type; the keys of `key`, such as ctrl+s; keys held during a click; the option of `select`; the answer to a dialog." },
+            "scroll_direction": { "type": "string", "enum": ["up", "down", "left", "right"] },
+            "scroll_amount": { "type": "integer", "description": "Notches of the wheel." },
+            "duration": { "type": "number", "description": "Seconds of `wait`." },
+        },
+        "required": ["action"],
+        "additionalProperties": false,
+    });
+    if world.browser {
+        schema["properties"]["url"] =
+            json!({ "type": "string", "description": "The address of `navigate` or `open_tab`." });
+        schema["properties"]["tab"] = json!({ "type": "string", "description": "The tab's id." });
+    }
+    ToolSpec { name: "computer".into(), description: DESCRIPTION.trim_end().into(), schema }
+}
+
+/// Reads one call. `member` is the action's name, wherever the provider writes it.
+pub(crate) fn read_computer(member: &str, input: &Value) -> Result<Spoken, String> {
+    let given = Arguments(input);
+    if let Some(finish) = finish(member, given)? {
+        return Ok(Spoken::Finish(finish));
+    }
+    let one = |action| Ok(Spoken::Acts(vec![action]));
+    match member {
+        "left_click" | "click" => click(given, Button::Left, 1),
+        "right_click" => click(given, Button::Right, 1),
+        "middle_click" => click(given, Button::Middle, 1),
+        "double_click" => click(given, Button::Left, 2),
+        "triple_click" => click(given, Button::Left, 3),
+        "mouse_move" | "move" | "hover" => {
+            one(Action::Move { to: given.target("coordinate")?.ok_or("coordinate is missing")? })
+        }
+        "left_click_drag" | "drag" => drag(given).and_then(one),
+        "left_mouse_down" => one(Action::Press { at: given.target("coordinate")?, button: Button::Left }),
+        "left_mouse_up" => one(Action::Release { at: given.target("coordinate")?, button: Button::Left }),
+        "scroll" | "hscroll" => scroll(member, given).and_then(one),
+        "type" => one(Action::Type { text: given.text("text")?.to_owned() }),
+        "key" => keys(given),
+        "hold_key" => {
+            let hold_ms = Some(milliseconds(given.number("duration")?)?);
+            one(Action::Key { chord: chord(given.text("text")?)?, hold_ms })
+        }
+        "wait" => {
+            let seconds = given.number_or("duration", given.number_or("time", 1.0)?)?;
+            one(Action::Wait { ms: milliseconds(seconds)? })
+        }
+        "screenshot" | "take_screenshot" => one(Action::Screenshot),
+        "zoom" => one(Action::Zoom { region: region(given)? }),
+        "select" => {
+            let at = given.target("coordinate")?.ok_or("coordinate or ref is missing")?;
+            one(Action::Select { at, option: given.text("text")?.to_owned() })
+        }
+        _ => one(read_browsing(member, given)?),
+    }
+}
+
+/// Actions that only browsers know.
+pub(super) fn read_browsing(member: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
+    Ok(match member {
+        "navigate" => Action::Navigate { url: given.text("url")?.to_owned() },
+        "back" | "go_back" => Action::History { go: History::Back },
+        "forward" | "go_forward" => Action::History { go: History::Forward },
+        "reload" => Action::History { go: History::Reload },
+        "open_tab" => {
+            Action::Tab { tab: TabAction::Open { url: given.optional_text("url")?.map(str::to_owned) } }
+        }
+        "switch_tab" => Action::Tab { tab: TabAction::Switch { id: given.text("tab")?.to_owned() } },
+        "close_tab" => Action::Tab { tab: TabAction::Close { id: given.text("tab")?.to_owned() } },
+        "accept_dialog" => {
+            Action::Dialog { accept: true, text: given.optional_text("text")?.map(str::to_owned) }
+        }
+        "dismiss_dialog" => Action::Dialog { accept: false, text: None },
+        other => return Err(format!("there is no action {other:?}")),
+    })
+}
+
+fn finish(member: &str, given: Arguments<'_>) -> Result<Option<Finish>, String> {
+    Ok(match member {
+        "terminate" => match given.optional_text("status")? {
+            Some("failure" | "fail" | "infeasible") => Some(Finish::GiveUp {
+                reason: given.optional_text("text")?.unwrap_or("it failed").to_owned(),
+            }),
+            Some(_) | None => Some(Finish::Done),
+        },
+        "answer" => Some(Finish::Answer { text: given.text("text")?.to_owned() }),
+        _ => None,
+    })
+}
+
+/// Without a place the click falls where the pointer is.
+fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<Spoken, String> {
+    let hold = match given.get("text") {
+        Some(_) => given.optional_chord("text")?,
+        None => given.optional_chord("keys")?,
+    };
+    Ok(Spoken::Acts(match given.target("coordinate")? {
+        Some(at) => vec![Action::Click { at, button, count, hold }],
+        None if hold.is_some() => return Err("a click with held keys needs a coordinate".into()),
+        None => (0..count)
+            .flat_map(|_| [Action::Press { at: None, button }, Action::Release { at: None, button }])
+            .collect(),
+    }))
+}
+
+fn drag(given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
+    if given.optional_chord("text")?.is_some() {
+        return Err("keys cannot be held during a drag".into());
+    }
+    let to = given.point("coordinate")?;
+    Ok(Action::Drag { path: vec![given.point("start_coordinate")?, to], button: Button::Left })
+}
+
+fn scroll(member: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
+    if given.optional_chord("text")?.is_some() {
+        return Err("keys cannot be held while scrolling".into());
+    }
+    let at = given.target("coordinate")?;
+    let Some(direction) = given.optional_text("scroll_direction")? else {
+        // Qwen's form: positive is up, or right.
+        let far = given.number("pixels")?;
+        let turned = if far.abs() <= MOST_NOTCHES { whole(far) } else { notches(far) };
+        return Ok(match member {
+            "hscroll" => Action::Scroll { at, dx: turned, dy: 0 },
+            _ => Action::Scroll { at, dx: 0, dy: -turned },
+        });
+    };
+    let amount = whole(given.number_or("scroll_amount", 3.0)?.abs());
+    let (dx, dy) = towards(direction, amount)?;
+    Ok(Action::Scroll { at, dx, dy })
+}
+
+/// Notches across and down for a direction.
+pub(crate) fn towards(direction: &str, amount: i32) -> Result<(i32, i32), String> {
+    Ok(match direction {
+        "up" => (0, -amount),
+        "down" => (0, amount),
+        "left" => (-amount, 0),
+        "right" => (amount, 0),
+        other => return Err(format!("there is no direction {other:?}")),
+    })
+}
+
+fn keys(given: Arguments<'_>) -> Result<Spoken, String> {
+    let name = if given.get("text").is_some() { "text" } else { "keys" };
+    let chord: Chord = given.optional_chord(name)?.ok_or("text is missing")?;
+    Ok(Spoken::Acts(repeated(&chord, given)?))
+}
+
+/// The chord as often as `repeat` says.
+pub(crate) fn repeated(chord: &Chord, given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
+    let times = given.number_or("repeat", 1.0)?;
+    if !(1.0..=MOST_REPEATS).contains(&times) {
+        return Err(format!("repeat must be from 1 to {MOST_REPEATS}"));
+    }
+    Ok((0..whole(times)).map(|_| Action::Key { chord: chord.clone(), hold_ms: None }).collect())
+}
+
+/// Two corners from `[x0, y0, x1, y1]`.
+pub(crate) fn region(given: Arguments<'_>) -> Result<[ImagePoint; 2], String> {
+    let numbers: Vec<f64> = given
+        .get("region")
+        .and_then(Value::as_array)
+        .map(|items| items.iter().filter_map(Value::as_f64).collect())
+        .unwrap_or_default();
+    match numbers.as_slice() {
+        [x0, y0, x1, y1] => Ok([ImagePoint::new(*x0, *y0), ImagePoint::new(*x1, *y1)]),
+        _ => Err("region must be [x0, y0, x1, y1]".into()),
+    }
+}
+
+/// A click at a point, as several forms write it.
+pub(super) fn click_at(
+    point: ImagePoint,
+    button: Button,
+    count: u8,
+    hold: Option<Chord>,
+) -> Action<ImagePoint> {
+    Action::Click { at: Target::Point(point), button, count, hold }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Size, WorldTool};
+    use serde_json::{Value, json};
+
+    use super::{Spoken, computer_tool, read_computer};
+
+    fn check(member: &str, input: impl Into<Value>, expected: impl Into<Value>) {
+        let input = input.into();
+        let read = match read_computer(member, &input) {
+            Ok(Spoken::Acts(actions)) => serde_json::to_value(actions).expect("writes"),
+            Ok(Spoken::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
+            Err(problem) => problem.into(),
+        };
+        assert_eq!(read, expected.into(), "{member} {input}");
+    }
+
+    fn at(x: f64, y: f64) -> Value {
+        json!({ "point": { "x": x, "y": y } })
+    }
+
+    #[test]
+    fn the_pointer_in_all_its_actions() {
+        check(
+            "left_click",
+            json!({ "coordinate": [3, 4], "text": "ctrl+shift" }),
+            json!([{ "do": "click", "at": at(3.0, 4.0), "button": "left", "count": 1, "hold": "ctrl+shift" }]),
+        );
+        check(
+            "double_click",
+            json!({ "ref": "#n7" }),
+            json!([{ "do": "click", "at": { "ref": "n7" }, "button": "left", "count": 2 }]),
+        );
+        check(
+            "right_click",
+            json!({}),
+            json!([{ "do": "press", "at": null, "button": "right" }, { "do": "release", "at": null, "button": "right" }]),
+        );
+        check("left_click", json!({ "text": "ctrl" }), "a click with held keys needs a coordinate");
+        check("left_click", json!({ "coordinate": "there" }), "coordinate must be [x, y], not \"there\"");
+        check(
+            "left_click_drag",
+            json!({ "start_coordinate": [1, 2], "coordinate": [3, 4] }),
+            json!([{ "do": "drag", "path": [{ "x": 1.0, "y": 2.0 }, { "x": 3.0, "y": 4.0 }], "button": "left" }]),
+        );
+        check(
+            "scroll",
+            json!({ "coordinate": [1, 2], "scroll_direction": "left", "scroll_amount": 4 }),
+            json!([{ "do": "scroll", "at": at(1.0, 2.0), "dx": -4, "dy": 0 }]),
+        );
+        check("scroll", json!({ "pixels": -300 }), json!([{ "do": "scroll", "at": null, "dx": 0, "dy": 3 }]));
+        check("zoom", json!({ "region": [1, 2, 3] }), "region must be [x0, y0, x1, y1]");
+    }
+
+    #[test]
+    fn keys_waits_and_ends() {
+        check("key", json!({ "text": "ctrl+s" }), json!([{ "do": "key", "chord": "ctrl+s" }]));
+        check("key", json!({ "keys": ["ctrl", "s"] }), json!([{ "do": "key", "chord": "ctrl+s" }]));
+        check(
+            "key",
+            json!({ "text": "Tab", "repeat": 2 }),
+            json!([{ "do": "key", "chord": "tab" }, { "do": "key", "chord": "tab" }]),
+        );
+        check("key", json!({ "text": "Tab", "repeat": 999 }), "repeat must be from 1 to 100");
+        check(
+            "hold_key",
+            json!({ "text": "shift", "duration": 2 }),
+            json!([{ "do": "key", "chord": "shift", "hold_ms": 2000 }]),
+        );
+        check("wait", json!({ "time": 0.5 }), json!([{ "do": "wait", "ms": 500 }]));
+        check("wait", json!({ "duration": -1 }), "-1 is no time to wait");
+        check("terminate", json!({ "status": "success" }), json!({ "finish": "done" }));
+        check("answer", json!({ "text": "42" }), json!({ "finish": "answer", "text": "42" }));
+        check("fly", json!({}), "there is no action \"fly\"");
+    }
+
+    #[test]
+    fn every_action_of_the_tool_is_read() {
+        let tool = computer_tool(WorldTool { browser: true, display: Size::new(8, 8) });
+        let input = json!({
+            "coordinate": [1, 2], "start_coordinate": [0, 0], "region": [0, 0, 1, 1], "text": "a",
+            "scroll_direction": "up", "duration": 1, "url": "http://x/", "tab": "t1",
+        });
+        for action in tool.schema["properties"]["action"]["enum"].as_array().expect("a list") {
+            let action = action.as_str().expect("a name");
+            let mut input = input.clone();
+            if matches!(action, "left_click_drag" | "scroll") {
+                input["text"] = Value::Null;
+            }
+            assert!(read_computer(action, &input).is_ok(), "{action}");
+        }
+    }
+}

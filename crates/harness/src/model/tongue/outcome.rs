@@ -1,0 +1,63 @@
+//! What became of a call, in the words and pictures that a model gets to see.
+
+use apprentice_protocol::{CallResult, Content, Image, PerAction};
+
+/// What became of the actions, in words; nothing when there were none.
+pub(crate) fn summary(result: &CallResult) -> String {
+    let many = result.per_action.len() > 1;
+    let lines: Vec<String> = (1..)
+        .zip(&result.per_action)
+        .filter_map(|(place, one)| {
+            let place = if many { format!("Action {place}: ") } else { String::new() };
+            match one {
+                PerAction::Done { text: Some(text) } => Some(format!("{place}{text}")),
+                PerAction::Done { text: None } => None,
+                PerAction::Failed { problem } => Some(format!("{place}failed: {problem}")),
+                PerAction::NotExecuted => {
+                    Some(format!("{place}not executed, because an earlier action of this turn failed"))
+                }
+            }
+        })
+        .collect();
+    match lines.is_empty() {
+        true if result.per_action.is_empty() => String::new(),
+        true => "Done.".into(),
+        false => lines.join("\n"),
+    }
+}
+
+/// The texts of contents, in order.
+pub(crate) fn texts(content: &[Content]) -> impl Iterator<Item = &str> {
+    content.iter().filter_map(Content::as_text)
+}
+
+/// The pictures of contents, in order.
+pub(crate) fn pictures(content: &[Content]) -> impl Iterator<Item = &Image> {
+    content.iter().filter_map(|part| match part {
+        Content::Image { image } => Some(image),
+        Content::Text { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{CallId, CallResult, PerAction};
+
+    use super::summary;
+
+    #[test]
+    fn each_action_of_a_batch_is_told_of() {
+        let check = |per_action: Vec<PerAction>, expected: &str| {
+            let result =
+                CallResult { id: CallId::new("c"), per_action, content: Vec::new(), is_error: false };
+            assert_eq!(summary(&result), expected);
+        };
+        let done = || PerAction::Done { text: None };
+        check(vec![], "");
+        check(vec![done(), done()], "Done.");
+        check(
+            vec![done(), PerAction::Failed { problem: "no".into() }, PerAction::NotExecuted],
+            "Action 2: failed: no\nAction 3: not executed, because an earlier action of this turn failed",
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! A function tool for what native computer tools lack in a browser: addresses, tabs, dialogs, list boxes.
+
+use apprentice_protocol::{Action, ToolSpec};
+use serde_json::{Value, json};
+
+use super::Spoken;
+use super::arguments::Arguments;
+use super::computer::read_browsing;
+
+const DESCRIPTION: &str = include_str!("prompts/page.md");
+
+/// The tool's name.
+pub(crate) const PAGE_TOOL: &str = "page";
+
+/// The tool as a model is told of it.
+pub(crate) fn page_tool() -> ToolSpec {
+    ToolSpec {
+        name: PAGE_TOOL.into(),
+        description: DESCRIPTION.trim_end().into(),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "action": { "type": "string", "enum": [
+                    "navigate", "back", "forward", "reload", "open_tab", "switch_tab", "close_tab", "accept_dialog",
+                    "dismiss_dialog", "select",
+                ] },
+                "url": { "type": "string", "description": "The address of `navigate` or `open_tab`." },
+                "tab": { "type": "string", "description": "The tab's id." },
+                "coordinate": { "type": "array", "items": { "type": "number" }, "description": "[x, y] of the list box of `select`." },
+                "text": { "type": "string", "description": "The option of `select`, or the answer to a dialog." },
+            },
+            "required": ["action"],
+            "additionalProperties": false,
+        }),
+    }
+}
+
+/// Reads one call of it.
+pub(crate) fn read_page(input: &Value) -> Result<Spoken, String> {
+    let given = Arguments(input);
+    let action = match given.text("action")? {
+        "select" => {
+            let at = given.target("coordinate")?.ok_or("coordinate is missing")?;
+            Action::Select { at, option: given.text("text")?.to_owned() }
+        }
+        member => read_browsing(member, given)?,
+    };
+    Ok(Spoken::Acts(vec![action]))
+}

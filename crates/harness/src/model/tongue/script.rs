@@ -1,0 +1,196 @@
+//! Reads calls written like Python's, and nothing else of the language: `name.other(1, "two", key=[3])`.
+//! What is read is never executed.
+
+use serde_json::Value;
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ScriptCall {
+    /// Its dotted name.
+    pub(super) name: String,
+    /// Arguments by place.
+    pub(super) args: Vec<Value>,
+    /// Arguments by name.
+    pub(super) named: serde_json::Map<String, Value>,
+}
+
+impl ScriptCall {
+    /// The argument of this name, else the one at this place.
+    pub(super) fn get(&self, name: &str, place: usize) -> Option<&Value> {
+        self.named.get(name).or_else(|| self.args.get(place)).filter(|value| !value.is_null())
+    }
+}
+
+/// Every call of a text, in order. Imports, comments and blank lines are passed over; anything else that is no
+/// call is a problem.
+pub(super) fn read_script(text: &str) -> Result<Vec<ScriptCall>, String> {
+    let mut reader = Reader { rest: text };
+    let mut calls = Vec::new();
+    loop {
+        reader.skip(|c| c.is_whitespace() || c == ';');
+        if reader.rest.is_empty() {
+            return Ok(calls);
+        }
+        if ["#", "import ", "from "].iter().any(|head| reader.rest.starts_with(head)) {
+            reader.skip(|c| c != '\n');
+            continue;
+        }
+        calls.push(reader.call()?);
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn skip(&mut self, while_it: impl Fn(char) -> bool) {
+        self.rest = self.rest.trim_start_matches(while_it);
+    }
+
+    fn take(&mut self, while_it: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(|c| !while_it(c)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
+    }
+
+    fn eat(&mut self, mark: char) -> bool {
+        self.skip(char::is_whitespace);
+        match self.rest.strip_prefix(mark) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn trouble(&self, what: &str) -> String {
+        let near: String = self.rest.chars().take(30).collect();
+        format!("{what} at {near:?}")
+    }
+
+    fn call(&mut self) -> Result<ScriptCall, String> {
+        let name = self.take(|c| c.is_alphanumeric() || matches!(c, '_' | '.')).to_owned();
+        if name.is_empty() || !self.eat('(') {
+            return Err(self.trouble("expected a call"));
+        }
+        let mut call = ScriptCall { name, args: Vec::new(), named: serde_json::Map::new() };
+        while !self.eat(')') {
+            let before = self.rest;
+            let word = self.take(|c| c.is_alphanumeric() || c == '_').to_owned();
+            if !word.is_empty() && self.eat('=') {
+                let value = self.value(0)?;
+                call.named.insert(word, value);
+            } else {
+                self.rest = before;
+                let value = self.value(0)?;
+                call.args.push(value);
+            }
+            if !self.eat(',') && !self.rest.trim_start().starts_with(')') {
+                return Err(self.trouble("expected `,` or `)`"));
+            }
+        }
+        Ok(call)
+    }
+
+    fn value(&mut self, depth: u32) -> Result<Value, String> {
+        self.skip(char::is_whitespace);
+        let closing = match self.rest.chars().next() {
+            Some('\'' | '"') => return self.quoted().map(Value::String),
+            Some('[') => ']',
+            Some('(') => ')',
+            _ => return self.word(),
+        };
+        if depth > 4 {
+            return Err(self.trouble("too many brackets"));
+        }
+        self.rest = &self.rest[1..];
+        let mut items = Vec::new();
+        while !self.eat(closing) {
+            items.push(self.value(depth + 1)?);
+            if !self.eat(',') && !self.rest.trim_start().starts_with(closing) {
+                return Err(self.trouble("expected `,`"));
+            }
+        }
+        Ok(items.into())
+    }
+
+    fn word(&mut self) -> Result<Value, String> {
+        let word = self.take(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+'));
+        match word {
+            "True" | "true" => Ok(true.into()),
+            "False" | "false" => Ok(false.into()),
+            "None" | "null" => Ok(Value::Null),
+            _ => word
+                .parse::<f64>()
+                .map(Value::from)
+                .map_err(|_| self.trouble(&format!("{word:?} is no value"))),
+        }
+    }
+
+    /// A quoted text with Python's usual escapes; three marks in a row may enclose lines.
+    fn quoted(&mut self) -> Result<String, String> {
+        let mark = if self.rest.starts_with("'''") || self.rest.starts_with("\"\"\"") {
+            &self.rest[..3]
+        } else {
+            &self.rest[..1]
+        };
+        self.rest = &self.rest[mark.len()..];
+        let mut text = String::new();
+        loop {
+            if let Some(rest) = self.rest.strip_prefix(mark) {
+                self.rest = rest;
+                return Ok(text);
+            }
+            let mut chars = self.rest.chars();
+            match chars.next() {
+                None => return Err("a text has no end".into()),
+                Some('\\') => match chars.next() {
+                    Some('n') => text.push('\n'),
+                    Some('t') => text.push('\t'),
+                    Some('r') => text.push('\r'),
+                    Some(c @ ('\\' | '\'' | '"')) => text.push(c),
+                    Some(other) => {
+                        text.push('\\');
+                        text.push(other);
+                    }
+                    None => return Err("a text has no end".into()),
+                },
+                Some(c) => text.push(c),
+            }
+            self.rest = chars.as_str();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::proptest;
+    use serde_json::json;
+
+    use super::read_script;
+
+    #[test]
+    fn calls_are_read_and_the_rest_is_refused() {
+        let calls = read_script(
+            "import pyautogui\n# a comment\npyautogui.click(x=10, y=2.5)\npyautogui.write('it\\'s\\n', interval=0.1); f(['a', (1, 2)], None)",
+        )
+        .expect("reads");
+        assert_eq!(calls.len(), 3);
+        assert_eq!(calls[0].get("y", 1), Some(&json!(2.5)));
+        assert_eq!(calls[1].args, [json!("it's\n")]);
+        assert_eq!(calls[2].args, [json!(["a", [1.0, 2.0]]), json!(null)]);
+        for wrong in ["x = 1", "f(", "f('a", "f(1 2)", "for i in x: f()", "f(g())", "f([1)"] {
+            assert!(read_script(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,80}") {
+            let _ = read_script(&text);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Real adapters against servers on the loopback.
+
+mod compat;
+mod matrix;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_harness::clock::SteppedClock;
+use apprentice_harness::model::exchange::{Deadlines, Transport};
+use apprentice_harness::record::Redactor;
+
+/// A key that must never be seen again.
+pub(crate) const PLANTED: &str = "planted-key-7731";
+
+/// A transport with short deadlines that knows the planted key.
+pub(crate) fn transport() -> Transport {
+    let deadlines = Deadlines {
+        connect: Duration::from_secs(5),
+        idle: Duration::from_millis(200),
+        whole: Duration::from_secs(5),
+    };
+    within(deadlines)
+}
+
+pub(crate) fn within(deadlines: Deadlines) -> Transport {
+    let redactor = Arc::new(Redactor::new([PLANTED]).expect("builds"));
+    Transport::new(Arc::new(SteppedClock::default()), redactor, deadlines).expect("a client")
+}

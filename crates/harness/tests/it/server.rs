@@ -1,0 +1,140 @@
+//! A model's server on this machine's loopback: it says what a test lets it say, down to the bytes.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Heard {
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// What the server does.
+#[derive(Clone, Debug)]
+pub(crate) enum Speak {
+    /// A status, headers, and a body.
+    Answer(u16, Vec<(&'static str, String)>, String),
+    /// So many bytes of body are promised, and fewer come before the connection is torn.
+    Torn(usize, String),
+    /// Headers, some of the body, and then nothing.
+    Stalled(usize, String),
+    /// Nothing at all.
+    Silent,
+}
+
+impl Speak {
+    pub(crate) fn ok(body: impl std::fmt::Display) -> Self {
+        Self::Answer(200, Vec::new(), format!("{body}"))
+    }
+}
+
+/// A running server; it ends with the value.
+pub(crate) struct Server {
+    pub(crate) base: String,
+    heard: Arc<Mutex<Vec<Heard>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Heard {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("a JSON body")
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Server {
+    /// Answers every request by `speak`, which gets the request and its number from 0.
+    pub(crate) async fn start(speak: impl Fn(&Heard, usize) -> Speak + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let heard = Arc::<Mutex<Vec<Heard>>>::default();
+        let (kept, speak) = (Arc::clone(&heard), Arc::new(speak));
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (kept, speak) = (Arc::clone(&kept), Arc::clone(&speak));
+                tokio::spawn(async move {
+                    let mut stream = stream;
+                    let Some(heard) = listen(&mut stream).await else { return };
+                    let answer = {
+                        let mut kept = kept.lock().expect("unpoisoned");
+                        kept.push(heard.clone());
+                        speak(&heard, kept.len() - 1)
+                    };
+                    talk(stream, answer).await;
+                });
+            }
+        });
+        Self { base, heard, task }
+    }
+
+    /// The requests so far.
+    pub(crate) fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().expect("unpoisoned").clone()
+    }
+}
+
+async fn listen(stream: &mut TcpStream) -> Option<Heard> {
+    let mut bytes = Vec::new();
+    loop {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        if let Some(end) = end {
+            let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            let mut lines = head.lines();
+            let path = lines.next()?.split(' ').nth(1)?.to_owned();
+            let headers: Vec<(String, String)> = lines
+                .filter_map(|line| line.split_once(": "))
+                .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+                .collect();
+            let length = headers.iter().find(|(name, _)| name == "content-length");
+            let length: usize = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+            if bytes.len() >= end + 4 + length {
+                let body = bytes[end + 4..end + 4 + length].to_vec();
+                return Some(Heard { path, headers, body });
+            }
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+async fn talk(mut stream: TcpStream, answer: Speak) {
+    let head = |status: u16, extra: &[(&'static str, String)], length: usize| {
+        let extra: String = extra.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        format!(
+            "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\nconnection: close\r\n{extra}content-length: {length}\r\n\r\n"
+        )
+    };
+    match answer {
+        Speak::Answer(status, headers, body) => {
+            let text = head(status, &headers, body.len()) + &body;
+            let _ = stream.write_all(text.as_bytes()).await;
+            let _ = stream.shutdown().await;
+        }
+        Speak::Torn(promised, body) => {
+            let text = head(200, &[], promised) + &body;
+            let _ = stream.write_all(text.as_bytes()).await;
+        }
+        Speak::Stalled(promised, body) => {
+            let text = head(200, &[], promised) + &body;
+            let _ = stream.write_all(text.as_bytes()).await;
+            std::future::pending::<()>().await;
+        }
+        Speak::Silent => std::future::pending().await,
+    }
+}
