@@ -151,6 +151,9 @@ pub(super) fn mentioned<'s>(scene: &'s Scene, told: &str) -> Option<&'s Element>
     })
 }
 
+/// More controls beside a field, and it is one of many things that can be set.
+const SMALL: usize = 9;
+
 /// A field and the value that belongs in it.
 #[derive(Clone, Debug)]
 pub(super) struct Filling<'s> {
@@ -240,7 +243,8 @@ pub(super) fn filling<'s>(
     }
     let (fit, filling) = best?;
     let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
-    let few = fields.len() <= 2 && in_dialog;
+    let controls = scene.below(root).into_iter().filter(|element| can_be_pressed(element.kind)).count();
+    let few = fields.len() <= 2 && in_dialog && (controls <= SMALL || scene.asks_for_file());
     (fit >= 0.5 || few).then_some(filling)
 }
 

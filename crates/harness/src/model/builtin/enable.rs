@@ -11,6 +11,8 @@ use super::words::{Wanted, plain};
 
 /// Attempts before it is given up.
 const TRIES: usize = 5;
+/// Below this score a barred menu does not answer by its label.
+const LEAST: f32 = 0.3;
 /// Elements between a switch and what it enables, at most.
 const NEAR: usize = 8;
 /// The rank of a switch that brings things into sight.
@@ -85,6 +87,8 @@ pub(super) struct Enabling {
     barrier: usize,
     lever: usize,
     tries: usize,
+    /// Whether even what does not answer by its label is looked into.
+    desperate: bool,
 }
 
 impl Enabling {
@@ -100,7 +104,9 @@ impl Enabling {
             let label = scene.label_of(element);
             let fit = open.wanted.fit(&label);
             let opens = matches!(element.kind, Kind::Menu | Kind::Combo) || element.promises();
-            let answers = opens && fit.matched >= 0.9 && fit.share >= 0.5
+            let menu = element.kind == Kind::Menu && !label.is_empty() && route.len() == 1;
+            let answers = menu
+                || opens && fit.matched >= 0.9 && fit.share >= 0.5
                 || matches!(
                     element.kind,
                     Kind::Item | Kind::Switch | Kind::Radio | Kind::Button | Kind::Field
@@ -212,7 +218,8 @@ impl Enabling {
         if self.phase == Phase::Idle {
             let best =
                 |one: &usize, other: &usize| self.barred[*one].score.total_cmp(&self.barred[*other].score);
-            let left = (0..self.barred.len()).filter(|index| !self.barred[*index].given_up);
+            let tried = |barred: &Barred| barred.given_up || barred.score < LEAST && !self.desperate;
+            let left = (0..self.barred.len()).filter(|index| !tried(&self.barred[*index]));
             self.barrier = left.max_by(best)?;
             let barred = &self.barred[self.barrier];
             let lever = self.choose(barred, open).filter(|lever| self.levers[*lever].rank >= MODE || !unread);
@@ -259,7 +266,9 @@ impl Enabling {
 
     /// Whether something is barred and nothing is known yet that might open it.
     pub(super) fn waits(&self) -> bool {
-        self.phase == Phase::Idle && self.tries < TRIES && self.barred.iter().any(|barred| !barred.given_up)
+        self.phase == Phase::Idle
+            && self.tries < TRIES
+            && self.barred.iter().any(|barred| !barred.given_up && barred.score >= LEAST)
     }
 
     /// Whether what was barred is in front and still takes no input.
@@ -292,6 +301,11 @@ impl Enabling {
             }
         }
         best.map(|(_, index)| index)
+    }
+
+    /// From now on what takes no input is looked into whatever it is called.
+    pub(super) fn despair(&mut self) {
+        self.desperate = true;
     }
 
     /// The press that was asked for is made.

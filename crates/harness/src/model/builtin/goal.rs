@@ -8,6 +8,9 @@ use super::clause::{Clause, told, verb_at};
 use super::spoken::spoken;
 use super::words::{Wanted, content, plain};
 
+/// Words of places in a text.
+const PLACES: &[&str] = &["top", "end", "beginning", "start", "bottom", "above", "below", "first", "last"];
+
 /// What a value looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
@@ -69,6 +72,8 @@ pub(super) struct Want {
     pub(super) target: Vec<String>,
     /// Whether it speaks of all of a text.
     pub(super) whole: bool,
+    /// Whether it says that it is a matter of the program's settings.
+    pub(super) in_settings: bool,
     /// Whether it is to hold from now on, as settings do.
     pub(super) lasting: bool,
 }
@@ -236,12 +241,12 @@ fn want(masked: &str, values: &[Value]) -> Want {
     values.retain(|value| !inside(value));
     values.splice(0..0, typed);
     values.extend(called);
+    let quotes = values.iter().any(|value| value.kind == ValueKind::Quoted);
     let kind = match verb.as_str() {
         "save" | "store" => WantKind::Save,
         "type" | "enter" if !values.is_empty() => WantKind::Write,
-        "write" | "append" | "run" | "execute" | "insert"
-            if values.iter().any(|value| value.kind == ValueKind::Quoted) =>
-        {
+        "write" | "append" | "run" | "execute" | "insert" if quotes => WantKind::Write,
+        "put" | "add" | "place" if has(&["line", "text", "sentence", "words"]) && has(PLACES) && quotes => {
             WantKind::Write
         }
         _ => WantKind::Do,
@@ -254,6 +259,7 @@ fn want(masked: &str, values: &[Value]) -> Want {
         values,
         switch: if off { Some(false) } else { on.then_some(true) },
         target: target(masked, &verb_at(masked).unwrap_or_default()),
+        in_settings: has(&["preferences", "settings", "options", "configuration"]),
         lasting: is_lasting(&words),
         whole: has(&["all", "whole", "entire", "everything", "every", "complete", "each"]),
     }
@@ -273,8 +279,9 @@ fn target(masked: &str, verb: &str) -> Vec<String> {
         return Vec::new();
     }
     let lower = masked.to_lowercase();
-    let main = lower.split([',', '(']).next().unwrap_or_default();
+    let main = lower.split(',').next().unwrap_or_default();
     let main = main.split(" so that ").next().unwrap_or_default();
+    let main = main.split(" for ").next().unwrap_or_default();
     let Some(at) =
         [" to ", " into "].iter().filter_map(|joint| main.rfind(joint).map(|at| at + joint.len())).max()
     else {
@@ -297,12 +304,14 @@ fn is_lasting(words: &[String]) -> bool {
         "permanently",
         "automatically",
     ];
-    let runs: [&[&str]; 7] = [
+    let runs: [&[&str]; 9] = [
         &["from", "now", "on"],
         &["for", "good"],
         &["set", "up"],
         &["next", "time"],
         &["next", "start"],
+        &["all", "windows"],
+        &["all", "programs"],
         &["every", "new"],
         &["each", "time"],
     ];

@@ -35,6 +35,9 @@ pub(super) struct Hands {
     saving: Saving,
     confirmed: u32,
     closed: u32,
+    leaving: u32,
+    /// Dialogs that stood there from the start.
+    home: usize,
 }
 
 /// A click on an element.
@@ -91,7 +94,12 @@ pub(super) fn fill(field: &Element, text: &str) -> Vec<Action<ImagePoint>> {
 impl Hands {
     /// Hands for a goal, in the first scene.
     pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
-        Self { progress: Progress::start(goal, scene), told: goal.text.clone(), ..Self::default() }
+        Self {
+            progress: Progress::start(goal, scene),
+            told: goal.text.clone(),
+            home: scene.dialogs().len(),
+            ..Self::default()
+        }
     }
 
     /// The instruction as it was told.
@@ -152,6 +160,13 @@ impl Hands {
         let care = if self.is_inside_answer(scene, want) { Care::Any } else { care };
         let choice = control(scene, scene.front(), open, care)?;
         if self.lacks_object(open) && choice.value.is_none() && !leads_on(choice.element) {
+            return None;
+        }
+        if open.want.in_settings
+            && scene.dialogs().is_empty()
+            && !scene.is_page()
+            && !leads_on(choice.element)
+        {
             return None;
         }
         if !open.prepared
@@ -223,7 +238,8 @@ impl Hands {
     /// Puts the next value into the field where it belongs.
     pub(super) fn fill_next(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
-        if scene.asks_for_file() && !names_file(open) {
+        let strange = scene.asks_for_file() && !names_file(open);
+        if strange || makes_new(open) && scene.shows_properties() {
             return None;
         }
         let Filling { field, label, value, text } =
@@ -358,9 +374,9 @@ impl Hands {
         if self.progress.pending().len() > before {
             return wait("There is no key for this here: it must be looked for.");
         }
-        let in_dialog = !scene.dialogs().is_empty();
-        if in_dialog && self.confirmed < 8 {
-            self.confirmed += 1;
+        let in_dialog = scene.dialogs().len() > self.home;
+        if in_dialog && self.leaving < 3 {
+            self.leaving += 1;
             return if self.progress.touched {
                 self.progress.touched = false;
                 carry_through("The dialog is closed.", scene)
@@ -449,6 +465,11 @@ fn carry_through(say: &str, scene: &Scene) -> Move {
         Some(button) => clicks(say, button),
         None => keys(say, &["enter"]),
     }
+}
+
+/// Whether a want makes something that is not there yet.
+pub(super) fn makes_new(open: &Open) -> bool {
+    matches!(open.want.verb.as_str(), "create" | "make" | "add" | "start")
 }
 
 /// Whether a want has to do with a file that it names, or with storing something.

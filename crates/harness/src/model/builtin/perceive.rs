@@ -327,6 +327,12 @@ impl Scene {
         self.below(Some(surface)).into_iter().filter(tells).map(|element| element.name.clone()).collect()
     }
 
+    /// Whether the dialog in front shows what a thing is like.
+    pub(super) fn shows_properties(&self) -> bool {
+        self.surface()
+            .is_some_and(|index| plain(&self.elements[index].name).iter().any(|word| word == "properties"))
+    }
+
     /// Whether a button of one of these labels stands in front and takes no input.
     pub(super) fn has_barred(&self, labels: &[&str]) -> bool {
         let Some(surface) = self.surface() else { return false };

@@ -4,7 +4,7 @@ use apprentice_protocol::{Action, Button, History, NodeRef, State};
 
 use super::choose::{Care, misses_target, wanted_state};
 use super::enable::{Enabling, Hindered};
-use super::hands::{click, key, leave};
+use super::hands::{click, key, leave, makes_new};
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Open, Surfaces, turns_page};
 use super::promise::{promise, strays};
@@ -152,6 +152,9 @@ impl Search {
         let terminal = !how.lacks_object && can_answer(element) && answers(element, &label, fit, open);
         let (score, terminal) = match promise(scene, element, &label, open, legs) {
             Some(promise) => (fit.score() * 2.0 + promise - depth * 0.05, false),
+            None if terminal && open.want.in_settings && scene.dialogs().is_empty() && !scene.is_page() => {
+                (-0.5, true)
+            }
             None if terminal && is_telling(fit) => (0.5 + fit.score(), true),
             None if terminal => (fit.score() * 0.3 - 0.3, true),
             None => return,
@@ -177,7 +180,9 @@ impl Search {
         let named = |element: &&Element| {
             open.want.values.iter().any(|value| value.text == element.name) && !element.name.is_empty()
         };
-        let selected = |element: &&Element| element.kind == Kind::Thing && element.is(State::Selected);
+        let selected = |element: &&Element| {
+            element.kind == Kind::Thing && element.is(State::Selected) && !makes_new(open)
+        };
         let things = scene.below(scene.surface());
         let object = things.iter().copied().find(named).or_else(|| things.iter().copied().find(selected));
         let Some(element) = object.or_else(|| scene.document()) else { return };
@@ -193,6 +198,16 @@ impl Search {
         if let Some(found) = self.enable(scene, open, how) {
             return Some(found);
         }
+        if let Some(found) = self.go_on(scene, how) {
+            return Some(found);
+        }
+        // Nothing is left but what takes no input, whatever it is called.
+        self.enabling.despair();
+        self.enable(scene, open, how).or_else(|| self.go_on(scene, how))
+    }
+
+    /// The next press towards the best of what was seen and not opened yet.
+    fn go_on(&mut self, scene: &Scene, how: How) -> Option<Found> {
         for _ in 0..self.seen.len() + 1 {
             let aim = self.aim.filter(|aim| !self.seen[*aim].opened).or_else(|| self.best(how))?;
             if self.aim.replace(aim) != Some(aim) {
