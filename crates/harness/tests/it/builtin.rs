@@ -185,6 +185,75 @@ async fn the_explorer_is_quicker_with_a_note() {
     assert!(advised.ended.spent.world_steps < alone.ended.spent.world_steps);
 }
 
+/// A glasshouse: a command that takes no input until a mode is chosen, a pot that is not shown at first.
+fn glasshouse() -> Value {
+    let switch = |name: &str, key: &str| json!({ "role": "checkbox", "name": name, "bind": key });
+    json!({
+        "start": "main",
+        "state": {
+            "expert": false, "night": false, "hidden": false, "pruned": null, "gone": false, "watered": null
+        },
+        "pages": { "main": {
+            "title": "Roses - Glasshouse",
+            "controls": [
+                { "role": "menu", "name": "Beds", "items": [
+                    item("Water", &set("watered", "yes")),
+                    { "role": "menu", "name": "Prune", "enabled_when": { "expert": true }, "items": [
+                        item("By Half", &set("pruned", "half")),
+                        item("By a Third", &set("pruned", "third")) ] } ] },
+                { "role": "menu", "name": "Work", "items": [
+                    switch("Allow Night Work", "night"),
+                    switch("Advanced Mode", "expert"),
+                    switch("Show Hidden Pots", "hidden") ] },
+                { "role": "listitem", "name": "basil", "context": [ item("Delete", &set("gone", "basil")) ] },
+                { "role": "listitem", "name": ".thyme", "when": { "hidden": true },
+                  "context": [ item("Delete", &set("gone", "thyme")) ] }
+            ]
+        } }
+    })
+}
+
+const PRUNE: &str = "Prune the roses by a third.";
+
+#[tokio::test]
+async fn the_explorer_finds_what_must_come_first() {
+    let left = attempt(Policy::Explorer, glasshouse(), PRUNE, &[]).await;
+    check(&left, "pruned", "third");
+    check(&left, "night", false);
+    let left = attempt(Policy::Explorer, glasshouse(), "Delete the hidden pot .thyme.", &[]).await;
+    check(&left, "gone", "thyme");
+}
+
+#[tokio::test]
+async fn students_prepare_as_they_are_told_and_do_not_call_it_done() {
+    let told = "1. Choose Work > Advanced Mode first.\n2. Open Beds > Prune.\n3. Choose the entry that the \
+                task asks for (there are: By Half, By a Third).";
+    let told = || vec![note("glasshouse/prune", "Pruning roses by half or by a third", told)];
+    for policy in [Policy::Novice, Policy::Literalist] {
+        check(&attempt(policy, glasshouse(), PRUNE, &[]).await, "pruned", Value::Null);
+        check(&attempt(policy, glasshouse(), PRUNE, &told()).await, "pruned", "third");
+    }
+    let told = note(
+        "glasshouse/hidden",
+        "Hidden pots: delete",
+        "1. Choose Work > Show Hidden Pots first.\n2. Right-click what the task is about.\n\
+         3. Choose the entry that the task asks for.",
+    );
+    check(&attempt(Policy::Novice, glasshouse(), "Delete the hidden pot .thyme.", &[]).await, "gone", false);
+    check(
+        &attempt(Policy::Novice, glasshouse(), "Delete the hidden pot .thyme.", &[told]).await,
+        "gone",
+        "thyme",
+    );
+}
+
+#[tokio::test]
+async fn menus_beside_each_other_cost_one_step_each() {
+    let left = attempt(Policy::Explorer, glasshouse(), "Switch on the advanced mode.", &[]).await;
+    check(&left, "expert", true);
+    assert!(left.ended.spent.world_steps <= 3, "{} steps:\n{}", left.ended.spent.world_steps, left.said());
+}
+
 #[tokio::test]
 async fn replies_depend_on_the_request_alone() {
     for policy in Policy::ALL {
