@@ -4,15 +4,17 @@ use std::ops::Range;
 
 use super::super::choose::Care;
 use super::super::words::{Fit, content, plain, same_label};
+use super::date::date;
 use super::list;
+use super::roam::holds;
 use super::sheet::{Control, Front, Sheet, Sort};
-use super::token::{Holds, date};
+use super::token::Holds;
 use super::told::{Ask, Clause, Given, Told, is_commit_verb};
 
 /// Labels that carry work through, by their first word.
 const COMMITTING: &[&str] = &[
     "save", "store", "apply", "submit", "update", "confirm", "done", "send", "publish", "keep", "ok",
-    "finish",
+    "finish", "register", "vote", "place", "reserve",
 ];
 /// Verbs that put one more thing among others.
 const ADDING: &[&str] = &["add", "put", "append", "insert", "include", "enter", "list"];
@@ -45,6 +47,8 @@ const YES: &[&str] = &[
 ];
 /// Labels that leave things as they are, by their first word.
 const NO: &[&str] = &["cancel", "no", "close", "dismiss", "keep", "back", "not", "later", "abort"];
+/// As many controls as a page has whose few words can be trusted.
+const SMALL: usize = 12;
 /// A score at which a value is taken to belong to a label.
 const SURE: f32 = 0.55;
 
@@ -100,12 +104,20 @@ pub(super) fn commits(label: &str) -> bool {
     COMMITTING.contains(&first(label).as_str()) && plain(label).len() <= 4
 }
 
-/// How well a control's words answer a clause; none if they do not.
-fn answers(clause: &Clause, control: &Control<'_>) -> Option<f32> {
-    let own = clause.words.fit(&control.label);
-    let place = clause.words.without(&content(&control.label)).fit(&control.place);
+/// How well a control's words answer a clause; none if they do not. What is quoted must be there whole.
+fn answers(sheet: &Sheet<'_>, told: &Told, clause: &Clause, control: &Control<'_>) -> Option<f32> {
+    let quotes = told.quotes(clause);
+    let spelled = quotes.is_empty() || quotes.iter().any(|quote| holds(&control.label, quote));
+    let words =
+        if spelled { clause.words.clone() } else { clause.words.without(&content(&quotes.join(" "))) };
+    let own = words.fit(&control.label);
+    let place = words.without(&content(&control.label)).fit(&control.place);
     let helped = own.matched >= 0.9 && place.share >= 0.6 && place.matched >= 0.9;
-    let well = Care::Loose.accepts(own) || helped || own.share >= 0.5 && own.matched >= 1.6;
+    let alone = sheet.controls.len() <= SMALL
+        && control.sort == Sort::Switch
+        && own.share >= 0.5
+        && own.matched >= 0.9;
+    let well = Care::Loose.accepts(own) || helped || alone || own.share >= 0.5 && own.matched >= 1.6;
     well.then(|| own.score() + 0.4 * place.score())
 }
 
@@ -169,7 +181,12 @@ fn keep_best(sheet: &Sheet<'_>, told: &Told, found: Vec<Deed>) -> Vec<Deed> {
             && kept.iter().any(|better| {
                 states(better) && better.clause == deed.clause && better.score > deed.score + 0.001
             });
-        if weaker && (!whole || control.sort != Sort::Switch) {
+        let beside = match control.sort {
+            Sort::Switch => sheet.twins(control) == 1,
+            Sort::Button => true,
+            _ => false,
+        };
+        if weaker && !(whole && beside) {
             continue;
         }
         let overlaps =
@@ -194,7 +211,7 @@ fn deed(clause: usize, what: What, span: Option<Range<usize>>, score: f32) -> De
     Deed { clause, control: 0, what, span, score }
 }
 
-fn holds(control: &Control<'_>) -> Holds {
+fn kind_of(control: &Control<'_>) -> Holds {
     match control.sort {
         Sort::Number => Holds::Number,
         Sort::Date => Holds::Date,
@@ -234,7 +251,7 @@ fn fill(
 
 /// The value that the instruction gives to a field: by its label, its column, or the heading above it.
 fn value_for(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>) -> Option<Given> {
-    let kind = holds(control);
+    let kind = kind_of(control);
     match row_says(sheet, told, control) {
         RowSays::Other => return None,
         RowSays::This => {
@@ -302,7 +319,7 @@ fn click(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>, open: &[usize]) 
         }
         let Some(score) = score_of(sheet, told, clause, control, in_row) else { continue };
         if best.as_ref().is_none_or(|best| score > best.score + 0.001) {
-            let fine = is_as_asked(clause, control);
+            let fine = is_as_asked(told, clause, control);
             best = Some(deed(at, if fine { What::Fine } else { What::Click }, None, score));
         }
     }
@@ -322,7 +339,7 @@ fn score_of(
             .windows(plain(&control.label).len().max(1))
             .any(|run| run == plain(&control.label));
     let by_row = (in_row && own.matched > 0.3).then_some(own.score() + 1.0);
-    let score = answers(clause, control).or(by_row).or(spelled.then_some(1.2))?;
+    let score = answers(sheet, told, clause, control).or(by_row).or(spelled.then_some(1.2))?;
     match control.sort {
         Sort::Switch | Sort::Radio | Sort::Item => Some(score + 0.3),
         Sort::Button => {
@@ -342,14 +359,15 @@ fn score_of(
 }
 
 /// Whether a control that is on or off is as the clause asks.
-fn is_as_asked(clause: &Clause, control: &Control<'_>) -> bool {
+fn is_as_asked(told: &Told, clause: &Clause, control: &Control<'_>) -> bool {
     match control.sort {
         Sort::Switch => {
             let reversed = plain(&control.label)
                 .iter()
                 .any(|word| matches!(word.as_str(), "hide" | "disable" | "never" | "block" | "don" | "mute"));
             let asked_so = clause.words.fit(&first(&control.label)).matched > 0.0;
-            let wanted = if reversed && !asked_so { clause.off } else { !clause.off };
+            let off = told.is_off(clause, &control.label);
+            let wanted = if reversed && !asked_so { off } else { !off };
             is_on(control) == Some(wanted)
         }
         Sort::Radio => is_on(control) == Some(true),

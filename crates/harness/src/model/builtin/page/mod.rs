@@ -2,9 +2,11 @@
 //! label the value that the instruction has for it, searches what is not in sight, and looks again before
 //! it calls anything done.
 
+mod date;
 mod deed;
 mod glance;
 mod list;
+mod rest;
 mod roam;
 mod sheet;
 mod surfer;

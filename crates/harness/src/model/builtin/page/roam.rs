@@ -12,7 +12,8 @@ use super::sheet::{Control, Front, Sheet, Sort, is_blank, program_button};
 use super::told::{Clause, Told};
 
 /// Words of surfaces where more is kept.
-const MORE: &[&str] = &["more", "advanced", "configure", "customize", "menu", "manage"];
+const MORE: &[&str] =
+    &["more", "advanced", "configure", "customize", "menu", "manage", "edit", "change", "modify"];
 /// Words of the surface where a program keeps what holds for good.
 const SETTINGS: &[&str] = &["settings", "preferences", "options"];
 /// Words that lead away from the task, unless it speaks of them.
@@ -41,7 +42,7 @@ const AWAY: &[&str] = &[
     "share",
 ];
 /// Words of buttons that turn pages.
-const ONWARD: &[&str] = &["next", "›", "»", "→"];
+const ONWARD: &[&str] = &["next", "continue", "›", "»", "→"];
 /// How long a search may take, in milliseconds.
 const SEARCHING: u32 = 3000;
 /// How much worse an opener may be for not being in sight.
@@ -104,6 +105,8 @@ pub(super) struct Roam {
     patience: u32,
     /// How the page below an open list stood.
     under: String,
+    /// How the page stood a turn ago.
+    shown: Option<String>,
     /// The page on which something was pressed last.
     left: Option<String>,
 }
@@ -281,7 +284,9 @@ impl Roam {
     fn wait_for(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
         let (how, before) = self.last.clone()?;
         let same = print_of(sheet) == before;
-        let searching = matches!(how, How::Query(_)) && !sheet.has_results();
+        let settled = !same && self.shown.as_deref() == Some(print_of(sheet).as_str());
+        let searching = matches!(how, How::Query(_)) && !sheet.has_results() && !settled;
+        self.shown = Some(print_of(sheet));
         let leads = matches!(&how, How::Press(_, Sort::Link))
             || matches!(&how, How::Press(_, Sort::Item)) && sheet.front == Front::Page;
         let stays = leads && self.left.as_deref() == Some(sheet.key.as_str());

@@ -10,6 +10,7 @@ use super::super::perceive::Scene;
 use super::super::transcript::{Transcript, Turn};
 use super::super::wire::Move;
 use super::super::words::{Wanted, same_label};
+use super::date::date_actions;
 use super::deed::{self, Deed, What};
 use super::glance::hints;
 use super::list::{self, Ordering};
@@ -160,7 +161,8 @@ impl Surfer {
                 .left(&self.used)
                 .into_iter()
                 .any(|left| clause.span.contains(&left.span.start) && !self.is_label(sheet, &left.value));
-            if begun && !more && !spelled {
+            let failed = mine().any(|deed| matches!(deed.what, What::Edit(_)) && !self.may_try(sheet, deed));
+            if begun && !more && !spelled && !failed {
                 self.done[at] = true;
             }
         }
@@ -254,7 +256,14 @@ impl Surfer {
         if let Some(span) = deed.span.clone().filter(|_| !matches!(deed.what, What::Edit(_))) {
             self.used.push(span);
         }
-        self.worked.push(deed.clause);
+        let clause = &self.told.clauses[deed.clause];
+        // What is to be on or off is not done by a press that leads elsewhere.
+        let leads = control.sort == Sort::Button
+            && deed.what == What::Click
+            && (clause.off || is_state(&clause.verb));
+        if !leads {
+            self.worked.push(deed.clause);
+        }
         self.last = Some(deed.clause);
         let spelled =
             self.told.left(&self.used).into_iter().filter(|left| holds(&control.label, &left.value));
@@ -283,7 +292,8 @@ impl Surfer {
             }
             What::Click | What::Fine => {
                 let committing = control.sort == Sort::Button;
-                self.done[deed.clause] |= committing || matches!(control.sort, Sort::Link | Sort::Tab);
+                self.done[deed.clause] |=
+                    committing && !leads || matches!(control.sort, Sort::Link | Sort::Tab);
                 self.committed = committing && deed::commits(&control.label);
                 Move::Act {
                     say: format!("{label} answers what is asked."),
@@ -457,33 +467,10 @@ impl Surfer {
     }
 }
 
-/// Puts a date into a field: part by part where it shows parts, else as text.
-fn date_actions(
-    sheet: &Sheet<'_>,
-    control: &Control<'_>,
-    [year, month, day]: [u32; 3],
-) -> Vec<Action<ImagePoint>> {
-    let parts: Vec<_> = sheet
-        .scene
-        .elements
-        .iter()
-        .filter(|element| element.parent == Some(control.index) && element.role.contains("spin"))
-        .collect();
-    let Some(first) = parts.first() else {
-        return fill(control.element, &format!("{year:04}-{month:02}-{day:02}"));
-    };
-    let typed: String = parts
-        .iter()
-        .map(|part| {
-            let name = part.name.to_lowercase();
-            if name.starts_with("month") {
-                format!("{month:02}")
-            } else if name.starts_with("year") {
-                format!("{year:04}")
-            } else {
-                format!("{day:02}")
-            }
-        })
-        .collect();
-    vec![click(first, Button::Left, 1), Action::Type { text: typed }]
+/// Whether a verb asks for a state rather than for a deed.
+fn is_state(verb: &str) -> bool {
+    matches!(
+        verb,
+        "turn" | "switch" | "enable" | "disable" | "stop" | "hide" | "activate" | "deactivate" | "let"
+    )
 }

@@ -1,6 +1,7 @@
 //! The words, values and marks of an instruction.
 
 use super::super::goal::{ValueKind, bare, quoted};
+use super::date::date;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,14 +111,4 @@ impl Token {
             Holds::Date => date(&self.text).is_some(),
         }
     }
-}
-
-/// Year, month and day of a date in digits.
-pub(super) fn date(text: &str) -> Option<[u32; 3]> {
-    let parts: Vec<&str> = text.split(['-', '.', '/']).collect();
-    let [one, two, three] = parts.as_slice() else { return None };
-    let number = |part: &str| part.parse::<u32>().ok();
-    let (first, second, third) = (number(one)?, number(two)?, number(three)?);
-    let found = if one.len() == 4 { [first, second, third] } else { [third, second, first] };
-    (found[0] > 999 && (1..=12).contains(&found[1]) && (1..=31).contains(&found[2])).then_some(found)
 }

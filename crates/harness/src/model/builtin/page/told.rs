@@ -34,7 +34,7 @@ pub(super) struct Clause {
     pub(super) ask: Ask,
     /// Whether it speaks of what was named before: `Switch that on`.
     pub(super) refers: bool,
-    /// Whether it turns something off.
+    /// Whether it turns off what it names, as a whole.
     pub(super) off: bool,
     /// Where it stands.
     pub(super) span: Range<usize>,
@@ -54,7 +54,7 @@ pub(super) struct Given {
 /// An instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Told {
-    tokens: Vec<Token>,
+    pub(super) tokens: Vec<Token>,
     /// Its clauses, in order.
     pub(super) clauses: Vec<Clause>,
 }
@@ -78,7 +78,7 @@ const LINKS: &[&str] = &["into", "in", "on", "to", "as", "for", "under", "at"];
 const NOUNS_BETWEEN: &[&str] =
     &["the", "a", "an", "its", "field", "box", "column", "list", "of", "new", "my"];
 /// Words at which a value without quotation marks ends.
-const STOPS: &[&str] = &[
+pub(super) const STOPS: &[&str] = &[
     "and", "to", "in", "into", "on", "for", "as", "with", "at", "from", "then", "by", "under", "so", "that",
     "which", "is", "are", "of", "or", "but", "was", "has", "have", "only", "the", "this", "it", "well",
     "too", "also",
@@ -86,7 +86,7 @@ const STOPS: &[&str] = &[
 /// Words that stand for something named before.
 const PRONOUNS: &[&str] = &["that", "it", "this", "them", "him", "her"];
 /// Verbs that are followed by a value.
-const PUTTING: &[&str] = &[
+pub(super) const PUTTING: &[&str] = &[
     "add", "type", "enter", "put", "write", "set", "choose", "select", "pick", "fill", "insert", "append",
     "change", "search", "give", "create", "rename", "make",
 ];
@@ -136,10 +136,24 @@ impl Told {
     fn opens(&self, at: usize, from: usize) -> bool {
         let joint = |token: &Token| token.sort == Sort::Comma || token.is_one_of(&["and", "then", "but"]);
         let before = at.checked_sub(1).and_then(|before| self.tokens.get(before));
+        let pairs_verbs = at.checked_sub(2).is_some_and(|at| self.tokens[at].is_one_of(VERBS));
         at > from + 1
             && before.is_some_and(joint)
-            && self.tokens.get(at).is_some_and(|token| token.is_one_of(VERBS))
+            && !(pairs_verbs && before.is_some_and(|token| token.sort == Sort::Word))
+            && (self.tokens.get(at).is_some_and(|token| token.is_one_of(VERBS)) || self.turns(at, from))
             && self.tokens[from..at].iter().any(|token| !joint(token) && !token.is_one_of(LEADING))
+    }
+
+    /// `… be off and the other one on`: a second state begins here.
+    fn turns(&self, at: usize, from: usize) -> bool {
+        let state = |token: &Token| token.is_one_of(&["on", "off"]);
+        let end = (at..self.tokens.len())
+            .find(|at| self.tokens[*at].sort == Sort::End)
+            .unwrap_or(self.tokens.len());
+        let before = at.checked_sub(2).filter(|before| *before > from);
+        before.is_some_and(|before| state(&self.tokens[before]))
+            && end > at + 1
+            && state(&self.tokens[end - 1])
     }
 
     fn push(&mut self, span: Range<usize>) {
@@ -164,30 +178,23 @@ impl Told {
             words.windows(2).any(|pair| matches!(pair, ["do" | "shall" | "should" | "must", "not"]))
                 || has(&["don't", "don’t", "never", "without", "leave"]);
         let switched = has(&["off"]) && has(&["turn", "switch", "turned", "switched", "shut", "set"]);
+        let ends_off = words.last().is_some_and(|word| *word == "off");
         let off = switched
-            || negated
-            || has(&[
-                "untick",
-                "uncheck",
-                "disable",
-                "deactivate",
-                "hide",
-                "stop",
-                "unmark",
-                "deselect",
-                "no",
-                "not",
-            ]);
+            || ends_off
+            || has(&["untick", "uncheck", "disable", "deactivate", "hide", "stop", "unmark", "deselect"]);
         let modal = has(MODAL) || has(&["shall", "wish", "let"]);
         let ask = match (&verb, negated, modal) {
             (Some(_), _, _) | (None, _, true) => Ask::Wish,
             (None, true, false) => Ask::Leave,
             (None, false, false) => Ask::Told,
         };
+        let goes_on =
+            span.start > 0 && self.tokens[span.start - 1].is_one_of(&["and", "but"]) && verb.is_none();
+        let ask = if goes_on { self.clauses.last().map_or(ask, |last| last.ask) } else { ask };
         let verb = verb
             .or_else(|| words.iter().find(|word| VERBS.contains(word)).map(|word| (*word).to_owned()))
             .unwrap_or_default();
-        let words = Wanted::of(&text).without(&content("not no never"));
+        let words = Wanted::of(&text).without(&content("not no never more longer any"));
         self.clauses.push(Clause { words, text, verb, commands, refers, ask, off, span });
     }
 
@@ -267,14 +274,14 @@ impl Told {
         best
     }
 
-    fn spell(&self, span: Range<usize>, score: f32) -> Given {
+    pub(super) fn spell(&self, span: Range<usize>, score: f32) -> Given {
         let value =
             self.tokens[span.clone()].iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
         Given { value, span, score }
     }
 
     /// A run of capitalised words from here.
-    fn capitals(&self, from: usize) -> Range<usize> {
+    pub(super) fn capitals(&self, from: usize) -> Range<usize> {
         let mut end = from;
         while self.tokens.get(end).is_some_and(Token::is_capital) {
             end += 1;
@@ -283,7 +290,7 @@ impl Told {
     }
 
     /// A run with the words that follow on it: `Clean` with `windows`.
-    fn whole(&self, mut run: Range<usize>) -> Range<usize> {
+    pub(super) fn whole(&self, mut run: Range<usize>) -> Range<usize> {
         let goes_on = |token: &Token| token.sort == Sort::Word && !token.is_one_of(STOPS);
         while run.len() < 6 && self.tokens.get(run.end).is_some_and(goes_on) {
             run.end += 1;
@@ -394,53 +401,6 @@ impl Told {
         let (at, score) = later.or(earlier)?;
         Some(self.spell(at..at + 1, score))
     }
-
-    /// Values in spelled-out form that no label has taken, in wishes and what is told with them.
-    pub(super) fn left(&self, used: &[Range<usize>]) -> Vec<Given> {
-        (0..self.tokens.len())
-            .filter(|at| self.tokens[*at].is_value() && !used.iter().any(|span| span.contains(at)))
-            .map(|at| self.spell(at..at + 1, 0.5))
-            .collect()
-    }
-
-    /// A value that stands for what is put somewhere, when no label tells: `add the chore Clean windows`.
-    pub(super) fn object(&self, clause: &Clause, used: &[Range<usize>]) -> Option<Given> {
-        let free =
-            |span: &Range<usize>| !used.iter().any(|used| used.start < span.end && span.start < used.end);
-        let value = clause.span.clone().find(|at| self.tokens[*at].is_value() && free(&(*at..*at + 1)));
-        if let Some(at) = value {
-            return Some(self.spell(at..at + 1, 0.9));
-        }
-        let verb = clause.span.clone().find(|at| self.tokens[*at].is_one_of(PUTTING))?;
-        let capital = (verb + 1..clause.span.end).find(|at| self.tokens[*at].is_capital())?;
-        let run = self.whole(self.capitals(capital));
-        free(&run).then(|| self.spell(run, 0.7))
-    }
-
-    /// Words to look for in a search box, the most telling first: quotations, neighbours, single words.
-    pub(super) fn queries(&self, clause: &Clause) -> Vec<String> {
-        let inside: Vec<&Token> = self.tokens[clause.span.clone()].iter().collect();
-        let mut found: Vec<String> = inside
-            .iter()
-            .filter(|token| token.sort == Sort::Value && !token.text.contains("://"))
-            .map(|token| token.text.clone())
-            .collect();
-        let tells = |token: &&Token| {
-            token.sort == Sort::Word && !content(&token.word).is_empty() && !token.is_one_of(VERBS)
-        };
-        let mut pairs: Vec<String> = inside
-            .windows(2)
-            .filter(|pair| pair.iter().all(tells))
-            .map(|pair| format!("{} {}", pair[0].word, pair[1].word))
-            .collect();
-        pairs.sort_by_key(|pair| std::cmp::Reverse(pair.chars().count()));
-        let mut words: Vec<String> =
-            inside.iter().filter(|token| tells(token)).map(|token| token.word.clone()).collect();
-        words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
-        found.extend(pairs.into_iter().take(1));
-        found.extend(words.into_iter().take(4));
-        found
-    }
 }
 
 #[cfg(test)]
@@ -483,7 +443,7 @@ mod tests {
             told.clauses.iter().map(|clause| (clause.ask, clause.off, clause.verb.as_str())).collect();
         assert_eq!(
             asks,
-            [(Ask::Told, false, ""), (Ask::Wish, true, "return"), (Ask::Wish, false, "store")],
+            [(Ask::Told, false, ""), (Ask::Wish, false, "return"), (Ask::Wish, false, "store")],
             "{:?}",
             told.clauses
         );
