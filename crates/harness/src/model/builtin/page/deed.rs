@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use apprentice_protocol::NodeRef;
+
 use super::super::choose::Care;
 use super::super::words::{Fit, content, plain, same_label};
 use super::date::date;
@@ -145,7 +147,13 @@ fn row_says(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>) -> RowSays {
 }
 
 /// Everything in sight that answers an open clause, as it should be or not yet.
-pub(super) fn deeds(sheet: &Sheet<'_>, told: &Told, open: &[usize], used: &[Range<usize>]) -> Vec<Deed> {
+pub(super) fn deeds(
+    sheet: &Sheet<'_>,
+    told: &Told,
+    open: &[usize],
+    used: &[Range<usize>],
+    may: &dyn Fn(&What, &NodeRef) -> bool,
+) -> Vec<Deed> {
     let mut found = Vec::new();
     for (at, control) in sheet.controls.iter().enumerate() {
         let deed = match control.sort {
@@ -164,6 +172,7 @@ pub(super) fn deeds(sheet: &Sheet<'_>, told: &Told, open: &[usize], used: &[Rang
             }
             Sort::Cell => edit(sheet, told, control, open),
         };
+        let deed = deed.filter(|deed| may(&deed.what, &control.element.id));
         found.extend(deed.map(|deed| Deed { control: at, ..deed }));
     }
     found.sort_by(|one, other| other.score.total_cmp(&one.score));

@@ -28,7 +28,7 @@ pub(super) fn hints(notes: &[&str]) -> Vec<String> {
 pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
     let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).collect();
-    deed::deeds(&sheet, &told, &open, &[]).into_iter().find_map(|deed| match deed.what {
+    deed::deeds(&sheet, &told, &open, &[], &|_, _| true).into_iter().find_map(|deed| match deed.what {
         What::Edit(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
         What::Fine | What::Fill(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
     })
@@ -39,7 +39,7 @@ pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(N
     let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).collect();
     let alone = || open.iter().find_map(|at| deed::lone_field(&sheet, &told, *at, &[]));
-    let mut found = deed::deeds(&sheet, &told, &open, &[]).into_iter().chain(alone());
+    let mut found = deed::deeds(&sheet, &told, &open, &[], &|_, _| true).into_iter().chain(alone());
     found.find_map(|deed| match deed.what {
         What::Fill(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
         What::Fine | What::Edit(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
@@ -50,7 +50,7 @@ pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(N
 pub(in super::super) fn choice_for(scene: &Scene, instruction: &str) -> Option<(Option<NodeRef>, String)> {
     let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).filter(|at| told.clauses[*at].ask != Ask::Told).collect();
-    let deeds = deed::deeds(&sheet, &told, &open, &[]);
+    let deeds = deed::deeds(&sheet, &told, &open, &[], &|_, _| true);
     let best =
         deeds.iter().find(|deed| deed.span.is_none() && matches!(deed.what, What::Click | What::Fine))?;
     let control = &sheet.controls[best.control];

@@ -93,7 +93,10 @@ impl Surfer {
             return Some(found);
         }
         let open = self.open();
-        let deeds = deed::deeds(&sheet, &self.told, &open, &self.used);
+        let spent = |what: &What, id: &NodeRef| self.is_spent(what, id);
+        let deeds = deed::deeds(&sheet, &self.told, &open, &self.used, &|what, id| {
+            !matches!(what, What::Edit(_) | What::Unfold(_)) || !spent(what, id)
+        });
         self.take_note(&sheet, &deeds);
         if let Some(found) = self.answer(&sheet, &deeds) {
             return Some(found);
@@ -161,7 +164,11 @@ impl Surfer {
                 .left(&self.used)
                 .into_iter()
                 .any(|left| clause.span.contains(&left.span.start) && !self.is_label(sheet, &left.value));
-            let failed = mine().any(|deed| matches!(deed.what, What::Edit(_)) && !self.may_try(sheet, deed));
+            let failed = self.tried.iter().any(|(what, id)| {
+                what.starts_with("Edit")
+                    && sheet.controls.iter().any(|control| control.element.id == *id)
+                    && mine().next().is_none()
+            });
             if begun && !more && !spelled && !failed {
                 self.done[at] = true;
             }
@@ -173,9 +180,14 @@ impl Surfer {
     }
 
     fn may_try(&self, sheet: &Sheet<'_>, deed: &Deed) -> bool {
-        let key = (format!("{:?}", deed.what), sheet.controls[deed.control].element.id.clone());
-        let most = if matches!(deed.what, What::Unfold(_)) { 1 } else { TRIES };
-        self.tried.iter().filter(|tried| **tried == key).count() < most
+        !self.is_spent(&deed.what, &sheet.controls[deed.control].element.id)
+    }
+
+    /// Whether the same was tried on the same control often enough.
+    fn is_spent(&self, what: &What, id: &NodeRef) -> bool {
+        let key = (format!("{what:?}"), id.clone());
+        let most = if matches!(what, What::Unfold(_)) { 1 } else { TRIES };
+        self.tried.iter().filter(|tried| **tried == key).count() >= most
     }
 
     /// The best deed in sight: fields before switches before buttons, wishes before what is to be left.
@@ -195,6 +207,10 @@ impl Surfer {
             .iter()
             .filter(ready)
             .min_by(|one, other| rank(one).cmp(&rank(other)).then(other.score.total_cmp(&one.score)));
+        let presses = best.is_none_or(|deed| rank(deed) == 3);
+        if presses && let Some(found) = self.fill_lone(sheet) {
+            return Some(found);
+        }
         if let Some(deed) = best.cloned() {
             let key = (format!("{:?}", deed.what), sheet.controls[deed.control].element.id.clone());
             let waited = ("waited".to_owned(), key.1.clone());
@@ -216,13 +232,15 @@ impl Surfer {
                 self.committed = false;
                 return Some(found);
             }
-            if let Some(deed) =
-                deed::lone_field(sheet, &self.told, at, &self.used).filter(|deed| self.may_try(sheet, deed))
-            {
-                return Some(self.act(sheet, &deed));
-            }
         }
         None
+    }
+
+    /// A value that no label tells of goes into the only field that is empty.
+    fn fill_lone(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        let lone = |at: usize| deed::lone_field(sheet, &self.told, at, &self.used);
+        let deed = self.open().into_iter().find_map(lone).filter(|deed| self.may_try(sheet, deed))?;
+        Some(self.act(sheet, &deed))
     }
 
     /// In a list that was opened for a value, the entry that spells it or comes closest.
@@ -260,7 +278,7 @@ impl Surfer {
         // What is to be on or off is not done by a press that leads elsewhere.
         let leads = control.sort == Sort::Button
             && deed.what == What::Click
-            && (clause.off || is_state(&clause.verb));
+            && (self.told.is_off(clause, &control.label) || is_state(&clause.verb));
         if !leads {
             self.worked.push(deed.clause);
         }

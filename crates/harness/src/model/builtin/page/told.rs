@@ -178,7 +178,8 @@ impl Told {
             words.windows(2).any(|pair| matches!(pair, ["do" | "shall" | "should" | "must", "not"]))
                 || has(&["don't", "don’t", "never", "without", "leave"]);
         let switched = has(&["off"]) && has(&["turn", "switch", "turned", "switched", "shut", "set"]);
-        let ends_off = words.last().is_some_and(|word| *word == "off");
+        let ends_off =
+            words.iter().rfind(|word| !matches!(**word, "and" | "but")).is_some_and(|word| *word == "off");
         let off = switched
             || ends_off
             || has(&["untick", "uncheck", "disable", "deactivate", "hide", "stop", "unmark", "deselect"]);
@@ -228,7 +229,7 @@ impl Told {
             while let Some(token) = self.tokens.get(end) {
                 let joins =
                     token.is_one_of(&["of", "the", "for"]) && self.tokens.get(end + 1).is_some_and(is_part);
-                if is_part(token) && token.sort == Sort::Word {
+                if (is_part(token) || spelled.contains(&token.word)) && token.sort == Sort::Word {
                     parts += 1;
                 } else if !joins {
                     break;
