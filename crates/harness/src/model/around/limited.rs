@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture};
+use apprentice_protocol::{
+    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelFault, ModelProfile, PortFuture,
+};
 use tokio::sync::Notify;
 
 /// How many calls may be under way with one key. Shared by all models that use the key.
@@ -107,7 +109,9 @@ impl<M: ChatModel> Limited<M> {
         match &answered {
             // The wrapper inside had to wait: the provider was too busy for us.
             Ok(reply) => self.pace.learn(reply.timing.waiting_ms > 0),
-            Err(_) => self.pace.learn(true),
+            Err(error) if error.fault == ModelFault::Unavailable => self.pace.learn(true),
+            // A wrong request says nothing about the provider's load.
+            Err(_) => {}
         }
         drop(place);
         answered.map(|mut reply| {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::dialect::{body_of, read_text};
-use super::profile::StudentProfile;
+use super::profile::{Dialect, StudentProfile};
 use crate::model::exchange::{Decoded, Json, Unreadable, list, object, read_body, value_of};
 use crate::model::price::Tokens;
 
@@ -55,16 +55,13 @@ pub(super) fn reply(
         calls.push(call);
         fragments.push(fragment);
     }
-    let say = if calls.is_empty() && request.world.is_some() {
-        let (say, found) = read_text(student.dialect, &text, turn);
+    // Without a world only functions can be called, whatever the student's own form of actions.
+    let dialect = if request.world.is_some() { student.dialect } else { Dialect::Tools };
+    let (say, found) = read_text(dialect, &text, turn);
+    let may_call = request.world.is_some() || !request.tools.is_empty();
+    if calls.is_empty() && may_call {
         calls = found;
-        say
-    } else if text.trim().is_empty() {
-        Vec::new()
-    } else {
-        let (say, _) = read_text(super::Dialect::Qwen, &text, turn);
-        say
-    };
+    }
     let content = choice.message.content.map_or(Ok(Json::from("")), |raw| Json::raw(raw.get()))?;
     let mut message = object([("role", "assistant".into()), ("content", content)]);
     if !fragments.is_empty() {
@@ -147,7 +144,7 @@ fn tokens(usage: &Value) -> Tokens {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{CallBody, ChatRequest, ReplyStop, Size, WorldTool};
+    use apprentice_protocol::{CallBody, ChatRequest, ReplyStop, Size, ToolSpec, WorldTool};
     use serde_json::json;
 
     use super::{StudentProfile, Unreadable, reply};
@@ -176,6 +173,19 @@ mod tests {
         assert!(matches!(&read.calls[0].body, CallBody::World { actions } if actions.len() == 1));
         assert_eq!((read.tokens.fresh, read.tokens.cache_read, read.tokens.output), (40, 60, 7));
         assert_eq!(read.provider_model.as_deref(), Some("m-1"));
+    }
+
+    #[test]
+    fn a_manager_calls_functions_in_words_where_its_server_reads_none() {
+        let said = "<think>x</think><tool_call>{\"name\":\"skill_search\",\"arguments\":{}}</tool_call>";
+        let body = json!({ "choices": [{ "message": { "content": said } }] }).to_string();
+        let student = StudentProfile::load("ui-tars-1.5").expect("is sound");
+        let tool = ToolSpec { name: "skill_search".into(), description: String::new(), schema: json!({}) };
+        let asked = ChatRequest { tools: vec![tool], ..ChatRequest::default() };
+        let read = reply(body.as_bytes(), &student, &asked).expect("reads");
+        assert!(matches!(&read.calls[0].body, CallBody::Tool { name, .. } if name == "skill_search"));
+        let judged = reply(body.as_bytes(), &student, &ChatRequest::default()).expect("reads");
+        assert!(judged.calls.is_empty(), "nothing could be called");
     }
 
     #[test]
