@@ -141,7 +141,7 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
         }
     }
     if report.arms.iter().any(|arm| arm.key.arm == "pull") {
-        notes.push("one learned book was measured: every sentence is about this book, not the method".into());
+        notes.push("one book was measured: every sentence is about this book, not about the method".into());
     }
     if report.versions.contains_key("accepted drift") {
         notes.push("the run was resumed with changed versions: see versions".into());

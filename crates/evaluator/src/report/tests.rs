@@ -178,7 +178,7 @@ fn the_headline_says_what_the_models_are() {
     Better
     builtin/novice passed 72 % with this book and 18 % with irrelevant skills of equal length (+53.8 points, 95 % interval +22.2 to +86.7, 13 templates).
     the run is not complete: 1 of 1 planned trials were not run
-    one learned book was measured: every sentence is about this book, not the method
+    one book was measured: every sentence is about this book, not about the method
     ");
     let mut rows = rows(13);
     for row in rows.iter_mut().filter(|row| row.role == Role::Student) {
