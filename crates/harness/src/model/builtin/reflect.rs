@@ -113,7 +113,9 @@ fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool, on_pages
         return json!({ "skill_id": id, "followed": how, "impact": "positive",
             "what_helped": "It named where to go, so that nothing had to be searched." });
     }
-    if passed && astray && lesson.visits.len() == 1 {
+    // Only what is right in part can be put right: a place that is where it should be and did not lead to the
+    // goal was another place than the task's.
+    if passed && astray && led && !whole && lesson.visits.len() == 1 {
         return json!({ "skill_id": id, "followed": how, "impact": "negative", "issue_type": "incorrect",
             "what_went_wrong": "Not everything that it names is where it says.",
             "corrected_guidance": format!("1. Choose {way}.") });
@@ -418,6 +420,7 @@ mod tests {
             skill("kitchen/right", "1. Open Bake > Sponge.\n2. Choose the entry that the task asks for."),
             skill("kitchen/wrong", "1. Choose Shelf > Sponge > Turn Twice."),
             skill("garden/hose", "1. Open Hose > Nozzle."),
+            skill("kitchen/elsewhere", "1. Open the Shelf menu."),
         ]);
         let said = reflect("Turn the sponge sideways and save it.", &skills, &searched());
         let kinds: Vec<String> = said["skill_reviews"]
@@ -431,7 +434,8 @@ mod tests {
             [
                 "\"kitchen/right\" \"yes\" \"positive\"",
                 "\"kitchen/wrong\" \"partially\" \"negative\"",
-                "\"garden/hose\" \"no\" null"
+                "\"garden/hose\" \"no\" null",
+                "\"kitchen/elsewhere\" \"yes\" \"neutral\""
             ]
         );
         assert_eq!(said["new_learnings"], json!([]), "a skill says it already");
