@@ -6,7 +6,7 @@ use crate::commands::{
     bench, compare, config, demo, doctor, grade, learn, models, perform, report, run, selftest, skills,
     tasks, view,
 };
-use crate::config::{Settings, Sources};
+use crate::config::{IsolationChoice, Settings, Sources};
 use crate::failure::Failure;
 
 /// A capable model works on real desktops and in browsers; what it learns the hard way becomes a skillbook;
@@ -24,10 +24,13 @@ pub(crate) struct Apprentice {
     command: Command,
 }
 
-/// Settings of models as flags; they stand for any command that asks one.
+/// Settings of models and worlds as flags; they stand for any command that uses them.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Models")]
 pub(crate) struct ModelFlags {
+    /// How worlds are kept apart: `cell` has namespaces of its own, `plain` none.
+    #[arg(long, global = true, value_enum, value_name = "HOW", help_heading = "Worlds")]
+    isolation: Option<IsolationChoice>,
     /// Where the model is reached, in place of its provider's address.
     #[arg(long, global = true, value_name = "URL")]
     base_url: Option<String>,
@@ -54,6 +57,7 @@ impl ModelFlags {
             ("provider.compat.profile", self.profile.as_deref(), "--profile"),
             ("cap.run_usd", dollars.as_deref(), "--max-usd"),
             ("record", self.record.as_deref(), "--record"),
+            ("isolation", self.isolation.map(IsolationChoice::name), "--isolation"),
         ] {
             if let Some(value) = value {
                 settings.set(key, value, flag)?;

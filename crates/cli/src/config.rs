@@ -22,6 +22,16 @@ pub(crate) enum IsolationChoice {
     Plain,
 }
 
+impl IsolationChoice {
+    /// Its name in settings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Cell => "cell",
+            Self::Plain => "plain",
+        }
+    }
+}
+
 /// Whether the browser of a browser world keeps its own sandbox, as a user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -41,7 +41,7 @@ pub(crate) fn program_folders() -> Vec<PathBuf> {
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(name);
     if path.is_absolute() {
-        return path.exists().then_some(path);
+        return path.is_file().then_some(path);
     }
     program_folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }

@@ -49,6 +49,9 @@ enum Group {
     Office,
 }
 
+/// The one thing that no package brings.
+const NAMESPACES: &str = "user namespaces";
+
 const NEEDS: &[Need] = &[
     Need {
         name: "bubblewrap",
@@ -61,7 +64,7 @@ const NEEDS: &[Need] = &[
         name: "unshare",
         any_of: &["unshare"],
         package: "util-linux",
-        costs: "no isolated worlds",
+        costs: "no isolated worlds; only `--isolation plain`",
         group: Group::Isolation,
     },
     Need {
@@ -82,14 +85,21 @@ const NEEDS: &[Need] = &[
         name: "session bus",
         any_of: &["dbus-daemon"],
         package: "dbus",
-        costs: "no desktop worlds; browser worlds still run",
-        group: Group::Desktop,
+        costs: "no worlds of any kind",
+        group: Group::Isolation,
     },
     Need {
         name: "accessibility bus",
         any_of: &["/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher"],
         package: "at-spi2-core",
-        costs: "no interface tree of desktop programs: the built-in models see nothing there",
+        costs: "no desktop worlds; browser worlds still run",
+        group: Group::Desktop,
+    },
+    Need {
+        name: "window tool",
+        any_of: &["wmctrl"],
+        package: "wmctrl",
+        costs: "tasks that activate or close windows are void",
         group: Group::Desktop,
     },
     Need {
@@ -204,7 +214,11 @@ pub(crate) fn run(arguments: &Doctor) -> Result<(), Failure> {
 
 fn failure(report: &Report) -> Failure {
     let missing = report.findings.iter().filter(|finding| !finding.ok).count();
-    let failure = Failure::say(Kind::Environment, format!("{missing} things are missing on this machine"));
+    let story = match missing {
+        1 => "one thing is missing on this machine".to_owned(),
+        more => format!("{more} things are missing on this machine"),
+    };
+    let failure = Failure::say(Kind::Environment, story);
     match &report.install {
         Some(line) => failure.hint(line.clone()).hint("or `apprentice doctor --fix`"),
         None => failure,
@@ -217,7 +231,7 @@ fn examine(office: bool) -> Report {
     findings.push(try_namespaces());
     let packages = missing_packages(&findings);
     let install = (!packages.is_empty())
-        .then(|| format!("apt-get install -y --no-install-recommends {}", packages.join(" ")));
+        .then(|| format!("{}apt-get install -y --no-install-recommends {}", as_root(), packages.join(" ")));
     Report { schema: "apprentice.doctor/1", ok: findings.iter().all(|finding| finding.ok), findings, install }
 }
 
@@ -233,6 +247,36 @@ fn look_for(need: &Need) -> Finding {
     }
 }
 
+/// What an ordinary user puts before a command of root's.
+fn as_root() -> &'static str {
+    if rustix::process::geteuid().is_root() { "" } else { "sudo " }
+}
+
+/// What bars user namespaces here, and how it is allowed.
+fn barrier(problem: &str) -> String {
+    let is = |setting: &str, value: &str| {
+        let path = format!("/proc/sys/{}", setting.replace('.', "/"));
+        std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value)
+    };
+    let settings = [
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+        ("kernel.unprivileged_userns_clone", "0", "1"),
+        ("user.max_user_namespaces", "0", "15000"),
+    ];
+    let barring = settings.into_iter().find(|(setting, value, _)| is(setting, value));
+    let mend = match barring {
+        Some((setting, value, allowed)) => format!(
+            "{setting} is {value}; allow them: `{}sysctl -w {setting}={allowed}` (to last, put the same into a file \
+             below /etc/sysctl.d)",
+            as_root()
+        ),
+        None => "no setting of the system says so, thus perhaps the container that this runs in: start it with \
+                 `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or as its engine has it"
+            .to_owned(),
+    };
+    format!("{problem}: {mend}; or choose `--isolation plain` knowingly")
+}
+
 /// Whether an unprivileged user namespace with mounts can be made: some systems bar it by a setting.
 fn try_namespaces() -> Finding {
     let tried = Command::new("unshare")
@@ -242,26 +286,23 @@ fn try_namespaces() -> Finding {
     let problem = match tried {
         Ok(output) if output.status.success() => None,
         Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(format!("unshare (package util-linux) does not run: {error}")),
     };
-    let remedy = problem.as_ref().map(|problem| {
-        format!(
-            "{problem}; allow it with `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu) or \
-             `sysctl kernel.unprivileged_userns_clone=1` (older Debian), or choose `--isolation plain` knowingly"
-        )
-    });
+    let remedy = problem.as_deref().map(barrier);
     Finding {
-        name: "user namespaces".into(),
+        name: NAMESPACES.into(),
         group: Group::Isolation,
         ok: problem.is_none(),
         found: None,
-        costs: "no isolated worlds; only `--isolation plain`".into(),
+        costs:
+            "no isolated worlds; only `--isolation plain`, which shares files, network and processes with you"
+                .into(),
         remedy,
     }
 }
 
 fn missing_packages(findings: &[Finding]) -> Vec<String> {
-    let missing = findings.iter().filter(|finding| !finding.ok && finding.name != "user namespaces");
+    let missing = findings.iter().filter(|finding| !finding.ok && finding.name != NAMESPACES);
     missing.filter_map(|finding| finding.remedy.clone()).flat_map(|names| words(&names)).collect()
 }
 
@@ -296,7 +337,8 @@ fn print(report: &Report) {
         if !finding.ok {
             terminal::line(format_args!("        costs: {}", finding.costs));
             if let Some(remedy) = &finding.remedy {
-                terminal::line(format_args!("        mend:  {remedy}"));
+                let kind = if finding.name == NAMESPACES { "" } else { "package " };
+                terminal::line(format_args!("        mend:  {kind}{remedy}"));
             }
         }
     }

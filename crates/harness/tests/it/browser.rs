@@ -446,6 +446,26 @@ async fn budgets_bound_the_tree_and_the_machine_sees_what_the_agent_sees() {
 }
 
 #[tokio::test]
+async fn settings_stand_in_the_profile_when_it_is_read() {
+    let mut desk = Desk::open().await;
+    desk.delivered(Act::Navigate { url: "chrome://settings/downloads".into() }).await;
+    let toggle = loop {
+        let tree = desk.look().await.tree.expect("a tree");
+        let name = "Ask where to save each file before downloading";
+        let found = tree.nodes.iter().find(|node| node.name == name && node.is(State::Unchecked));
+        if let Some(node) = found {
+            break node.id.clone();
+        }
+    };
+    desk.delivered(click(&toggle)).await;
+    let path = format!("{HOME}/.config/chromium/Default/Preferences");
+    let preferences = desk.machine.read(&path).await.expect("preferences");
+    let preferences: serde_json::Value = serde_json::from_slice(&preferences).expect("JSON");
+    assert_eq!(preferences["download"]["prompt_for_download"], true, "{}", preferences["download"]);
+    desk.close().await;
+}
+
+#[tokio::test]
 async fn a_killed_browser_and_a_crashed_page_are_lost_worlds() {
     for (what, kill) in
         [("browser", "kill -9 $(pgrep -o chromium)"), ("page", "kill -9 $(pgrep -f -- --type=renderer)")]

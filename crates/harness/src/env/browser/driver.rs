@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use apprentice_cdp::domain::browser::Close;
 use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
 use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
@@ -25,6 +26,8 @@ const QUIET: &str = include_str!("page/quiet.js");
 pub(super) const CALL: Duration = Duration::from_secs(15);
 /// How long the first tab may take to appear.
 const FIRST_TAB: Duration = Duration::from_secs(20);
+/// How long an orderly end may take.
+const FINISH: Duration = Duration::from_secs(10);
 /// How long settling waits for documents.
 const LOADING: Duration = Duration::from_secs(10);
 /// How long it waits for requests that scripts made.
@@ -253,6 +256,13 @@ impl Browser {
             pages.shown = Some(session.clone());
         });
         Ok(())
+    }
+
+    /// Ends the browser in good order, unless it has ended, and waits until nothing more is heard of it.
+    pub(super) async fn finish(&self) {
+        // One that is gone has ended too, in whatever order.
+        let _ = self.root.call(&Close::default()).await;
+        let _ = tokio::time::timeout(FINISH, self.watch.until::<()>(|_| None)).await;
     }
 
     /// Asks for titles and addresses, whose events come late.

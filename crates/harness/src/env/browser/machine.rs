@@ -1,6 +1,7 @@
 //! The machine port of a browser world: the cell's, with the page's tree and picture.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apprentice_protocol::{
     Capability, ChildProcess, Command, Dial, DirEntry, Image, Machine, MachineError, Offers, Output,
@@ -9,6 +10,11 @@ use apprentice_protocol::{
 
 use super::driver::{Browser, Trouble};
 use super::snapshot::dialog_tree;
+
+/// Chromium's profile, from the home folder.
+const PROFILE: &str = ".config/chromium";
+/// How long it may take to write it.
+const WRITTEN: Duration = Duration::from_secs(10);
 
 /// What setup and checks reach a browser world by.
 pub(super) struct BrowserMachine {
@@ -26,13 +32,34 @@ impl BrowserMachine {
     }
 }
 
+impl BrowserMachine {
+    fn is_of_profile(&self, path: &str) -> bool {
+        let home = &self.offers.home;
+        let inside = path.strip_prefix("~/").or_else(|| path.strip_prefix(home.as_str()));
+        inside.unwrap_or(path).trim_start_matches('/').starts_with(PROFILE)
+    }
+
+    /// Has Chromium write its profile, which it does seconds after a change, or when it ends: so it ends. Who
+    /// reads its files wants to know what was set, and looks at its pages before.
+    async fn write_profile(&self) -> Result<(), MachineError> {
+        self.browser.finish().await;
+        let line = format!("while [ -L ~/{PROFILE}/SingletonLock ]; do sleep 0.05; done");
+        self.cell.run(&Command::shell(line).within(WRITTEN)).await.map(|_| ())
+    }
+}
+
 impl Machine for BrowserMachine {
     fn offers(&self) -> &Offers {
         &self.offers
     }
 
     fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
-        self.cell.read(path)
+        Box::pin(async move {
+            if self.is_of_profile(path) {
+                self.write_profile().await?;
+            }
+            self.cell.read(path).await
+        })
     }
 
     fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
