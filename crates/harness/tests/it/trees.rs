@@ -62,6 +62,15 @@ const EDITOR: Scene = Scene {
     title: "page.txt",
     shows: "a line",
 };
+const PAGE: Scene = Scene {
+    name: "a table on a page",
+    prepare: "echo '<title>Stock</title><table border=1><tr><th>Tool<th>Number<th>Sale\
+              <tr><td>rake<td>Only <input aria-label=Count value=7> left<td>of 9 <button>Sell</button></table>' \
+              >stock.html",
+    argv: &["chromium", "--no-first-run", "--force-renderer-accessibility", "stock.html"],
+    title: "Stock",
+    shows: "rake",
+};
 const GIMP: Scene =
     Scene { name: "gimp", prepare: "", argv: &["gimp", "--no-splash"], title: "GNU Image", shows: "File" };
 
@@ -151,6 +160,22 @@ async fn of_a_long_list_the_rows_on_the_screen_are_read() {
     deliver(&mut world, key("end")).await;
     let seen = until(&mut world, "the end of the list", shows("file-1999.txt")).await;
     assert!(!shows("file-1000.txt")(&seen));
+    close(world).await;
+}
+
+#[tokio::test]
+async fn what_stands_in_the_cells_of_a_page_is_read() {
+    let state = state();
+    let Some(mut world) = PAGE.stand(state.path()).await else { return };
+    let seen = until(&mut world, "the button in a cell", shows("Sell")).await;
+    deliver(&mut world, click(id(&seen, "textbox", "Count"))).await;
+    deliver(&mut world, key("ctrl+a")).await;
+    deliver(&mut world, text("12")).await;
+    let typed = |seen: &Observation| {
+        let mut nodes = seen.tree.iter().flat_map(|tree| &tree.nodes);
+        nodes.any(|node| node.name == "Count" && node.value.as_deref() == Some("12"))
+    };
+    until(&mut world, "what was typed into a cell", typed).await;
     close(world).await;
 }
 

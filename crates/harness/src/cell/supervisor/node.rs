@@ -23,6 +23,9 @@ const DESCRIPTION_LIMIT: usize = 80;
 /// An option is looked for among so many nodes.
 const OPTION_LIMIT: usize = 500;
 
+/// What stands in a text for an element that is embedded there, which tells of itself.
+pub(super) const OBJECT: char = '\u{fffc}';
+
 pub(super) const ACCESSIBLE: &str = "org.a11y.atspi.Accessible";
 pub(super) const COMPONENT: &str = "org.a11y.atspi.Component";
 pub(super) const TABLE: &str = "org.a11y.atspi.Table";
@@ -185,7 +188,7 @@ pub(super) async fn states_on_screen(
     states
 }
 
-/// Its text or number, where it has one.
+/// Its text or number, where it has one. [`OBJECT`] stands for each element within the text.
 pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option<String> {
     if role::has_text(of) {
         let count: i32 = property(bus, at, TEXT, "CharacterCount").await.ok()?;
@@ -201,11 +204,9 @@ pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option
     None
 }
 
-/// The first characters of its text; of all of it for a negative number.
+/// The first characters of its text; of all of it for a negative number. [`OBJECT`] stands for each element within.
 pub(super) async fn text(bus: &Connection, at: &Address, count: i32) -> Option<String> {
-    let text: String = call(bus, at, TEXT, "GetText", &(0i32, count)).await.ok()?;
-    // What stands for an embedded object is told by that object.
-    Some(text.replace('\u{fffc}', ""))
+    call(bus, at, TEXT, "GetText", &(0i32, count)).await.ok()
 }
 
 /// Its children, by reference.

@@ -329,12 +329,15 @@ async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss
     let states = node::states_on_screen(bus, at, role, states).await;
     let showing = states.contains(BusState::Showing);
     let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
-    // A cell that has a name has it from what it holds.
-    let leaf = !wanted || count == 0 || role == BusRole::TableCell && !name.is_empty();
     let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
     let value = async { if showing { node::value(bus, at, role).await } else { None } };
+    // A cell that has a name has it from what it holds: there is more to it only where its text says so.
+    let cell = role == BusRole::TableCell && !name.is_empty();
+    let (bounds, value) = tokio::join!(bounds, value);
+    let plain = cell && !value.as_deref().is_some_and(|value| value.contains(node::OBJECT));
+    let mut value = value.map(|value| value.replace(node::OBJECT, ""));
     let children = async {
-        if leaf {
+        if !wanted || count == 0 || plain {
             Vec::new()
         } else if states.contains(BusState::ManagesDescendants) {
             managed(bus, at).await
@@ -346,9 +349,9 @@ async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss
             children
         }
     };
-    let (bounds, mut value, children) = tokio::join!(bounds, value, children);
+    let children = children.await;
     if showing && children.is_empty() && role::has_text_unless_children_tell(role) {
-        value = node::text(bus, at, -1).await;
+        value = node::text(bus, at, -1).await.map(|text| text.replace(node::OBJECT, ""));
     }
     let described = if showing && name.is_empty() && role::is_button(role) {
         node::description(bus, at).await

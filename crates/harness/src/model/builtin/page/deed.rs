@@ -350,7 +350,8 @@ fn score_of(
     let by_row = (in_row && own.matched > 0.3).then_some(own.score() + 1.0);
     let score = answers(sheet, told, clause, control).or(by_row).or(spelled.then_some(1.2))?;
     match control.sort {
-        Sort::Switch | Sort::Radio | Sort::Item => Some(score + 0.3),
+        Sort::Switch | Sort::Radio => Some(score + 0.3),
+        Sort::Item => (own.share >= 0.99 || spelled).then_some(score + 0.3),
         Sort::Button => {
             let folded =
                 control.element.is(apprentice_protocol::State::Collapsed) || control.element.promises();
@@ -423,6 +424,9 @@ pub(super) fn lone_field(
     let free: Vec<_> = controls.iter().filter(is_free).collect();
     let [(at, _)] = free.as_slice() else { return None };
     let given = told.object(&told.clauses[clause], used)?;
+    if sheet.controls.iter().any(|control| super::roam::holds(&control.label, &given.value)) {
+        return None;
+    }
     Some(Deed { control: *at, ..deed(clause, What::Fill(given.value), Some(given.span), given.score) })
 }
 

@@ -160,7 +160,7 @@ fn prior(sheet: &Sheet<'_>, control: &Control<'_>, quest: &Quest<'_>) -> Option<
     match control.sort {
         Sort::Tab if !control.element.is(State::Selected) => Some(0.5),
         Sort::Button if more && words.len() <= 2 => Some(0.5),
-        Sort::Button if folded => Some(0.4),
+        Sort::Button | Sort::Entry if folded => Some(0.4),
         Sort::Button if onward => Some(0.35),
         Sort::Button if control.element.promises() => Some(0.2),
         Sort::Button if sheet.twins(control) == 1 && is_asked(quest, &control.label) => Some(0.1),
@@ -332,7 +332,7 @@ impl Roam {
             let page = if sheet.front == Front::Popup { self.under.clone() } else { print_of(sheet) };
             self.under.clone_from(&page);
             self.last = Some((opener.how.clone(), page));
-            return self.open(sheet, &opener.how);
+            return self.open(sheet, quest, &opener.how);
         }
         let own_menu = opener.via.first() == Some(&How::Program);
         if (opener.page == sheet.key || own_menu)
@@ -340,7 +340,7 @@ impl Roam {
             && let Some(first) = opener.via.first()
             && in_sight(sheet, first)
         {
-            return self.open(sheet, first);
+            return self.open(sheet, quest, first);
         }
         self.lost += 1;
         if self.lost > 4
@@ -362,11 +362,16 @@ impl Roam {
         Some(Move::Act { say, actions: back })
     }
 
-    fn open(&mut self, sheet: &Sheet<'_>, how: &How) -> Option<Move> {
+    fn open(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>, how: &How) -> Option<Move> {
         match how {
             How::Press(label, sort) => {
-                let control =
-                    sheet.controls.iter().find(|control| control.sort == *sort && control.label == *label)?;
+                let fits = |control: &&Control<'_>| control.sort == *sort && control.label == *label;
+                let named = |control: &&Control<'_>| {
+                    let texts = control.row.map(|row| sheet.texts_of(row)).unwrap_or_default();
+                    texts.iter().any(|text| text.chars().count() > 1 && quest.told.names(text))
+                };
+                let mut all = sheet.controls.iter().filter(fits);
+                let control = all.clone().find(named).or_else(|| all.next())?;
                 if matches!(sort, Sort::Button | Sort::Combo | Sort::Item) {
                     self.via.push(how.clone());
                 }

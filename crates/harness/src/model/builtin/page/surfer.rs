@@ -175,6 +175,12 @@ impl Surfer {
         }
     }
 
+    /// Whether a clause spells values that no field has taken.
+    fn waits_for_values(&self, clause: usize) -> bool {
+        let span = &self.told.clauses[clause].span;
+        self.told.left(&self.used).iter().any(|left| span.contains(&left.span.start))
+    }
+
     fn is_label(&self, sheet: &Sheet<'_>, text: &str) -> bool {
         sheet.controls.iter().any(|control| holds(&control.label, text))
     }
@@ -310,8 +316,8 @@ impl Surfer {
             }
             What::Click | What::Fine => {
                 let committing = control.sort == Sort::Button;
-                self.done[deed.clause] |=
-                    committing && !leads || matches!(control.sort, Sort::Link | Sort::Tab);
+                self.done[deed.clause] |= committing && !leads && !self.waits_for_values(deed.clause)
+                    || matches!(control.sort, Sort::Link | Sort::Tab);
                 self.committed = committing && deed::commits(&control.label);
                 Move::Act {
                     say: format!("{label} answers what is asked."),

@@ -292,7 +292,8 @@ impl Told {
 
     /// A run with the words that follow on it: `Clean` with `windows`.
     pub(super) fn whole(&self, mut run: Range<usize>) -> Range<usize> {
-        let goes_on = |token: &Token| token.sort == Sort::Word && !token.is_one_of(STOPS);
+        let goes_on =
+            |token: &Token| matches!(token.sort, Sort::Word | Sort::Number) && !token.is_one_of(STOPS);
         while run.len() < 6 && self.tokens.get(run.end).is_some_and(goes_on) {
             run.end += 1;
         }
