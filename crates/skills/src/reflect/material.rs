@@ -201,11 +201,15 @@ fn lines_shown(changed: &[String], room: usize) -> impl Iterator<Item = &String>
 
 fn bounded(step: &TrajectoryStep, budget: &MaterialBudget) -> TrajectoryStep {
     let cut = |text: &String| BoundedText::cut(text, TextBudget(budget.line)).as_str().to_owned();
-    let cut_short = |text: &String| BoundedText::cut(text, TextBudget(budget.line / 2)).as_str().to_owned();
+    // What a field holds counts to its last letter, an address above all; of a text, the beginning tells enough.
+    let cut_line = |text: &String| {
+        let room = if text.contains(" = ") { budget.line } else { budget.line / 2 };
+        BoundedText::cut(text, TextBudget(room)).as_str().to_owned()
+    };
     let mut shown = step.clone();
     shown.seen.title = cut(&step.seen.title);
     shown.seen.focused = step.seen.focused.as_ref().map(cut);
-    shown.seen.changed = lines_shown(&step.seen.changed, budget.changed_lines).map(cut_short).collect();
+    shown.seen.changed = lines_shown(&step.seen.changed, budget.changed_lines).map(cut_line).collect();
     let more = step.seen.changed.len().saturating_sub(budget.changed_lines);
     if more > 0 {
         shown.seen.changed.push(format!("[{more} more lines changed]"));

@@ -32,6 +32,8 @@ pub(super) struct Consult {
     started: bool,
     /// Domains of the program's own name; what another program's notes say does not count then.
     own: Vec<String>,
+    /// The words of what is in sight and of the instruction.
+    here: Vec<String>,
     /// What was read.
     pub(super) notes: Vec<Note>,
 }
@@ -71,6 +73,7 @@ impl Consult {
             domains.retain(|(_, id)| own(id));
             self.own = domains.iter().map(|(_, id)| id.clone()).collect();
         }
+        self.here = here;
         self.to_list = domains.into_iter().take(2).map(|(_, id)| id).rev().collect();
     }
 
@@ -124,6 +127,13 @@ impl Consult {
         })
     }
 
+    /// Whether a note says itself that it is about another program than those in sight.
+    fn is_elsewhere(&self, id: &str, description: &str) -> bool {
+        let domain = content(id.split('/').next().unwrap_or_default());
+        let said = content(description);
+        domain.iter().any(|word| said.contains(word)) && !domain.iter().any(|word| self.here.contains(word))
+    }
+
     /// Takes the lines that share most with the instruction: two at most, the second only if it is close.
     fn choose(&mut self, words: &Wanted) {
         let mut scored: Vec<(f32, String)> = Vec::new();
@@ -135,7 +145,9 @@ impl Consult {
             let name = id.rsplit('/').next().unwrap_or(id).replace('-', " ");
             let fit = words.fit(&format!("{name} {description}"));
             let score = fit.matched + fit.share;
-            if fit.matched >= 1.0 && !scored.iter().any(|(_, known)| known == id) {
+            // What is said of another program must have more in common with the task than a word.
+            let least = if self.is_elsewhere(id, description) { 2.0 } else { 1.0 };
+            if fit.matched >= least && !scored.iter().any(|(_, known)| known == id) {
                 scored.push((score, id.clone()));
             }
         }

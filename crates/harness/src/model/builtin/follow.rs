@@ -281,6 +281,7 @@ impl Follow {
             hands.progress.touched |= !scene.dialogs().is_empty();
             if let Some(open) = hands.progress.wants.get_mut(want) {
                 open.use_value(value);
+                open.given = true;
             }
             self.pressed += 1;
             let say = format!("The guidance says to type {} here.", quoted(&text));

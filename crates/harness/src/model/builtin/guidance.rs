@@ -3,6 +3,7 @@
 
 use apprentice_protocol::Chord;
 
+use super::naming::{closer, head_label, labels, strip_marks, tail_label};
 use super::words::plain;
 
 /// A label that guidance names.
@@ -37,27 +38,33 @@ pub(super) enum Step {
 
 const ARROWS: &[&str] = &[" > ", " → ", " -> ", " » ", " › ", " ▸ ", " => ", "→", "▸", "›", "»", ">"];
 
-/// Words that announce what a label is; the label stands before them.
-const NOUNS: &[&str] = &[
-    "menu", "submenu", "tab", "page", "button", "entry", "item", "command", "option", "checkbox", "check",
-    "box", "field", "list", "dialog", "window", "section", "link", "icon", "switch", "toggle", "heading",
-    "panel", "row", "category", "pane", "setting",
+/// Verbs of choosing and setting.
+const CHOOSING: &[&str] = &[
+    "choose", "pick", "select", "click", "take", "set", "press", "adjust", "change", "switch", "tick", "use",
+    "toggle",
 ];
 
-/// Words that open a sentence without being labels.
-const OPENERS: &[&str] = &[
-    "open", "choose", "pick", "select", "click", "press", "tick", "untick", "check", "uncheck", "enable",
-    "disable", "turn", "switch", "go", "in", "under", "from", "on", "at", "the", "then", "next", "first",
-    "finally", "now", "use", "hit", "find", "look", "type", "enter", "fill", "write", "put", "set", "right",
-    "double", "activate", "confirm", "close", "save", "it", "this", "that", "there", "you", "to", "after",
-    "before", "when", "if", "once", "with", "and", "a", "an", "its", "inside", "within", "both", "all",
-    "unfold", "expand", "navigate", "leave", "make", "run", "mark", "clear", "do", "not", "only", "here",
-    "point", "move", "answer", "as", "for", "visit", "pull", "start", "begin", "drop", "head", "by", "work",
-    "follow", "take",
+/// Words for what the task asks for.
+const WANTED: &[&str] = &[
+    "task",
+    "asked",
+    "asks",
+    "wanted",
+    "wants",
+    "need",
+    "needed",
+    "needs",
+    "required",
+    "whichever",
+    "whatever",
+    "fits",
 ];
 
-const JOINING: &[&str] =
-    &["of", "to", "and", "the", "for", "in", "on", "with", "a", "or", "as", "at", "by", "from"];
+/// Words that open a list of what there is.
+const LISTING: &[&str] = &["of", "among", "amongst", "between", "out", "from"];
+
+/// Words that open a clause about where to go.
+const PLACING: &[&str] = &["in", "under", "on", "at", "within", "inside", "there", "then"];
 
 /// Reads the guidance of a note: its Guidance section if it has one, else all of it.
 pub(super) fn read(note: &str) -> Vec<Step> {
@@ -106,19 +113,6 @@ fn sentences(line: &str) -> Vec<String> {
     }
     found.push(current);
     found.iter().flat_map(|sentence| split_then(sentence)).collect()
-}
-
-/// The mark that closes a quotation.
-fn closer(open: char) -> Option<char> {
-    match open {
-        '"' => Some('"'),
-        '`' => Some('`'),
-        '“' => Some('”'),
-        '‘' => Some('’'),
-        '\'' => Some('\''),
-        '«' => Some('»'),
-        _ => None,
-    }
 }
 
 fn split_then(sentence: &str) -> Vec<String> {
@@ -170,6 +164,84 @@ fn affirmed(sentence: &str) -> String {
 
 fn read_sentence(sentence: &str) -> Vec<Step> {
     let sentence = affirmed(sentence.trim());
+    let (sentence, chosen) = match without_list(&sentence) {
+        Some(rest) => (rest, true),
+        None => (sentence, false),
+    };
+    let mut steps = read_deed(&sentence);
+    let open = |clause: &&str| leaves_choice(&plain(clause)) && labels(clause).is_empty();
+    let labelled = matches!(steps.last(), Some(Step::Labels(_)));
+    if chosen && steps.is_empty() || labelled && clauses(&sentence).iter().any(open) {
+        steps.push(Step::Pick);
+    }
+    steps
+}
+
+/// A sentence without what it lists to choose from: `Of Rye, Oat and Wheat, take the one that is wanted`. None if
+/// it leaves no choice to the task, or lists nothing.
+fn without_list(sentence: &str) -> Option<String> {
+    let clauses = clauses(sentence);
+    let deed = clauses.iter().position(|clause| leaves_choice(&plain(clause)))?;
+    let mut kept: Vec<&str> = Vec::new();
+    let mut listed = false;
+    for (at, clause) in clauses.iter().enumerate() {
+        let words = plain(clause);
+        let opens = words.first().is_some_and(|word| LISTING.contains(&word.as_str()));
+        let places = words.first().is_some_and(|word| PLACING.contains(&word.as_str()));
+        listed = opens || listed && !places;
+        if at == deed {
+            let (own, list) = split_list(clause);
+            kept.push(own);
+            listed = list || clause.ends_with(':');
+        } else if !listed {
+            kept.push(clause);
+        }
+    }
+    let rest = kept.join(", ");
+    (rest.len() < sentence.len()).then_some(rest)
+}
+
+/// Splits at commas and behind colons, never inside quotation marks or parentheses.
+fn clauses(sentence: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut from, mut before, mut closing) = (0, ' ', None);
+    for (at, c) in sentence.char_indices() {
+        if closing == Some(c) {
+            closing = None;
+        } else if closing.is_none() && !before.is_alphanumeric() {
+            closing = closer(c);
+        }
+        if closing.is_none() && (c == ',' || c == ':') && sentence[at + 1..].starts_with(' ') {
+            found.push(sentence[from..at + usize::from(c == ':')].trim());
+            from = at + 1;
+        }
+        before = c;
+    }
+    found.push(sentence[from..].trim());
+    found
+}
+
+/// A clause up to the list that it ends in, and whether there is one: `take what is wanted out of Rye and Oat`.
+fn split_list(clause: &str) -> (&str, bool) {
+    let lower = clause.to_lowercase();
+    let wanted = WANTED.iter().filter_map(|word| lower.rfind(word).map(|at| at + word.len())).max();
+    let from = wanted.filter(|from| lower.is_char_boundary(*from)).unwrap_or_default();
+    let marks = [" out of ", " among ", " between ", " of ", " from "];
+    let at = marks.iter().filter_map(|mark| lower[from..].find(mark)).min().map(|at| at + from);
+    match at.filter(|at| clause.is_char_boundary(*at)) {
+        Some(at) => (&clause[..at], true),
+        None => (clause, false),
+    }
+}
+
+/// Whether a clause leaves to the task what is taken.
+fn leaves_choice(words: &[String]) -> bool {
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    has(CHOOSING) && has(WANTED)
+}
+
+fn read_deed(sentence: &str) -> Vec<Step> {
+    let sentence = sentence.to_owned();
     let words = plain(&sentence);
     if words.is_empty() {
         return Vec::new();
@@ -236,22 +308,10 @@ fn values_step(words: &[String], sentence: &str, label: Option<&Label>) -> Optio
     (types && told && !presses_enter).then(|| Step::Fill(label.map(|label| label.text.clone())))
 }
 
-fn picks(words: &[String]) -> bool {
+/// Whether words say to take one of several.
+pub(super) fn picks(words: &[String]) -> bool {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    has(&["choose", "pick", "select", "click", "take", "set", "press"])
-        && has(&[
-            "task",
-            "asked",
-            "asks",
-            "wanted",
-            "need",
-            "needed",
-            "entry",
-            "one",
-            "whichever",
-            "fits",
-            "what",
-        ])
+    has(CHOOSING) && (has(WANTED) || has(&["entry", "one", "what"]))
 }
 
 /// A menu path: labels joined by arrows.
@@ -274,196 +334,6 @@ fn path(sentence: &str, state: Option<bool>) -> Option<Vec<Label>> {
         }
     }
     (found.len() >= 2 || parts.len() == 2 && !found.is_empty()).then_some(found)
-}
-
-fn strip_marks(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || "\"'`“”‘’«»*_,:()".contains(c))
-}
-
-/// The label that ends a text: `Open the menu Edit` gives `Edit`.
-fn tail_label(text: &str) -> String {
-    if let Some(last) = quotations(text).pop() {
-        return last;
-    }
-    let mut words: Vec<&str> = text.split_whitespace().collect();
-    while words.len() > 1 && words.last().is_some_and(|word| NOUNS.contains(word)) {
-        words.pop();
-    }
-    let is_part = |word: &str| word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
-    let first = words.iter().rposition(|word| !is_part(word)).map_or(0, |at| at + 1);
-    let mut run: Vec<&str> = words.get(first..).unwrap_or_default().to_vec();
-    while run.len() > 1 && run.first().is_some_and(|word| OPENERS.contains(&word.to_lowercase().as_str())) {
-        run.remove(0);
-    }
-    if run.is_empty() {
-        let keep = words.iter().filter(|word| !OPENERS.contains(&word.to_lowercase().as_str()));
-        return strip_marks(&keep.copied().collect::<Vec<_>>().join(" ")).to_owned();
-    }
-    strip_marks(&run.join(" ")).to_owned()
-}
-
-/// The label that begins a text: `Sideways to turn it` gives `Sideways`.
-fn head_label(text: &str) -> String {
-    if text.starts_with(['"', '“', '‘', '`', '\'', '«'])
-        && let Some(first) = quotations(text).into_iter().next()
-    {
-        return first;
-    }
-    let text = text.split([',', ':']).next().unwrap_or(text);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let is_part = |word: &&str| word.starts_with(|c: char| !c.is_lowercase());
-    if !words.first().is_some_and(is_part) {
-        return strip_marks(text).to_owned();
-    }
-    let mut end = 1;
-    while let Some(word) = words.get(end) {
-        let joins =
-            JOINING.contains(&word.to_lowercase().as_str()) && words.get(end + 1).is_some_and(is_part);
-        if !is_part(word) && !joins {
-            break;
-        }
-        end += 1;
-    }
-    strip_marks(&words[..end].join(" ")).to_owned()
-}
-
-/// What stands between quotation marks, or between stars.
-fn quotations(text: &str) -> Vec<String> {
-    let text = text.replace("**", "\"");
-    let mut found = Vec::new();
-    let mut open: Option<(usize, char)> = None;
-    let mut before = ' ';
-    for (at, c) in text.char_indices() {
-        match open {
-            Some((from, close)) if c == close => {
-                let after = text[at + c.len_utf8()..].chars().next();
-                if close != '\'' && close != '’' || !after.is_some_and(char::is_alphanumeric) {
-                    found.push(text[from..at].trim().to_owned());
-                    open = None;
-                }
-            }
-            Some(_) => {}
-            None if !before.is_alphanumeric() => open = closer(c).map(|close| (at + c.len_utf8(), close)),
-            None => {}
-        }
-        before = c;
-    }
-    found.retain(|label| !label.is_empty());
-    found
-}
-
-/// The labels of a sentence without a path: quotations; else runs of capitals; else what stands before a
-/// word such as `menu` or after a verb such as `choose`.
-fn labels(sentence: &str) -> Vec<String> {
-    let mut found = quotations(sentence);
-    let quoted = !found.is_empty();
-    for label in capitals(sentence).into_iter().chain(announced(sentence)) {
-        let known = found
-            .iter()
-            .any(|known| plain(known).windows(plain(&label).len()).any(|run| run == plain(&label)));
-        if !known {
-            found.push(label);
-        }
-    }
-    if found.is_empty() && !quoted {
-        found.extend(after_verb(sentence));
-    }
-    found
-}
-
-/// Runs of capitalised words; the sentence's first word counts only if it is no opening verb.
-fn capitals(sentence: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut outside = sentence.to_owned();
-    for quoted in quotations(sentence) {
-        outside = outside.replace(&quoted, "\u{1}");
-    }
-    for piece in outside.split([',', ':', '\u{1}', '"', '“', '”', '‘', '’', '`', '*']) {
-        let words: Vec<&str> = piece.split_whitespace().collect();
-        let mut run: Vec<&str> = Vec::new();
-        for (at, word) in words.iter().enumerate() {
-            let clean = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let capital = clean.starts_with(char::is_uppercase);
-            let opener = at == 0 && OPENERS.contains(&clean.to_lowercase().as_str());
-            let noun_next =
-                words.get(at + 1).is_some_and(|next| NOUNS.contains(&plain(next).concat().as_str()));
-            let joins = !run.is_empty()
-                && JOINING.contains(&clean)
-                && words.get(at + 1).is_some_and(|next| next.starts_with(char::is_uppercase))
-                && !matches!(clean, "in" | "and" | "from" | "on" | "or");
-            if capital && (!opener || !run.is_empty() || noun_next) || joins {
-                run.push(word);
-            } else if !run.is_empty() {
-                found.push(strip_marks(&run.join(" ")).to_owned());
-                run.clear();
-            }
-        }
-        if !run.is_empty() {
-            found.push(strip_marks(&run.join(" ")).to_owned());
-        }
-    }
-    found.retain(|label| {
-        let spelled = plain(label);
-        let says_click = spelled.get(1).is_some_and(|word| word.starts_with("click"));
-        label != "I" && !says_click && Chord::parse(label).is_err() && !spelled.is_empty()
-    });
-    found
-}
-
-/// `the edit menu`, `its convert submenu`: what stands between an article and such a noun.
-fn announced(sentence: &str) -> Vec<String> {
-    let words = plain(sentence);
-    let mut found = Vec::new();
-    for (at, word) in words.iter().enumerate().filter(|(_, word)| NOUNS.contains(&word.as_str())) {
-        let from = words[..at].iter().rposition(|word| matches!(word.as_str(), "the" | "its" | "a" | "an"));
-        let Some(from) = from.filter(|from| at - from > 1 && at - from <= 4) else { continue };
-        let label = &words[from + 1..at];
-        let vague = |word: &String| {
-            NOUNS.contains(&word.as_str())
-                || matches!(
-                    word.as_str(),
-                    "main"
-                        | "right"
-                        | "same"
-                        | "new"
-                        | "first"
-                        | "that"
-                        | "this"
-                        | "context"
-                        | "matching"
-                        | "wanted"
-                        | "text"
-                        | "input"
-                        | "other"
-                        | "value"
-                )
-        };
-        if !label.iter().any(vague) && word != "window" {
-            found.push(label.join(" "));
-        }
-    }
-    found
-}
-
-fn after_verb(sentence: &str) -> Vec<String> {
-    let words = plain(sentence);
-    let verbs =
-        ["choose", "pick", "select", "click", "press", "open", "tick", "untick", "enable", "check", "hit"];
-    let Some(at) = words.iter().position(|word| verbs.contains(&word.as_str())) else { return Vec::new() };
-    let stops = |word: &&String| {
-        !matches!(
-            word.as_str(),
-            "in" | "under" | "from" | "with" | "until" | "so" | "when" | "that" | "what" | "which" | "and"
-        )
-    };
-    let label: Vec<String> = words[at + 1..]
-        .iter()
-        .skip_while(|word| matches!(word.as_str(), "the" | "on" | "a" | "its"))
-        .take_while(stops)
-        .cloned()
-        .collect();
-    let vague = picks(&words) || label.is_empty() || label.len() > 5;
-    if vague { Vec::new() } else { vec![label.join(" ")] }
 }
 
 /// Takes key names out of a sentence: chords with a plus, function keys, and named keys after `press`.
@@ -491,7 +361,8 @@ fn take_keys(sentence: &str) -> (Vec<String>, String) {
         } else {
             rest.push(word);
         }
-        pressing = matches!(lower.as_str(), "press" | "hit" | "pressing" | "key" | "with" | "the")
+        let strikes = matches!(lower.as_str(), "press" | "hit" | "strike" | "tap" | "click" | "pressing");
+        pressing = (strikes || matches!(lower.as_str(), "key" | "with" | "the"))
             && (pressing || lower != "the")
             || joined;
     }
@@ -553,12 +424,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_listed_to_choose_from_is_no_order() {
+        check("Of Rye, Oat (whole) and Wheat, adjust whatever is wanted.", &["pick"]);
+        check("After that, of Rye, Oat, Wheat, pick the one that is wanted.", &["pick"]);
+        check("Take whichever is needed out of Rye, Oat and Wheat.", &["pick"]);
+        check("Pick the one the task asks for: Rye, Oat or Wheat.", &["pick"]);
+        check("In the Bake menu, pick the one that is wanted.", &["Bake", "pick"]);
+        check("Of \"Rye, dark\" and \"Oat\", take the one you need", &["pick"]);
+    }
+
+    #[test]
     fn keys_values_and_choices_are_told_apart() {
         check("Press Ctrl+Shift+U, then press Enter.", &["keys ctrl+shift+u", "keys enter"]);
         check("Type the name the task gives into the field \"Recipe\".", &["fill Recipe"]);
         check("Choose the entry that the task asks for.", &["pick"]);
         check("Right-click the file and choose Wrap.", &["context ", "Wrap"]);
         check("Press F6.", &["keys f6"]);
+        check("After that, hit Enter.", &["keys enter"]);
         check("Open oven://rack in the address field", &["visit oven://rack"]);
     }
 }

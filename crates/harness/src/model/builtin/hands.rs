@@ -238,8 +238,8 @@ impl Hands {
     /// Puts the next value into the field where it belongs.
     pub(super) fn fill_next(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
-        let strange = scene.asks_for_file() && !names_file(open);
-        if strange || makes_new(open) && scene.shows_properties() {
+        let strange = scene.asks_for_file() && !open.names_file();
+        if strange || open.makes_new() && scene.shows_properties() {
             return None;
         }
         let Filling { field, label, value, text } =
@@ -409,6 +409,11 @@ impl Hands {
                     leave("The dialog is closed before saving.", scene)
                 })
             }
+            (Saving::NotYet, false) if open.given => {
+                // It was saved on the way that guidance told.
+                open.done = true;
+                None
+            }
             (Saving::NotYet, false) if scene.is_page() => {
                 // A page has no key for saving: it has a button, in sight or behind another.
                 let button = scene
@@ -465,22 +470,6 @@ fn carry_through(say: &str, scene: &Scene) -> Move {
         Some(button) => clicks(say, button),
         None => keys(say, &["enter"]),
     }
-}
-
-/// Whether a want makes something that is not there yet.
-pub(super) fn makes_new(open: &Open) -> bool {
-    matches!(open.want.verb.as_str(), "create" | "make" | "add" | "start")
-}
-
-/// Whether a want has to do with a file that it names, or with storing something.
-fn names_file(open: &Open) -> bool {
-    let verbs = [
-        "save", "store", "export", "write", "open", "import", "load", "insert", "attach", "choose", "select",
-        "print", "keep", "add",
-    ];
-    open.want.kind == WantKind::Save
-        || verbs.contains(&open.want.verb.as_str()) && !open.want.lasting
-        || open.left().any(|(_, value)| value.kind == ValueKind::File)
 }
 
 /// Whether a label is one of saving: `Save`, `Save changes`.

@@ -17,6 +17,7 @@ mod hands;
 mod lesson;
 mod literalist;
 mod manage;
+mod naming;
 mod novice;
 mod page;
 mod perceive;

@@ -85,7 +85,7 @@ impl Novice {
         }
         let plans = self.plans.as_mut()?;
         while let Some(plan) = plans.last_mut() {
-            if hands.progress.pending().is_empty() && plan.pressed == 0 {
+            if hands.progress.unfinished().is_empty() && plan.pressed == 0 {
                 plans.pop();
                 continue;
             }

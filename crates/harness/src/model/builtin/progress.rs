@@ -19,6 +19,8 @@ pub(super) struct Open {
     pub(super) used: Vec<bool>,
     /// Labels already pressed for it.
     pub(super) pressed: Vec<String>,
+    /// Whether a field took one of its values because guidance said so.
+    pub(super) given: bool,
     /// Whether everything has been selected for it.
     pub(super) prepared: bool,
     /// Surfaces and labels whose press turned out to be no answer.
@@ -78,6 +80,22 @@ impl Open {
     /// Values that must still be put somewhere: numbers in passing do not hold a want open.
     pub(super) fn waits_for_values(&self) -> bool {
         self.left().any(|(_, value)| value.kind != ValueKind::Number)
+    }
+
+    /// Whether a want makes something that is not there yet.
+    pub(super) fn makes_new(&self) -> bool {
+        matches!(self.want.verb.as_str(), "create" | "make" | "add" | "start")
+    }
+
+    /// Whether a want has to do with a file that it names, or with storing something.
+    pub(super) fn names_file(&self) -> bool {
+        let verbs = [
+            "save", "store", "export", "write", "open", "import", "load", "insert", "attach", "choose",
+            "select", "print", "keep", "add",
+        ];
+        self.want.kind == WantKind::Save
+            || verbs.contains(&self.want.verb.as_str()) && !self.want.lasting
+            || self.left().any(|(_, value)| value.kind == ValueKind::File)
     }
 }
 
@@ -175,6 +193,7 @@ impl Progress {
                 done: false,
                 pressed: Vec::new(),
                 prepared: false,
+                given: false,
                 rejected: Vec::new(),
             }
         };

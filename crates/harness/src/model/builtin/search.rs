@@ -4,7 +4,7 @@ use apprentice_protocol::{Action, Button, History, NodeRef, State};
 
 use super::choose::{Care, misses_target, wanted_state};
 use super::enable::{Enabling, Hindered};
-use super::hands::{click, key, leave, makes_new};
+use super::hands::{click, key, leave};
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Open, Surfaces, turns_page};
 use super::promise::{promise, strays};
@@ -181,7 +181,7 @@ impl Search {
             open.want.values.iter().any(|value| value.text == element.name) && !element.name.is_empty()
         };
         let selected = |element: &&Element| {
-            element.kind == Kind::Thing && element.is(State::Selected) && !makes_new(open)
+            element.kind == Kind::Thing && element.is(State::Selected) && !open.makes_new()
         };
         let things = scene.below(scene.surface());
         let object = things.iter().copied().find(named).or_else(|| things.iter().copied().find(selected));

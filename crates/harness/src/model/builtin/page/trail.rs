@@ -70,6 +70,12 @@ fn is_address(role: &str, name: &str) -> bool {
     role == "textbox" && plain(name).iter().any(|word| word == "address" || word == "location")
 }
 
+/// Whether a line that came tells of an address field, even if the line cannot be read whole.
+fn is_address_line(line: &str) -> bool {
+    let name = line.strip_prefix("+ textbox ").and_then(|rest| rest.split(" = ").next());
+    name.is_some_and(|name| is_address("textbox", name))
+}
+
 /// Whether an attempt was made on pages of a browser.
 pub(in super::super) fn is_of_pages(steps: &[TrajectoryStep]) -> bool {
     let address = |line: &String| read(line).is_some_and(|line| is_address(&line.role, &line.name));
@@ -105,6 +111,10 @@ pub(in super::super) fn lesson(
 impl Walk {
     fn look(&mut self, step: &TrajectoryStep) {
         self.title.clone_from(&step.seen.title);
+        // An address that was cut off leads nowhere.
+        if step.seen.changed.iter().any(|line| line.contains("\n[…") && is_address_line(line)) {
+            self.address.clear();
+        }
         for line in step.seen.changed.iter().filter_map(|line| read(line)) {
             if is_address(&line.role, &line.name) {
                 let address = line.value.unwrap_or_default();
