@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, compare, config, demo, doctor, grade, learn, models, perform, report, run, selftest, skills,
-    tasks, view,
+    bench, bundle, compare, config, demo, doctor, grade, learn, models, perform, report, run, selftest,
+    skills, tasks, view,
 };
 use crate::config::{IsolationChoice, Settings, Sources};
 use crate::failure::Failure;
@@ -89,6 +89,8 @@ enum Command {
     Compare(compare::Compare),
     Report(report::Report),
     Grade(grade::GradeCommand),
+    Bundle(bundle::Bundle),
+    Verify(bundle::Verify),
     Selftest(selftest::SelftestCommand),
     Models(models::ModelsCommand),
     Config(config::ConfigCommand),
@@ -148,6 +150,8 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Compare(compare) => compare::run(compare),
         Command::Report(report) => report::run(report),
         Command::Grade(arguments) => grade::run(arguments),
+        Command::Bundle(arguments) => bundle::run(arguments),
+        Command::Verify(arguments) => bundle::check(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
         Command::Models(models) => models::run(models, &settings()?.config()?),
         Command::Config(config) => config::run(config, &settings()?),

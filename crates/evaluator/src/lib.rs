@@ -3,6 +3,7 @@
 //! The only crate that knows both that a skill exists and that a run happened.
 
 pub mod arm;
+pub mod bundle;
 pub mod check;
 pub mod compare;
 pub mod experiment;

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod bench;
+pub(crate) mod bundle;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod demo;

@@ -167,6 +167,10 @@ impl Evidence {
             let Found::Files { files } = &mut piece.found else { continue };
             for file in files.iter_mut().flatten() {
                 let path = folder.join(file.hash.as_str());
+                // Evidence may come from elsewhere: what is no hash may be a way to another place.
+                if !file.hash.as_str().chars().all(|c| c.is_ascii_hexdigit()) {
+                    return Err(EvidenceError::Changed { path });
+                }
                 let bytes =
                     fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
                 let loaded = FileRef::new(file.name.clone(), bytes);

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::{ComparisonReport, GapClosed, StratumReport};
 use super::headline;
-use super::input::{ArmKey, Contrast, Family, Stratum};
+use super::input::{ArmKey, Contrast, Family, PlannedTrial, Stratum};
 use super::tally::{Grouped, clusters};
-use crate::compare::{CompareOptions, Finding, Selector, compare};
+use crate::compare::{CompareOptions, Finding, Planned, Selector, compare};
 use crate::row::{Role, TrialRow};
 use crate::stats::{self, holm, mean, sign_flip};
 
@@ -19,8 +19,14 @@ pub(super) struct Comparisons {
     pub(super) refused: Vec<String>,
 }
 
-/// Makes the comparisons, in the order of their weight.
-pub(super) fn comparisons(rows: &[TrialRow], contrasts: &[Contrast]) -> Comparisons {
+/// Makes the comparisons, in the order of their weight. Where a plan is known, one that was not carried out
+/// gives no verdict.
+pub(super) fn comparisons(
+    rows: &[TrialRow],
+    contrasts: &[Contrast],
+    planned: &[PlannedTrial],
+) -> Comparisons {
+    let planned_for = |key: &ArmKey| planned.iter().filter(|trial| trial.key == *key).count();
     let mut found = Comparisons { made: Vec::new(), refused: Vec::new() };
     let mut ordered: Vec<&Contrast> = contrasts.iter().collect();
     ordered.sort_by_key(|contrast| contrast.family);
@@ -30,7 +36,10 @@ pub(super) fn comparisons(rows: &[TrialRow], contrasts: &[Contrast]) -> Comparis
             let (arm, role, model) = (Some(key.arm.clone()), Some(key.role), Some(key.model.clone()));
             Selector { arm, role, model, split: None }.select(rows)
         };
-        match compare(&side(&contrast.control), &side(&contrast.treatment), CompareOptions::default()) {
+        let sides = Planned { a: planned_for(&contrast.control), b: planned_for(&contrast.treatment) };
+        let planned = (!planned.is_empty()).then_some(sides);
+        let options = CompareOptions { planned, ..CompareOptions::default() };
+        match compare(&side(&contrast.control), &side(&contrast.treatment), options) {
             Ok(result) => found.made.push(ComparisonReport {
                 name,
                 family: contrast.family,

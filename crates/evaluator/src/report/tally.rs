@@ -29,7 +29,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         .filter(|(key, _)| key.role != Role::Baseline)
         .map(|(key, trials)| arm_report(key, trials))
         .collect();
-    let comparisons = contrast::comparisons(&measured, &input.contrasts);
+    let comparisons = contrast::comparisons(&measured, &input.contrasts, input.planned);
     let all = trials(input.rows);
     let done: BTreeSet<_> = input.rows.iter().map(|row| &row.trial).collect();
     let mut report = Report {

@@ -113,7 +113,7 @@ impl ModelSource for Models {
     }
 }
 
-fn experiment(book: BookSource) -> Experiment {
+pub(crate) fn experiment(book: BookSource) -> Experiment {
     let suite = suite();
     Experiment {
         lock: Some(lock(&suite)),
@@ -132,7 +132,7 @@ fn experiment(book: BookSource) -> Experiment {
     }
 }
 
-fn learned() -> BookSource {
+pub(crate) fn learned() -> BookSource {
     BookSource::Learned(Lessons {
         teacher: "builtin/explorer".into(),
         learner: Arc::new(BuiltIn::new(Policy::Explorer)),
@@ -141,7 +141,7 @@ fn learned() -> BookSource {
 }
 
 /// Carries an experiment out, and stops it after so many finished attempts, if a number is given.
-async fn work(
+pub(crate) async fn work(
     experiment: &Experiment,
     folder: &Path,
     stop_after: Option<usize>,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use apprentice_evaluator::bundle::{List, Verification};
 use apprentice_evaluator::check::{Asked, Evidence};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::grade::GradeReport;
@@ -77,6 +78,16 @@ fn experiments_are_as_published() {
 #[test]
 fn selections_are_as_published() {
     check("selection-1", &schema_for!(Selection));
+}
+
+#[test]
+fn bundles_are_as_published() {
+    check("bundle-1", &schema_for!(List));
+}
+
+#[test]
+fn examinations_are_as_published() {
+    check("verify-1", &schema_for!(Verification));
 }
 
 #[test]

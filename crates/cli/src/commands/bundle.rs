@@ -1,0 +1,124 @@
+//! `apprentice bundle` and `apprentice verify`: a run or an experiment as one file, and its examination.
+
+use std::path::{Path, PathBuf};
+
+use apprentice_evaluator::bundle::{Caps, Verification, examine, pack, verify};
+use apprentice_evaluator::grade::Outcome;
+use clap::Args;
+
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Differences of the report that are listed on the terminal; `--json` lists all.
+const SHOWN: usize = 20;
+
+/// Makes one file of a run or an experiment: plan, rows, evidence, traces, prompts' hashes, book, report.
+#[derive(Debug, Args)]
+pub(crate) struct Bundle {
+    /// The folder of a run or an experiment.
+    folder: PathBuf,
+    /// The file [default: the folder's name with `.tar.gz`, beside it].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print the list of its files as one JSON object (`apprentice.bundle/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Examines a bundle, on any machine: every file is as it was packed, every grade follows from its evidence,
+/// every number of the report follows from the rows.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// A bundle, or the folder of a run or an experiment.
+    bundle: PathBuf,
+    /// Refuse what unpacks to more than so many bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = Caps::default().bytes)]
+    most: u64,
+    /// Print one JSON object (`apprentice.verify/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `apprentice bundle`.
+pub(crate) fn run(arguments: &Bundle) -> Result<(), Failure> {
+    let folder = arguments.folder.canonicalize();
+    let folder = folder
+        .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", arguments.folder.display())))?;
+    let out = arguments.out.clone().unwrap_or_else(|| beside(&folder));
+    let list = pack(&folder, &out, env!("CARGO_PKG_VERSION")).kind(Kind::Config)?;
+    if arguments.json {
+        return terminal::json(&list);
+    }
+    let bytes = std::fs::metadata(&out).map_or(0, |data| data.len());
+    #[expect(clippy::cast_precision_loss, reason = "a size to be read by a person")]
+    let megabytes = bytes as f64 / 1e6;
+    terminal::line(format_args!("{} files, {megabytes:.1} MB: {}", list.files.len(), out.display()));
+    Ok(())
+}
+
+fn beside(folder: &Path) -> PathBuf {
+    let mut name = folder.file_name().unwrap_or("bundle".as_ref()).to_owned();
+    name.push(".tar.gz");
+    folder.with_file_name(name)
+}
+
+/// Runs `apprentice verify`.
+pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
+    let found = if arguments.bundle.is_dir() {
+        examine(&arguments.bundle).kind(Kind::Config)?
+    } else {
+        let scratch = tempfile::tempdir().kind(Kind::Environment)?;
+        verify(&arguments.bundle, scratch.path(), Caps { bytes: arguments.most, ..Caps::default() })
+            .kind(Kind::Config)?
+    };
+    if arguments.json {
+        terminal::json(&found)?;
+    } else {
+        print(&found);
+    }
+    match found.holds {
+        true => Ok(()),
+        false => Err(Failure::say(Kind::Config, "it does not hold")),
+    }
+}
+
+fn print(found: &Verification) {
+    if let Some(program) = &found.packed_by {
+        let (files, changed) = (found.files, found.changed.len());
+        terminal::line(format_args!(
+            "packed by version {program}: {files} files as they were packed, {changed} not"
+        ));
+    }
+    for change in &found.changed {
+        terminal::line(format_args!("  {change}"));
+    }
+    for (place, run) in &found.runs {
+        let name = if place.is_empty() { "the run" } else { place };
+        terminal::line(format_args!(
+            "{name}: {} graded the same, {} differently, {} without their evidence; {} were never judged",
+            run.same, run.differs, run.missing, run.unjudged
+        ));
+        for one in
+            run.attempts.iter().filter(|one| matches!(one.outcome, Outcome::Differs | Outcome::Missing))
+        {
+            terminal::line(format_args!(
+                "  {} (trial {}, attempt {}): {}",
+                one.task, one.at.trial, one.at.attempt, one.explanation
+            ));
+        }
+    }
+    match found.report_differs.as_deref() {
+        None => terminal::line(format_args!("no report to compute again")),
+        Some([]) => terminal::line(format_args!("every number of the report follows from the rows")),
+        Some(places) => {
+            terminal::line(format_args!("the report differs from the rows in {} places", places.len()));
+            for one in places.iter().take(SHOWN) {
+                terminal::line(format_args!(
+                    "  {}: the report says {}, the rows {}",
+                    one.at, one.stored, one.computed
+                ));
+            }
+        }
+    }
+    terminal::line(format_args!("{}", if found.holds { "it holds" } else { "it does NOT hold" }));
+}

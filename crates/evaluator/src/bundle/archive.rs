@@ -1,0 +1,160 @@
+//! The file itself: a compressed tar of plain files, the list of them first.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use sha2::{Digest as _, Sha256};
+
+use super::{BUNDLE_SCHEMA, BundleError, Caps, List, failed, stays_inside};
+use crate::suite::load::hex;
+
+/// The name of the list within the bundle.
+pub(super) const LIST: &str = "bundle.json";
+/// What the list may come to, in bytes.
+const MOST_LIST: u64 = 256 << 20;
+/// Files that belong to a process rather than to what it ran.
+const LEFT_OUT: [&str; 3] = ["run.lock", ".probe", ".meta/lock"];
+/// What can be made again from the rest, and tells of this machine's file times.
+const DERIVED: &str = ".meta/cache";
+
+/// Packs the folder of a run or an experiment into one compressed file. It has its name when it is whole.
+pub fn pack(folder: &Path, out: &Path, program: &str) -> Result<List, BundleError> {
+    if !folder.join("run.json").is_file() && !folder.join("experiment.json").is_file() {
+        return Err(BundleError::Nothing(folder.to_owned()));
+    }
+    let place = out.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let paths = files(folder)?;
+    let mut list = List { schema: BUNDLE_SCHEMA.into(), program: program.into(), files: BTreeMap::new() };
+    for path in &paths {
+        let file = folder.join(path);
+        list.files.insert(path.clone(), hash(&file).map_err(failed(&file))?);
+    }
+    let draft = tempfile::NamedTempFile::new_in(place).map_err(failed(out))?;
+    write(folder, &list, draft.as_file())?;
+    draft.persist(out).map_err(|error| failed(out)(error.error))?;
+    Ok(list)
+}
+
+fn write(folder: &Path, list: &List, file: &File) -> Result<(), BundleError> {
+    let mut archive = tar::Builder::new(GzEncoder::new(BufWriter::new(file), Compression::default()));
+    let there = |source| failed(folder)(source);
+    let text = serde_json::to_vec_pretty(list).map_err(|error| there(error.into()))?;
+    append(&mut archive, LIST, text.len() as u64, text.as_slice())?;
+    for path in list.files.keys() {
+        let source = folder.join(path);
+        let file = File::open(&source).map_err(failed(&source))?;
+        let size = file.metadata().map_err(failed(&source))?.len();
+        append(&mut archive, path, size, file.take(size))?;
+    }
+    let end = archive.into_inner().and_then(GzEncoder::finish).and_then(|mut end| end.flush());
+    end.and_then(|()| file.sync_all()).map_err(there)
+}
+
+/// Appends a file under a header without times, owners or extensions: the same folder gives the same bundle.
+fn append(
+    archive: &mut tar::Builder<impl io::Write>,
+    path: &str,
+    size: u64,
+    from: impl io::Read,
+) -> Result<(), BundleError> {
+    let mut header = tar::Header::new_ustar();
+    let long = |_| BundleError::Name { path: path.into(), why: "its path is too long" };
+    header.set_path(path).map_err(long)?;
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_mtime(0);
+    header.set_cksum();
+    archive.append(&header, from).map_err(failed(Path::new(path)))
+}
+
+/// The files below a folder, in order, by their paths with `/`. A link is left out: what it leads to is not
+/// the run's.
+pub(super) fn files(root: &Path) -> Result<Vec<String>, BundleError> {
+    let mut found = Vec::new();
+    walk(root, "", &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), BundleError> {
+    let folder = root.join(below);
+    let entries = fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    for entry in entries.map_err(failed(&folder))? {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else {
+            let path = entry.path().to_string_lossy().into_owned();
+            return Err(BundleError::Name { path, why: "its name is not UTF-8" });
+        };
+        let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+        let kind = entry.file_type().map_err(failed(&entry.path()))?;
+        if kind.is_dir() && !path.ends_with(DERIVED) {
+            walk(root, &path, found)?;
+        } else if kind.is_file() && !LEFT_OUT.iter().any(|left| path.ends_with(left)) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn hash(path: &Path) -> io::Result<String> {
+    let mut file = BufReader::new(File::open(path)?);
+    let mut digest = Sha256::new();
+    loop {
+        let read = file.fill_buf()?;
+        if read.is_empty() {
+            return Ok(hex(&digest.finalize()));
+        }
+        digest.update(read);
+        let taken = read.len();
+        file.consume(taken);
+    }
+}
+
+/// Unpacks plain files below `scratch`, and nothing else: no link, no path that leads out, nothing huge.
+pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: Caps) -> Result<List, BundleError> {
+    let form = |why: String| BundleError::Form { path: bundle.to_owned(), why };
+    let broken = |error: io::Error| form(error.to_string());
+    let too_large = || BundleError::TooLarge { path: bundle.to_owned(), caps };
+    let file = File::open(bundle).map_err(failed(bundle))?;
+    let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
+    let (mut list, mut bytes, mut files): (Option<List>, u64, usize) = (None, 0, 0);
+    // Raw: extensions, which may be of any length, count as entries of their own, and are refused as such.
+    for entry in archive.entries().map_err(broken)?.raw(true) {
+        let entry = entry.map_err(broken)?;
+        let path = entry.path().map_err(broken)?.into_owned();
+        if !stays_inside(&path) {
+            return Err(form(format!("the path {} leads out of it", path.display())));
+        }
+        if entry.header().entry_type() != tar::EntryType::Regular {
+            return Err(form(format!("{} is no plain file", path.display())));
+        }
+        bytes = bytes.saturating_add(entry.size());
+        files += 1;
+        if bytes > caps.bytes || files > caps.files {
+            return Err(too_large());
+        }
+        if list.is_some() {
+            unpack_one(entry, &path, scratch)?;
+            continue;
+        }
+        if path != Path::new(LIST) || entry.size() > MOST_LIST {
+            return Err(form(format!("it does not begin with a {LIST}")));
+        }
+        list = Some(serde_json::from_reader(entry).map_err(|error| form(format!("{LIST}: {error}")))?);
+    }
+    list.filter(|list| list.schema == BUNDLE_SCHEMA)
+        .ok_or_else(|| form(format!("it has no {LIST} of the form {BUNDLE_SCHEMA}")))
+}
+
+fn unpack_one(mut entry: impl io::Read, path: &Path, scratch: &Path) -> Result<(), BundleError> {
+    let target: PathBuf = scratch.join(path);
+    let folder = target.parent().unwrap_or(scratch);
+    fs::create_dir_all(folder).map_err(failed(path))?;
+    let written = File::create_new(&target).and_then(|mut out| io::copy(&mut entry, &mut out));
+    written.map(drop).map_err(failed(path))
+}

@@ -1,0 +1,128 @@
+//! Holds what is stored against what it says: files against the list, grades against evidence, the report
+//! against the rows. No world, no model and no network is needed, and no suite.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::archive::{files, hash, unpack};
+use super::{BundleError, Caps, Difference, VERIFY_SCHEMA, Verification, failed, stays_inside};
+use crate::experiment::{self, Definition, ExperimentError};
+use crate::grade::{GradeReport, grade};
+use crate::rows;
+
+/// Characters of a value that are shown where it differs.
+const SHOWN: usize = 80;
+
+/// Examines a bundle: unpacks it into `scratch`, and holds every file, grade and number against what it says.
+pub fn verify(bundle: &Path, scratch: &Path, caps: Caps) -> Result<Verification, BundleError> {
+    let list = unpack(bundle, scratch, caps)?;
+    let there = files(scratch)?;
+    let stray = there.iter().filter(|path| !list.files.contains_key(*path));
+    let mut changed: Vec<String> = stray.map(|path| format!("{path} is not on the list")).collect();
+    let mut whole = 0;
+    for (path, expected) in &list.files {
+        match stays_inside(Path::new(path)).then(|| hash(&scratch.join(path))) {
+            Some(Ok(found)) if found == *expected => whole += 1,
+            Some(Ok(_)) => changed.push(format!("{path} was changed")),
+            Some(Err(_)) | None => changed.push(format!("{path} is missing")),
+        }
+    }
+    let mut found = examine(scratch)?;
+    found.packed_by = Some(list.program);
+    found.files = whole;
+    found.holds &= changed.is_empty();
+    found.changed = changed;
+    Ok(found)
+}
+
+/// Examines the folder of a run or an experiment: repeats every grade, and computes its report again.
+pub fn examine(folder: &Path) -> Result<Verification, BundleError> {
+    let mut runs = BTreeMap::new();
+    for path in files(folder)? {
+        let below = match path.as_str() {
+            "run.json" => "",
+            path => match path.strip_suffix("/run.json") {
+                Some(below) => below,
+                None => continue,
+            },
+        };
+        let run = folder.join(below);
+        if run.join("trials.jsonl").is_file() {
+            runs.insert(below.to_owned(), graded(&run)?);
+        }
+    }
+    if runs.is_empty() {
+        return Err(BundleError::Nothing(folder.to_owned()));
+    }
+    let stored = folder.join("report.json");
+    let report_differs = stored.is_file().then(|| recomputed(folder, &stored)).transpose()?;
+    let held = runs.values().all(|run| run.differs == 0 && run.missing == 0);
+    Ok(Verification {
+        schema: VERIFY_SCHEMA.into(),
+        packed_by: None,
+        files: 0,
+        changed: Vec::new(),
+        holds: held && report_differs.as_ref().is_none_or(Vec::is_empty),
+        runs,
+        report_differs,
+    })
+}
+
+/// A run graded again, once it is sure that its rows name no place outside it.
+fn graded(run: &Path) -> Result<GradeReport, BundleError> {
+    let rows = rows::read(&run.join("trials.jsonl"))?.rows;
+    match rows.into_iter().find(|row| !stays_inside(Path::new(&row.trace))) {
+        Some(row) => Err(BundleError::Astray { run: run.to_owned(), trace: row.trace }),
+        None => Ok(grade(run, None)?),
+    }
+}
+
+fn recomputed(folder: &Path, stored: &Path) -> Result<Vec<Difference>, BundleError> {
+    let text = fs::read_to_string(stored).map_err(failed(stored))?;
+    let wrong = |error: serde_json::Error| BundleError::Form { path: stored.into(), why: error.to_string() };
+    let stored: Value = serde_json::from_str(&text).map_err(wrong)?;
+    let again = match Definition::read(folder).map_err(ExperimentError::from)? {
+        Some(_) => experiment::report(folder)?,
+        None => experiment::runs(&[PathBuf::from(folder)], folder)?,
+    };
+    // Through text, as the stored one went: a number and what is read back of it are compared alike.
+    let again = serde_json::to_string(&again).and_then(|text| serde_json::from_str::<Value>(&text));
+    let mut differs = Vec::new();
+    compare("", (Some(&stored), Some(&again.map_err(wrong)?)), &mut differs);
+    Ok(differs)
+}
+
+/// The places in which two documents differ.
+fn compare(at: &str, sides: (Option<&Value>, Option<&Value>), differs: &mut Vec<Difference>) {
+    match sides {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => {
+            let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                let name = key.replace('~', "~0").replace('/', "~1");
+                compare(&format!("{at}/{name}"), (one.get(key), other.get(key)), differs);
+            }
+        }
+        (Some(Value::Array(one)), Some(Value::Array(other))) => {
+            for index in 0..one.len().max(other.len()) {
+                compare(&format!("{at}/{index}"), (one.get(index), other.get(index)), differs);
+            }
+        }
+        (one, other) if one == other => {}
+        (one, other) => {
+            differs.push(Difference { at: at.to_owned(), stored: shown(one), computed: shown(other) });
+        }
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

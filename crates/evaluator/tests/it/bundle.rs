@@ -1,0 +1,140 @@
+//! Experiments as one file: examined elsewhere they hold, and what was tampered with is named.
+
+use std::fs;
+use std::path::Path;
+
+use apprentice_evaluator::bundle::{BundleError, Caps, List, Verification, examine, pack, verify};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::experiment::{experiment, learned, work};
+
+fn verified(bundle: &Path) -> Result<Verification, BundleError> {
+    let scratch = TempDir::new().expect("a folder");
+    verify(bundle, scratch.path(), Caps::default())
+}
+
+fn edit(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).expect("reads");
+    assert!(text.contains(from), "{from:?} in {}", path.display());
+    fs::write(path, text.replacen(from, to, 1)).expect("writes");
+}
+
+#[tokio::test]
+async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
+    let folder = TempDir::new().expect("a folder");
+    let outcome = work(&experiment(learned()), folder.path(), None).await.expect("works");
+    let place = TempDir::new().expect("a folder");
+    let bundle = place.path().join("experiment.tar.gz");
+    let list = pack(folder.path(), &bundle, "0.0.0").expect("packs");
+    let bytes = fs::read(&bundle).expect("a bundle");
+    pack(folder.path(), &bundle, "0.0.0").expect("packs");
+    assert_eq!(fs::read(&bundle).expect("a bundle"), bytes, "the same folder gives the same bundle");
+
+    // Neither the folder that was packed nor any path of this machine is needed.
+    let here = folder.path().to_str().expect("text").to_owned();
+    for path in list.files.keys() {
+        let text = fs::read(folder.path().join(path)).expect("reads");
+        assert!(!String::from_utf8_lossy(&text).contains(&here), "{path} names the folder that it was in");
+    }
+    let whole = verified(&bundle).expect("verifies");
+    assert!(whole.holds, "{whole:#?}");
+    assert_eq!((whole.files, whole.runs.len()), (list.files.len(), 2));
+    assert_eq!(whole.report_differs, Some(Vec::new()));
+    let graded: u64 = whole.runs.values().map(|run| run.same).sum();
+    assert_eq!(graded, u64::from(outcome.report.totals.attempts));
+
+    // Whoever packs it anew can make the list fit; the grades and the numbers still tell.
+    let rows = outcome.measured.folder.join("trials.jsonl");
+    edit(&rows, "\"verdict\":\"fail\",\"score\":0.0", "\"verdict\":\"pass\",\"score\":1.0");
+    pack(folder.path(), &bundle, "0.0.0").expect("packs");
+    let tampered = verified(&bundle).expect("verifies");
+    assert!(!tampered.holds);
+    assert_eq!(tampered.runs.values().map(|run| run.differs).sum::<u64>(), 1);
+    let differs = tampered.report_differs.expect("a report");
+    let passed = differs.iter().find(|one| one.at.starts_with("/arms/") && one.at.ends_with("/passed"));
+    let passed = passed.expect("the arm's number is named");
+    assert_ne!(passed.stored, passed.computed);
+    assert!(!examine(folder.path()).expect("examines").holds);
+}
+
+#[tokio::test]
+async fn a_report_or_evidence_that_was_changed_is_named() {
+    let folder = TempDir::new().expect("a folder");
+    let outcome = work(&experiment(learned()), folder.path(), None).await.expect("works");
+    edit(&folder.path().join("report.json"), "\"passed\": 3", "\"passed\": 4");
+    let found = examine(folder.path()).expect("examines");
+    let differs = found.report_differs.expect("a report");
+    let [one] = differs.as_slice() else { panic!("one place: {differs:?}") };
+    assert_eq!((one.stored.as_str(), one.computed.as_str(), found.holds), ("4", "3", false));
+
+    let first = outcome.report.trials.iter().find(|line| line.measured).expect("a trial");
+    let evidence = folder.path().join(&first.trace).join("evidence/evidence.json");
+    fs::remove_file(&evidence).expect("removes");
+    let found = examine(folder.path()).expect("examines");
+    assert_eq!(found.runs.values().map(|run| run.missing).sum::<u64>(), 1);
+    // A row that leads elsewhere could have another's files read.
+    edit(&outcome.measured.folder.join("trials.jsonl"), "\"trace\":\"trials", "\"trace\":\"../trials");
+    assert!(matches!(examine(folder.path()), Err(BundleError::Astray { .. })));
+}
+
+/// A bundle as nobody should make one: an empty list, and then whatever it is told.
+fn made(bundle: &Path, entries: &[(&str, tar::EntryType, &[u8])]) {
+    let file = fs::File::create(bundle).expect("a file");
+    let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
+    let list = List { schema: "apprentice.bundle/1".into(), program: "0".into(), files: [].into() };
+    let list = json!(list).to_string();
+    let first = [("bundle.json", tar::EntryType::Regular, list.as_bytes())];
+    for (name, kind, bytes) in first.iter().chain(entries) {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        header.set_entry_type(*kind);
+        header.as_ustar_mut().expect("ustar").name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        archive.append(&header, *bytes).expect("appends");
+    }
+    archive.into_inner().expect("whole").finish().expect("whole");
+}
+
+#[test]
+fn a_bundle_that_reaches_outside_or_fills_the_disk_is_refused() {
+    let place = TempDir::new().expect("a folder");
+    let bundle = place.path().join("bad.tar.gz");
+    let cases = [
+        ("../out", tar::EntryType::Regular, "leads out of it"),
+        ("a/../../out", tar::EntryType::Regular, "leads out of it"),
+        ("/etc/out", tar::EntryType::Regular, "leads out of it"),
+        ("a/link", tar::EntryType::Symlink, "no plain file"),
+        ("a/link", tar::EntryType::Link, "no plain file"),
+        ("a/device", tar::EntryType::Char, "no plain file"),
+        ("a/long", tar::EntryType::GNULongName, "no plain file"),
+        ("a/more", tar::EntryType::XHeader, "no plain file"),
+    ];
+    for (path, kind, why) in cases {
+        made(&bundle, &[(path, kind, b"x")]);
+        let scratch = TempDir::new().expect("a folder");
+        let inner = scratch.path().join("inner");
+        fs::create_dir(&inner).expect("a folder");
+        let error = verify(&bundle, &inner, Caps::default()).expect_err("is refused").to_string();
+        assert!(error.contains(why), "{path}: {error}");
+        assert!(!scratch.path().join("out").exists(), "{path} was written");
+    }
+
+    let zeros = vec![0; 1 << 20];
+    made(&bundle, &[("a", tar::EntryType::Regular, &zeros)]);
+    assert!(fs::metadata(&bundle).expect("data").len() < 20_000, "a small file that unpacks to a large one");
+    let scratch = TempDir::new().expect("a folder");
+    let small = |bytes, files| verify(&bundle, scratch.path(), Caps { bytes, files });
+    assert!(matches!(small(1 << 20, 10), Err(BundleError::TooLarge { .. })));
+    assert!(matches!(small(1 << 30, 1), Err(BundleError::TooLarge { .. })));
+    assert!(!scratch.path().join("a").exists(), "refused before it was written");
+
+    made(&bundle, &[("a", tar::EntryType::Regular, b"1"), ("a", tar::EntryType::Regular, b"2")]);
+    assert!(verified(&bundle).is_err(), "one path twice");
+    fs::write(&bundle, b"no archive").expect("writes");
+    assert!(matches!(verified(&bundle), Err(BundleError::Form { .. })));
+    let error = pack(place.path(), &bundle, "0.0.0").expect_err("nothing there").to_string();
+    assert!(error.contains("neither a run nor an experiment"), "{error}");
+}
