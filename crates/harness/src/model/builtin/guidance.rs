@@ -44,11 +44,23 @@ const CHOOSING: &[&str] = &[
     "toggle",
 ];
 
+/// Verbs that begin a deed.
+const DOING: &[&str] = &[
+    "press", "hit", "type", "enter", "click", "double", "right", "choose", "pick", "select", "open", "tick",
+    "untick", "check", "uncheck", "set", "go", "switch", "turn", "enable", "disable", "write", "fill", "put",
+    "mark", "unmark", "take", "change", "confirm", "close", "save", "use", "adjust", "expand", "activate",
+];
+
+/// Words that may stand before such a verb.
+const LEADING: &[&str] =
+    &["then", "first", "now", "next", "finally", "afterwards", "please", "just", "after", "that"];
+
 /// Words for what the task asks for.
 const WANTED: &[&str] = &[
     "task",
     "asked",
     "asks",
+    "want",
     "wanted",
     "wants",
     "need",
@@ -112,7 +124,39 @@ fn sentences(line: &str) -> Vec<String> {
         }
     }
     found.push(current);
-    found.iter().flat_map(|sentence| split_then(sentence)).collect()
+    found.iter().flat_map(|sentence| split_then(sentence)).flat_map(|part| split_deeds(&part)).collect()
+}
+
+/// Splits `press this, type that and click there` into its deeds, never inside quotation marks. What only says where
+/// stays with the deed that follows, and an address with what is done to open it.
+fn split_deeds(sentence: &str) -> Vec<String> {
+    if sentence.contains("://") {
+        return vec![sentence.to_owned()];
+    }
+    let acts = |text: &str| {
+        let first = plain(text).into_iter().find(|word| !LEADING.contains(&word.as_str()));
+        first.is_some_and(|word| DOING.contains(&word.as_str()))
+    };
+    let mut found: Vec<String> = Vec::new();
+    let (mut from, mut before, mut closing) = (0, ' ', None);
+    for (at, c) in sentence.char_indices() {
+        if closing == Some(c) {
+            closing = None;
+        } else if closing.is_none() && !before.is_alphanumeric() {
+            closing = closer(c);
+        }
+        before = c;
+        let rest = &sentence[at..];
+        let joint = [", and ", ", ", " and "].into_iter().find(|joint| rest.starts_with(joint));
+        let Some(joint) = joint.filter(|_| closing.is_none() && at > from) else { continue };
+        let next = &rest[joint.len()..];
+        if next.starts_with(char::is_lowercase) && acts(next) && acts(&sentence[from..at]) {
+            found.push(sentence[from..at].to_owned());
+            from = at + joint.len();
+        }
+    }
+    found.push(sentence[from..].to_owned());
+    found
 }
 
 fn split_then(sentence: &str) -> Vec<String> {
@@ -261,12 +305,19 @@ fn read_deed(sentence: &str) -> Vec<Step> {
     if words.iter().any(|word| word == "double") && words.iter().any(|word| word == "cell") {
         return vec![Step::Cell];
     }
-    let labels: Vec<Label> = labels(&rest).into_iter().map(|text| Label { text, state }).collect();
-    let mut steps: Vec<Step> = Vec::new();
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let by_context = has(&["context", "secondary"]) || rest.to_lowercase().contains("right-click") || {
         words.windows(2).any(|pair| pair[0] == "right" && pair[1].starts_with("click"))
     };
+    // Beside a key or a context menu, only what is clearly marked is a label: `select everything, with Ctrl+A`.
+    let marked =
+        |text: &String| rest.contains(&format!("\"{text}\"")) || text.chars().any(char::is_uppercase);
+    let labels: Vec<Label> = labels(&rest)
+        .into_iter()
+        .filter(|text| keys.is_empty() && !by_context || marked(text))
+        .map(|text| Label { text, state })
+        .collect();
+    let mut steps: Vec<Step> = Vec::new();
     if by_context {
         let on = labels.first().filter(|_| labels.len() == 1 && !has(&["choose", "pick", "select"]));
         steps.push(Step::Context(on.map(|label| label.text.clone())));
@@ -410,7 +461,7 @@ mod tests {
         check("1. Choose Bake > Sponge > Turn Over.", &["Bake > Sponge > Turn Over"]);
         check("Go to the Bake menu → Sponge → Turn Over to flip it", &["Bake > Sponge > Turn Over"]);
         check("- Use \"Bake\" > \"Sponge...\" > \"Turn over\"", &["Bake > Sponge... > Turn over"]);
-        check("Open Bake > Sponge and choose the entry the task asks for.", &["Bake > Sponge"]);
+        check("Open Bake > Sponge and choose the entry the task asks for.", &["Bake > Sponge", "pick"]);
     }
 
     #[test]
@@ -431,6 +482,21 @@ mod tests {
         check("Pick the one the task asks for: Rye, Oat or Wheat.", &["pick"]);
         check("In the Bake menu, pick the one that is wanted.", &["Bake", "pick"]);
         check("Of \"Rye, dark\" and \"Oat\", take the one you need", &["pick"]);
+    }
+
+    #[test]
+    fn a_sentence_may_hold_several_deeds() {
+        check(
+            "Double-click the old value in its cell, press Ctrl+A, type the new one and press Enter.",
+            &["cell", "keys ctrl+a", "fill ", "keys enter"],
+        );
+        check(
+            "Select everything first, with Ctrl+A. Then go to Bake, Sponge and pick the change that you want.",
+            &["keys ctrl+a", "Bake | Sponge", "pick"],
+        );
+        check("Everything of this kind is on the tab Sponge. Set what you want there.", &["Sponge", "pick"]);
+        check("How it rises is set in the Bake menu, under Sponge.", &["Bake | Sponge"]);
+        check("Tick \"Cut, press and bake\" and press OK.", &["Cut, press and bake on", "OK"]);
     }
 
     #[test]
