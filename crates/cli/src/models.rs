@@ -176,6 +176,9 @@ impl Models {
         }
         let pace = Arc::new(Pace::new(provider.max_in_flight));
         self.shared().gates.insert(name.to_owned(), (key.clone(), Arc::clone(&pace)));
+        if let Some(tape) = &self.tape {
+            tape.guard(self.redactor()?.as_ref().clone());
+        }
         Ok((provider, key, pace))
     }
 

@@ -16,8 +16,13 @@ pub fn fit(rule: &ImageRule, size: Size) -> Option<Size> {
         }
         ImageRule::Factor { factor, min_pixels, max_pixels } => {
             let (least, most) = (bound(min_pixels), bound(max_pixels));
-            let scale = (most / (width * height)).sqrt().min(1.0).max((least / (width * height)).sqrt());
-            Some(Size::new(multiple(width * scale, factor), multiple(height * scale, factor)))
+            let scale = (most / (width * height)).sqrt().min(1.0);
+            let size = Size::new(multiple(width * scale, factor), multiple(height * scale, factor));
+            if f64::from(size.width) * f64::from(size.height) >= least {
+                return Some(size);
+            }
+            let scale = (least / (width * height)).sqrt().max(1.0);
+            Some(Size::new(next_multiple(width * scale, factor), next_multiple(height * scale, factor)))
         }
     }
 }
@@ -36,6 +41,12 @@ fn whole(side: f64) -> u32 {
 fn multiple(side: f64, factor: u32) -> u32 {
     let factor = factor.max(1);
     (whole(side) / factor).max(1) * factor
+}
+
+/// The least multiple of `factor` not below `side`, so that the area reaches its lower bound.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a picture's side, at least 1")]
+fn next_multiple(side: f64, factor: u32) -> u32 {
+    (side.ceil().max(1.0) as u32).next_multiple_of(factor.max(1))
 }
 
 /// The picture at another size, encoded once. Returns the same bytes when the size is right already.
@@ -86,6 +97,8 @@ mod tests {
         assert_eq!(fit(&within, Size::new(800, 600)), Some(Size::new(800, 600)));
         let factor = ImageRule::Factor { factor: 28, min_pixels: 3136, max_pixels: 1_003_520 };
         assert_eq!(fit(&factor, screen), Some(Size::new(1316, 728)));
+        let least = ImageRule::Factor { factor: 28, min_pixels: 78_400, max_pixels: 1_003_520 };
+        assert_eq!(fit(&least, Size::new(320, 240)), Some(Size::new(336, 252)));
     }
 
     proptest! {

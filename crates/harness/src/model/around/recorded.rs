@@ -80,7 +80,6 @@ pub enum CassetteError {
 #[derive(Debug)]
 pub struct Tape {
     state: Mutex<Writing>,
-    redactor: Redactor,
 }
 
 #[derive(Debug)]
@@ -88,6 +87,7 @@ struct Writing {
     file: File,
     models: Vec<String>,
     takes: BTreeMap<(String, String), u32>,
+    redactor: Redactor,
 }
 
 impl Tape {
@@ -95,8 +95,13 @@ impl Tape {
     pub fn create(path: &Path, redactor: Redactor) -> Result<Self, CassetteError> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
         let file = file.map_err(|source| CassetteError::Io { path: path.to_owned(), source })?;
-        let state = Writing { file, models: Vec::new(), takes: BTreeMap::new() };
-        Ok(Self { state: Mutex::new(state), redactor })
+        let state = Writing { file, models: Vec::new(), takes: BTreeMap::new(), redactor };
+        Ok(Self { state: Mutex::new(state) })
+    }
+
+    /// Takes other secrets out from now on: keys are found one by one, as models are named.
+    pub fn guard(&self, redactor: Redactor) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).redactor = redactor;
     }
 
     /// Which try at this trial begins now, from 1.
@@ -118,7 +123,7 @@ impl Tape {
         let mut text = String::new();
         for line in &lines {
             let line = serde_json::to_string(line).map_err(|error| unwritten(&error))?;
-            text.push_str(&self.redactor.apply_to_json(&line));
+            text.push_str(&state.redactor.apply_to_json(&line));
             text.push('\n');
         }
         state.file.write_all(text.as_bytes()).map_err(|error| unwritten(&error))

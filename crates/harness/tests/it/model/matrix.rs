@@ -1,117 +1,439 @@
-//! What can go wrong with a server, row by row, and how an attempt ends by it.
+//! What can go wrong with a server, row by row, and how an attempt ends by it: every trouble of the wire for every
+//! adapter, each in a whole attempt of the real loop.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_harness::agent::{self, Attempt, Ended};
 use apprentice_harness::clock::SteppedClock;
-use apprentice_harness::model::around::{Patience, Retrying};
+use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelFacts};
+use apprentice_harness::model::around::{Budgeted, Ledger, Patience, Retrying};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret};
-use apprentice_protocol::{ChatModel, ChatRequest, Content, Message, Size, VoidCause, WorldTool};
-use serde_json::json;
+use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret, Transport};
+use apprentice_harness::model::gemini::{Gemini, GeminiConfig};
+use apprentice_harness::model::openai::{OpenAi, OpenAiConfig};
+use apprentice_harness::model::price::{Price, Tariff};
+use apprentice_harness::model::safety::SafetyPolicy;
+use apprentice_harness::record::{Recorder, Redactor};
+use apprentice_protocol::{
+    ChatModel, Clock, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Size, StopReason,
+    TaskBrief, TaskId, VoidCause, WorldSpec,
+};
+use futures_util::stream::{self, StreamExt as _};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{PLANTED, within};
+use crate::bench::editor;
 use crate::server::{Server, Speak};
 
-fn fine() -> Speak {
-    Speak::ok(json!({ "choices": [{ "message": { "content": "42" }, "finish_reason": "stop" }] }))
+type Stop = Result<StopReason, VoidCause>;
+
+/// Tries of one call after the first.
+const RETRIES: u32 = 2;
+
+/// The four adapters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Adapter {
+    Anthropic,
+    OpenAi,
+    Gemini,
+    Compat,
 }
 
-fn request() -> ChatRequest {
-    ChatRequest {
-        messages: vec![Message::User { content: vec![Content::text("How many?")] }],
-        world: Some(WorldTool { browser: false, display: Size::new(64, 64) }),
-        max_output_tokens: 16,
-        ..ChatRequest::default()
+const ALL: [Adapter; 4] = [Adapter::Anthropic, Adapter::OpenAi, Adapter::Gemini, Adapter::Compat];
+
+/// What a model says in its provider's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    /// It calls `finish`.
+    Done,
+    /// The provider refuses, with status 200.
+    Refusal,
+    /// Neither a word nor a call.
+    Nothing,
+    /// Words, ended for a reason that nobody knows.
+    UnknownEnding,
+    /// A block of a kind that nobody knows, beside a call of `finish`.
+    UnknownBlock,
+    /// A call of `finish` whose arguments are none.
+    WrongArguments,
+    /// An overload, with status 200.
+    ErrorInside,
+}
+
+impl Adapter {
+    fn says(self, said: Said) -> String {
+        match self {
+            Self::Anthropic => messages(said),
+            Self::OpenAi => responses(said),
+            Self::Gemini => interactions(said),
+            Self::Compat => completions(said),
+        }
+        .to_string()
+    }
+
+    fn model(self, base: &str, transport: Transport, tariff: Option<Tariff>) -> Box<dyn ChatModel> {
+        let clock = Arc::new(SteppedClock::default());
+        let patience = Patience { retries: RETRIES, ..Patience::default() };
+        let endpoint = Endpoint::new(base, Some(Secret::new(PLANTED)));
+        let (safety, effort) = (SafetyPolicy::Refuse, None);
+        match self {
+            Self::Anthropic => {
+                let model = "claude-sonnet-5-5".to_owned();
+                let facts = ModelFacts::of(&model);
+                let (version, forget_above) = (ApiVersion::default(), None);
+                let config =
+                    AnthropicConfig { model, endpoint, version, facts, effort: None, forget_above, tariff };
+                Box::new(Retrying::new(Anthropic::new(config, transport), clock, patience))
+            }
+            Self::OpenAi => {
+                let config = OpenAiConfig { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff };
+                Box::new(Retrying::new(OpenAi::new(config, transport), clock, patience))
+            }
+            Self::Gemini => {
+                let config =
+                    GeminiConfig { model: "gemini-3.8-flash".into(), endpoint, effort, safety, tariff };
+                Box::new(Retrying::new(Gemini::new(config, transport), clock, patience))
+            }
+            Self::Compat => {
+                let student = StudentProfile::load("generic").expect("is sound");
+                let config = CompatConfig { model: "m".into(), endpoint, student, tariff };
+                Box::new(Retrying::new(Compat::new(config, transport), clock, patience))
+            }
+        }
     }
 }
 
-/// The answer's words or the void cause, how many requests it took, and what was waited by our clock.
-async fn outcome(
-    speak: impl Fn(usize) -> Speak + Send + Sync + 'static,
-) -> (Result<String, Option<VoidCause>>, usize, u64) {
-    let server = Server::start(move |_, number| speak(number)).await;
+/// A way to servers with deadlines that a test can wait for.
+fn hasty() -> Transport {
+    let (idle, whole) = (Duration::from_secs(1), Duration::from_secs(2));
+    within(Deadlines { connect: Duration::from_secs(5), idle, whole })
+}
+
+fn messages(said: Said) -> Value {
+    let finish = json!({ "type": "tool_use", "id": "t1", "name": "finish", "input": { "finish": "done" } });
+    let (content, stop) = match said {
+        Said::Done => (json!([finish]), "tool_use"),
+        Said::Refusal => (json!([]), "refusal"),
+        Said::Nothing => (json!([]), "end_turn"),
+        Said::UnknownEnding => (json!([{ "type": "text", "text": "x" }]), "from_later"),
+        Said::UnknownBlock => (json!([{ "type": "from_later", "x": 1 }, finish]), "tool_use"),
+        Said::WrongArguments => {
+            (json!([{ "type": "tool_use", "id": "t1", "name": "finish", "input": 7 }]), "tool_use")
+        }
+        Said::ErrorInside => {
+            return json!({ "type": "error", "error": { "type": "overloaded_error", "message": "x" } });
+        }
+    };
+    json!({ "content": content, "stop_reason": stop, "usage": {} })
+}
+
+fn responses(said: Said) -> Value {
+    let call = |arguments: &str| json!({ "type": "function_call", "call_id": "c1", "name": "finish", "arguments": arguments });
+    let finish = call("{\"finish\":\"done\"}");
+    let words = |part: Value| json!({ "type": "message", "role": "assistant", "content": [part] });
+    let output = match said {
+        Said::Done => json!([finish]),
+        Said::Refusal => json!([words(json!({ "type": "refusal", "refusal": "no" }))]),
+        Said::Nothing => json!([]),
+        Said::UnknownEnding => {
+            return json!({ "status": "incomplete", "incomplete_details": { "reason": "from_later" },
+                "output": [words(json!({ "type": "output_text", "text": "x" }))] });
+        }
+        Said::UnknownBlock => json!([{ "type": "from_later", "x": 1 }, finish]),
+        Said::WrongArguments => json!([call("{\"finish\":")]),
+        Said::ErrorInside => {
+            return json!({ "status": "failed", "output": [], "error": { "code": "server_error", "message": "x" } });
+        }
+    };
+    json!({ "status": "completed", "output": output, "usage": {} })
+}
+
+fn interactions(said: Said) -> Value {
+    let call = |arguments: Value| json!({ "type": "function_call", "id": "f1", "name": "finish", "arguments": arguments });
+    let finish = call(json!({ "finish": "done" }));
+    let words = json!([{ "type": "model_output", "content": [{ "type": "text", "text": "x" }] }]);
+    let (status, steps) = match said {
+        Said::Done => ("requires_action", json!([finish])),
+        Said::Nothing => ("completed", json!([])),
+        Said::UnknownEnding => ("incomplete", words),
+        Said::UnknownBlock => ("requires_action", json!([{ "type": "from_later", "x": 1 }, finish])),
+        Said::WrongArguments => ("requires_action", json!([call(json!(7))])),
+        Said::Refusal | Said::ErrorInside => {
+            let code = if said == Said::Refusal { "PROHIBITED_CONTENT" } else { "UNAVAILABLE" };
+            return json!({ "status": "failed", "steps": [], "errors": [{ "code": code, "message": "x" }] });
+        }
+    };
+    json!({ "status": status, "steps": steps, "usage": {} })
+}
+
+fn completions(said: Said) -> Value {
+    let call = |arguments: &str| json!([{ "id": "c1", "type": "function", "function": { "name": "finish", "arguments": arguments } }]);
+    let finish = call("{\"finish\":\"done\"}");
+    let (message, reason) = match said {
+        Said::Done => (json!({ "content": null, "tool_calls": finish }), "tool_calls"),
+        Said::Refusal => (json!({ "content": null, "refusal": "no" }), "stop"),
+        Said::Nothing => (json!({ "content": "" }), "stop"),
+        Said::UnknownEnding => (json!({ "content": "x" }), "from_later"),
+        Said::UnknownBlock => {
+            (json!({ "content": [{ "type": "from_later" }], "tool_calls": finish }), "tool_calls")
+        }
+        Said::WrongArguments => {
+            (json!({ "content": null, "tool_calls": call("{\"finish\":") }), "tool_calls")
+        }
+        Said::ErrorInside => return json!({ "error": { "code": "server_error", "message": "x" } }),
+    };
+    json!({ "choices": [{ "message": message, "finish_reason": reason }] })
+}
+
+/// How an attempt with this model ends.
+async fn attempt(model: &dyn ChatModel) -> Ended {
+    let folder = tempfile::tempdir().expect("a folder");
     let clock = Arc::new(SteppedClock::default());
-    let deadlines = Deadlines {
-        connect: Duration::from_secs(5),
-        idle: Duration::from_millis(150),
-        whole: Duration::from_millis(600),
+    let redactor = Arc::new(Redactor::new([PLANTED]).expect("builds"));
+    let blobs = folder.path().join("blobs");
+    let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
+    let world = WorldSpec {
+        environment: EnvironmentKind::Scene,
+        screen: Size::new(640, 400),
+        url: None,
+        scene: Some(editor()),
     };
-    let config = CompatConfig {
-        model: "m".into(),
-        endpoint: Endpoint::new(&server.base, Some(Secret::new(PLANTED))),
-        student: StudentProfile::load("generic").expect("is sound"),
-        tariff: None,
+    let brief = TaskBrief {
+        id: TaskId::new("notes"),
+        instruction: "Save the note.".into(),
+        limits: Limits::default(),
     };
-    let patience = Patience { retries: 2, ..Patience::default() };
-    let model = Retrying::new(Compat::new(config, within(deadlines)), clock.clone(), patience);
-    let reply = model.reply(&request()).await;
-    let waited = apprentice_protocol::Clock::mono(clock.as_ref());
-    let waited = u64::try_from(waited.as_millis()).expect("short");
-    if let Err(error) = &reply {
-        assert!(!error.message.contains(PLANTED), "{error}");
-        assert!(!error.message.is_empty());
-    }
-    let told = reply.map(|reply| reply.say.join(" ")).map_err(|error| error.void_cause());
-    (told, server.heard().len(), waited)
+    let mut opened = SceneSource::default().open(&world).await.expect("opens");
+    let header = Header {
+        version: 1,
+        program: "test".into(),
+        brief: brief.clone(),
+        world,
+        model: model.profile().clone(),
+        seed: None,
+        prompt_hash: agent::prompt_hash(),
+    };
+    let attempt = Attempt {
+        brief: &brief,
+        model,
+        guidance: &Guidance::default(),
+        tools: &[],
+        clock: clock.as_ref(),
+        header,
+        seed: Some(7),
+        cancel: CancellationToken::new(),
+    };
+    let ended = agent::run(attempt, opened.environment.as_mut(), &mut recorder).await;
+    recorder.sync().expect("syncs");
+    let trace = std::fs::read_to_string(folder.path().join("events.jsonl")).expect("a trace");
+    assert!(!trace.contains(PLANTED), "a key stands in a trace");
+    assert_eq!(trace.matches("\"kind\":\"stopped\"").count(), 1, "exactly one end");
+    ended
 }
 
-fn once(first: Speak) -> impl Fn(usize) -> Speak {
-    move |number| if number == 0 { first.clone() } else { fine() }
+/// Lives an attempt with a server that answers its requests so, counted from 0.
+async fn check(
+    (adapter, row, transport): (Adapter, &str, &Transport),
+    speak: impl Fn(usize) -> Speak + Send + Sync + 'static,
+    (expected, requests): (Stop, usize),
+) {
+    let server = Server::start(move |_, number| speak(number)).await;
+    let ended = attempt(&*adapter.model(&server.base, transport.clone(), None)).await;
+    assert_eq!(ended.stop, expected, "{adapter:?}, {row}: {}", ended.detail);
+    assert_eq!(server.heard().len(), requests, "{adapter:?}, {row}");
+    assert!(!ended.detail.contains(PLANTED), "{adapter:?}, {row}: {}", ended.detail);
 }
 
-fn busy(status: u16, headers: &[(&'static str, &str)]) -> Speak {
+fn status(status: u16, headers: &[(&'static str, &str)], body: impl std::fmt::Display) -> Speak {
     let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-    Speak::Answer(
-        status,
-        headers,
-        json!({ "error": { "message": format!("key {PLANTED} is busy") } }).to_string(),
-    )
+    Speak::Answer(status, headers, format!("{body}"))
+}
+
+fn busy(code: u16, headers: &[(&'static str, &str)]) -> Speak {
+    status(code, headers, json!({ "error": { "message": format!("key {PLANTED} is busy") } }))
+}
+
+/// What may pass by itself, and what it means when it does not.
+fn passing(adapter: Adapter) -> Vec<(&'static str, Speak, VoidCause)> {
+    let (unavailable, protocol) = (VoidCause::ModelUnavailable, VoidCause::ModelProtocol);
+    let done = adapter.says(Said::Done);
+    let cut = done[..done.len() / 2].to_owned();
+    vec![
+        ("429 in milliseconds", busy(429, &[("retry-after-ms", "1234")]), unavailable),
+        ("429 in seconds", busy(429, &[("retry-after", "3")]), unavailable),
+        ("429 by date", busy(429, &[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")]), unavailable),
+        ("429 without a word", busy(429, &[]), unavailable),
+        ("500", busy(500, &[]), unavailable),
+        ("529", busy(529, &[]), unavailable),
+        ("a reset in the body", Speak::Torn(done.len(), cut.clone()), unavailable),
+        ("silence", Speak::Silent, unavailable),
+        ("silence in the body", Speak::Stalled(done.len(), cut.clone()), unavailable),
+        ("a cut answer", Speak::ok(cut), protocol),
+        ("HTML", Speak::ok("<html><body>502 Bad Gateway</body></html>"), protocol),
+        ("an empty body", Speak::ok(""), protocol),
+        ("another API's JSON", Speak::ok("[1, 2]"), protocol),
+        ("an error inside a 200", Speak::ok(adapter.says(Said::ErrorInside)), unavailable),
+    ]
 }
 
 #[tokio::test]
-async fn passing_trouble_passes() {
-    let waits = |least: u64, most: u64| move |waited: u64| (least..=most).contains(&waited);
-    let fine = Ok("42".to_owned());
-    for (name, speak, right) in [
-        ("429 in milliseconds", busy(429, &[("retry-after-ms", "1234")]), waits(1234, 1234)),
-        ("429 in seconds", busy(429, &[("retry-after", "3")]), waits(3000, 3000)),
-        ("429 by date", busy(429, &[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")]), waits(9000, 9000)),
-        ("429 without a word", busy(429, &[]), waits(375, 500)),
-        ("500", busy(500, &[]), waits(375, 500)),
-        ("529", busy(529, &[]), waits(375, 500)),
-        ("a reset in the body", Speak::Torn(500, "{\"choi".into()), waits(375, 500)),
-        ("a cut answer", Speak::ok("{\"choices\":[{\"message\":"), waits(375, 500)),
-        ("HTML", Speak::ok("<html>502</html>"), waits(375, 500)),
-        ("an error inside a 200", Speak::ok(json!({ "error": { "code": "server_error" } })), waits(375, 500)),
-        ("silence in the body", Speak::Stalled(500, "{".into()), waits(375, 500)),
-        ("silence", Speak::Silent, waits(375, 500)),
-    ] {
-        let (told, requests, waited) = outcome(once(speak)).await;
-        assert_eq!((&told, requests), (&fine, 2), "{name}");
-        assert!(right(waited), "{name}: {waited}");
+async fn passing_trouble_passes_and_lasting_trouble_is_void() {
+    let transport = &hasty();
+    let for_ever = RETRIES as usize + 1;
+    let rows =
+        ALL.into_iter().flat_map(|adapter| passing(adapter).into_iter().map(move |row| (adapter, row)));
+    let lived = rows.map(|(adapter, (row, speak, cause))| {
+        let (first, then) = (speak.clone(), Speak::ok(adapter.says(Said::Done)));
+        let once = move |number| if number == 0 { first.clone() } else { then.clone() };
+        async move {
+            check((adapter, row, transport), once, (Ok(StopReason::Done), 2)).await;
+            check((adapter, row, transport), move |_| speak.clone(), (Err(cause), for_ever)).await;
+        }
+    });
+    // Some beside each other, as silence takes its time.
+    stream::iter(lived).buffer_unordered(8).collect::<Vec<()>>().await;
+}
+
+#[tokio::test]
+async fn some_answers_are_final() {
+    let code = |code: &str| json!({ "error": { "code": code, "type": code, "status": code } });
+    let transport = &hasty();
+    for adapter in ALL {
+        for (row, speak, expected) in [
+            ("a wrong key", busy(401, &[]), Err(VoidCause::ModelUnavailable)),
+            ("an unknown model", busy(404, &[]), Err(VoidCause::ModelUnavailable)),
+            (
+                "a spending limit",
+                status(429, &[], code("insufficient_quota")),
+                Err(VoidCause::ModelUnavailable),
+            ),
+            ("a wait of an hour", busy(429, &[("retry-after", "3600")]), Err(VoidCause::ModelUnavailable)),
+            ("told not to try", busy(500, &[("x-should-retry", "false")]), Err(VoidCause::ModelUnavailable)),
+            ("a wrong request", busy(400, &[]), Err(VoidCause::Internal)),
+            (
+                "a full context",
+                status(400, &[], code("context_length_exceeded")),
+                Ok(StopReason::ContextFull),
+            ),
+            ("too large a request", status(413, &[], ""), Ok(StopReason::ContextFull)),
+        ] {
+            check((adapter, row, transport), move |_| speak.clone(), (expected, 1)).await;
+        }
     }
 }
 
 #[tokio::test]
-async fn lasting_trouble_has_its_cause() {
-    let unavailable = Err(Some(VoidCause::ModelUnavailable));
-    let protocol = Err(Some(VoidCause::ModelProtocol));
-    let spent =
-        Speak::Answer(429, Vec::new(), json!({ "error": { "code": "insufficient_quota" } }).to_string());
-    let long =
-        Speak::Answer(400, Vec::new(), json!({ "error": { "code": "context_length_exceeded" } }).to_string());
-    for (name, speak, expected, requests) in [
-        ("429 for ever", busy(429, &[]), &unavailable, 3),
-        ("529 for ever", busy(529, &[]), &unavailable, 3),
-        ("a spending limit", spent, &unavailable, 1),
-        ("a wrong key", busy(401, &[]), &unavailable, 1),
-        ("HTML for ever", Speak::ok("<html>"), &protocol, 3),
-        ("no choices", Speak::ok(json!({ "choices": [] })), &protocol, 3),
-        ("a wrong request", busy(400, &[]), &Err(Some(VoidCause::Internal)), 1),
-        ("a full context", long, &Err(None), 1),
+async fn what_a_model_says_is_judged() {
+    let transport = &hasty();
+    for adapter in ALL {
+        for (said, expected, requests) in [
+            (Said::Done, StopReason::Done, 1),
+            (Said::Refusal, StopReason::Refused, 1),
+            (Said::Nothing, StopReason::InvalidOutput, 3),
+            (Said::UnknownEnding, StopReason::InvalidOutput, 3),
+            (Said::UnknownBlock, StopReason::Done, 1),
+            match adapter {
+                // A text that is no JSON, or JSON that is no such call: the one cannot be read, the other is answered.
+                Adapter::OpenAi | Adapter::Compat => (Said::WrongArguments, StopReason::InvalidOutput, 3),
+                Adapter::Anthropic | Adapter::Gemini => (Said::WrongArguments, StopReason::Loop, 5),
+            },
+        ] {
+            let body = adapter.says(said);
+            let row = format!("{said:?}");
+            check((adapter, &row, transport), move |_| Speak::ok(&body), (Ok(expected), requests)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_without_an_end_of_its_own_is_not_one() {
+    let transport = &hasty();
+    for (adapter, body) in [
+        (Adapter::OpenAi, json!({ "status": "from_later", "output": [] })),
+        (Adapter::Gemini, json!({ "status": "from_later", "steps": [] })),
+        (Adapter::Compat, json!({ "choices": [] })),
+        (Adapter::Anthropic, json!({ "content": [{ "type": "tool_use", "name": "finish", "input": {} }] })),
     ] {
-        let (told, asked, _) = outcome(move |_| speak.clone()).await;
-        assert_eq!((&told, asked), (expected, requests), "{name}");
+        let body = body.to_string();
+        let row = (adapter, "an answer without what was promised", transport);
+        check(row, move |_| Speak::ok(&body), (Err(VoidCause::ModelProtocol), 3)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_a_cap_forbids_is_never_sent() {
+    let transport = &hasty();
+    for adapter in ALL {
+        let body = adapter.says(Said::Done);
+        let server = Server::start(move |_, _| Speak::ok(&body)).await;
+        let tariff = Tariff::Tokens(Price { input: 1.0, output: 50.0, ..Price::default() });
+        let capped = |cap: f64, tariff: Option<Tariff>| {
+            let clock = Arc::new(SteppedClock::default());
+            let ledger = Arc::new(Ledger::new("trial", Some(cap)));
+            Budgeted::new(
+                Boxed(adapter.model(&server.base, transport.clone(), tariff.clone())),
+                vec![ledger],
+                tariff,
+                0,
+                clock,
+            )
+        };
+        let ended = attempt(&capped(1e-6, Some(tariff.clone()))).await;
+        assert_eq!(ended.stop, Ok(StopReason::TrialCostLimit), "{adapter:?}: {}", ended.detail);
+        let ended = attempt(&capped(9.0, None)).await;
+        assert_eq!(ended.stop, Ok(StopReason::TrialCostLimit), "a model without a price: {}", ended.detail);
+        assert!(server.heard().is_empty(), "{adapter:?}");
+        let ended = attempt(&capped(9.0, Some(tariff))).await;
+        assert_eq!(ended.stop, Ok(StopReason::Done), "{adapter:?}: {}", ended.detail);
+    }
+}
+
+/// A model behind a pointer.
+struct Boxed(Box<dyn ChatModel>);
+
+impl ChatModel for Boxed {
+    fn profile(&self) -> &apprentice_protocol::ModelProfile {
+        self.0.profile()
+    }
+
+    fn reply<'a>(
+        &'a self,
+        request: &'a apprentice_protocol::ChatRequest,
+    ) -> apprentice_protocol::PortFuture<
+        'a,
+        Result<apprentice_protocol::ChatReply, apprentice_protocol::ModelError>,
+    > {
+        self.0.reply(request)
+    }
+}
+
+/// How long is waited before the second try, by our clock.
+#[tokio::test]
+async fn a_server_is_given_the_time_that_it_asks_for() {
+    for (row, headers, least, most) in [
+        ("in milliseconds", &[("retry-after-ms", "1234")][..], 1234, 1234),
+        ("in seconds", &[("retry-after", "3")], 3000, 3000),
+        ("by date", &[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")], 9000, 9000),
+        ("without a word", &[], 375, 500),
+    ] {
+        let (busy, done) = (busy(429, headers), Speak::ok(Adapter::Compat.says(Said::Done)));
+        let server =
+            Server::start(move |_, number| if number == 0 { busy.clone() } else { done.clone() }).await;
+        let clock = Arc::new(SteppedClock::default());
+        let config = CompatConfig {
+            model: "m".into(),
+            endpoint: Endpoint::new(&server.base, None),
+            student: StudentProfile::load("generic").expect("is sound"),
+            tariff: None,
+        };
+        let model = Compat::new(config, super::transport());
+        let model = Retrying::new(model, clock.clone(), Patience::default());
+        let reply = model.reply(&apprentice_protocol::ChatRequest::default()).await.expect("answers");
+        let waited = u64::try_from(clock.mono().as_millis()).expect("short");
+        assert!((least..=most).contains(&waited), "{row}: {waited}");
+        assert_eq!(reply.timing.waiting_ms, waited, "{row}: waiting is booked apart");
     }
 }

@@ -3,6 +3,8 @@
 mod catalogue;
 mod compat;
 mod matrix;
+mod points;
+mod secrets;
 
 use std::sync::Arc;
 use std::time::Duration;

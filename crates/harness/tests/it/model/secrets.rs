@@ -1,0 +1,81 @@
+//! A key that a server throws back in headers, addresses, bodies and errors stands nowhere afterwards.
+
+use std::sync::Arc;
+
+use apprentice_harness::model::around::{Recorded, Tape};
+use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
+use apprentice_harness::model::exchange::{Endpoint, Secret};
+use apprentice_harness::record::Redactor;
+use apprentice_protocol::{ChatModel, ChatRequest, Content, Message};
+use serde_json::json;
+
+use super::{PLANTED, transport};
+use crate::server::{Server, Speak};
+
+/// As a careless page or log would write it.
+const IN_URL: &str = "planted%2Dkey%2D7731";
+
+fn model(base: &str) -> Compat {
+    let config = CompatConfig {
+        model: "m".into(),
+        // Some put a key into the address.
+        endpoint: Endpoint::new(&format!("{base}/v1/{PLANTED}"), Some(Secret::new(PLANTED))),
+        student: StudentProfile::load("generic").expect("is sound"),
+        tariff: None,
+    };
+    Compat::new(config, transport())
+}
+
+fn asking() -> ChatRequest {
+    let content = vec![Content::text(format!("My key is {PLANTED}."))];
+    ChatRequest { messages: vec![Message::User { content }], max_output_tokens: 9, ..ChatRequest::default() }
+}
+
+#[tokio::test]
+async fn errors_hold_no_key() {
+    let said = json!({ "error": { "message": format!("{PLANTED} may not do this"), "code": PLANTED } });
+    let plain =
+        |status: u16, body: String| Speak::Answer(status, vec![("x-request-id", PLANTED.into())], body);
+    for speak in [
+        plain(400, said.to_string()),
+        plain(401, said.to_string()),
+        plain(500, format!("<html>{PLANTED}</html>")),
+        plain(200, format!("<html>{PLANTED}</html>")),
+        plain(200, said.to_string()),
+        plain(302, String::new()),
+        Speak::Torn(900, format!("{{\"{PLANTED}\"")),
+        Speak::Silent,
+    ] {
+        let shown = format!("{speak:?}");
+        let server = Server::start(move |_, _| speak.clone()).await;
+        let error = model(&server.base).reply(&asking()).await.expect_err("fails");
+        for text in [error.to_string(), format!("{error:?}")] {
+            assert!(!text.contains(PLANTED), "{shown}: {text}");
+        }
+    }
+    // Nobody listens: the error names the address, which holds the key.
+    let error = model("http://127.0.0.1:9").reply(&asking()).await.expect_err("nobody is there");
+    assert!(error.message.contains("127.0.0.1:9") && !error.message.contains(PLANTED), "{error}");
+}
+
+#[tokio::test]
+async fn cassettes_hold_no_key() {
+    let said = format!("You told me {PLANTED}, or {IN_URL}.");
+    let server = Server::start(move |_, _| {
+        Speak::ok(json!({ "model": PLANTED, "choices": [{ "message": { "content": said } }] }))
+    })
+    .await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tape.jsonl");
+    let tape = Tape::create(&path, Redactor::new([]).expect("builds")).expect("a tape");
+    // A key that is read after the tape was begun.
+    tape.guard(Redactor::new([PLANTED, IN_URL]).expect("builds"));
+    let recorded = Recorded::new(model(&server.base), Arc::new(tape), "trial");
+    let reply = recorded.reply(&asking()).await.expect("answers");
+    assert!(reply.say[0].contains(PLANTED), "what the model says is not changed under way");
+    assert_eq!(server.heard()[0].header("authorization"), Some("Bearer planted-key-7731"));
+    let stored = std::fs::read_to_string(&path).expect("a tape");
+    assert_eq!(stored.lines().count(), 2);
+    assert!(stored.contains("[redacted]"), "{stored}");
+    assert!(!stored.contains(PLANTED) && !stored.contains(IN_URL), "{stored}");
+}
