@@ -24,7 +24,7 @@ pub(crate) struct Apprentice {
     command: Command,
 }
 
-/// Settings of models and worlds as flags; they stand for any command that uses them.
+/// Settings of models, worlds and suites of others as flags; they stand for any command that uses them.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Models")]
 pub(crate) struct ModelFlags {
@@ -43,6 +43,12 @@ pub(crate) struct ModelFlags {
     /// Record all exchanges with models; `--model cassette:FILE` plays them.
     #[arg(long, global = true, value_name = "FILE")]
     record: Option<String>,
+    /// Where files that tasks fetch come from: a folder, an address, or `origin` for the tasks' own addresses.
+    #[arg(long, global = true, value_name = "DIR|URL|origin", help_heading = "Suites")]
+    mirror: Option<String>,
+    /// How the known faults of OSWorld's own checks are read.
+    #[arg(long, global = true, value_name = "fixed|exact", help_heading = "Suites")]
+    osworld_compat: Option<String>,
 }
 
 impl ModelFlags {
@@ -58,6 +64,8 @@ impl ModelFlags {
             ("cap.run_usd", dollars.as_deref(), "--max-usd"),
             ("record", self.record.as_deref(), "--record"),
             ("isolation", self.isolation.map(IsolationChoice::name), "--isolation"),
+            ("mirror", self.mirror.as_deref(), "--mirror"),
+            ("osworld_compat", self.osworld_compat.as_deref(), "--osworld-compat"),
         ] {
             if let Some(value) = value {
                 settings.set(key, value, flag)?;

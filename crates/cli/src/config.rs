@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use apprentice_evaluator::check::Compat;
+use apprentice_evaluator::setup::Mirror;
+use apprentice_evaluator::suite::Reading;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
@@ -58,6 +61,10 @@ pub(crate) struct Config {
     pub(crate) isolation: IsolationChoice,
     /// Whether browsers keep their sandbox.
     pub(crate) browser_sandbox: SandboxChoice,
+    /// How known faults of OSWorld's checks are read.
+    pub(crate) osworld_compat: Compat,
+    /// Where files that tasks fetch come from; empty: nowhere.
+    pub(crate) mirror: String,
     /// Tries at one trial.
     pub(crate) attempts: u32,
     /// Rounds over the training tasks.
@@ -232,6 +239,14 @@ impl Form {
             Self::Whole => "a whole number",
             Self::Number => "a number",
         }
+    }
+}
+
+impl Config {
+    /// How suites of others are read.
+    pub(crate) fn reading(&self) -> Reading {
+        let mirror = Some(&self.mirror).filter(|place| !place.is_empty()).map(|place| Mirror::at(place));
+        Reading { compat: self.osworld_compat, mirror }
     }
 }
 

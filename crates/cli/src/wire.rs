@@ -188,7 +188,7 @@ pub(crate) fn deps(
     let worlds = worlds(config, Arc::clone(&clock))?;
     let redactor = models.redactor()?;
     let models: Arc<dyn ModelSource> = Arc::clone(models) as _;
-    Ok(RunDeps { models, worlds, clock, lend, redactor, cpu: cores() })
+    Ok(RunDeps { models, worlds, clock, lend, redactor, reading: config.reading(), cpu: cores() })
 }
 
 /// What a book lends to each trial, by the trial's arm.

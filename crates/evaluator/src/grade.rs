@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::check::{Asked, Evidence, EvidenceError, Found, Piece, judge};
+use crate::check::{Asked, Evidence, EvidenceError, Found, Piece, judge_as};
 use crate::row::TrialRow;
 use crate::rows::{self, RowsError, TrialRef};
 use crate::seed::vary;
@@ -159,7 +159,7 @@ fn regrade(folder: &Path, row: &TrialRow, suite: Option<&Suite>) -> Result<Regra
         asked.spec = varied.task.evaluator;
         restate_rules(&mut evidence, &asked.spec);
     }
-    let judged = judge(&asked.spec, &evidence, &asked.ending);
+    let judged = judge_as(&asked.spec, &evidence, &asked.ending, asked.compat);
     let graded = Grade { verdict: judged.verdict, score: judged.score };
     let same = graded.verdict == recorded.verdict && (graded.score - recorded.score).abs() < 1e-9;
     let outcome = if same { Outcome::Same } else { Outcome::Differs };

@@ -195,6 +195,9 @@ pub struct CheckRecord {
     pub score: Option<f64>,
     /// What differed.
     pub explanation: String,
+    /// The score when the suite's known faults are read the other way, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_reading: Option<f64>,
 }
 
 /// What can happen in an attempt.

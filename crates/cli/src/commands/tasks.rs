@@ -1,19 +1,17 @@
-//! `apprentice tasks`: what a suite holds, and what of it can run here.
+//! `apprentice tasks`: what a suite holds, and what of it can be graded and run here.
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::check::{GETTERS, METRICS};
-use apprentice_evaluator::setup::STEPS;
-use apprentice_evaluator::suite::task::{OneOrMany, Task};
+use apprentice_evaluator::suite::task::Task;
 use apprentice_evaluator::suite::{self, Suite};
 use apprentice_protocol::EnvironmentKind;
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use serde_json::Value;
 
+use super::{tasks_check, tasks_metric};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::{surroundings, terminal};
+use crate::terminal;
 
 /// Looks at suites and their tasks.
 #[derive(Debug, Args)]
@@ -26,8 +24,10 @@ pub(crate) struct Tasks {
 enum What {
     /// Lists the tasks of a suite.
     List(Place),
-    /// Says of each task whether it can run here, and what is missing.
-    Check(Place),
+    /// Shows one task: its file's content, and what is missing to grade and run it.
+    Show(tasks_check::Show),
+    Check(tasks_check::Check),
+    Metric(tasks_metric::Metric),
     Audit(super::audit::Audit),
 }
 
@@ -58,8 +58,6 @@ struct Entry<'a> {
     varies: bool,
     knowledge: &'a [String],
     instruction: &'a str,
-    /// What keeps it from running here, a reason each; empty when nothing does.
-    missing: Vec<String>,
 }
 
 /// Runs the command.
@@ -69,7 +67,9 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     match &arguments.what {
         What::List(place) => list(place),
-        What::Check(place) => check(place),
+        What::Show(show) => tasks_check::show(show, &config()?),
+        What::Check(check) => tasks_check::check(check, &config()?),
+        What::Metric(metric) => tasks_metric::run(metric, &config()?),
         What::Audit(audit) => super::audit::run(audit, &config()?),
     }
 }
@@ -93,7 +93,6 @@ fn entry(task: &Task) -> Entry<'_> {
         varies: task.varies(),
         knowledge: task.apprentice.as_ref().map_or(&[], |ours| &ours.knowledge),
         instruction: &task.instruction,
-        missing: missing(task),
     }
 }
 
@@ -108,58 +107,4 @@ fn list(place: &Place) -> Result<(), Failure> {
         terminal::line(format_args!("{} ({}{seeds}): {}", task.id, task.app, task.instruction));
     }
     Ok(())
-}
-
-fn check(place: &Place) -> Result<(), Failure> {
-    let suite = load(&place.path)?;
-    let listing = listing(&suite);
-    let blocked = listing.tasks.iter().filter(|task| !task.missing.is_empty()).count();
-    if place.json {
-        terminal::json(&listing)?;
-    } else {
-        for task in &listing.tasks {
-            let state = if task.missing.is_empty() { "ok".into() } else { task.missing.join("; ") };
-            terminal::line(format_args!("{} ({}): {state}", task.id, task.app));
-        }
-        terminal::line(format_args!(
-            "{} of {} tasks can run here",
-            listing.tasks.len() - blocked,
-            listing.tasks.len()
-        ));
-    }
-    match blocked {
-        0 => Ok(()),
-        _ => Err(Failure::say(Kind::Environment, format!("{blocked} tasks cannot run here as they are"))),
-    }
-}
-
-/// Everything a task needs that this build or this machine does not have.
-fn missing(task: &Task) -> Vec<String> {
-    let mut missing = Vec::new();
-    let mut need = |kind: &str, name: &str, known: &[&str]| {
-        let reason = format!("{kind} {name:?} is not built");
-        if !known.contains(&name) && !missing.contains(&reason) {
-            missing.push(reason);
-        }
-    };
-    for step in task.config.iter().chain(&task.evaluator.postconfig) {
-        need("setup step", &step.kind, STEPS);
-    }
-    for metric in task.evaluator.func.iter() {
-        need("metric", metric, METRICS);
-    }
-    for spec in
-        [&task.evaluator.result, &task.evaluator.expected].into_iter().flatten().flat_map(OneOrMany::iter)
-    {
-        if let Some(getter) = spec.get("type").and_then(Value::as_str) {
-            need("getter", getter, GETTERS);
-        }
-    }
-    let programs = task.apprentice.as_ref().map_or(&[][..], |ours| &ours.programs);
-    for program in programs {
-        if surroundings::find_program(program).is_none() {
-            missing.push(format!("program {program:?} is not installed"));
-        }
-    }
-    missing
 }

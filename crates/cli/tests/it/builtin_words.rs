@@ -73,7 +73,9 @@ fn the_built_in_models_hold_no_word_of_a_task() {
         GENERAL.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     assert!(general.len() <= MOST, "{} general words, at most {MOST}", general.len());
     let mut particular = BTreeSet::new();
-    for path in files(&root().join("tasks"), "json") {
+    // The form of task files is not one of them.
+    let is_task = |path: &PathBuf| !path.ends_with("tasks/schema.json");
+    for path in files(&root().join("tasks"), "json").into_iter().filter(is_task) {
         let text = fs::read_to_string(&path).expect("text");
         told(&serde_json::from_str(&text).expect("JSON"), &mut particular);
     }

@@ -6,6 +6,7 @@ mod command;
 mod experiment;
 mod faults;
 mod interrupts;
+mod osworld;
 mod place;
 mod proofs;
 mod reword;

@@ -85,7 +85,8 @@ impl Place {
         self.command(arguments).output().expect("it starts")
     }
 
-    /// Writes a suite of tasks that differ from an empty one in what is given; their checks fail.
+    /// Writes a suite of tasks that differ from an empty one in what is given, and lack what is null; their checks
+    /// fail.
     pub(crate) fn suite(&self, tasks: &[(&str, Value)]) -> PathBuf {
         let folder = self.path("suite");
         fs::create_dir_all(folder.join("examples/own")).expect("a folder");
@@ -104,7 +105,10 @@ impl Place {
                 "apprentice": { "environment": "desktop", "template": name },
             });
             for (key, part) in parts.as_object().expect("an object") {
-                task[key] = part.clone();
+                match part {
+                    Value::Null => drop(task.as_object_mut().and_then(|task| task.remove(key))),
+                    part => task[key] = part.clone(),
+                }
             }
             fs::write(folder.join(format!("examples/own/{name}.json")), task.to_string()).expect("written");
         }

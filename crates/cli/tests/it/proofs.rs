@@ -89,6 +89,7 @@ impl Studio {
             clock,
             lend,
             redactor: Arc::new(Redactor::new([]).expect("builds")),
+            reading: apprentice_evaluator::suite::Reading::default(),
             cpu: 2,
         }
     }

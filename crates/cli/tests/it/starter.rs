@@ -66,6 +66,7 @@ fn deps(state: PathBuf) -> RunDeps {
         clock,
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
+        reading: apprentice_evaluator::suite::Reading::default(),
         cpu: 2,
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::{EvidenceError, keep};
 use super::judge::Ending;
+use super::metric::Compat;
 use crate::suite::task::CheckSpec;
 
 /// The name of the format.
@@ -24,12 +25,15 @@ pub struct Asked {
     pub spec: CheckSpec,
     /// How the attempt ended.
     pub ending: Ending,
+    /// How the known faults of the suite's checks were read.
+    #[serde(default)]
+    pub compat: Compat,
 }
 
 impl Asked {
     /// A check and an ending.
     pub fn new(spec: CheckSpec, ending: Ending) -> Self {
-        Self { schema: ASKED_SCHEMA.into(), spec, ending }
+        Self { schema: ASKED_SCHEMA.into(), spec, ending, compat: Compat::default() }
     }
 
     /// Writes it into the evidence folder, which is made if need be.

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, Piece};
 use super::getter;
+use super::metric::Compat;
+use crate::setup::Mirror;
 use crate::suite::task::{CheckSpec, OneOrMany};
 
 /// What evidence is collected from and into.
@@ -23,6 +25,12 @@ pub struct CollectContext<'a> {
     pub folder: &'a Path,
     /// Stands before what is kept and judged.
     pub redactor: &'a Redactor,
+    /// The suite's folder: where its own files are taken from.
+    pub suite_root: &'a Path,
+    /// Where fetched files come from.
+    pub mirror: Option<&'a Mirror>,
+    /// How the suite's known faults are read.
+    pub compat: Compat,
 }
 
 /// Why evidence could not be collected: never the model's failure.

@@ -66,6 +66,9 @@ pub enum Found {
     Files {
         /// In the order that the metric gets them.
         files: Vec<Option<FileRef>>,
+        /// Others that were fetched with them, which some metrics look up by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        beside: Vec<FileRef>,
     },
 }
 
@@ -135,8 +138,8 @@ impl Evidence {
             match &mut piece.found {
                 Found::Absent { why } => redact_text(why, redactor),
                 Found::Value { value } => redact_value(value, redactor),
-                Found::Files { files } => {
-                    files.iter_mut().flatten().for_each(|file| redact_file(file, redactor));
+                Found::Files { files, beside } => {
+                    files.iter_mut().flatten().chain(beside).for_each(|file| redact_file(file, redactor));
                 }
             }
         }
@@ -164,8 +167,8 @@ impl Evidence {
             serde_json::from_slice(&json).map_err(|source| EvidenceError::Form { path, source })?;
         let pieces = evidence.results.iter_mut().chain(evidence.expected.iter_mut().flatten());
         for piece in pieces {
-            let Found::Files { files } = &mut piece.found else { continue };
-            for file in files.iter_mut().flatten() {
+            let Found::Files { files, beside } = &mut piece.found else { continue };
+            for file in files.iter_mut().flatten().chain(beside) {
                 let path = folder.join(file.hash.as_str());
                 // Evidence may come from elsewhere: what is no hash may be a way to another place.
                 if !file.hash.as_str().chars().all(|c| c.is_ascii_hexdigit()) {
@@ -183,9 +186,10 @@ impl Evidence {
         Ok(evidence)
     }
 
-    fn files(&self) -> impl Iterator<Item = &FileRef> {
+    /// All files of all pieces.
+    pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
         let pieces = self.results.iter().chain(self.expected.iter().flatten());
-        pieces.flat_map(|piece| piece.found.files()).flatten()
+        pieces.flat_map(|piece| piece.found.files().iter().flatten().chain(piece.found.beside()))
     }
 }
 
@@ -193,9 +197,22 @@ impl Found {
     /// The files, if these are files.
     pub fn files(&self) -> &[Option<FileRef>] {
         match self {
-            Self::Files { files } => files,
+            Self::Files { files, .. } => files,
             Self::Absent { .. } | Self::Value { .. } => &[],
         }
+    }
+
+    /// Files that lie beside them.
+    fn beside(&self) -> &[FileRef] {
+        match self {
+            Self::Files { beside, .. } => beside,
+            Self::Absent { .. } | Self::Value { .. } => &[],
+        }
+    }
+
+    /// Files with none beside them.
+    pub fn files_of(files: Vec<Option<FileRef>>) -> Self {
+        Self::Files { files, beside: Vec::new() }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Grades evidence: pure, without a world, a network or a clock.
 
+use std::sync::LazyLock;
+
 use apprentice_protocol::{CheckRecord, Finish, Judged, StopReason, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::evidence::{Evidence, Found};
-use super::metric::{self, Case, Fault, Mark};
+use super::evidence::{Evidence, FileRef, Found};
+use super::metric::{self, Case, Compat, Fault, Mark};
 use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
 
 /// The only metric that looks at how the attempt ended and at nothing else.
@@ -58,6 +60,12 @@ impl CheckSpec {
 /// Grades what was collected. A verdict of void means that a metric is unknown or met evidence that it
 /// cannot read: its record has no score, and the attempt is void with the cause `check_crashed`.
 pub fn judge(spec: &CheckSpec, evidence: &Evidence, ending: &Ending) -> Judged {
+    judge_as(spec, evidence, ending, Compat::Fixed)
+}
+
+/// Grades with upstream's known faults read one way or the other. Where a metric's score hangs on that, its
+/// record says so.
+pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: Compat) -> Judged {
     if spec.is_infeasible() {
         let gave_up = *ending == Ending::GaveUp;
         let explanation = if gave_up {
@@ -68,43 +76,62 @@ pub fn judge(spec: &CheckSpec, evidence: &Evidence, ending: &Ending) -> Judged {
         return verdict(
             f64::from(u8::from(gave_up)),
             explanation.into(),
-            vec![record(INFEASIBLE, Ok(Mark::of(gave_up, explanation)))],
+            vec![record(INFEASIBLE, |_| Ok(Mark::of(gave_up, explanation)), compat)],
         );
     }
     if *ending == Ending::GaveUp {
         return verdict(0.0, "gave up a task that can be done".into(), Vec::new());
     }
-    let checks: Vec<CheckRecord> =
-        spec.func.iter().enumerate().map(|(at, name)| record(name, mark(name, at, spec, evidence))).collect();
+    let beside: Vec<&FileRef> = evidence.files().collect();
+    let graded = |(at, name): (usize, &String)| {
+        record(name, |compat| metric::mark(name, &case(at, spec, evidence, compat, &beside)), compat)
+    };
+    let checks: Vec<CheckRecord> = spec.func.iter().enumerate().map(graded).collect();
     match &spec.func {
         OneOrMany::One(_) => joined(&checks, Conjunction::And),
         OneOrMany::Many(_) => joined(&checks, spec.conj),
     }
 }
 
-fn mark(name: &str, at: usize, spec: &CheckSpec, evidence: &Evidence) -> Result<Mark, Fault> {
-    let absent = Found::Absent { why: "nothing was collected".into() };
-    let none = Map::new();
+const NOTHING: &Found = &Found::Absent { why: String::new() };
+static NO_OPTIONS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+
+/// What the metric at a place of the list is given.
+fn case<'a>(
+    at: usize,
+    spec: &'a CheckSpec,
+    evidence: &'a Evidence,
+    compat: Compat,
+    beside: &'a [&'a FileRef],
+) -> Case<'a> {
     let options = match &spec.options {
         None => None,
         Some(OneOrMany::One(one)) => Some(one),
         Some(OneOrMany::Many(list)) => list.get(at),
     };
-    let case = Case {
-        result: evidence.results.get(at).map_or(&absent, |piece| &piece.found),
+    Case {
+        result: evidence.results.get(at).map_or(NOTHING, |piece| &piece.found),
         expected: evidence.expected.get(at).and_then(Option::as_ref).map(|piece| &piece.found),
-        options: options.and_then(Value::as_object).unwrap_or(&none),
-    };
-    metric::mark(name, &case)
+        options: options.and_then(Value::as_object).unwrap_or(&NO_OPTIONS),
+        compat,
+        beside,
+    }
 }
 
-fn record(metric: &str, mark: Result<Mark, Fault>) -> CheckRecord {
-    match mark {
-        Ok(mark) => {
-            CheckRecord { metric: metric.into(), score: Some(mark.score), explanation: mark.explanation }
-        }
-        Err(fault) => CheckRecord { metric: metric.into(), score: None, explanation: fault.0 },
-    }
+/// A metric's record by the reading asked for, with the other reading's score where it differs.
+pub(super) fn record(
+    metric: &str,
+    mark: impl Fn(Compat) -> Result<Mark, Fault>,
+    compat: Compat,
+) -> CheckRecord {
+    let marked = mark(compat);
+    let other = mark(compat.other()).map(|mark| mark.score).ok();
+    let (score, explanation) = match marked {
+        Ok(mark) => (Some(mark.score), mark.explanation),
+        Err(fault) => (None, fault.story().to_owned()),
+    };
+    let differs = score != other;
+    CheckRecord { metric: metric.into(), score, explanation, other_reading: other.filter(|_| differs) }
 }
 
 /// Joins the metrics in order, stopping where upstream stops: what lies behind a short circuit cannot

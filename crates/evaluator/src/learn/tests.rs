@@ -301,6 +301,7 @@ fn deps(models: Models) -> RunDeps {
         clock: Arc::new(SteppedClock::default()),
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
+        reading: crate::suite::Reading::default(),
         cpu: 2,
     }
 }

@@ -16,9 +16,9 @@ use tokio::sync::SemaphorePermit;
 
 use super::plan::TrialSpec;
 use super::trial::{Lent, Runner};
-use crate::check::{Asked, CollectContext, CollectError, Ending, collect, judge};
+use crate::check::{Asked, CollectContext, CollectError, Ending, collect, judge_as};
 use crate::seed::Varied;
-use crate::setup::{Pace, SetupContext, SetupError, prepare};
+use crate::setup::{SetupContext, SetupError, Stage, prepare};
 
 const OPEN_DEADLINE: Duration = Duration::from_secs(180);
 const SETUP_DEADLINE: Duration = Duration::from_secs(600);
@@ -270,7 +270,9 @@ impl Life<'_> {
             suite_root: self.runner.suite_root(),
             screen: self.varied.world.screen,
             cache_dir: cache,
-            pace: Pace::default(),
+            mirror: self.runner.deps.reading.mirror.as_ref(),
+            pace: self.runner.deps.reading.pace(),
+            stage: Stage::Start,
         }
     }
 
@@ -292,10 +294,12 @@ impl Life<'_> {
     ) -> Result<Judged, Void> {
         let spec = &self.varied.task.evaluator;
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
-        let asked = Asked::new(spec.clone(), ending);
+        let compat = self.runner.deps.reading.compat;
+        let asked = Asked { compat, ..Asked::new(spec.clone(), ending) };
+        let late = SetupContext { stage: Stage::Grade, ..self.setup_context(machine, &cache) };
         let work = async {
             asked.save(&kept).map_err(CollectError::from)?;
-            prepare(&spec.postconfig, &self.setup_context(machine, &cache)).await.map_err(|error| {
+            prepare(&spec.postconfig, &late).await.map_err(|error| {
                 let cause = match error.void_cause() {
                     VoidCause::Setup => VoidCause::EvidenceMissing,
                     other => other,
@@ -308,6 +312,9 @@ impl Life<'_> {
                 cache_dir: &cache,
                 folder: &kept,
                 redactor: &self.runner.deps.redactor,
+                suite_root: self.runner.suite_root(),
+                mirror: self.runner.deps.reading.mirror.as_ref(),
+                compat: self.runner.deps.reading.compat,
             };
             Ok::<_, Void>(collect(spec, &context).await?)
         };
@@ -316,7 +323,7 @@ impl Life<'_> {
             Void::new(VoidCause::EvidenceMissing, story)
         })??;
         tracing::debug!(?stop, "judging");
-        Ok(judge(spec, &evidence, &asked.ending))
+        Ok(judge_as(spec, &evidence, &asked.ending, asked.compat))
     }
 
     async fn close(&self, world: World, recorder: &mut Recorder) {

@@ -19,8 +19,8 @@ use super::store::RunFolder;
 use crate::row::TrialRow;
 use crate::seed::vary;
 use crate::solution::{FixedModel, SolutionModel};
-use crate::suite::Suite;
 use crate::suite::task::Task;
+use crate::suite::{Reading, Suite};
 
 /// Turns a model's name into a model. The baselines are made by the evaluator itself.
 pub trait ModelSource: Send + Sync {
@@ -53,6 +53,8 @@ pub struct RunDeps {
     pub lend: Lend,
     /// Stands before every line and text blob.
     pub redactor: Arc<Redactor>,
+    /// How suites of others are read.
+    pub reading: Reading,
     /// How many attempts may start, set up or check a world at a time; waiting for a model needs none.
     pub cpu: usize,
 }

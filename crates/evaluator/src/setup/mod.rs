@@ -1,10 +1,15 @@
 //! Setup and postconfig: brings a world into a task's start state, and back into one that can be graded.
 
+mod browser;
+mod mirror;
 mod perform;
+mod stand_in;
 mod step;
+mod window;
 
 pub(crate) use perform::at_home;
 pub(crate) use step::{CommandText, argv, is_true};
 
-pub use perform::{Pace, SetupContext, SetupError, StepDone, StepError, prepare};
-pub use step::STEPS;
+pub use mirror::{Mirror, MirrorError};
+pub use perform::{Pace, SetupContext, SetupError, Stage, StepDone, StepError, prepare};
+pub use step::{KNOWN_STEPS, STEPS};

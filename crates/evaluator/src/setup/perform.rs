@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use apprentice_protocol::{Clock, Command, Machine, MachineError, Output, Size, VoidCause, Why, Window};
 
-use super::step::{CommandText, Execute, Launch, Step, Until, WindowChoice, argv};
+use super::mirror::{Mirror, MirrorError};
+use super::step::{CommandText, Execute, Launch, Step, Until, Verified, argv};
+use super::window::{self, WINDOW_DEADLINE};
+use super::{browser, stand_in};
 use crate::suite::task::SetupStep;
 
-const POLL_FLOOR: Duration = Duration::from_millis(50);
-const WINDOW_DEADLINE: Duration = Duration::from_secs(60);
-const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
+pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
+pub(super) const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
 const UNTIL_PAUSE: Duration = Duration::from_millis(300);
-const UNTIL_TRIES: u32 = 5;
+const UNTIL_DEADLINE: Duration = Duration::from_secs(60);
 
 /// How a task's `sleep` steps are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +25,16 @@ pub enum Pace {
     Ready,
     /// In full, as upstream does.
     Exact,
+}
+
+/// When steps are performed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Before the attempt: what does not come about is a fault of the world.
+    #[default]
+    Start,
+    /// Before grading: a window that is not there was closed by the model, which the checks are to see.
+    Grade,
 }
 
 /// What steps work on.
@@ -38,8 +50,12 @@ pub struct SetupContext<'a> {
     pub screen: Size,
     /// Where output that the checks want is kept; one folder per attempt.
     pub cache_dir: &'a Path,
+    /// Where fetched files come from.
+    pub mirror: Option<&'a Mirror>,
     /// How `sleep` steps are taken.
     pub pace: Pace,
+    /// When they are performed.
+    pub stage: Stage,
 }
 
 /// One step that was done.
@@ -79,7 +95,7 @@ pub enum StepError {
     #[error("the command {0:?} cannot be split into words")]
     Command(String),
     /// It wants a file from the network.
-    #[error("{0} is not fetched: only files of the suite's own folder are; use upload_file or write_file")]
+    #[error("{0} is not fetched without a mirror: give one with --mirror, or use upload_file or write_file")]
     Network(String),
     /// It names a local file outside the suite's folder.
     #[error("{0:?} leads out of the suite's folder")]
@@ -93,6 +109,18 @@ pub enum StepError {
         #[source]
         source: std::io::Error,
     },
+    /// The mirror does not have it.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+    /// No browser answers on its debugging port.
+    #[error("no browser answers on its debugging port: {0}")]
+    NoBrowser(String),
+    /// The browser's history cannot be written.
+    #[error("the browser's history: {0}")]
+    History(String),
+    /// What a command was to bring about did not come.
+    #[error("{0} did not come to hold in time")]
+    Unverified(String),
     /// No such window came in time.
     #[error("no window named {0:?} appeared in time; there are: {1}")]
     NoWindow(String, String),
@@ -127,6 +155,10 @@ impl SetupError {
             | StepError::Parameters(_)
             | StepError::Command(_)
             | StepError::Network(_)
+            | StepError::Mirror(_)
+            | StepError::NoBrowser(_)
+            | StepError::History(_)
+            | StepError::Unverified(_)
             | StepError::Outside(_)
             | StepError::Local { .. }
             | StepError::NoWindow(..)
@@ -168,9 +200,7 @@ async fn perform(
     match Step::read(step).ok_or(StepError::Unknown)?.map_err(StepError::Parameters)? {
         Step::Download(files) => {
             for file in files {
-                let local =
-                    file.url.strip_prefix("file:").ok_or_else(|| StepError::Network(file.url.clone()))?;
-                upload(context, local.trim_start_matches("//"), &file.path).await?;
+                download(context, &file.url, &file.path).await?;
             }
             Ok(())
         }
@@ -187,14 +217,28 @@ async fn perform(
         Step::Launch(launch) => start(context, launch, launched).await,
         Step::Open(path) => open(context, &path).await,
         Step::Execute(execute) => run(context, &execute).await,
-        Step::Activate(choice) => {
-            let window =
-                await_window(context, |window| matches(window, &choice), &choice.window_name).await?;
-            point_at(context, "-a", &window).await
-        }
-        Step::Close(choice) => close(context, &choice).await,
+        Step::Activate(choice) => window::activate(context, &choice).await,
+        Step::Close(choice) => window::close(context, &choice).await,
         Step::Sleep(seconds) => sleep(context, seconds, launched).await,
+        Step::OpenTabs(addresses) => browser::open_tabs(context, &addresses).await,
+        Step::CloseTabs(addresses) => browser::close_tabs(context, &addresses).await,
+        Step::AddHistory(visits) => browser::add_history(context, &visits).await,
+        Step::Wallpaper(path) => {
+            let uri = format!("file://{}", at_home(context.machine, &path));
+            let set = ["gsettings", "set", "org.gnome.desktop.background", "picture-uri", &uri];
+            Ok(context.machine.run(&Command::new(set)).await.map(|_| ())?)
+        }
+        Step::Verify(verified) => verify(context, &verified).await,
     }
+}
+
+async fn download(context: &SetupContext<'_>, url: &str, path: &str) -> Result<(), StepError> {
+    if let Some(local) = url.strip_prefix("file:") {
+        return upload(context, local.trim_start_matches("//"), path).await;
+    }
+    let mirror = context.mirror.ok_or_else(|| StepError::Network(url.to_owned()))?;
+    let bytes = mirror.fetch(url).await?;
+    Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
 }
 
 async fn upload(context: &SetupContext<'_>, local: &str, path: &str) -> Result<(), StepError> {
@@ -209,20 +253,35 @@ async fn upload(context: &SetupContext<'_>, local: &str, path: &str) -> Result<(
 }
 
 async fn start(context: &SetupContext<'_>, launch: Launch, launched: &mut Launched) -> Result<(), StepError> {
-    let before = window_ids(context.machine).await?;
+    let before = window::window_ids(context.machine).await?;
     let words = words_of(context, &launch.command, launch.shell)?;
-    match context.machine.launch(&Command::new(words.clone())).await {
-        Err(MachineError::MissingProgram(program)) if program == "google-chrome" => {
-            let words = std::iter::once("chromium".to_owned()).chain(words.into_iter().skip(1));
-            context.machine.launch(&Command::new(words)).await?;
-        }
+    if let Some(pattern) = stand_in::ended(&words) {
+        return end(context, pattern).await;
+    }
+    let command = stand_in::ready(context.machine, words).await?;
+    match context.machine.launch(&command).await {
+        Err(MachineError::MissingProgram(_)) if stand_in::is_relay(&command.argv) => return Ok(()),
         other => other?,
     }
     *launched = Some(before);
     let Some(name) = launch.window else { return Ok(()) };
     let before = launched.take().unwrap_or_default();
-    let mine = |window: &Window| !before.contains(&window.id) && names(window, &name);
-    await_window(context, mine, &name).await.map(|_| ())
+    let mine = |window: &Window| !before.contains(&window.id) && window::names(window, &name);
+    window::await_window(context, mine, &name, WINDOW_DEADLINE).await.map(|_| ())
+}
+
+/// Ends processes and waits until they are gone: programs write their settings on the way out, and one that is
+/// started again meanwhile would only talk to its dying self.
+async fn end(context: &SetupContext<'_>, pattern: &str) -> Result<(), StepError> {
+    context.machine.run(&Command::new(["pkill", pattern])).await?;
+    let deadline = context.clock.mono() + CLOSE_DEADLINE;
+    while context.clock.mono() < deadline {
+        if context.machine.run(&Command::new(["pgrep", pattern])).await?.code != 0 {
+            break;
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(())
 }
 
 async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
@@ -233,20 +292,24 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
     };
     let (name, stem) = (part(place.file_name()), part(place.file_stem()));
     context.machine.launch(&Command::new(["xdg-open".to_owned(), path])).await?;
-    let window =
-        await_window(context, |window| window.title.contains(&name) || window.title.contains(&stem), &name);
+    let window = window::await_window(
+        context,
+        |window| window.title.contains(&name) || window.title.contains(&stem),
+        &name,
+        WINDOW_DEADLINE,
+    );
     let window = window.await?;
-    point_at(context, "-a", &window).await
+    window::point_at(context, "-a", &window).await
 }
 
 async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {
     let words = words_of(context, &execute.command, execute.shell)?;
-    let command = Command::new(words).within(COMMAND_DEADLINE);
+    let command = stand_in::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
     let mut output = context.machine.run(&command).await?;
     if let Some(until) = &execute.until {
-        let mut tries = 1;
+        let deadline = context.clock.mono() + UNTIL_DEADLINE;
         while !holds(until, &output) {
-            if tries == UNTIL_TRIES {
+            if context.clock.mono() >= deadline {
                 let said = String::from_utf8_lossy(if output.stderr.is_empty() {
                     &output.stdout
                 } else {
@@ -261,7 +324,6 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
             }
             context.clock.pause(UNTIL_PAUSE, Why::PollFloor).await;
             output = context.machine.run(&command).await?;
-            tries += 1;
         }
     }
     for (name, bytes) in [(&execute.stdout, &output.stdout), (&execute.stderr, &output.stderr)] {
@@ -277,39 +339,41 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
     Ok(())
 }
 
+async fn verify(context: &SetupContext<'_>, verified: &Verified) -> Result<(), StepError> {
+    let words = words_of(context, &verified.command, verified.shell)?;
+    let command = stand_in::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
+    context.machine.run(&command).await?;
+    let wait = Duration::try_from_secs_f64(verified.max_wait_time).unwrap_or(COMMAND_DEADLINE);
+    let deadline = context.clock.mono() + wait;
+    loop {
+        let mut lacking = None;
+        if let Some(name) = &verified.verification.window_exists {
+            let there = context.machine.windows().await?.iter().any(|window| window.title.contains(name));
+            lacking = (!there).then(|| format!("window {name:?}"));
+        }
+        if let Some(line) = verified.verification.command_success.as_ref().filter(|_| lacking.is_none()) {
+            let output = context.machine.run(&Command::shell(line)).await?;
+            lacking = (output.code != 0).then(|| format!("command {line:?}"));
+        }
+        match lacking {
+            None => return Ok(()),
+            Some(lacking) if context.clock.mono() >= deadline => return Err(StepError::Unverified(lacking)),
+            Some(_) => context.clock.pause(POLL_FLOOR, Why::PollFloor).await,
+        }
+    }
+}
+
+/// Whether one of the things waited for has come; nothing to wait for is there at once.
 fn holds(until: &Until, output: &Output) -> bool {
     let contains = |bytes: &[u8], part: &Option<String>| {
-        part.as_ref().is_none_or(|part| String::from_utf8_lossy(bytes).contains(part.as_str()))
+        part.as_ref().map(|part| String::from_utf8_lossy(bytes).contains(part.as_str()))
     };
-    until.returncode.is_none_or(|code| code == output.code)
-        && contains(&output.stdout, &until.stdout)
-        && contains(&output.stderr, &until.stderr)
-}
-
-/// Closes a window and waits until it and, as far as it ends with it, its program are gone: programs
-/// write their settings on the way out.
-async fn close(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
-    let windows = context.machine.windows().await?;
-    let Some(window) = windows.into_iter().find(|window| matches(window, choice)) else { return Ok(()) };
-    point_at(context, "-c", &window).await?;
-    let deadline = context.clock.mono() + CLOSE_DEADLINE;
-    while context.clock.mono() < deadline {
-        let still = context.machine.windows().await?.iter().any(|open| open.id == window.id);
-        if !still && !lives_without_windows(context.machine, &window).await? {
-            break;
-        }
-        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
-    }
-    Ok(())
-}
-
-async fn lives_without_windows(machine: &dyn Machine, window: &Window) -> Result<bool, MachineError> {
-    let Some(pid) = window.pid else { return Ok(false) };
-    if machine.windows().await?.iter().any(|open| open.pid == Some(pid)) {
-        return Ok(false);
-    }
-    let output = machine.run(&Command::new(["test", "-d", &format!("/proc/{pid}")])).await?;
-    Ok(output.code == 0)
+    let any = [
+        until.returncode.map(|code| code == output.code),
+        contains(&output.stdout, &until.stdout),
+        contains(&output.stderr, &until.stderr),
+    ];
+    any.contains(&Some(true)) || any == [None; 3]
 }
 
 async fn sleep(context: &SetupContext<'_>, seconds: f64, launched: &mut Launched) -> Result<(), StepError> {
@@ -326,51 +390,6 @@ async fn sleep(context: &SetupContext<'_>, seconds: f64, launched: &mut Launched
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
     }
     Ok(())
-}
-
-async fn await_window(
-    context: &SetupContext<'_>,
-    wanted: impl Fn(&Window) -> bool,
-    name: &str,
-) -> Result<Window, StepError> {
-    let deadline = context.clock.mono() + WINDOW_DEADLINE;
-    loop {
-        let windows = context.machine.windows().await?;
-        let titles: Vec<String> = windows.iter().map(|window| format!("{:?}", window.title)).collect();
-        if let Some(window) = windows.into_iter().find(|window| wanted(window)) {
-            return Ok(window);
-        }
-        if context.clock.mono() >= deadline {
-            return Err(StepError::NoWindow(name.to_owned(), titles.join(", ")));
-        }
-        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
-    }
-}
-
-fn names(window: &Window, name: &str) -> bool {
-    window.title.contains(name) || window.class.to_lowercase().contains(&name.to_lowercase())
-}
-
-fn matches(window: &Window, choice: &WindowChoice) -> bool {
-    let text = if choice.by_class { &window.class } else { &window.title };
-    if choice.strict {
-        *text == choice.window_name
-    } else {
-        text.to_lowercase().contains(&choice.window_name.to_lowercase())
-    }
-}
-
-async fn point_at(context: &SetupContext<'_>, how: &str, window: &Window) -> Result<(), StepError> {
-    context.machine.run(&Command::new(["wmctrl", "-i", how, &window.id])).await?;
-    Ok(())
-}
-
-async fn window_ids(machine: &dyn Machine) -> Result<Vec<String>, StepError> {
-    match machine.windows().await {
-        Ok(windows) => Ok(windows.into_iter().map(|window| window.id).collect()),
-        Err(MachineError::Unsupported(_)) => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn words_of(

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use super::browser::Visit;
 use crate::suite::task::SetupStep;
 
 /// Names of the step types that can be performed here. `write_file` is ours, the others are OSWorld's.
@@ -17,6 +18,21 @@ pub const STEPS: &[&str] = &[
     "activate_window",
     "close_window",
     "sleep",
+    "chrome_open_tabs",
+    "chrome_close_tabs",
+    "update_browse_history",
+    "change_wallpaper",
+    "execute_with_verification",
+];
+
+/// Names of OSWorld's step types that are not performed here, with the reason.
+pub const KNOWN_STEPS: &[(&str, &str)] = &[
+    ("googledrive", "it needs an account of Google"),
+    ("login", "it needs an account of Google"),
+    ("proxy", "it needs a proxy of the suite's makers"),
+    ("tidy_desktop", "upstream does not perform it either"),
+    ("act", "upstream does not perform it either"),
+    ("replay", "upstream does not perform it either"),
 ];
 
 /// A command as a task file writes it.
@@ -29,9 +45,8 @@ pub(crate) enum CommandText {
     Words(Vec<String>),
 }
 
-/// `execute` and `command`.
+/// `execute` and `command`. Parameters that are not known are let be, as later versions of the format bring some.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Execute {
     pub(crate) command: CommandText,
     #[serde(default, deserialize_with = "truth")]
@@ -93,6 +108,43 @@ pub(crate) struct Upload {
     pub(crate) path: String,
 }
 
+/// `execute_with_verification`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Verified {
+    pub(crate) command: CommandText,
+    #[serde(default, deserialize_with = "truth")]
+    pub(crate) shell: bool,
+    #[serde(default)]
+    pub(crate) verification: Verification,
+    /// In seconds.
+    #[serde(default = "ten")]
+    pub(crate) max_wait_time: f64,
+}
+
+/// What must come to hold. Each that is given must.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(crate) struct Verification {
+    #[serde(default)]
+    pub(crate) window_exists: Option<String>,
+    #[serde(default)]
+    pub(crate) command_success: Option<String>,
+}
+
+fn ten() -> f64 {
+    10.0
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Tabs {
+    #[serde(alias = "urls_to_close")]
+    urls_to_open: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct History {
+    history: Vec<Visit>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 struct Files<T> {
     files: Vec<T>,
@@ -128,6 +180,11 @@ pub(crate) enum Step {
     Activate(WindowChoice),
     Close(WindowChoice),
     Sleep(f64),
+    OpenTabs(Vec<String>),
+    CloseTabs(Vec<String>),
+    AddHistory(Vec<Visit>),
+    Wallpaper(String),
+    Verify(Verified),
 }
 
 impl Step {
@@ -143,6 +200,13 @@ impl Step {
             "activate_window" => parameters(step).map(Self::Activate),
             "close_window" => parameters(step).map(Self::Close),
             "sleep" => parameters(step).map(|Pause { seconds }| Self::Sleep(seconds)),
+            "chrome_open_tabs" => parameters(step).map(|Tabs { urls_to_open }| Self::OpenTabs(urls_to_open)),
+            "chrome_close_tabs" => {
+                parameters(step).map(|Tabs { urls_to_open }| Self::CloseTabs(urls_to_open))
+            }
+            "update_browse_history" => parameters(step).map(|History { history }| Self::AddHistory(history)),
+            "change_wallpaper" => parameters(step).map(|Open { path }| Self::Wallpaper(path)),
+            "execute_with_verification" => parameters(step).map(Self::Verify),
             _ => return None,
         })
     }

@@ -97,37 +97,83 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|json| json.get("instruction").is_some()) {
         return load_one(&file, &text);
     }
-    let apps: Apps = parse(&file, &text, 0, &text)?;
     let mut hash = Sha256::new();
     label(&mut hash, "suite", text.as_bytes());
     let mut tasks: Vec<Task> = Vec::new();
-    for (app, ids) in apps.0 {
-        for id in ids {
-            let place = root.join("examples").join(&app).join(format!("{id}.json"));
-            if !place.is_file() {
-                let spot = find(&text, 0, &text, &id);
-                return Err(SuiteError::NoTask { suite: file, spot, id, path: place });
-            }
-            let task_text = read(&place)?;
-            label(&mut hash, &format!("{app}/{id}"), task_text.as_bytes());
-            let mut task = read_task(&place, &task_text)?;
-            if tasks.iter().any(|known| known.id == task.id) {
-                let spot = find(&task_text, 0, &task_text, task.id.as_str());
-                return Err(SuiteError::Wrong {
-                    path: place,
-                    spot,
-                    problem: format!("the id {:?} is taken", task.id.as_str()),
-                });
-            }
-            task.app.clone_from(&app);
-            tasks.push(task);
+    for listed in listed(&file, &text)? {
+        let (mut task, task_text) = listed.read(&file, &text)?;
+        label(&mut hash, &format!("{}/{}", listed.app, listed.id), task_text.as_bytes());
+        if tasks.iter().any(|known| known.id == task.id) {
+            let spot = find(&task_text, 0, &task_text, task.id.as_str());
+            let problem = format!("the id {:?} is taken", task.id.as_str());
+            return Err(SuiteError::Wrong { path: listed.place, spot, problem });
         }
+        task.app = listed.app;
+        tasks.push(task);
     }
     hash_files(&mut hash, &root.join("files"), "files")?;
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let own = fs::canonicalize(&root).ok().as_deref().and_then(stem);
     let name = if file.ends_with(SUITE_FILE) { own } else { stem(&file) };
     Ok(Suite { name: name.unwrap_or_else(|| "suite".into()), root, hash: hex(&hash.finalize()), tasks })
+}
+
+/// A task as a suite file lists it, and what came of reading it.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// The application under which it is listed.
+    pub app: String,
+    /// The id under which it is listed.
+    pub id: String,
+    /// The task, or why it does not load.
+    pub task: Result<Task, SuiteError>,
+}
+
+/// Reads every task of a suite, also when some do not load.
+pub fn survey(path: &Path) -> Result<Vec<Surveyed>, SuiteError> {
+    let file = if path.is_dir() { find_suite_file(path)? } else { path.to_owned() };
+    let text = read(&file)?;
+    if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|json| json.get("instruction").is_some()) {
+        let suite = load_one(&file, &text)?;
+        let one =
+            |task: Task| Surveyed { app: task.app.clone(), id: task.id.as_str().to_owned(), task: Ok(task) };
+        return Ok(suite.tasks.into_iter().map(one).collect());
+    }
+    let surveyed = |listed: Listed| {
+        let task = listed.read(&file, &text).map(|(task, _)| Task { app: listed.app.clone(), ..task });
+        Surveyed { app: listed.app, id: listed.id, task }
+    };
+    Ok(listed(&file, &text)?.into_iter().map(surveyed).collect())
+}
+
+/// A task that a suite file names.
+struct Listed {
+    app: String,
+    id: String,
+    place: PathBuf,
+}
+
+impl Listed {
+    fn read(&self, suite: &Path, suite_text: &str) -> Result<(Task, String), SuiteError> {
+        if !self.place.is_file() {
+            let spot = find(suite_text, 0, suite_text, &self.id);
+            let (id, path) = (self.id.clone(), self.place.clone());
+            return Err(SuiteError::NoTask { suite: suite.to_owned(), spot, id, path });
+        }
+        let text = read(&self.place)?;
+        Ok((read_task(&self.place, &text)?, text))
+    }
+}
+
+fn listed(file: &Path, text: &str) -> Result<Vec<Listed>, SuiteError> {
+    let apps: Apps = parse(file, text, 0, text)?;
+    let examples = file.parent().unwrap_or(Path::new("")).join("examples");
+    let place = |app: &str, id: &str| examples.join(app).join(format!("{id}.json"));
+    let of = |(app, ids): (String, Vec<String>)| {
+        let listed = move |id: String| Listed { place: place(&app, &id), app: app.clone(), id };
+        ids.into_iter().map(listed).collect::<Vec<_>>()
+    };
+    Ok(apps.0.into_iter().flat_map(of).collect())
 }
 
 /// A suite of one task. Beside its siblings in a suite's `examples` it keeps that suite's root.
@@ -261,11 +307,13 @@ fn check_names(task: &Task) -> Result<(), (String, String)> {
             .map_or(String::new(), |like| format!("; nearest is {like:?}"));
         Err((name.to_owned(), format!("unknown {kind} {name:?}{hint}")))
     };
+    let metrics: Vec<&str> =
+        check::METRICS.iter().filter(|metric| metric.is_built()).map(|metric| metric.name).collect();
     for step in task.config.iter().chain(&task.evaluator.postconfig) {
         known("setup step", &step.kind, setup::STEPS)?;
     }
     for metric in task.evaluator.func.iter() {
-        known("metric", metric, check::METRICS)?;
+        known("metric", metric, &metrics)?;
     }
     for part in [&task.evaluator.result, &task.evaluator.expected].into_iter().flatten() {
         for getter in part.iter().filter_map(|spec| spec.get("type")?.as_str()) {

@@ -1,11 +1,16 @@
 //! Suites and their task files.
 
 pub mod audit;
+mod form;
 pub mod load;
+pub mod need;
+mod reading;
 mod selection;
 mod spot;
 pub mod task;
 
-pub use load::{Suite, SuiteError, load};
+pub use form::task_schema;
+pub use load::{Suite, SuiteError, Surveyed, load, survey};
+pub use reading::Reading;
 pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
 pub use spot::{Spot, nearest};

@@ -166,6 +166,7 @@ pub(crate) async fn work(
             clock: Arc::new(SteppedClock::default()),
             lend: Arc::new(|_: &TrialSpec| Lent::default()),
             redactor: Arc::new(Redactor::new([]).expect("builds")),
+            reading: apprentice_evaluator::suite::Reading::default(),
             cpu: 2,
         },
         jobs: 2,

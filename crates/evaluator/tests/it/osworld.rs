@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use apprentice_evaluator::seed::vary;
-use apprentice_evaluator::suite::load;
+use apprentice_evaluator::suite::need::{Here, missing};
+use apprentice_evaluator::suite::{load, survey};
 
 #[test]
 fn every_real_task_file_loads_and_is_kept_whole() {
@@ -43,6 +44,11 @@ fn every_real_task_file_loads_and_is_kept_whole() {
         assert_eq!(ours, raw, "{}", path.display());
         let varied = vary(task, &suite.name, 3).expect("varies");
         assert_eq!((varied.varies, &varied.task), (false, task));
+    }
+    let here = Here { has_program: &|_| true, mirror: None };
+    for one in survey(&root).expect("the suite is listed") {
+        let task = one.task.expect("loads");
+        assert_eq!(missing(&task, &here).unknown, Vec::<String>::new(), "{}", one.id);
     }
     let ids: BTreeSet<&str> = suite.tasks.iter().map(|task| task.id.as_str()).collect();
     assert_eq!(ids.len(), suite.tasks.len());

@@ -90,6 +90,7 @@ fn deps() -> RunDeps {
         clock: Arc::new(SteppedClock::default()),
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
+        reading: apprentice_evaluator::suite::Reading::default(),
         cpu: 2,
     }
 }

@@ -11,22 +11,25 @@ use apprentice_evaluator::report::Report;
 use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_evaluator::selftest::Selftest;
-use apprentice_evaluator::suite::Selection;
+use apprentice_evaluator::suite::{Selection, task_schema};
 use apprentice_harness::env::scene::Scene;
 use apprentice_protocol::EventKind;
 use schemars::{Schema, schema_for};
 
 fn check(name: &str, schema: &Schema) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
-    let path = folder.join(format!("{name}.json"));
+    check_file(&format!("schemas/{name}.json"), schema);
+}
+
+fn check_file(name: &str, schema: &Schema) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let mut text = serde_json::to_string_pretty(schema).expect("writes");
     text.push('\n');
     if fs::read_to_string(&path).is_ok_and(|committed| committed == text) {
         return;
     }
     let draft = path.with_extension("json.new");
-    fs::create_dir_all(&folder).and_then(|()| fs::write(&draft, text)).expect("writes");
-    panic!("schemas/{name}.json is not what the types say; look at {name}.json.new, then move it there");
+    fs::write(&draft, text).expect("writes");
+    panic!("{name} is not what the types say; look at {name}.new, then move it there");
 }
 
 #[test]
@@ -88,6 +91,11 @@ fn bundles_are_as_published() {
 #[test]
 fn examinations_are_as_published() {
     check("verify-1", &schema_for!(Verification));
+}
+
+#[test]
+fn task_files_are_as_published() {
+    check_file("tasks/schema.json", &task_schema());
 }
 
 #[test]

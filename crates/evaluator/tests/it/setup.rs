@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use apprentice_evaluator::check::{CollectContext, Evidence, Found, collect};
-use apprentice_evaluator::setup::{Pace, SetupContext, SetupError, StepDone, prepare};
+use apprentice_evaluator::check::{CollectContext, Compat, Evidence, Found, collect};
+use apprentice_evaluator::setup::{Pace, SetupContext, SetupError, Stage, StepDone, prepare};
 use apprentice_evaluator::suite::task::{CheckSpec, SetupStep};
 use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
@@ -28,7 +28,9 @@ async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<StepDon
         suite_root: root,
         screen: SCREEN,
         cache_dir: &root.join("cache"),
+        mirror: None,
         pace: Pace::Ready,
+        stage: Stage::Start,
     };
     prepare(&steps, &context).await
 }
@@ -100,6 +102,9 @@ async fn a_missing_file_is_evidence_and_a_missing_getter_is_void() {
         cache_dir: root.path(),
         folder: &folder,
         redactor: &redactor,
+        suite_root: root.path(),
+        mirror: None,
+        compat: Compat::Fixed,
     };
     let spec = |results: Value| -> CheckSpec {
         let func = vec!["compare_text_file"; results.as_array().map_or(0, Vec::len)];

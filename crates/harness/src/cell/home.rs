@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Files of the home that are not there yet, by path.
@@ -20,6 +21,13 @@ const SEEDS: &[(&str, &str)] = &[
     (".config/chromium/Default/Preferences", include_str!("seeds/chromium-preferences.json")),
 ];
 
+/// Programs under the names that tasks written for other machines use, for when the system has none of that name:
+/// their folder is the last in which programs are looked for.
+const PROGRAMS: &[(&str, &str)] = &[
+    (".local/bin/google-chrome", include_str!("seeds/google-chrome.sh")),
+    (".local/bin/python", include_str!("seeds/python.sh")),
+];
+
 /// Folders that a desktop's user has.
 const FOLDERS: &[&str] =
     &["Desktop", "Documents", "Downloads", "Music", "Pictures", "Public", "Templates", "Videos"];
@@ -29,12 +37,13 @@ pub(super) fn seed(home: &Path) -> io::Result<()> {
     for folder in FOLDERS {
         fs::create_dir_all(home.join(folder))?;
     }
-    for (path, text) in SEEDS {
+    let plain = SEEDS.iter().map(|seed| (seed, 0o644));
+    for ((path, text), mode) in plain.chain(PROGRAMS.iter().map(|seed| (seed, 0o755))) {
         let place = home.join(path);
         if let Some(folder) = place.parent() {
             fs::create_dir_all(folder)?;
         }
-        match fs::OpenOptions::new().write(true).create_new(true).open(&place) {
+        match fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&place) {
             Ok(mut file) => io::Write::write_all(&mut file, text.as_bytes())?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -62,6 +71,8 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::{SEEDS, seed};
 
     #[test]
@@ -73,6 +84,9 @@ mod tests {
         let read = |path: &str| std::fs::read_to_string(home.path().join(path)).expect("there");
         assert_eq!(read(".gtkrc-2.0"), "mine");
         assert!(read(".config/gtk-3.0/settings.ini").contains("gtk-cursor-blink=0"));
+        let program = home.path().join(".local/bin/python");
+        let mode = std::fs::metadata(program).expect("there").permissions().mode();
+        assert_eq!(mode & 0o111, 0o111, "programs can be started");
     }
 
     #[test]

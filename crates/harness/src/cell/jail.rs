@@ -282,13 +282,15 @@ impl Jail {
 
 /// The whole environment inside; nothing is taken over from ours.
 fn environment(home: &str, runtime: &str) -> Vec<(&'static str, String)> {
+    let path =
+        format!("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games:{home}/.local/bin");
     let fixed = [
         ("HOME", home),
         ("XDG_RUNTIME_DIR", runtime),
         ("USER", "user"),
         ("LOGNAME", "user"),
         ("SHELL", "/bin/bash"),
-        ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games"),
+        ("PATH", path.as_str()),
         ("LANG", "C.UTF-8"),
         ("TZ", "UTC"),
         ("TERM", "xterm-256color"),

@@ -1,19 +1,15 @@
 //! Getters of Chromium's profile files and open tabs.
 
-use std::time::Duration;
-
 use apprentice_protocol::MachineError;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
+use super::http::{Ask, ask};
 use super::{CollectContext, CollectError, Look, refused};
 use crate::setup::at_home;
 
 /// Profile folders, Google's own build first, as upstream looks.
 const PROFILES: &[&str] = &["~/.config/google-chrome/Default", "~/.config/chromium/Default"];
 const DEBUG_PORTS: &[u16] = &[9222, 1337];
-const TABS_DEADLINE: Duration = Duration::from_secs(5);
 
 /// A value derived from the file `Preferences`.
 #[derive(Clone, Copy)]
@@ -23,6 +19,7 @@ pub(super) enum Preference {
     FontSize,
     DoNotTrack,
     SafeBrowsing,
+    EnhancedSafety,
     NewStartupPage,
     DeleteAutomatically,
     ExtensionPaths,
@@ -37,6 +34,7 @@ impl Preference {
             "chrome_font_size" => Self::FontSize,
             "enable_do_not_track" => Self::DoNotTrack,
             "enable_safe_browsing" => Self::SafeBrowsing,
+            "enable_enhanced_safety_browsing" => Self::EnhancedSafety,
             "new_startup_page" => Self::NewStartupPage,
             "data_delete_automacally" => Self::DeleteAutomatically,
             "find_unpacked_extension_path" => Self::ExtensionPaths,
@@ -59,6 +57,7 @@ impl Preference {
             ),
             Self::DoNotTrack => word(on("/enable_do_not_track")),
             Self::SafeBrowsing => word(on("/safebrowsing/enhanced") || on("/safebrowsing/enabled")),
+            Self::EnhancedSafety => word(on("/safebrowsing/enhanced")),
             Self::NewStartupPage => {
                 let restore = at("/session/restore_on_startup").and_then(Value::as_i64);
                 word(at("/session").is_none() || restore == Some(5))
@@ -101,20 +100,42 @@ pub(super) async fn bookmarks(context: &CollectContext<'_>) -> Result<Look, Coll
     })
 }
 
+/// A value of the browser's own state, beside its profiles.
+pub(super) async fn local_state(
+    pointer: &str,
+    default: Value,
+    context: &CollectContext<'_>,
+) -> Result<Look, CollectError> {
+    Ok(match profile_file("../Local State", context).await? {
+        Ok((path, file)) => Look::value(file.pointer(pointer).cloned().unwrap_or(default)).of(path),
+        Err(_) => Look::value(default),
+    })
+}
+
 /// The first profile's file as JSON with its path, or why there is none.
 async fn profile_file(
     name: &str,
     context: &CollectContext<'_>,
 ) -> Result<Result<(String, Value), String>, CollectError> {
+    Ok(profile_bytes(name, context).await?.and_then(|(path, bytes)| {
+        let read = serde_json::from_slice(&bytes).map_err(|error| format!("{name} is not JSON: {error}"));
+        read.map(|file| (path, file))
+    }))
+}
+
+/// The first profile's file with its path, or why there is none.
+pub(super) async fn profile_bytes(
+    name: &str,
+    context: &CollectContext<'_>,
+) -> Result<Result<(String, Vec<u8>), String>, CollectError> {
     for profile in PROFILES {
-        let path = at_home(context.machine, &format!("{profile}/{name}"));
+        let path = match name.strip_prefix("../") {
+            Some(above) => format!("{}/{above}", profile.trim_end_matches("/Default")),
+            None => format!("{profile}/{name}"),
+        };
+        let path = at_home(context.machine, &path);
         match context.machine.read(&path).await {
-            Ok(bytes) => {
-                let read = serde_json::from_slice(&bytes);
-                return Ok(read
-                    .map(|file| (path, file))
-                    .map_err(|error| format!("{name} is not JSON: {error}")));
-            }
+            Ok(bytes) => return Ok(Ok((path, bytes))),
             Err(MachineError::NotFound(_)) => {}
             Err(source) => return Err(CollectError::Machine { getter: name.to_owned(), source }),
         }
@@ -127,10 +148,9 @@ pub(super) async fn open_tabs(context: &CollectContext<'_>) -> Result<Look, Coll
     let mut last = None;
     for port in DEBUG_PORTS {
         let way = context.machine.dial(*port).await.map_err(refused("open_tabs_info"))?;
-        match tokio::time::timeout(TABS_DEADLINE, list_targets(way.address)).await {
-            Ok(Ok(targets)) => return Ok(Look::value(pages(&targets))),
-            Ok(Err(error)) => last = Some(error.to_string()),
-            Err(_) => last = Some("no answer in time".to_owned()),
+        match ask(way.address, Ask::get("/json/list")).await {
+            Ok(body) => return Ok(Look::value(pages(&serde_json::from_slice(&body).unwrap_or_default()))),
+            Err(why) => last = Some(why),
         }
     }
     let what = format!("a browser with an open debugging port ({})", last.unwrap_or_default());
@@ -141,17 +161,6 @@ fn pages(targets: &Value) -> Value {
     let page = |target: &&Value| target.get("type").and_then(Value::as_str) == Some("page");
     let short = |target: &Value| json!({"title": target["title"], "url": target["url"]});
     targets.as_array().into_iter().flatten().filter(page).map(short).collect()
-}
-
-async fn list_targets(address: std::net::SocketAddr) -> std::io::Result<Value> {
-    let mut stream = TcpStream::connect(address).await?;
-    let request = "GET /json/list HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.take(4 << 20).read_to_end(&mut answer).await?;
-    let split = answer.windows(4).position(|end| end == b"\r\n\r\n");
-    let body = split.map_or(&answer[..], |at| &answer[at + 4..]);
-    Ok(serde_json::from_slice(body)?)
 }
 
 #[cfg(test)]

@@ -29,25 +29,34 @@ pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Resul
     let list =
         |field: &str| spec.get(field).and_then(Value::as_array).ok_or_else(|| wrong("`multi` needs lists"));
     let (paths, names) = (list("path")?, list("dest")?);
-    let gives: Vec<usize> = match spec.get("gives").and_then(Value::as_array) {
+    let mut gives: Vec<usize> = match spec.get("gives").and_then(Value::as_array) {
         Some(gives) => {
             gives.iter().filter_map(Value::as_u64).filter_map(|at| usize::try_from(at).ok()).collect()
         }
         None => vec![0],
     };
-    let mut files = Vec::new();
-    for at in gives {
-        let (path, name) =
-            paths.get(at).zip(names.get(at)).ok_or_else(|| wrong("`gives` is out of range"))?;
-        let (path, name) = (path.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
-        files.push(read(path, name, context).await?);
+    // They are a set: the order is that of the files.
+    gives.sort_unstable();
+    gives.dedup();
+    if gives.iter().any(|at| *at >= paths.len().min(names.len())) {
+        return Err(wrong("`gives` is out of range"));
     }
-    Ok(Look { found: Found::Files { files }, command: None, code: None })
+    // All are fetched: a metric may look beside the files that it is given.
+    let (mut files, mut beside) = (vec![None; gives.len()], Vec::new());
+    for (at, (path, name)) in paths.iter().zip(names).enumerate() {
+        let (path, name) = (path.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
+        let file = read(path, name, context).await?;
+        match gives.binary_search(&at) {
+            Ok(place) => files[place] = file,
+            Err(_) => beside.extend(file),
+        }
+    }
+    Ok(Look { found: Found::Files { files, beside }, command: None, code: None })
 }
 
 async fn one_file(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     Ok(match read(path, name, context).await? {
-        Some(file) => Look { found: Found::Files { files: vec![Some(file)] }, command: None, code: None },
+        Some(file) => Look { found: Found::files_of(vec![Some(file)]), command: None, code: None },
         None => Look::absent(format!("{path} does not exist")),
     })
 }
@@ -60,17 +69,43 @@ async fn read(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Op
     }
 }
 
-/// A file below the home folder: `file_name` inside a folder, or the file itself.
+/// A file of the suite's own folder.
+pub(super) async fn local(path: &str, context: &CollectContext<'_>) -> Result<Vec<u8>, CollectError> {
+    let problem = || CollectError::Parameters {
+        getter: "cloud_file".into(),
+        problem: format!("{path:?} leads out of the suite's folder"),
+    };
+    let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+    if !Path::new(path).components().all(plain) {
+        return Err(problem());
+    }
+    let place = context.suite_root.join(path);
+    tokio::fs::read(&place).await.map_err(|error| CollectError::Missing {
+        getter: "cloud_file".into(),
+        what: format!("{}: {error}", place.display()),
+    })
+}
+
+/// A file below the home folder: `file_name` inside a folder, or the file itself; of several places the first that
+/// has it.
 pub(super) async fn config_file(
     spec: &Value,
-    place: &str,
+    places: &[&str],
     context: &CollectContext<'_>,
 ) -> Result<Look, CollectError> {
-    let path = match spec.get("file_name").and_then(Value::as_str) {
+    let path = |place: &str| match spec.get("file_name").and_then(Value::as_str) {
         Some(name) => format!("~/{place}/{name}"),
         None => format!("~/{place}"),
     };
-    Ok(one_file(&path, &path, context).await?.of(path.as_str()))
+    let mut missing = Vec::new();
+    for path in places.iter().map(|place| path(place)) {
+        if let Some(file) = read(&path, &path, context).await? {
+            let found = Found::files_of(vec![Some(file)]);
+            return Ok(Look { found, command: Some(path), code: None });
+        }
+        missing.push(path);
+    }
+    Ok(Look::absent(format!("{} does not exist", missing.join(" or "))))
 }
 
 /// A file that an `execute` step kept; it must be there.
@@ -81,7 +116,7 @@ pub(super) async fn cache_file(spec: &Value, context: &CollectContext<'_>) -> Re
     let file = Path::new(name).file_name().ok_or_else(missing)?;
     let bytes = tokio::fs::read(context.cache_dir.join(file)).await.map_err(|_| missing())?;
     let files = vec![Some(FileRef::new(name, bytes))];
-    Ok(Look { found: Found::Files { files }, command: Some(name.to_owned()), code: None })
+    Ok(Look { found: Found::files_of(files), command: Some(name.to_owned()), code: None })
 }
 
 /// A command's output as text, whatever its exit code.

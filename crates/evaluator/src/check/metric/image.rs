@@ -1,9 +1,11 @@
 //! Metrics of pictures.
 
 use image::GenericImageView as _;
-use serde_json::Value;
 
-use super::{Case, Fault, Mark};
+use super::{Case, Fault, Mark, raised, value, wrong};
+
+/// Pixels of a picture whose visible part is looked for.
+const PIXELS: usize = 100_000_000;
 
 /// Width and height; with `ignore_transparent` those of the part that is not wholly transparent.
 pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -12,40 +14,49 @@ pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let picture = match image::load_from_memory(&file.bytes) {
-        Ok(picture) => picture,
-        Err(error) => return Ok(Mark::none(format!("{} is no picture: {error}", file.name))),
+    let size = imagesize::blob_size(&file.bytes)
+        .map_err(|error| raised(format!("{} is no picture: {error}", file.name)))?;
+    let wants_visible = rules.get("ignore_transparent").is_some_and(crate::setup::is_true);
+    // Upstream looks at the visible part of any picture that names a transparent colour, asked or not.
+    let has_key = case.is_exact() && file.bytes.windows(4).any(|chunk| chunk == b"tRNS");
+    let found = if wants_visible || has_key {
+        if size.width.saturating_mul(size.height) > PIXELS {
+            return Err(raised(format!("{} has too many pixels", file.name)));
+        }
+        visible(&file.bytes).unwrap_or((size.width, size.height))
+    } else {
+        (size.width, size.height)
     };
-    let whole = rules.get("ignore_transparent").is_none_or(|flag| !crate::setup::is_true(flag));
-    let found = if whole || !picture.color().has_alpha() { picture.dimensions() } else { visible(&picture) };
     let mut complaints = Vec::new();
     for (name, found) in [("width", found.0), ("height", found.1)] {
         let Some(wanted) = rules.get(name).filter(|wanted| !wanted.is_null()) else { continue };
-        let wanted = wanted.as_u64().ok_or_else(|| Fault(format!("rule {name:?} must be a number")))?;
-        if u64::from(found) != wanted {
+        if !value::equal(&found.into(), wanted) {
             complaints.push(format!("{name} is {found} instead of {wanted}"));
         }
     }
     Ok(Mark::unless(&complaints, "the size is right"))
 }
 
-fn visible(picture: &image::DynamicImage) -> (u32, u32) {
+/// The size of the part that is not wholly transparent, if the picture can be partly so.
+fn visible(bytes: &[u8]) -> Option<(usize, usize)> {
+    let picture = image::load_from_memory(bytes).ok().filter(|picture| picture.color().has_alpha())?;
     let shown = picture.pixels().filter(|(_, _, pixel)| pixel.0[3] != 0);
     let start = (u32::MAX, u32::MAX, 0, 0);
     let bounds = shown.fold(start, |(left, top, right, bottom), (x, y, _)| {
         (left.min(x), top.min(y), right.max(x + 1), bottom.max(y + 1))
     });
-    (bounds.2.saturating_sub(bounds.0), bounds.3.saturating_sub(bounds.1))
+    let side = |from: u32, to: u32| usize::try_from(to.saturating_sub(from)).ok();
+    side(bounds.0, bounds.2).zip(side(bounds.1, bounds.3))
 }
 
 /// The file is smaller than `max_size` bytes.
 pub(super) fn file_size(case: &Case<'_>) -> Result<Mark, Fault> {
     let limit = case.rule("max_size")?;
-    let limit = limit.as_u64().ok_or_else(|| Fault("rule \"max_size\" must be a number".into()))?;
+    let limit = limit.as_f64().ok_or_else(|| wrong("rule \"max_size\" must be a number"))?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let size = file.bytes.len() as u64;
-    Ok(Mark::of(size < limit, format!("{size} bytes, fewer than {} are wanted", Value::from(limit))))
+    let size = f64::from(u32::try_from(file.bytes.len()).unwrap_or(u32::MAX));
+    Ok(Mark::of(size < limit, format!("{size} bytes, fewer than {limit} are wanted")))
 }

@@ -1,32 +1,64 @@
-//! Metrics of lines, records and sets.
+//! Metrics of lists, records and sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Case, Fault, FileRef, Mark, pattern, show, texts};
+use super::python::{self, Pattern};
+use super::{Case, Fault, FileRef, Found, Mark, quote, raised, show, texts, wrong};
 
 pub(super) fn check_list(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = case.rules()?;
     let (expect, unexpect) = (texts(rules, "expect")?, texts(rules, "unexpect")?);
     let text = match case.file()? {
-        Ok(file) => file.text(),
+        Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
     };
     let mut complaints = Vec::new();
     for source in expect {
-        let wanted = pattern(source)?;
-        if !text.lines().any(|line| wanted.is_match(line)) {
+        if find(&Pattern::new(source)?, &text)?.is_none() {
             complaints.push(format!("no line fits {source:?}"));
         }
     }
     for source in unexpect {
-        let barred = pattern(source)?;
-        if let Some(line) = text.lines().find(|line| barred.is_match(line)) {
-            complaints.push(format!("line {line:?} fits {source:?}"));
+        if let Some((at, line)) = find(&Pattern::new(source)?, &text)? {
+            complaints.push(format!("line {at}, {}, fits {source:?}", quote(line.trim_end())));
         }
     }
     Ok(Mark::unless(&complaints, "all wanted lines are there and no others"))
+}
+
+fn find<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<(usize, &'t str)>, Fault> {
+    for (at, line) in python::file_lines(text).enumerate() {
+        if pattern.is_in(line)? {
+            return Ok(Some((at + 1, line)));
+        }
+    }
+    Ok(None)
+}
+
+type Record = BTreeMap<String, Value>;
+
+/// Whether a record has every entry of a pattern.
+pub(super) fn fits(record: &Record, pattern: &Value) -> bool {
+    pattern.as_object().is_some_and(|wanted| wanted.iter().all(|(key, value)| record.get(key) == Some(value)))
+}
+
+/// All wanted records are among the found ones, and no unwanted one is.
+pub(super) fn judge_records(records: &[Record], rules: &Value, what: &str) -> Mark {
+    let list = |name: &str| rules.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut complaints = Vec::new();
+    for wanted in list("expect") {
+        if !records.iter().any(|record| fits(record, wanted)) {
+            complaints.push(format!("no {what} holds {}", show(wanted)));
+        }
+    }
+    for barred in list("unexpect") {
+        if records.iter().any(|record| fits(record, barred)) {
+            complaints.push(format!("a {what} holds {}", show(barred)));
+        }
+    }
+    Mark::unless(&complaints, "all that is wanted is there and nothing unwanted")
 }
 
 pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -35,79 +67,99 @@ pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let rows = records(file)?;
-    let list = |name: &str| rules.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let fits = |row: &BTreeMap<String, String>, wanted: &Value| {
-        wanted.as_object().is_some_and(|wanted| {
-            wanted.iter().all(|(key, value)| {
-                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                row.get(key) == Some(&value)
-            })
-        })
-    };
-    let mut complaints = Vec::new();
-    for wanted in list("expect") {
-        if !rows.iter().any(|row| fits(row, wanted)) {
-            complaints.push(format!("no record holds {}", show(wanted)));
-        }
-    }
-    for barred in list("unexpect") {
-        if rows.iter().any(|row| fits(row, barred)) {
-            complaints.push(format!("a record holds {}", show(barred)));
-        }
-    }
-    Ok(Mark::unless(&complaints, "all wanted records are there and no others"))
+    Ok(judge_records(&records(file)?, rules, "record"))
 }
 
-fn records(file: &FileRef) -> Result<Vec<BTreeMap<String, String>>, Fault> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&file.bytes[..]);
-    let broken = |error: csv::Error| Fault(format!("{} is no CSV: {error}", file.name));
+fn records(file: &FileRef) -> Result<Vec<Record>, Fault> {
+    let mut text = python::text(file)?;
+    // The reader would drop the mark that upstream takes as part of the first name.
+    if text.starts_with('\u{feff}') {
+        text.insert(0, '\u{feff}');
+    }
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let broken = |error: csv::Error| raised(format!("{} is no CSV: {error}", file.name));
     let headers = reader.headers().map_err(broken)?.clone();
-    reader
-        .records()
-        .map(|row| {
-            let row = row.map_err(broken)?;
-            Ok(headers
-                .iter()
-                .zip(row.iter())
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect())
-        })
-        .collect()
+    let mut records = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(broken)?;
+        let cells = row.iter().map(Value::from).chain(std::iter::repeat(Value::Null));
+        records.push(headers.iter().map(str::to_owned).zip(cells).collect());
+    }
+    Ok(records)
 }
 
 /// Passes when the lines equal those of any of the expected files.
 pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match case.file()? {
-        Ok(file) => file.text(),
+        Ok(file) => decoded(file),
         Err(mark) => return Ok(mark),
     };
-    let golds: Vec<&FileRef> = case.expected.into_iter().flat_map(|found| found.files()).flatten().collect();
+    let golds: Vec<&FileRef> = case.expected.into_iter().flat_map(Found::files).flatten().collect();
     if golds.is_empty() {
-        return Err(Fault("`expected` must be one file or several".into()));
+        return Err(wrong("`expected` must be one file or several"));
     }
     let (strict, ignore_case) = (case.option("strict", true), case.option("ignore_case", false));
     let lines = |text: &str| -> Vec<String> {
-        let text = if ignore_case { text.to_lowercase() } else { text.to_owned() };
-        text.lines().map(|line| if strict { line.to_owned() } else { line.trim().to_owned() }).collect()
+        let fold = |line: &str| if ignore_case { line.to_lowercase() } else { line.to_owned() };
+        let lines = python::split_lines(text).into_iter();
+        lines.map(|line| fold(if strict { line } else { line.trim() })).collect()
     };
     let found = lines(&found);
-    let same = golds.iter().any(|gold| lines(&gold.text()) == found);
-    Ok(Mark::of(same, format!("{} lines, {} as expected", found.len(), if same { "all" } else { "not all" })))
+    let mut told = Vec::new();
+    for gold in golds {
+        let wanted = lines(&decoded(gold));
+        if wanted == found {
+            return Ok(Mark::full(format!("all {} lines are as in {}", found.len(), gold.name)));
+        }
+        let differs = found.iter().zip(&wanted).position(|(found, wanted)| found != wanted);
+        told.push(match differs {
+            Some(at) => {
+                format!("line {} is {}, {} has {}", at + 1, quote(&found[at]), gold.name, quote(&wanted[at]))
+            }
+            None => format!("there are {} lines, {} has {}", found.len(), gold.name, wanted.len()),
+        });
+    }
+    Ok(Mark::none(told.join("; ")))
+}
+
+/// Text in the first encoding that takes it; the second takes everything.
+pub(super) fn decoded(file: &FileRef) -> String {
+    match std::str::from_utf8(&file.bytes) {
+        Ok(text) => python::universal(text),
+        Err(_) => python::universal(&file.bytes.iter().map(|byte| char::from(*byte)).collect::<String>()),
+    }
 }
 
 /// The files of a listed folder are exactly the expected ones, in any order.
 pub(super) fn moved_files(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted: BTreeSet<&str> = texts(case.rules()?, "expected")?.into_iter().collect();
-    let tree = match case.value()? {
-        Ok(tree) => tree,
-        Err(mark) => return Ok(mark),
-    };
-    let children = tree.get("children").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let wanted = texts(case.rules()?, "expected")?;
+    let children = case.need_value()?.get("children").and_then(Value::as_array);
+    let children = children.ok_or_else(|| raised("the result is no folder"))?;
     let found: Vec<&str> = children.iter().filter_map(|child| child.get("name")?.as_str()).collect();
-    let set: BTreeSet<&str> = found.iter().copied().collect();
+    Ok(same_members(&found, &wanted, "the folder"))
+}
+
+/// The favourites of a desktop, written as a list of quoted names, are exactly the expected ones.
+pub(super) fn favourites(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted = texts(case.rules()?, "expected")?;
+    let text = case.need_text()?.trim();
+    let text = text.strip_prefix("@as").unwrap_or(text).trim();
+    let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let list = list.ok_or_else(|| raised(format!("{} is no list", quote(text))))?;
+    let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let found: Vec<&str> = names.map(|name| name.trim_matches(['\'', '"'])).collect();
+    Ok(same_members(&found, &wanted, "the list"))
+}
+
+/// Equally many, and the same when repeats are left out.
+fn same_members(found: &[&str], wanted: &[&str], what: &str) -> Mark {
+    let set = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let (have, want) = (set(found), set(wanted));
     let mut complaints: Vec<String> =
-        wanted.difference(&set).map(|name| format!("{name:?} is missing")).collect();
-    complaints.extend(set.difference(&wanted).map(|name| format!("{name:?} should not be there")));
-    Ok(Mark::unless(&complaints, "the folder holds exactly the expected files"))
+        want.difference(&have).map(|name| format!("{} is missing", quote(name))).collect();
+    complaints.extend(have.difference(&want).map(|name| format!("{} should not be there", quote(name))));
+    if complaints.is_empty() && found.len() != wanted.len() {
+        complaints.push(format!("{what} has {} entries instead of {}", found.len(), wanted.len()));
+    }
+    Mark::unless(&complaints, &format!("{what} holds exactly what is expected"))
 }

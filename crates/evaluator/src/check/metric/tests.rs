@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Case, mark};
+use super::{Case, Compat, METRICS, Takes, mark};
 use crate::check::evidence::{FileRef, Found};
 
 fn value(value: Value) -> Found {
@@ -10,7 +10,7 @@ fn value(value: Value) -> Found {
 }
 
 fn file(text: impl Into<Vec<u8>>) -> Found {
-    Found::Files { files: vec![Some(FileRef::new("f", text.into()))] }
+    Found::files_of(vec![Some(FileRef::new("f", text.into()))])
 }
 
 fn absent() -> Found {
@@ -20,8 +20,9 @@ fn absent() -> Found {
 #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
 fn score(metric: &str, result: &Found, expected: &Found, options: Value) -> Result<f64, String> {
     let none = Map::new();
-    let case = Case { result, expected: Some(expected), options: options.as_object().unwrap_or(&none) };
-    mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.0)
+    let options = options.as_object().unwrap_or(&none);
+    let case = Case { result, expected: Some(expected), options, compat: Compat::Fixed, beside: &[] };
+    mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.story().to_owned())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
@@ -111,7 +112,7 @@ fn direct_json_objects() {
     let any = json!({"expected": {"l": [1, 2], "ignore_list_order": true}});
     check("check_direct_json_object", value(json!({"l": [2, 1]})), any, 1.0);
     let inside = json!({"expect_in_result": true, "expected": {"t": ["x", "part"]}});
-    check("check_direct_json_object", value(json!({"t": "a part of it"})), inside, 1.0);
+    check("check_direct_json_object", value(json!({"t": "a part of it"})), inside, 0.0);
     check("check_direct_json_object", value(json!("no json")), json!({"expected": {"a": 1}}), 0.0);
     check(
         "check_direct_json_object",
@@ -186,7 +187,7 @@ fn browser_profiles() {
         "is_expected_bookmarks",
         value(json!({})),
         json!({"type": "bookmark_bar_folders_names", "names": []}),
-        1.0,
+        0.0,
     );
     check(
         "is_expected_url_pattern_match",
@@ -224,19 +225,78 @@ fn pictures() {
 }
 
 #[test]
-fn what_is_not_there_scores_nothing_and_what_is_wrong_is_a_fault() {
-    for metric in super::METRICS.iter().filter(|name| **name != "infeasible") {
-        let rules =
-            json!({"expected": [], "type": "value", "value": 1, "name": "x", "max_size": 1, "include": []});
-        if let Ok(scored) = score(metric, &absent(), &value(rules), Value::Null) {
-            assert_eq!(scored, 0.0, "{metric}");
+fn what_is_not_there_scores_nothing_and_nothing_panics() {
+    let rules = json!({
+        "expected": [], "type": "value", "value": 1, "name": "x", "max_size": 1, "include": [], "key": "k", "url": "u",
+        "urls": [], "domains": [], "keywords": [], "names": [], "items": [], "minutes": 1, "font_name": "f",
+    });
+    let odd = [
+        absent(),
+        value(json!(null)),
+        value(json!([])),
+        value(json!({})),
+        value(json!("")),
+        file(""),
+        file([0xff, 0xfe, 0]),
+    ];
+    for metric in METRICS {
+        for (result, expected) in odd.iter().flat_map(|a| odd.iter().map(move |b| (a, b))) {
+            let _ = score(metric.name, result, expected, json!({"rules": [{"type": "sheet_name"}]}));
+            let _ = score(metric.name, result, &value(rules.clone()), Value::Null);
         }
-        assert_ne!(
-            mark(metric, &Case { result: &absent(), expected: None, options: &Map::new() })
-                .map(|m| m.score)
-                .unwrap_or(0.0),
-            1.0
-        );
+        if let Ok(scored) = score(metric.name, &absent(), &value(rules.clone()), Value::Null) {
+            assert_eq!(scored, 0.0, "{}", metric.name);
+        }
     }
     assert!(score("no_such", &absent(), &absent(), Value::Null).is_err());
+}
+
+/// Inputs that once were, or could be, trouble for a reader: each goes to every metric of files.
+const CORPUS: &[&str] = &[
+    "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>",
+    "user_pref(\"a\", [[[[);\n",
+    "name=\"\nenabled=\ncondition=\"",
+    "[[[[[[[[{{{{",
+    "a: &a [*a, *a]\n- x\n? :",
+    "(((((((((())))\n)",
+    "qt-slider-colours=;;;-;999999999999999999999",
+    "\u{feff}\"\n\"\"\",\"",
+    "<html><table><p><table><a></html><plaintext>",
+    "ID3\u{4}\0\0\u{7f}\u{7f}\u{7f}\u{7f}",
+];
+
+/// Grades one file with every metric that takes one, against a file and against rules.
+fn grade_everywhere(bytes: &[u8]) {
+    let rules = json!({
+        "expected": ["x"], "type": "url", "value": "x", "key": "theme", "name": "x", "expect": {}, "max_size": 9, "minutes": 1,
+        "sql": "select 1", "locale_set": ["*"], "font_name": "x", "recording_file_path": "/", "file_name": "x", "url": "x",
+    });
+    for metric in METRICS.iter().filter(|metric| metric.result == Takes::File) {
+        for name in ["f.zip", "f.tar.gz", "f.xlsx"] {
+            let found = Found::files_of(vec![Some(FileRef::new(name, bytes.to_vec()))]);
+            let expected = if metric.expected == Takes::File { found.clone() } else { value(rules.clone()) };
+            let _ = score(metric.name, &found, &expected, json!({"rules": [], "is_yaml": true}));
+        }
+    }
+}
+
+#[test]
+fn no_file_of_the_corpus_breaks_a_metric() {
+    CORPUS.iter().for_each(|text| grade_everywhere(text.as_bytes()));
+    grade_everywhere(&"[".repeat(100_000).into_bytes());
+    grade_everywhere(&"<a>".repeat(100_000).into_bytes());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn no_bytes_break_a_metric(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..400)) {
+        grade_everywhere(&bytes);
+    }
+
+    #[test]
+    fn no_text_breaks_a_metric(text in "[\\[\\]{}<>&;:,\"'=a-c \\n-]{0,200}") {
+        grade_everywhere(text.as_bytes());
+    }
 }

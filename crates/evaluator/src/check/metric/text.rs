@@ -2,14 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Case, Fault, Mark, pattern, show, texts, value};
+use super::python::{self, Pattern};
+use super::{Case, Fault, Mark, difflib, quote, raised, show, texts, value, wrong};
 
 pub(super) fn exact_match(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("expected")?;
-    let found = match case.value()? {
-        Ok(found) => found,
-        Err(mark) => return Ok(mark),
-    };
+    let found = case.found()?;
     let same = value::equal(found, wanted);
     let explanation = if same {
         format!("found {}", show(found))
@@ -19,110 +17,210 @@ pub(super) fn exact_match(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::of(same, explanation))
 }
 
+/// An answer that is there and equal.
+pub(super) fn compare_answer(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted = case.rule("expected")?;
+    let found = case.found()?;
+    let same = crate::setup::is_true(found) && value::equal(found, wanted);
+    Ok(Mark::of(same, format!("found {}, expected {}", show(found), show(wanted))))
+}
+
 pub(super) fn literal_match(case: &Case<'_>) -> Result<Mark, Fault> {
-    let found = match case.value()? {
-        Ok(found) => found,
-        Err(mark) => return Ok(mark),
+    let (found, wanted) = (case.found()?, case.rules()?);
+    let fold = |value: &Value| {
+        let text = python::str(value);
+        if case.option("ignore_case", false) { text.to_lowercase() } else { text }
     };
-    let wanted = case.rules()?;
-    let fold = |value: &Value| match value.as_str().filter(|_| case.option("ignore_case", false)) {
-        Some(text) => Value::from(text.to_lowercase()),
-        None => value.clone(),
-    };
-    let same = match (found, wanted, case.options.get("type").and_then(Value::as_str)) {
-        (Value::Array(a), Value::Array(b), Some("list")) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| value::equal(&fold(a), &fold(b)))
+    let same = match (case.options.get("type").and_then(Value::as_str), found, wanted) {
+        (None | Some("str"), _, _) => fold(found) == fold(wanted),
+        (Some("list"), Value::Array(a), Value::Array(b)) => {
+            a.iter().map(fold).collect::<Vec<_>>() == b.iter().map(fold).collect::<Vec<_>>()
         }
-        (_, _, Some("list")) => false,
-        (found, wanted, Some("str") | None) => value::equal(&fold(found), &fold(wanted)),
-        (_, _, Some(other)) => return Err(Fault(format!("option type {other:?} is neither str nor list"))),
+        (Some("list"), _, _) => false,
+        (Some(other), _, _) => return Err(wrong(format!("option type {other:?} is neither str nor list"))),
     };
     Ok(Mark::of(same, format!("found {}, expected {}", show(found), show(wanted))))
 }
 
 pub(super) fn match_in_list(case: &Case<'_>) -> Result<Mark, Fault> {
-    let found = match case.value()? {
-        Ok(found) => found,
-        Err(mark) => return Ok(mark),
-    };
-    let wanted = case.rule("expected")?;
-    let list = wanted.as_array().ok_or_else(|| Fault("rule \"expected\" must be a list".into()))?;
-    let same = list.iter().any(|one| value::equal(found, one));
+    let (found, wanted) = (case.found()?, case.rule("expected")?);
+    let same = holds(wanted, found)?;
     Ok(Mark::of(same, format!("found {}, expected one of {}", show(found), show(wanted))))
 }
 
 pub(super) fn is_in_list(case: &Case<'_>) -> Result<Mark, Fault> {
-    let found = match case.value()? {
-        Ok(found) => found,
-        Err(mark) => return Ok(mark),
-    };
-    let wanted = case.rule("expected")?;
-    let holds = match (found, wanted) {
-        (Value::Array(list), wanted) => list.iter().any(|one| value::equal(one, wanted)),
-        (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
-        _ => return Err(Fault("the result must be a list or a text".into())),
-    };
-    Ok(Mark::of(
-        holds,
-        format!("found {}, which {} {}", show(found), if holds { "holds" } else { "lacks" }, show(wanted)),
-    ))
+    let (found, wanted) = (case.need_value()?, case.rule("expected")?);
+    let inside = holds(found, wanted)?;
+    let word = if inside { "holds" } else { "lacks" };
+    Ok(Mark::of(inside, format!("found {}, which {word} {}", show(found), show(wanted))))
+}
+
+/// What the operator `in` says: an element of a list, a part of a text, a key of an object.
+pub(super) fn holds(whole: &Value, part: &Value) -> Result<bool, Fault> {
+    match (whole, part) {
+        (Value::Array(list), part) => Ok(list.iter().any(|one| value::equal(one, part))),
+        (Value::String(text), Value::String(part)) => Ok(text.contains(part.as_str())),
+        (Value::Object(map), Value::String(key)) => Ok(map.contains_key(key)),
+        (Value::Object(_), Value::Null | Value::Bool(_) | Value::Number(_)) => Ok(false),
+        _ => Err(raised(format!("{} cannot be looked for in {}", show(part), show(whole)))),
+    }
+}
+
+pub(super) fn fuzzy_match(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted = case.rule_text("expected")?;
+    let found = case.found()?.as_str().unwrap_or_default();
+    let score = difflib::fuzz(found, wanted) / 100.0;
+    Ok(Mark { score, explanation: format!("{} is like {} by {score:.3}", quote(found), quote(wanted)) })
 }
 
 pub(super) fn include_exclude(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = case.rules()?;
-    let (include, exclude) = (texts(rules, "include")?, texts(rules, "exclude")?);
     let found = match case.value()? {
-        Ok(Value::String(text)) => text,
-        Ok(_) => return Err(Fault("the result must be text".into())),
+        Ok(found) => found,
         Err(mark) => return Ok(mark),
     };
+    let list = |name: &str| rules.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut complaints = Vec::new();
-    complaints.extend(
-        include.iter().filter(|part| !found.contains(**part)).map(|part| format!("{part:?} is missing")),
-    );
-    complaints.extend(
-        exclude.iter().filter(|part| found.contains(**part)).map(|part| format!("{part:?} is there")),
-    );
+    for part in list("include") {
+        if !holds(found, part)? {
+            complaints.push(format!("{part} is missing"));
+        }
+    }
+    for part in list("exclude") {
+        if holds(found, part)? {
+            complaints.push(format!("{part} is there"));
+        }
+    }
     if !complaints.is_empty() {
-        complaints.push(format!("in {}", show(&found.as_str().into())));
+        complaints.push(format!("in {}", show(found)));
     }
     Ok(Mark::unless(&complaints, "holds what it must and nothing that it must not"))
 }
 
 pub(super) fn compare_text_file(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match case.file()? {
-        Ok(file) => file.text(),
+        Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
     };
-    let wanted = case.expected_file()?.text();
+    let wanted = python::text(case.expected_file()?)?;
     let fold = |text: String| {
         let text = if case.option("ignore_blanks", false) { blanks_joined(&text) } else { text };
         if case.option("ignore_case", false) { text.to_lowercase() } else { text }
     };
-    let (found, wanted) = (fold(found), fold(wanted));
-    let differs = found.lines().zip(wanted.lines()).position(|(a, b)| a != b);
-    let explanation = match differs {
-        _ if found == wanted => "the texts are equal".to_owned(),
-        Some(line) => format!("the texts differ from line {}", line + 1),
-        None => "one text is longer".to_owned(),
-    };
-    Ok(Mark::of(found == wanted, explanation))
+    Ok(compared(&fold(found), &fold(wanted)))
 }
 
+/// Blanks at both ends cut, all others made one space each.
 fn blanks_joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn file_contains(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted = texts(case.rules()?, "expected")?;
+/// Two texts that must be equal, and the first line in which they are not.
+fn compared(found: &str, wanted: &str) -> Mark {
+    if found == wanted {
+        return Mark::full("the texts are equal");
+    }
+    let mut lines = found.lines().zip(wanted.lines()).enumerate();
+    Mark::none(match lines.find(|(_, (found, wanted))| found != wanted) {
+        Some((at, (found, wanted))) => {
+            format!("line {}: found {}, expected {}", at + 1, quote(found), quote(wanted))
+        }
+        None => format!("found {} lines, expected {}", found.lines().count(), wanted.lines().count()),
+    })
+}
+
+pub(super) fn terminal_and_file(case: &Case<'_>) -> Result<Mark, Fault> {
+    let terminal = case.rules()?.as_str().unwrap_or_default();
+    let file = match case.file()? {
+        Ok(file) => python::text(file)?,
+        Err(mark) => return Ok(mark),
+    };
+    if terminal.is_empty() {
+        Ok(Mark::none("the terminal shows nothing"))
+    } else {
+        Ok(compared(&file, terminal))
+    }
+}
+
+pub(super) fn pure_python(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match case.file()? {
-        Ok(file) => file.text(),
+        Ok(file) => file,
+        Err(mark) => return Ok(mark),
+    };
+    match (python::text(found), python::text(case.expected_file()?)) {
+        (Ok(found), Ok(wanted)) => Ok(compared(&plain_code(&found), &plain_code(&wanted))),
+        _ => Ok(Mark::none("one of the files is no text")),
+    }
+}
+
+/// Code without its first lines of metadata, its empty lines, its tabs and its trailing blanks.
+fn plain_code(text: &str) -> String {
+    let metadata = ["#!", "# -*- coding:", "# coding:", "# coding="];
+    let lines = python::split_lines(text);
+    let is_metadata = |line: &&&str| metadata.iter().any(|start| line.trim().starts_with(start));
+    let skipped = lines.iter().take(3).take_while(is_metadata).count();
+    let kept = lines[skipped..].iter().filter(|line| !line.trim().is_empty());
+    kept.map(|line| expand_tabs(line).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+fn expand_tabs(line: &str) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for c in line.chars() {
+        if c == '\t' {
+            let wide = 4 - column % 4;
+            out.extend(std::iter::repeat_n(' ', wide));
+            column += wide;
+        } else {
+            out.push(c);
+            column += 1;
+        }
+    }
+    out
+}
+
+/// Equal contents; a number may also stand inside more text, or be off by less than 0.0001.
+pub(super) fn result_files(case: &Case<'_>) -> Result<Mark, Fault> {
+    let found = match case.file()? {
+        Ok(file) => python::text(file)?,
+        Err(mark) => return Ok(mark),
+    };
+    let wanted = python::text(case.expected_file()?)?;
+    let (found, wanted) = (found.trim(), wanted.trim());
+    let near = |wanted: f64| python::float(found).map(|found| (found - wanted).abs() < 1e-4);
+    let same = match python::float(wanted) {
+        Some(_) if found.contains(wanted) => true,
+        Some(number) => near(number).unwrap_or(found == wanted),
+        None => found == wanted,
+    };
+    Ok(Mark::of(same, format!("found {}, expected {}", quote(found), quote(wanted))))
+}
+
+pub(super) fn diff_text_file(case: &Case<'_>) -> Result<Mark, Fault> {
+    let found = match case.file()? {
+        Ok(file) => python::text(file)?,
+        Err(mark) => return Ok(mark),
+    };
+    let wanted = python::text(case.expected_file()?)?;
+    let score = difflib::ratio(&python::split_lines(&found), &python::split_lines(&wanted))?;
+    let told = compared(&found, &wanted).explanation;
+    Ok(Mark { score, explanation: format!("the lines are alike by {score:.3}; {told}") })
+}
+
+pub(super) fn file_contains(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted = match case.rule("expected")? {
+        // A text is taken letter by letter upstream.
+        Value::String(text) => text.chars().map(String::from).collect(),
+        _ => texts(case.rules()?, "expected")?.into_iter().map(str::to_owned).collect::<Vec<String>>(),
+    };
+    let found = match case.file()?.map(python::text) {
+        Ok(Ok(text)) => text,
+        Ok(Err(fault)) => return Ok(Mark::none(fault.story())),
         Err(mark) => return Ok(mark),
     };
     let missing: Vec<String> = wanted
         .iter()
-        .filter(|part| !found.contains(**part))
-        .map(|part| format!("{part:?} is missing"))
+        .filter(|part| !found.contains(part.as_str()))
+        .map(|part| format!("{} is missing", quote(part)))
         .collect();
     Ok(Mark::unless(&missing, "the file holds all of it"))
 }
@@ -130,59 +228,60 @@ pub(super) fn file_contains(case: &Case<'_>) -> Result<Mark, Fault> {
 /// Counts the lines that hold a time of day.
 pub(super) fn line_number(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("expected")?;
-    let found = match case.file()? {
-        Ok(file) => file.text(),
+    let found = match case.file()?.map(python::text) {
+        Ok(Ok(text)) => text,
+        Ok(Err(fault)) => return Ok(Mark::none(fault.story())),
         Err(mark) => return Ok(mark),
     };
-    let time = pattern(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)")?;
-    let count = found.lines().filter(|line| time.is_match(line)).count();
-    let wanted = wanted.as_u64().or_else(|| wanted.as_str()?.parse().ok());
-    let wanted = wanted.ok_or_else(|| Fault("rule \"expected\" must be a number".into()))?;
-    Ok(Mark::of(count as u64 == wanted, format!("{count} lines hold a time, {wanted} should")))
+    let time = Pattern::new(r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)")?;
+    let mut count = 0_u64;
+    for line in python::file_lines(&found) {
+        count += u64::from(time.is_in(line)?);
+    }
+    let wanted = wanted.as_u64().or_else(|| wanted.as_str()?.trim().parse().ok());
+    let wanted = wanted.ok_or_else(|| wrong("rule \"expected\" must be a number"))?;
+    Ok(Mark::of(count == wanted, format!("{count} lines hold a time, {wanted} should")))
 }
 
 pub(super) fn is_extension_installed(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted =
-        case.rule("expected")?.as_str().ok_or_else(|| Fault("rule \"expected\" must be text".into()))?;
-    let found = match case.value()? {
-        Ok(Value::String(text)) => text,
-        Ok(_) => return Err(Fault("the result must be text".into())),
-        Err(mark) => return Ok(mark),
-    };
-    let holds = found.contains(wanted);
+    let wanted = case.rule("expected")?;
+    let inside = holds(case.need_value()?, wanted)?;
     let passed = match case.rule("type")?.as_str() {
-        Some("contain") => holds,
-        Some("not_contain") => !holds,
-        _ => return Err(Fault("rule \"type\" must be contain or not_contain".into())),
+        Some("contain") => inside,
+        Some("not_contain") => !inside,
+        _ => return Err(wrong("rule \"type\" must be contain or not_contain")),
     };
-    Ok(Mark::of(passed, format!("{wanted:?} is {}", if holds { "there" } else { "not there" })))
+    Ok(Mark::of(passed, format!("{wanted} is {}", if inside { "there" } else { "not there" })))
 }
 
 /// The arguments stand the other way round upstream: the rule is the result, the terminal the expected side.
 pub(super) fn is_in_clipboard(case: &Case<'_>) -> Result<Mark, Fault> {
-    let rules = match case.value()? {
-        Ok(rules) => rules,
-        Err(mark) => return Ok(mark),
-    };
-    let terminal = case.rules()?.as_str().ok_or_else(|| Fault("the expected side must be text".into()))?;
-    let wanted = match &rules["expected"] {
-        Value::String(one) => vec![one.as_str()],
-        _ => texts(rules, "expected")?,
-    };
-    let missing: Vec<String> = wanted
-        .iter()
-        .filter(|part| !terminal.contains(**part))
-        .map(|part| format!("{part:?} is missing"))
-        .collect();
+    let rules = case.need_value()?;
+    let terminal = case.rules()?;
+    let wanted = rules.get("expected").ok_or_else(|| wrong("the rule has no \"expected\""))?;
+    let all = wanted.as_array().map_or(std::slice::from_ref(wanted), Vec::as_slice);
+    let mut missing = Vec::new();
+    for part in all {
+        if !holds(terminal, part)? {
+            missing.push(format!("{part} is missing"));
+        }
+    }
     Ok(Mark::unless(&missing, "the terminal shows all of it"))
 }
 
 pub(super) fn is_utc_0(case: &Case<'_>) -> Result<Mark, Fault> {
-    let found = match case.value()? {
-        Ok(Value::String(text)) => text.clone(),
-        Ok(_) => return Err(Fault("the result must be text".into())),
-        Err(_) => case.file()?.map(super::FileRef::text).unwrap_or_default(),
+    let found = match case.result {
+        super::Found::Files { .. } => python::text(case.need_file()?)?,
+        _ => case.need_text()?.to_owned(),
     };
-    let line = found.split('\n').nth(3).unwrap_or_default();
-    Ok(Mark::of(line.ends_with("+0000)"), format!("the fourth line is {line:?}")))
+    let line =
+        found.split('\n').nth(3).ok_or_else(|| raised("the time settings have fewer than four lines"))?;
+    Ok(Mark::of(line.ends_with("+0000)"), format!("the fourth line is {}", quote(line))))
+}
+
+pub(super) fn is_enlarged(case: &Case<'_>) -> Result<Mark, Fault> {
+    let found = case.need_value()?;
+    let factor = found.as_f64().or_else(|| python::float(found.as_str()?));
+    let factor = factor.ok_or_else(|| raised(format!("{} is no number", show(found))))?;
+    Ok(Mark::of(factor > 1.0, format!("the scaling factor is {factor}")))
 }

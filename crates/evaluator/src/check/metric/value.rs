@@ -1,9 +1,12 @@
-//! Equality and rules between JSON values as the task format's birthplace has them.
+//! Equality, order and rules between JSON values as the task format's birthplace has them.
 
-use regex::RegexBuilder;
+use std::cmp::Ordering;
+
 use serde_json::Value;
 
-use super::{Fault, pattern, show};
+use super::python::{self, Flags, Pattern};
+use super::table::reference::Ranges;
+use super::{Fault, raised, show, wrong};
 
 /// Equality in which `1`, `1.0` and `true` are the same.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
@@ -30,97 +33,111 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The value at a path of keys and indices.
+/// The value at a path of keys and indices; negative indices count from the end.
 pub(super) fn at<'a>(value: &'a Value, path: &[Value]) -> Option<&'a Value> {
-    path.iter().try_fold(value, |value, key| match key {
-        Value::String(name) => value.get(name),
-        Value::Number(index) => value.get(usize::try_from(index.as_u64()?).ok()?),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    path.iter().try_fold(value, |value, key| match (key, value) {
+        (Value::String(name), value) => value.get(name),
+        (Value::Number(index), Value::Array(list)) => {
+            let index = index.as_i64()?;
+            let place = if index < 0 { index + i64::try_from(list.len()).ok()? } else { index };
+            list.get(usize::try_from(place).ok()?)
+        }
+        _ => None,
     })
+}
+
+/// Whether a path ends at a list that is too short for it.
+pub(super) fn runs_out(value: &Value, path: &[Value]) -> bool {
+    let ends = |long: usize| {
+        let list = at(value, &path[..long]).is_some_and(Value::is_array);
+        list && path[long].is_number() && at(value, &path[..=long]).is_none()
+    };
+    (0..path.len()).any(ends)
+}
+
+/// Which of two values comes first; nothing when they cannot be compared.
+pub(super) fn order(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
+        (Value::Array(a), Value::Array(b)) => {
+            let differs = a.iter().zip(b).find(|(a, b)| !equal(a, b));
+            differs.map_or(Some(a.len().cmp(&b.len())), |(a, b)| order(a, b))
+        }
+        _ => number(a)?.partial_cmp(&number(b)?),
+    }
 }
 
 /// Whether a value fits a rule `{method, ref}`.
 pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
-    let method = rule.get("method").and_then(Value::as_str).unwrap_or_default();
+    let method = rule.get("method").and_then(Value::as_str);
+    let method = method.ok_or_else(|| wrong(format!("rule {} has no method", show(rule))))?;
     let reference = rule.get("ref").unwrap_or(&Value::Null);
     if let Some(flags) = method.strip_prefix("re") {
         return fits_pattern(value, reference, flags);
     }
     if let Some(tolerance) = method.strip_prefix("approx:") {
-        let tolerance: f64 =
-            tolerance.parse().map_err(|_| Fault(format!("method {method:?} has no number")))?;
-        return Ok(both(value, reference).is_some_and(|(value, wanted)| (value - wanted).abs() <= tolerance));
+        let tolerance = python::float(tolerance).ok_or_else(|| wrong(format!("{method:?} has no number")))?;
+        let wanted = number(reference).ok_or_else(|| wrong(format!("{} is no number", show(reference))))?;
+        let found = number(value).or_else(|| python::float(value.as_str()?));
+        return Ok(found.is_some_and(|found| (found - wanted).abs() <= tolerance));
     }
     if let Some(bounds) = method.strip_prefix("range.") {
         return fits_range(value, reference, bounds);
     }
+    let ordered = || {
+        order(value, reference)
+            .ok_or_else(|| raised(format!("{} and {} cannot be compared", show(value), show(reference))))
+    };
     Ok(match method {
         "eq" => equal(value, reference),
         "ne" => !equal(value, reference),
-        "le" | "lt" | "ge" | "gt" => ordered(value, reference).is_some_and(|order| match method {
-            "le" => order.is_le(),
-            "lt" => order.is_lt(),
-            "ge" => order.is_ge(),
-            _ => order.is_gt(),
-        }),
-        "str_list_eq" | "str_set_eq" => same_words(value, reference, method),
-        other => return Err(Fault(format!("rule method {other:?} is not supported"))),
+        "le" => ordered()?.is_le(),
+        "lt" => ordered()?.is_lt(),
+        "ge" => ordered()?.is_ge(),
+        "gt" => ordered()?.is_gt(),
+        "str_list_eq" | "str_set_eq" => same_words(value, reference, method)?,
+        "spreadsheet_range" => lies_between(value, reference)?,
+        other => return Err(wrong(format!("rule method {other:?} is not known"))),
     })
 }
 
-fn both(value: &Value, reference: &Value) -> Option<(f64, f64)> {
-    let read = |value: &Value| number(value).or_else(|| value.as_str()?.trim().parse().ok());
-    Some((read(value)?, read(reference)?))
-}
-
-fn ordered(value: &Value, reference: &Value) -> Option<std::cmp::Ordering> {
-    match (value, reference) {
-        (Value::String(value), Value::String(reference)) => Some(value.cmp(reference)),
-        _ => number(value)?.partial_cmp(&number(reference)?),
-    }
-}
-
 fn fits_pattern(value: &Value, reference: &Value, flags: &str) -> Result<bool, Fault> {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value.as_str().ok_or_else(|| raised(format!("{} is no text", show(value))))?;
     let source =
-        reference.as_str().ok_or_else(|| Fault(format!("pattern {} is no text", show(reference))))?;
-    pattern(source)?;
-    let mut builder = RegexBuilder::new(source);
+        reference.as_str().ok_or_else(|| wrong(format!("pattern {} is no text", show(reference))))?;
+    let mut chosen = Flags::default();
     for flag in flags.split(['.', '|']).filter(|flag| !flag.is_empty()) {
         match flag {
-            "I" | "IGNORECASE" => builder.case_insensitive(true),
-            "M" | "MULTILINE" => builder.multi_line(true),
-            "S" | "DOTALL" => builder.dot_matches_new_line(true),
-            "X" | "VERBOSE" => builder.ignore_whitespace(true),
-            other => return Err(Fault(format!("pattern flag {other:?} is not supported"))),
-        };
+            "I" | "IGNORECASE" => chosen.ignore_case = true,
+            "M" | "MULTILINE" => chosen.multi_line = true,
+            "S" | "DOTALL" => chosen.dot_all = true,
+            "X" | "VERBOSE" => chosen.verbose = true,
+            "U" | "UNICODE" | "A" | "ASCII" | "FLAGS" => {}
+            other => return Err(wrong(format!("pattern flag {other:?} is not known"))),
+        }
     }
-    let built = builder.build().map_err(|error| Fault(error.to_string()))?;
-    Ok(built.is_match(&text))
+    Pattern::with(source, chosen)?.is_in(text)
 }
 
 fn fits_range(value: &Value, reference: &Value, bounds: &str) -> Result<bool, Fault> {
-    let wrong = || Fault(format!("range.{bounds} needs two numbers and bounds of e and t"));
-    let limits = reference.as_array().filter(|list| list.len() == 2).ok_or_else(wrong)?;
-    let (low, high) = (number(&limits[0]).ok_or_else(wrong)?, number(&limits[1]).ok_or_else(wrong)?);
-    let Some((value, _)) = both(value, &limits[0]) else { return Ok(false) };
+    let bad = || wrong(format!("range.{bounds} needs two limits and bounds of e and t"));
+    let limits = reference.as_array().filter(|list| list.len() == 2).ok_or_else(bad)?;
+    let within = |kind: Option<char>, low: &Value, high: &Value| -> Result<bool, Fault> {
+        let incomparable = || raised(format!("{} and {} cannot be compared", show(low), show(high)));
+        let order = order(low, high).ok_or_else(incomparable)?;
+        match kind {
+            Some('e') => Ok(order.is_le()),
+            Some('t') => Ok(order.is_lt()),
+            _ => Err(bad()),
+        }
+    };
     let mut bounds = bounds.chars();
-    let above = match bounds.next() {
-        Some('e') => value >= low,
-        Some('t') => value > low,
-        _ => return Err(wrong()),
-    };
-    let below = match bounds.next() {
-        Some('e') => value <= high,
-        Some('t') => value < high,
-        _ => return Err(wrong()),
-    };
-    Ok(above && below)
+    Ok(within(bounds.next(), &limits[0], value)? && within(bounds.next(), value, &limits[1])?)
 }
 
-fn same_words(value: &Value, reference: &Value, method: &str) -> bool {
-    let text = value.as_str().unwrap_or_default().trim_matches(['"', '\'']);
-    let mut words: Vec<&str> = text.split(',').map(str::trim).collect();
+fn same_words(value: &Value, reference: &Value, method: &str) -> Result<bool, Fault> {
+    let text = value.as_str().ok_or_else(|| raised(format!("{} is no text", show(value))))?;
+    let mut words: Vec<&str> = text.trim_matches(['"', '\'']).split(',').collect();
     let mut wanted: Vec<&str> =
         reference.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if method == "str_set_eq" {
@@ -129,5 +146,14 @@ fn same_words(value: &Value, reference: &Value, method: &str) -> bool {
             list.dedup();
         }
     }
-    words == wanted
+    Ok(words == wanted)
+}
+
+/// Whether a set of cells holds the first range of a rule and lies in the second.
+fn lies_between(value: &Value, reference: &Value) -> Result<bool, Fault> {
+    let bad = || wrong(format!("{} is no pair of ranges", show(reference)));
+    let ranges = |value: Option<&Value>| value.and_then(Value::as_str).and_then(Ranges::parse);
+    let (low, high) = (ranges(reference.get(0)).ok_or_else(bad)?, ranges(reference.get(1)).ok_or_else(bad)?);
+    let found = ranges(Some(value)).ok_or_else(|| raised(format!("{} is no range", show(value))))?;
+    Ok(found.holds(&low) && high.holds(&found))
 }

@@ -1,0 +1,222 @@
+//! `apprentice tasks check` and `show`: three columns for each task - it loads, it can be graded, it can be run -
+//! with a reason for each no.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use apprentice_evaluator::suite;
+use apprentice_evaluator::suite::need::{Here, Missing, missing};
+use clap::Args;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::{surroundings, terminal};
+
+/// Says of each task whether it loads, can be graded, and can run here, with a reason for each no.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The suite's folder, its suite file, or one task file.
+    path: PathBuf,
+    /// Print one JSON object (`apprentice.tasks-check/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// One task.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The suite's folder, its suite file, or the task's own file.
+    path: PathBuf,
+    /// The task; needed where the path holds several.
+    id: Option<String>,
+    /// Print one JSON object (`apprentice.task/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: &'static str,
+    tasks: Vec<Row>,
+    /// How many tasks there are, and how many of them have a yes in each column.
+    totals: BTreeMap<&'static str, usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    id: String,
+    app: String,
+    loads: bool,
+    grades: bool,
+    cell: bool,
+    vm: bool,
+    steps: Vec<String>,
+    getters: Vec<String>,
+    metrics: Vec<String>,
+    /// Why the file does not load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Reasons, by column.
+    missing: Missing,
+}
+
+/// Runs `tasks check`.
+pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
+    let reading = config.reading();
+    let has_program = |name: &str| surroundings::find_program(name).is_some();
+    let here = Here { has_program: &has_program, mirror: reading.mirror.as_ref() };
+    let surveyed = suite::survey(&arguments.path).kind(Kind::Config)?;
+    let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here)).collect();
+    let count = |holds: fn(&Row) -> bool| tasks.iter().filter(|row| holds(row)).count();
+    let totals = BTreeMap::from([
+        ("tasks", tasks.len()),
+        ("loads", count(|row| row.loads)),
+        ("grades", count(|row| row.grades)),
+        ("cell", count(|row| row.cell)),
+        ("vm", count(|row| row.vm)),
+    ]);
+    let report = Report { schema: "apprentice.tasks-check/1", tasks, totals };
+    if arguments.json {
+        terminal::json(&report)?;
+    } else {
+        table(&report);
+    }
+    let broken = report.tasks.iter().filter(|row| !row.loads).count();
+    if broken > 0 {
+        return Err(Failure::say(Kind::Config, format!("{broken} tasks do not load")));
+    }
+    match report.tasks.iter().filter(|row| !(row.grades && (row.cell || row.vm))).count() {
+        0 => Ok(()),
+        some => {
+            Err(Failure::say(Kind::Environment, format!("{some} tasks cannot be run and graded as they are")))
+        }
+    }
+}
+
+fn row(one: suite::Surveyed, here: &Here<'_>) -> Row {
+    let task = match one.task {
+        Ok(task) => task,
+        Err(error) => {
+            let error = Some(error.to_string());
+            let (steps, getters, metrics) = (Vec::new(), Vec::new(), Vec::new());
+            let missing = Missing::default();
+            let (id, app) = (one.id, one.app);
+            return Row {
+                id,
+                app,
+                loads: false,
+                grades: false,
+                cell: false,
+                vm: false,
+                steps,
+                getters,
+                metrics,
+                error,
+                missing,
+            };
+        }
+    };
+    let missing = missing(&task, here);
+    let known = missing.unknown.is_empty();
+    let distinct = |names: &mut dyn Iterator<Item = &str>| {
+        let mut list = Vec::new();
+        names.for_each(|name| {
+            if !list.iter().any(|known| known == name) {
+                list.push(name.to_owned());
+            }
+        });
+        list
+    };
+    let evaluator = &task.evaluator;
+    let specs = [&evaluator.result, &evaluator.expected].into_iter().flatten().flat_map(|specs| specs.iter());
+    Row {
+        id: one.id,
+        app: one.app,
+        loads: known,
+        grades: known && missing.grades.is_empty(),
+        cell: known && missing.cell.is_empty(),
+        vm: known && missing.vm.is_empty(),
+        steps: distinct(&mut task.config.iter().chain(&evaluator.postconfig).map(|step| step.kind.as_str())),
+        getters: distinct(&mut specs.filter_map(|spec| spec.get("type").and_then(Value::as_str))),
+        metrics: distinct(&mut evaluator.func.iter().map(String::as_str)),
+        error: None,
+        missing,
+    }
+}
+
+fn table(report: &Report) {
+    terminal::line(format_args!("{:<16} {:<40} loads  grades  runs cell / vm", "app", "task"));
+    let word = |yes: bool| if yes { "yes" } else { "no" };
+    for row in &report.tasks {
+        let (loads, grades) = (word(row.loads), word(row.grades));
+        let (cell, vm) = (word(row.cell), word(row.vm));
+        terminal::line(format_args!("{:<16} {:<40} {loads:<6} {grades:<7} {cell} / {vm}", row.app, row.id));
+        let list = |column: &str, reasons: &[String]| {
+            if !reasons.is_empty() {
+                terminal::line(format_args!("{:<18}{column}: {}", "", reasons.join("; ")));
+            }
+        };
+        list("loads", row.error.as_slice());
+        list("loads", &row.missing.unknown);
+        list("grades", &row.missing.grades);
+        list("cell", &row.missing.cell);
+        list("vm", &row.missing.vm);
+    }
+    let total = |name: &str| report.totals.get(name).copied().unwrap_or_default();
+    terminal::line(format_args!(
+        "{} tasks: {} load, {} can be graded, {} can run in a cell here, {} in a virtual machine",
+        total("tasks"),
+        total("loads"),
+        total("grades"),
+        total("cell"),
+        total("vm")
+    ));
+}
+
+/// Runs `tasks show`.
+pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
+    let suite = super::tasks::load(&arguments.path)?;
+    let task = match (&arguments.id, suite.tasks.as_slice()) {
+        (Some(id), _) => suite.task(id),
+        (None, [only]) => Some(only),
+        (None, _) => return Err(Failure::say(Kind::Usage, "the suite has several tasks; name one")),
+    };
+    let Some(task) = task else {
+        return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));
+    };
+    let reading = config.reading();
+    let has_program = |name: &str| surroundings::find_program(name).is_some();
+    let missing = missing(task, &Here { has_program: &has_program, mirror: reading.mirror.as_ref() });
+    if arguments.json {
+        return terminal::json(
+            &serde_json::json!({"schema": "apprentice.task/1", "app": task.app, "task": task, "missing": missing}),
+        );
+    }
+    terminal::line(format_args!(
+        "{} ({}, template {})\n{}",
+        task.id,
+        task.app,
+        task.template(),
+        task.instruction
+    ));
+    for (name, steps) in [("setup", &task.config), ("before grading", &task.evaluator.postconfig)] {
+        for step in steps {
+            terminal::line(format_args!("{name}: {} {}", step.kind, Value::Object(step.parameters.clone())));
+        }
+    }
+    terminal::json(&task.evaluator)?;
+    for (column, reasons) in [
+        ("loads", &missing.unknown),
+        ("grades", &missing.grades),
+        ("cell", &missing.cell),
+        ("vm", &missing.vm),
+    ] {
+        terminal::line(format_args!(
+            "{column}: {}",
+            if reasons.is_empty() { "yes".into() } else { reasons.join("; ") }
+        ));
+    }
+    Ok(())
+}

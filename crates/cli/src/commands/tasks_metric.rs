@@ -1,0 +1,89 @@
+//! `apprentice tasks metric`: one metric of a check by hand, or many from standard input.
+
+use std::io::BufRead as _;
+
+use apprentice_evaluator::check::{Compat, Question, answer};
+use clap::Args;
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Computes one metric of OSWorld's checks; arguments are paths or JSON, as its Python function takes them.
+#[derive(Debug, Args)]
+pub(crate) struct Metric {
+    /// The metric's name.
+    #[arg(required_unless_present = "stdin", conflicts_with = "stdin")]
+    name: Option<String>,
+    /// What was found: a path, a list of paths, or a value.
+    #[arg(long, value_name = "PATH|JSON", default_value = "null")]
+    result: String,
+    /// What is expected.
+    #[arg(long, value_name = "PATH|JSON")]
+    expected: Option<String>,
+    /// Keyword arguments, an object.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    options: String,
+    /// Read questions {"func","result","expected","options"} from standard input, one a line, and answer each.
+    #[arg(long)]
+    stdin: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Metric, config: &Config) -> Result<(), Failure> {
+    if arguments.stdin {
+        return answer_lines(config.osworld_compat);
+    }
+    let options: Value = serde_json::from_str(&arguments.options).kind(Kind::Usage)?;
+    let Value::Object(options) = options else {
+        return Err(Failure::say(Kind::Usage, "--options must be a JSON object"));
+    };
+    let question = Question {
+        func: arguments.name.clone().unwrap_or_default(),
+        result: value(&arguments.result),
+        expected: arguments.expected.as_deref().map(value),
+        options,
+        id: Value::Null,
+    };
+    let answer = answer(&question, config.osworld_compat);
+    if arguments.json {
+        terminal::json(&answer)?;
+    } else {
+        let explanation = answer.explanation.as_deref().unwrap_or_default();
+        match (answer.score, answer.other_reading) {
+            (Some(score), Some(other)) => {
+                terminal::line(format_args!("{score} ({other} by the other reading): {explanation}"));
+            }
+            (Some(score), None) => terminal::line(format_args!("{score}: {explanation}")),
+            (None, _) => {}
+        }
+    }
+    match answer.error {
+        Some(error) => Err(Failure::say(Kind::Config, error)),
+        None => Ok(()),
+    }
+}
+
+/// JSON where it is some, else a text such as a path.
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+fn answer_lines(compat: Compat) -> Result<(), Failure> {
+    for line in std::io::stdin().lock().lines() {
+        let line = line.kind(Kind::Usage)?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let text = match serde_json::from_str::<Question>(&line) {
+            Ok(question) => serde_json::to_string(&answer(&question, compat)),
+            Err(error) => serde_json::to_string(&serde_json::json!({"error": error.to_string()})),
+        };
+        terminal::line(format_args!("{}", text.kind(Kind::Bug)?));
+    }
+    Ok(())
+}

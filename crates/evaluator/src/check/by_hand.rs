@@ -1,0 +1,220 @@
+//! One metric by hand: for authors of suites, and for comparison with the Python functions of the same names.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::evidence::{FileRef, Found};
+use super::judge::record;
+use super::metric::{self, Case, Compat, Takes, named};
+use crate::suite::nearest;
+
+/// Bytes of a file that is graded. Larger ones are refused, not read.
+const FILE_LIMIT: u64 = 256 << 20;
+
+/// What is asked: a metric's name and its arguments as the Python function takes them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Question {
+    /// The metric.
+    pub func: String,
+    /// A path, a list of paths, or a value, by what the metric takes.
+    #[serde(default)]
+    pub result: Value,
+    /// The same; absent for metrics of one argument.
+    #[serde(default)]
+    pub expected: Option<Value>,
+    /// Keyword arguments.
+    #[serde(default)]
+    pub options: Map<String, Value>,
+    /// Given back with the answer.
+    #[serde(default)]
+    pub id: Value,
+}
+
+/// What is answered: a score or an error, and what differed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The metric.
+    pub func: String,
+    /// The question's own.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub id: Value,
+    /// From 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// The score when the known faults are read the other way, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_reading: Option<f64>,
+    /// Why there is no score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What differed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
+}
+
+/// Why a question cannot be put to a metric.
+#[derive(Debug, thiserror::Error)]
+pub enum ByHandError {
+    /// There is no such metric.
+    #[error("metric {name:?} is not known{hint}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The nearest one, in words.
+        hint: String,
+    },
+    /// An argument is not of the form that the metric takes.
+    #[error("{side} of {metric} must be {form}")]
+    Form {
+        /// The metric.
+        metric: String,
+        /// `result` or `expected`.
+        side: &'static str,
+        /// The form that it takes.
+        form: &'static str,
+    },
+    /// A file cannot be read.
+    #[error("{}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Answers one question. A file that does not exist is what a check would have found missing.
+pub fn answer(question: &Question, compat: Compat) -> Answer {
+    let mut answer = Answer {
+        func: question.func.clone(),
+        id: question.id.clone(),
+        score: None,
+        other_reading: None,
+        error: None,
+        explanation: None,
+    };
+    match graded(question, compat) {
+        Ok(record) => {
+            answer.score = record.score;
+            answer.other_reading = record.other_reading;
+            match record.score {
+                Some(_) => answer.explanation = Some(record.explanation),
+                None => answer.error = Some(record.explanation),
+            }
+        }
+        Err(error) => {
+            let cause =
+                std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+            answer.error = Some(format!("{error}{cause}"));
+        }
+    }
+    answer
+}
+
+fn graded(question: &Question, compat: Compat) -> Result<apprentice_protocol::CheckRecord, ByHandError> {
+    let name = question.func.as_str();
+    let unknown = || {
+        let like = nearest(name, metric::METRICS.iter().map(|metric| metric.name));
+        ByHandError::Unknown {
+            name: name.to_owned(),
+            hint: like.map_or(String::new(), |like| format!("; nearest is {like:?}")),
+        }
+    };
+    let known = named(name).ok_or_else(unknown)?;
+    let mut beside = Vec::new();
+    let result =
+        side(&question.result, known.result, &mut beside).map_err(|fault| fault.of(name, "result"))?;
+    let expected = match &question.expected {
+        None | Some(Value::Null) if known.expected == Takes::File => None,
+        None => None,
+        Some(value) => {
+            Some(side(value, known.expected, &mut beside).map_err(|fault| fault.of(name, "expected"))?)
+        }
+    };
+    let beside: Vec<&FileRef> = beside.iter().collect();
+    let mark = |compat| {
+        let case = Case {
+            result: &result,
+            expected: expected.as_ref(),
+            options: &question.options,
+            compat,
+            beside: &beside,
+        };
+        metric::mark(name, &case)
+    };
+    Ok(record(name, mark, compat))
+}
+
+enum SideFault {
+    Form,
+    Read(PathBuf, std::io::Error),
+}
+
+impl SideFault {
+    fn of(self, metric: &str, side: &'static str) -> ByHandError {
+        match self {
+            Self::Form => {
+                ByHandError::Form { metric: metric.to_owned(), side, form: "a path or a list of paths" }
+            }
+            Self::Read(path, source) => ByHandError::Read { path, source },
+        }
+    }
+}
+
+fn side(value: &Value, takes: Takes, beside: &mut Vec<FileRef>) -> Result<Found, SideFault> {
+    if takes != Takes::File {
+        return Ok(Found::Value { value: value.clone() });
+    }
+    match value {
+        Value::Null => Ok(Found::Absent { why: "there is no file".into() }),
+        Value::String(path) => match read(Path::new(path), beside)? {
+            Some(file) => Ok(Found::files_of(vec![Some(file)])),
+            None => Ok(Found::Absent { why: format!("{path} does not exist") }),
+        },
+        Value::Array(list) => {
+            let mut files = Vec::new();
+            for one in list {
+                files.push(match one {
+                    Value::Null => None,
+                    Value::String(path) => read(Path::new(path), beside)?,
+                    Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                        return Err(SideFault::Form);
+                    }
+                });
+            }
+            Ok(Found::files_of(files))
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(SideFault::Form),
+    }
+}
+
+/// A file, and beside it the printed sheets of a workbook.
+fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideFault> {
+    let told = |source| SideFault::Read(path.to_owned(), source);
+    let size = match std::fs::metadata(path) {
+        Ok(about) => about.len(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(told(error)),
+    };
+    if size > FILE_LIMIT {
+        let why = format!("it has {size} bytes, more than the {FILE_LIMIT} that are graded");
+        return Err(told(std::io::Error::new(std::io::ErrorKind::FileTooLarge, why)));
+    }
+    let bytes = std::fs::read(path).map_err(told)?;
+    if path.extension().is_some_and(|extension| extension == "xlsx") {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        for entry in std::fs::read_dir(folder).map_err(told)?.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let small = entry.metadata().is_ok_and(|about| about.is_file() && about.len() <= FILE_LIMIT);
+            if small && name.starts_with(&format!("{stem}-")) && name.ends_with(".csv") {
+                let bytes = std::fs::read(entry.path()).map_err(told)?;
+                beside.push(FileRef::new(name, bytes));
+            }
+        }
+    }
+    Ok(Some(FileRef::new(path.to_string_lossy(), bytes)))
+}

@@ -1,0 +1,164 @@
+//! Metrics of archives: member by member, each by the metric of its kind.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+
+use serde_json::{Map, Value};
+
+use super::zipped::Archive;
+use super::{Case, Fault, FileRef, Found, Mark, raised, registry, wrong};
+
+const TOTAL_LIMIT: u64 = 192 << 20;
+
+/// Members by path; a folder has no bytes.
+type Members = BTreeMap<String, Option<Vec<u8>>>;
+
+pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
+    let file = match case.file()? {
+        Ok(file) => file,
+        Err(mark) => return Ok(mark),
+    };
+    let folder = case.options.get("file_path").and_then(Value::as_str).unwrap_or_default();
+    let kind = case.options.get("file_type").and_then(Value::as_str).unwrap_or("text");
+    let metric = comparator(kind)?;
+    let found = below(&unpack(file).map_err(raised)?, folder)?;
+    let wanted = below(&unpack(case.expected_file()?).map_err(wrong)?, folder)?;
+    if !found.keys().eq(wanted.keys()) {
+        let (found, wanted): (Vec<_>, Vec<_>) = (found.keys().collect(), wanted.keys().collect());
+        return Ok(Mark::none(format!("{folder:?} holds {found:?}, expected {wanted:?}")));
+    }
+    if found.is_empty() {
+        return Err(raised("both archives are empty"));
+    }
+    let mut options: Map<String, Value> = case.options.clone();
+    options.retain(|name, _| name != "file_path" && name != "file_type");
+    let (mut sum, mut told) = (0.0, Vec::new());
+    for ((name, found), wanted) in found.iter().zip(wanted.values()) {
+        let side = |bytes: &Option<Vec<u8>>| {
+            let bytes = bytes.clone().ok_or_else(|| raised(format!("{name} is a folder")))?;
+            Ok(Found::files_of(vec![Some(FileRef::new(name.clone(), bytes))]))
+        };
+        let (found, wanted) = (side(found)?, side(wanted)?);
+        let inner = Case { result: &found, expected: Some(&wanted), options: &options, ..*case };
+        let mark = metric.run(&inner)?;
+        if mark.score < 1.0 {
+            told.push(format!("{name}: {}", mark.explanation));
+        }
+        sum += mark.score;
+    }
+    let score = sum / f64::from(u32::try_from(found.len()).unwrap_or(u32::MAX));
+    let explanation = if told.is_empty() { "all members are equal".to_owned() } else { told.join("; ") };
+    Ok(Mark { score, explanation })
+}
+
+fn comparator(kind: &str) -> Result<&'static registry::Metric, Fault> {
+    let name = match kind {
+        "text" => "compare_text_file",
+        "pdf" => "compare_pdfs",
+        "docx" => "compare_docx_files",
+        "ppt" => "compare_pptx_files",
+        "image" => "compare_images",
+        "csv" => "compare_csv",
+        "table" => "compare_table",
+        "audio" => "compare_audios",
+        "video" => "compare_videos",
+        other => return Err(wrong(format!("members of type {other:?} cannot be compared"))),
+    };
+    registry::named(name).ok_or_else(|| wrong(format!("metric {name} is not known")))
+}
+
+/// What lies directly in a folder.
+fn below(members: &Members, folder: &str) -> Result<Members, Fault> {
+    let folder = folder.trim_matches('/');
+    let prefix = if folder.is_empty() || folder == "." { String::new() } else { format!("{folder}/") };
+    let mut found = Members::new();
+    let mut exists = prefix.is_empty();
+    for (path, bytes) in members {
+        let Some(rest) = path.strip_prefix(prefix.as_str()) else { continue };
+        exists = true;
+        match rest.split_once('/') {
+            _ if rest.is_empty() => {}
+            Some((name, _)) => {
+                found.entry(name.to_owned()).or_insert(None);
+            }
+            None => {
+                found.insert(rest.to_owned(), bytes.clone());
+            }
+        }
+    }
+    if exists { Ok(found) } else { Err(raised(format!("the archive holds no folder {folder:?}"))) }
+}
+
+/// Unpacks by the file's name, as upstream does.
+fn unpack(file: &FileRef) -> Result<Members, String> {
+    let name = file.name.to_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    let told = |error: String| format!("{}: {error}", file.name);
+    if ends(&[".zip"]) {
+        unzip(&file.bytes).map_err(told)
+    } else if ends(&[".tar.gz", ".tgz"]) {
+        untar(flate2::read::MultiGzDecoder::new(Cursor::new(&file.bytes[..]))).map_err(told)
+    } else if ends(&[".tar"]) {
+        untar(Cursor::new(&file.bytes[..])).map_err(told)
+    } else {
+        Err(format!("{} is no archive by its name (zip, tar, tar.gz, tgz)", file.name))
+    }
+}
+
+fn unzip(bytes: &[u8]) -> Result<Members, String> {
+    let mut archive = Archive::open(bytes)?;
+    let mut members = Members::new();
+    for name in archive.names() {
+        match name.strip_suffix('/') {
+            Some(folder) => members.insert(folder.to_owned(), None),
+            None => {
+                let bytes = archive.read(&name)?;
+                members.insert(name, bytes)
+            }
+        };
+    }
+    Ok(members)
+}
+
+fn untar(source: impl Read) -> Result<Members, String> {
+    let mut archive = tar::Archive::new(source.take(TOTAL_LIMIT));
+    let mut members = Members::new();
+    for entry in archive.entries().map_err(|error| error.to_string())? {
+        let mut entry = entry.map_err(|error| format!("it cannot be unpacked: {error}"))?;
+        let path = entry.path().map_err(|error| error.to_string())?.to_string_lossy().into_owned();
+        let path = path.trim_start_matches("./").trim_end_matches('/').to_owned();
+        let mut bytes = Vec::new();
+        let folder = entry.header().entry_type().is_dir();
+        if !folder {
+            entry.read_to_end(&mut bytes).map_err(|error| format!("{path} cannot be unpacked: {error}"))?;
+        }
+        members.insert(path, (!folder).then_some(bytes));
+    }
+    Ok(members)
+}
+
+pub(super) fn compare_zip(case: &Case<'_>) -> Result<Mark, Fault> {
+    let file = match case.file()? {
+        Ok(file) => file,
+        Err(mark) => return Ok(mark),
+    };
+    let mut found = Archive::open(&file.bytes).map_err(raised)?;
+    let mut wanted = Archive::open(&case.expected_file()?.bytes).map_err(wrong)?;
+    let (have, want) = (found.names(), wanted.names());
+    let mut complaints: Vec<String> =
+        want.difference(&have).map(|name| format!("{name} is missing")).collect();
+    complaints.extend(have.difference(&want).map(|name| format!("{name} should not be there")));
+    if !complaints.is_empty() {
+        return Ok(Mark::unless(&complaints, ""));
+    }
+    for name in &have {
+        if found.read(name).map_err(raised)? == wanted.read(name).map_err(wrong)? {
+            continue;
+        }
+        if name.to_lowercase().ends_with(".pdf") {
+            return Err(wrong(format!("{name} differs, and texts of portable documents are not built yet")));
+        }
+        return Ok(Mark::none(format!("{name} differs")));
+    }
+    Ok(Mark::full(format!("all {} members are equal", have.len())))
+}

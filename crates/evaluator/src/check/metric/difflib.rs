@@ -1,0 +1,153 @@
+//! Ratcliff and Obershelp's likeness of two sequences, as `difflib` computes it, and edit likeness of texts.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+use super::{Fault, wrong};
+
+/// From this length on, elements that make up more than a hundredth of the second sequence are not looked up.
+const POPULAR_FROM: usize = 200;
+/// Comparisons of positions that one ratio may take.
+const BUDGET: u64 = 100_000_000;
+
+struct Matcher<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    /// Positions in `b` of each element that is not too frequent.
+    places: HashMap<&'a T, Vec<usize>>,
+    left: u64,
+}
+
+/// One stretch that both have: where it begins in each, and its length.
+#[derive(Clone, Copy)]
+struct Stretch {
+    a: usize,
+    b: usize,
+    long: usize,
+}
+
+/// Twice the number of matched elements over the number of all.
+pub(super) fn ratio<T: Eq + Hash>(a: &[T], b: &[T]) -> Result<f64, Fault> {
+    let all = a.len() + b.len();
+    if all == 0 {
+        return Ok(1.0);
+    }
+    let mut matcher = Matcher::new(a, b);
+    let mut matched = 0_usize;
+    let mut queue = VecDeque::from([(0, a.len(), 0, b.len())]);
+    while let Some((a_from, a_to, b_from, b_to)) = queue.pop_front() {
+        let found = matcher.longest((a_from, a_to), (b_from, b_to))?;
+        if found.long == 0 {
+            continue;
+        }
+        matched += found.long;
+        if a_from < found.a && b_from < found.b {
+            queue.push_back((a_from, found.a, b_from, found.b));
+        }
+        if found.a + found.long < a_to && found.b + found.long < b_to {
+            queue.push_back((found.a + found.long, a_to, found.b + found.long, b_to));
+        }
+    }
+    Ok(2.0 * as_float(matched) / as_float(all))
+}
+
+fn as_float(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+impl<'a, T: Eq + Hash> Matcher<'a, T> {
+    fn new(a: &'a [T], b: &'a [T]) -> Self {
+        let mut places: HashMap<&T, Vec<usize>> = HashMap::new();
+        for (at, element) in b.iter().enumerate() {
+            places.entry(element).or_default().push(at);
+        }
+        if b.len() >= POPULAR_FROM {
+            let most = b.len() / 100 + 1;
+            places.retain(|_, places| places.len() <= most);
+        }
+        Self { a, b, places, left: BUDGET }
+    }
+
+    /// The longest stretch inside two ranges; of equally long ones the first in `a`, then in `b`.
+    fn longest(
+        &mut self,
+        (a_from, a_to): (usize, usize),
+        (b_from, b_to): (usize, usize),
+    ) -> Result<Stretch, Fault> {
+        let mut best = Stretch { a: a_from, b: b_from, long: 0 };
+        let mut ends: HashMap<usize, usize> = HashMap::new();
+        for at in a_from..a_to {
+            let mut next = HashMap::new();
+            let places = self.places.get(&self.a[at]).map(Vec::as_slice).unwrap_or_default();
+            let first = places.partition_point(|place| *place < b_from);
+            let within = places[first..].iter().take_while(|place| **place < b_to);
+            for &place in within {
+                self.left =
+                    self.left.checked_sub(1).ok_or_else(|| wrong("the texts are too large to compare"))?;
+                let long =
+                    place.checked_sub(1).and_then(|before| ends.get(&before)).map_or(1, |long| long + 1);
+                next.insert(place, long);
+                if long > best.long {
+                    best = Stretch { a: at + 1 - long, b: place + 1 - long, long };
+                }
+            }
+            ends = next;
+        }
+        // Elements that were too frequent to be looked up may still lie at either end.
+        while best.a > a_from && best.b > b_from && self.a[best.a - 1] == self.b[best.b - 1] {
+            best = Stretch { a: best.a - 1, b: best.b - 1, long: best.long + 1 };
+        }
+        while best.a + best.long < a_to
+            && best.b + best.long < b_to
+            && self.a[best.a + best.long] == self.b[best.b + best.long]
+        {
+            best.long += 1;
+        }
+        Ok(best)
+    }
+}
+
+/// The likeness of two texts from 0 to 100 by insertions and deletions alone.
+pub(super) fn fuzz(a: &str, b: &str) -> f64 {
+    100.0 * rapidfuzz::fuzz::ratio(a.chars(), b.chars())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{fuzz, ratio};
+
+    fn chars(text: &str) -> Vec<char> {
+        text.chars().collect()
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_original() {
+        // Each number is what the original answers.
+        for (a, b, expected) in [
+            ("", "", 1.0),
+            ("abcd", "bcde", 0.75),
+            ("private volatile", "private", 0.608_695_652_173_913),
+            ("qabxcd", "abycdf", 0.666_666_666_666_666_6),
+        ] {
+            let found = ratio(&chars(a), &chars(b)).expect("fits");
+            assert!((found - expected).abs() < 1e-12, "{a} {b}: {found}");
+        }
+        let a: Vec<usize> = (0..400).map(|at| at % 7).collect();
+        let b: Vec<usize> = (0..400).map(|at| at % 5).collect();
+        // Only the five at the start, found by going on from there, and none that had to be looked up.
+        assert_eq!(ratio(&a, &b), Ok(0.0125));
+        assert!((fuzz("abcd", "abce") - 75.0).abs() < 1e-9);
+        assert!((fuzz("", "") - 100.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn a_ratio_lies_between_nothing_and_one(a in "[ab]{0,30}", b in "[abc]{0,30}") {
+            let found = ratio(&chars(&a), &chars(&b)).expect("fits");
+            prop_assert!((0.0..=1.0).contains(&found));
+            prop_assert_eq!(found == 1.0, a == b);
+        }
+    }
+}

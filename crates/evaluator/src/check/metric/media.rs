@@ -1,0 +1,108 @@
+//! Metrics of databases and of the tags of sound files.
+
+use id3::TagLike as _;
+use serde_json::Value;
+
+use super::{Case, Fault, Mark, python, raised, show, value, wrong};
+use crate::check::database;
+
+/// The first cell of a query's first row is the score.
+pub(super) fn run_sqlite(case: &Case<'_>) -> Result<Mark, Fault> {
+    let sql = case.rule_text("sql")?;
+    let file = case.need_file()?;
+    let rows = database::rows(&file.bytes, sql).map_err(raised)?;
+    let cell = rows.first().and_then(|row| row.first()).ok_or_else(|| raised("the query finds no row"))?;
+    let score = match cell {
+        Value::Null => Some(0.0),
+        Value::String(text) if text.is_empty() => Some(0.0),
+        Value::String(text) => python::float(text),
+        cell => cell.as_f64(),
+    };
+    let score = score.ok_or_else(|| raised(format!("{} is no number", show(cell))))?;
+    Ok(Mark { score, explanation: format!("the query answers {cell}") })
+}
+
+/// Names of tags as tasks write them, with the frames that hold them.
+const FRAMES: &[(&str, &str)] = &[
+    ("album", "TALB"),
+    ("albumartist", "TPE2"),
+    ("albumartistsort", "TSO2"),
+    ("albumsort", "TSOA"),
+    ("arranger", "TPE4"),
+    ("artist", "TPE1"),
+    ("artistsort", "TSOP"),
+    ("author", "TOLY"),
+    ("bpm", "TBPM"),
+    ("compilation", "TCMP"),
+    ("composer", "TCOM"),
+    ("composersort", "TSOC"),
+    ("conductor", "TPE3"),
+    ("copyright", "TCOP"),
+    ("date", "TDRC"),
+    ("discnumber", "TPOS"),
+    ("discsubtitle", "TSST"),
+    ("encodedby", "TENC"),
+    ("genre", "TCON"),
+    ("grouping", "TIT1"),
+    ("isrc", "TSRC"),
+    ("language", "TLAN"),
+    ("length", "TLEN"),
+    ("lyricist", "TEXT"),
+    ("media", "TMED"),
+    ("mood", "TMOO"),
+    ("organization", "TPUB"),
+    ("originaldate", "TDOR"),
+    ("title", "TIT2"),
+    ("titlesort", "TSOT"),
+    ("tracknumber", "TRCK"),
+    ("version", "TIT3"),
+];
+
+pub(super) fn mp3_meta(case: &Case<'_>) -> Result<Mark, Fault> {
+    let rules = case.rules()?.as_object().ok_or_else(|| wrong("`expected` must map tags to rules"))?;
+    let file = match case.file()? {
+        Ok(file) => file,
+        Err(mark) => return Ok(mark),
+    };
+    let mut source = std::io::Cursor::new(&file.bytes[..]);
+    let tag = id3::Tag::read_from2(&mut source)
+        .or_else(|_| id3::v1::Tag::read_from(std::io::Cursor::new(&file.bytes[..])).map(Into::into))
+        .map_err(|error| raised(format!("{} holds no tags: {error}", file.name)))?;
+    let mut complaints = Vec::new();
+    for (name, rule) in rules {
+        let found = Value::from(read(&tag, name)?);
+        if !value::fits(&found, rule)? {
+            complaints.push(format!("tag {name} is {}, expected {}", show(&found), show(rule)));
+        }
+    }
+    Ok(Mark::unless(&complaints, "every tag is as expected"))
+}
+
+fn read(tag: &id3::Tag, name: &str) -> Result<String, Fault> {
+    let key = name.to_lowercase();
+    let known = FRAMES.iter().find(|(known, _)| *known == key);
+    let Some((_, frame)) = known else { return Err(wrong(format!("tag {name:?} is not known"))) };
+    let text = |frame: &str| tag.get(frame).and_then(|frame| frame.content().text()).map(str::to_owned);
+    let found = match *frame {
+        "TCON" => {
+            tag.genres_parsed().into_iter().map(|genre| genre.into_owned()).collect::<Vec<_>>().join("\0")
+        }
+        // Version 2.3 keeps year and day apart.
+        "TDRC" => {
+            text("TDRC").or_else(|| text("TYER").map(|year| dated(year, text("TDAT")))).unwrap_or_default()
+        }
+        "TDOR" => text("TDOR").or_else(|| text("TORY")).unwrap_or_default(),
+        frame => text(frame).unwrap_or_default(),
+    };
+    // Before version 2.4 several values are one text with slashes.
+    let mark = if tag.version() == id3::Version::Id3v24 { "," } else { "/" };
+    Ok(found.trim_end_matches('\0').replace('\0', mark))
+}
+
+/// A year with the day that stands beside it as DDMM.
+fn dated(year: String, day: Option<String>) -> String {
+    match day.filter(|day| day.len() == 4 && day.is_ascii()) {
+        Some(day) => format!("{year}-{}-{}", &day[2..], &day[..2]),
+        None => year,
+    }
+}

@@ -1,0 +1,147 @@
+//! Metrics of GIMP's and LibreOffice's settings.
+
+use roxmltree::Document;
+use serde_json::Value;
+
+use super::{Case, Fault, Mark, python, quote, raised, texts, wrong, xml};
+
+const REGISTRY: &str = "http://openoffice.org/2001/registry";
+
+/// A line of GIMP's settings whose first words are the key and whose last is the value.
+pub(super) fn gimp_status(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted = case.rule_text("value")?;
+    let key: Vec<&str> = match case.rule("key")? {
+        Value::String(key) => vec![key],
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            return Err(wrong("rule \"key\" must be a text or a list of two"));
+        }
+    };
+    let text = match case.file()? {
+        Ok(file) => python::text(file)?,
+        Err(mark) => return Ok(mark),
+    };
+    let mut found = None;
+    for line in python::file_lines(&text).filter(|line| !line.starts_with('#') && *line != "\n") {
+        let inner = line.trim().trim_start_matches('(').trim_end_matches([')', '\n']);
+        let words: Vec<&str> = inner.split_whitespace().collect();
+        let (Some(_), Some(last)) = (words.first(), words.last()) else {
+            return Err(raised("a line holds blanks alone"));
+        };
+        if words.starts_with(&key) {
+            if *last == wanted {
+                return Ok(Mark::full(format!("{} is {wanted}", key.join(" "))));
+            }
+            found = Some((*last).to_owned());
+        }
+    }
+    let told = found.map_or_else(|| "is absent".to_owned(), |found| format!("is {}", quote(&found)));
+    Ok(Mark::none(format!("{} {told}, expected {}", key.join(" "), quote(wanted))))
+}
+
+/// The value of a property of LibreOffice's registry; the last one counts, or the first.
+fn property<'d>(document: &'d Document<'_>, path: &str, name: &str) -> Vec<&'d str> {
+    let items = document.descendants().filter(|node| node.attribute((REGISTRY, "path")) == Some(path));
+    let properties = items.flat_map(|item| {
+        item.descendants()
+            .filter(|node| node.has_tag_name("prop") && node.attribute((REGISTRY, "name")) == Some(name))
+    });
+    properties.filter_map(|prop| xml::child(prop, "value")).map(xml::text).collect()
+}
+
+fn told(name: &str, found: Option<&str>, wanted: &str) -> Mark {
+    let same = found == Some(wanted);
+    match found {
+        Some(found) => Mark::of(same, format!("{name} is {}, expected {}", quote(found), quote(wanted))),
+        None => Mark::none(format!("{name} is absent, expected {}", quote(wanted))),
+    }
+}
+
+pub(super) fn default_font(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted = case.rule_text("font_name")?;
+    let file = match case.file()? {
+        Ok(file) => file,
+        Err(mark) => return Ok(mark),
+    };
+    let text = xml::decode(&file.bytes);
+    let found = text.as_deref().map_err(Clone::clone).and_then(xml::read).map(|document| {
+        property(&document, "/org.openoffice.Office.Writer/DefaultFont", "Standard").pop().map(str::to_owned)
+    });
+    Ok(match found {
+        Ok(found) => told("the default font", found.as_deref(), wanted),
+        Err(why) => Mark::none(why),
+    })
+}
+
+pub(super) fn presenter_console(case: &Case<'_>) -> Result<Mark, Fault> {
+    let file = match case.file()? {
+        Ok(file) => file,
+        Err(mark) => return Ok(mark),
+    };
+    let text = match xml::decode(&file.bytes) {
+        Ok(text) => text,
+        Err(why) => return Ok(Mark::none(why)),
+    };
+    let document = match xml::read(&text) {
+        Ok(document) => document,
+        Err(why) => return Ok(Mark::none(why)),
+    };
+    let found = property(&document, "/org.openoffice.Office.Impress/Misc/Start", "EnablePresenterScreen");
+    let first = found.first().map(|value| value.to_lowercase());
+    Ok(told("EnablePresenterScreen", first.as_deref(), "false"))
+}
+
+pub(super) fn saving_time(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted = case.rule("minutes")?;
+    let wanted = wanted.as_i64().ok_or_else(|| wrong("rule \"minutes\" must be a whole number"))?;
+    let file = case.need_file()?;
+    let text = xml::decode(&file.bytes).map_err(raised)?;
+    let document = match xml::read(&text) {
+        Ok(document) => document,
+        Err(why) => return Ok(Mark::none(why)),
+    };
+    let found = property(&document, "/org.openoffice.Office.Common/Save/Document", "AutoSaveTimeIntervall");
+    let Some(last) = found.last() else { return Ok(Mark::none("AutoSaveTimeIntervall is absent")) };
+    let minutes = python::int(last).ok_or_else(|| raised(format!("{} is no number", quote(last))))?;
+    Ok(Mark::of(minutes == wanted, format!("documents are saved every {minutes} minutes, expected {wanted}")))
+}
+
+/// The system's locale, else the program's own, fits one of the patterns.
+pub(super) fn locale(case: &Case<'_>) -> Result<Mark, Fault> {
+    let patterns = texts(case.rules()?, "locale_set")?;
+    let file = case.need_file()?;
+    let text = xml::decode(&file.bytes).map_err(raised)?;
+    let document = xml::read(&text).map_err(raised)?;
+    let value = |name: &str| {
+        let at_path = |node: &roxmltree::Node<'_, '_>| {
+            node.attribute((REGISTRY, "path")).is_some_and(|path| path.ends_with("L10N"))
+        };
+        let items = document.descendants().filter(at_path);
+        let named = |node: &roxmltree::Node<'_, '_>| node.attribute((REGISTRY, "name")) == Some(name);
+        let props = items.flat_map(|item| item.children()).filter(named);
+        props.filter_map(|prop| xml::child(prop, "value")).map(xml::text).next()
+    };
+    let found = value("ooSetupSystemLocale").or_else(|| value("ooLocale"));
+    let found = found.ok_or_else(|| raised("no locale is stored"))?;
+    let fits = patterns.iter().any(|pattern| fits_shell(pattern, found));
+    Ok(Mark::of(fits, format!("the locale is {}, expected one of {patterns:?}", quote(found))))
+}
+
+/// A pattern with `*` and `?` as a shell has them.
+fn fits_shell(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let mut fits = vec![false; text.len() + 1];
+    fits[0] = true;
+    for c in pattern {
+        let mut next = vec![false; text.len() + 1];
+        for at in 0..=text.len() {
+            next[at] = match c {
+                '*' => fits[at] || at > 0 && next[at - 1],
+                '?' => at > 0 && fits[at - 1],
+                c => at > 0 && fits[at - 1] && text[at - 1] == c,
+            };
+        }
+        fits = next;
+    }
+    fits[text.len()]
+}

@@ -1,0 +1,293 @@
+//! The habits of the language that the suite's own checks are written in, where verdicts hang on them.
+
+use std::fmt::Write as _;
+
+use fancy_regex::RegexBuilder as Backtracking;
+use regex::RegexBuilder;
+use serde_json::Value;
+
+use super::{Fault, FileRef, raised, wrong};
+
+/// Steps that a backtracking pattern may take before it is given up.
+const BACKTRACK_LIMIT: usize = 200_000;
+/// Bytes that a compiled pattern may take.
+const PATTERN_LIMIT: usize = 4 << 20;
+
+/// Flags of a regular expression, by their names in rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flags {
+    pub(super) ignore_case: bool,
+    pub(super) multi_line: bool,
+    pub(super) dot_all: bool,
+    pub(super) verbose: bool,
+}
+
+/// A regular expression: the engine that takes linear time where it can do the pattern, else one that
+/// backtracks within a budget.
+pub(super) enum Pattern {
+    Linear(regex::Regex),
+    Bounded(fancy_regex::Regex),
+}
+
+impl Pattern {
+    pub(super) fn new(source: &str) -> Result<Self, Fault> {
+        Self::with(source, Flags::default())
+    }
+
+    pub(super) fn with(source: &str, flags: Flags) -> Result<Self, Fault> {
+        let translated = translate(source, flags);
+        let linear = RegexBuilder::new(&translated)
+            .size_limit(PATTERN_LIMIT)
+            .case_insensitive(flags.ignore_case)
+            .multi_line(flags.multi_line)
+            .dot_matches_new_line(flags.dot_all)
+            .ignore_whitespace(flags.verbose)
+            .build();
+        if let Ok(linear) = linear {
+            return Ok(Self::Linear(linear));
+        }
+        Backtracking::new(&translated)
+            .backtrack_limit(BACKTRACK_LIMIT)
+            .delegate_size_limit(PATTERN_LIMIT)
+            .case_insensitive(flags.ignore_case)
+            .multi_line(flags.multi_line)
+            .dot_matches_new_line(flags.dot_all)
+            .ignore_whitespace(flags.verbose)
+            .build()
+            .map(Self::Bounded)
+            .map_err(|error| wrong(format!("pattern {source:?} cannot be used: {error}")))
+    }
+
+    /// Whether it is found anywhere in a text.
+    pub(super) fn is_in(&self, text: &str) -> Result<bool, Fault> {
+        match self {
+            Self::Linear(pattern) => Ok(pattern.is_match(text)),
+            Self::Bounded(pattern) => pattern
+                .is_match(text)
+                .map_err(|error| wrong(format!("pattern {:?} takes too long: {error}", pattern.as_str()))),
+        }
+    }
+}
+
+/// Rewrites what the two dialects read differently: `$` before a last line break, `\Z`, and brackets and
+/// braces that stand for themselves.
+fn translate(source: &str, flags: Flags) -> String {
+    let mut out = String::with_capacity(source.len() + 8);
+    let mut chars = source.char_indices().peekable();
+    // Where the current class of characters began, if one is open.
+    let mut class: Option<usize> = None;
+    while let Some((at, c)) = chars.next() {
+        match (c, class) {
+            ('\\', _) => match chars.next() {
+                Some((_, 'Z')) => out.push_str("\\z"),
+                Some((_, quoted)) => out.extend(['\\', quoted]),
+                None => out.push('\\'),
+            },
+            ('[', Some(_)) => out.push_str("\\["),
+            ('&' | '~', Some(_)) => out.extend(['\\', c]),
+            (']', Some(began)) if at > began => {
+                class = None;
+                out.push(']');
+            }
+            (']', Some(_)) => out.push_str("\\]"),
+            ('[', None) => {
+                out.push('[');
+                let negated = chars.next_if(|(_, next)| *next == '^').is_some();
+                if negated {
+                    out.push('^');
+                }
+                class = Some(at + 1 + usize::from(negated));
+            }
+            ('$', None) if !flags.multi_line => out.push_str("(?:\\n?\\z)"),
+            ('{', None) if !repeats(&source[at..]) => out.push_str("\\{"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a text begins with a repetition such as `{2,3}`.
+fn repeats(text: &str) -> bool {
+    let Some(inner) = text[1..].split_once('}').map(|(inner, _)| inner) else { return false };
+    let numeral = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+    match inner.split_once(',') {
+        Some((low, high)) => (low.len() + high.len() > 0) && numeral(low) && numeral(high),
+        None => !inner.is_empty() && numeral(inner),
+    }
+}
+
+/// A file as text, its line ends made one. Bytes that are no text raise upstream.
+pub(super) fn text(file: &FileRef) -> Result<String, Fault> {
+    let text = std::str::from_utf8(&file.bytes)
+        .map_err(|error| raised(format!("{} is no UTF-8 text: {error}", file.name)))?;
+    Ok(universal(text))
+}
+
+/// Line ends made one, as text files are read.
+pub(super) fn universal(text: &str) -> String {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
+}
+
+/// Lines at every kind of line boundary, without their ends.
+pub(super) fn split_lines(text: &str) -> Vec<&str> {
+    let boundary = |c: char| {
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(boundary) {
+        lines.push(&rest[..at]);
+        let end = &rest[at..];
+        let long = if end.starts_with("\r\n") { 2 } else { end.chars().next().map_or(1, char::len_utf8) };
+        rest = &end[long..];
+    }
+    if !rest.is_empty() {
+        lines.push(rest);
+    }
+    lines
+}
+
+/// Lines of an open file: each keeps its end.
+pub(super) fn file_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n')
+}
+
+/// A number as `float()` reads a text.
+pub(super) fn float(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let plain = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    if matches!(plain.as_str(), "inf" | "infinity" | "nan") {
+        return text.to_ascii_lowercase().parse().ok();
+    }
+    if !plain.starts_with(|c: char| c.is_ascii_digit() || c == '.') || text.contains("__") {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
+}
+
+/// A whole number as `int()` reads a text.
+pub(super) fn int(text: &str) -> Option<i64> {
+    text.trim().replace('_', "").parse().ok()
+}
+
+/// A value as `str()` writes it.
+pub(super) fn str(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => repr(other),
+    }
+}
+
+/// A value as `repr()` writes it.
+pub(super) fn repr(value: &Value) -> String {
+    match value {
+        Value::Null => "None".into(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(number) => float_repr(number),
+            None => number.to_string(),
+        },
+        Value::String(text) => quoted(text),
+        Value::Array(list) => format!("[{}]", list.iter().map(repr).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) => {
+            let entries: Vec<String> =
+                map.iter().map(|(key, value)| format!("{}: {}", quoted(key), repr(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// A float as `repr()` writes it: the shortest digits, in exponents from 1e16 and below 1e-4.
+pub(super) fn float_repr(number: f64) -> String {
+    let size = number.abs();
+    if number.is_nan() {
+        return "nan".into();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "inf".into() } else { "-inf".into() };
+    }
+    if size != 0.0 && !(1e-4..1e16).contains(&size) {
+        let text = format!("{number:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = match exponent.strip_prefix('-') {
+            Some(exponent) => ('-', exponent),
+            None => ('+', exponent),
+        };
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    let text = number.to_string();
+    if text.contains('.') { text } else { format!("{text}.0") }
+}
+
+fn quoted(text: &str) -> String {
+    let mark = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut out = String::from(mark);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\\' => out.push_str("\\\\"),
+            c if c == mark => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\x{:02x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push(mark);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Flags, Pattern, float, repr, split_lines, translate};
+
+    #[test]
+    fn patterns_mean_what_they_mean_upstream() {
+        for (pattern, text, expected) in [
+            ("a$", "xa\n", true),
+            ("a$", "xa\nb", false),
+            (r"a\Z", "xa\n", false),
+            ("{\"k\": 1}", "{\"k\": 1}", true),
+            ("x{2,3}$", "xx", true),
+            ("[[]a", "[a", true),
+            ("[]a]+$", "]a", true),
+            ("[^]]", "]", false),
+            ("(?=.*b)a", "ab", true),
+            ("(?P<q>['\"])x(?P=q)", "'x'", true),
+            ("(?i)ABC", "abc", true),
+        ] {
+            let found = Pattern::new(pattern).and_then(|compiled| compiled.is_in(text));
+            assert_eq!(
+                found,
+                Ok(expected),
+                "{pattern} in {text:?} as {}",
+                translate(pattern, Flags::default())
+            );
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_explodes_comes_to_an_end() {
+        for source in [r"^(a+)+$", r"^(?=(a+)+b)(a|aa)+$", r"^(\w+\s?)*\1b$", r"(?!x)((a*)*)*b\2"] {
+            let found = Pattern::new(source).expect("compiles").is_in(&format!("{}!", "a".repeat(40)));
+            assert_ne!(found, Ok(true), "{source}");
+        }
+    }
+
+    #[test]
+    fn values_are_written_as_upstream_writes_them() {
+        let value = json!({"a": [1, 1.0, 1e16, 1e-5, true, null, "it's", "say \"it's\"\n"]});
+        let expected = r#"{'a': [1, 1.0, 1e+16, 1e-05, True, None, "it's", 'say "it\'s"\n']}"#;
+        assert_eq!(repr(&value), expected);
+        assert_eq!((float(" 1_0.5 "), float("ten"), float("")), (Some(10.5), None, None));
+        assert_eq!(split_lines("a\r\nb\u{2028}c\n\n"), ["a", "b", "c", ""]);
+    }
+}

@@ -1,0 +1,218 @@
+//! CSS selectors written as XPath, as far as tasks use them on interface trees.
+
+/// A selector list as one XPath expression; the error says what is not understood.
+pub(super) fn to_xpath(list: &str) -> Result<String, String> {
+    let mut reader = Reader { rest: list.trim() };
+    let mut paths = Vec::new();
+    loop {
+        paths.push(reader.complex()?);
+        reader.skip_blanks();
+        if reader.rest.is_empty() {
+            return Ok(paths.join(" | "));
+        }
+        reader.expect(',')?;
+        reader.skip_blanks();
+    }
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+}
+
+impl Reader<'_> {
+    fn complex(&mut self) -> Result<String, String> {
+        let mut path = format!("descendant-or-self::{}", self.compound()?);
+        loop {
+            let blanks = self.skip_blanks();
+            let axis = match self.rest.chars().next() {
+                None | Some(',') => return Ok(path),
+                Some('>') => "/",
+                Some('+') => "/following-sibling::*[1]/self::",
+                Some('~') => "/following-sibling::",
+                Some(_) if blanks => "//",
+                Some(other) => return Err(format!("{other:?} is not understood in a selector")),
+            };
+            if axis != "//" {
+                self.rest = &self.rest[1..];
+                self.skip_blanks();
+            }
+            let next = self.compound()?;
+            path = format!("{path}{}{next}", if axis == "//" { "/descendant::" } else { axis });
+        }
+    }
+
+    fn compound(&mut self) -> Result<String, String> {
+        let before = self.rest.len();
+        let mut tag = "*".to_owned();
+        if self.rest.starts_with('*') {
+            self.rest = &self.rest[1..];
+        } else if self.rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            tag = self.qualified()?;
+        }
+        let mut conditions = String::new();
+        loop {
+            let condition = match self.rest.chars().next() {
+                Some('[') => self.attribute()?,
+                Some('#') => {
+                    self.rest = &self.rest[1..];
+                    format!("@id = {}", literal(&self.name()?)?)
+                }
+                Some(':') => self.pseudo()?,
+                _ if self.rest.len() == before => return Err("a selector is missing".into()),
+                _ => return Ok(format!("{tag}{conditions}")),
+            };
+            conditions.extend(["[", condition.as_str(), "]"]);
+        }
+    }
+
+    /// A name, with its prefix if it has one.
+    fn qualified(&mut self) -> Result<String, String> {
+        let first = self.name()?;
+        match self.rest.strip_prefix('|') {
+            Some(rest) if !rest.starts_with('=') => {
+                self.rest = rest;
+                Ok(format!("{first}:{}", self.name()?))
+            }
+            _ => Ok(first),
+        }
+    }
+
+    fn name(&mut self) -> Result<String, String> {
+        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')));
+        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        if name.is_empty() {
+            return Err(format!("a name is missing before {:?}", self.rest));
+        }
+        self.rest = rest;
+        Ok(name.to_owned())
+    }
+
+    fn attribute(&mut self) -> Result<String, String> {
+        self.expect('[')?;
+        self.skip_blanks();
+        let name = self.qualified()?;
+        self.skip_blanks();
+        let operator: String = self.rest.chars().take_while(|c| "=~|^$*!".contains(*c)).collect();
+        self.rest = &self.rest[operator.len()..];
+        self.skip_blanks();
+        let value = if operator.is_empty() { String::new() } else { literal(&self.value()?)? };
+        self.skip_blanks();
+        self.expect(']')?;
+        Ok(match operator.as_str() {
+            "" => format!("@{name}"),
+            "=" => format!("@{name} = {value}"),
+            "!=" => format!("not(@{name}) or @{name} != {value}"),
+            "*=" => format!("@{name} and contains(@{name}, {value})"),
+            "^=" => format!("@{name} and starts-with(@{name}, {value})"),
+            "$=" => format!(
+                "@{name} and substring(@{name}, string-length(@{name}) - string-length({value}) + 1) = {value}"
+            ),
+            "~=" => format!(
+                "@{name} and contains(concat(' ', normalize-space(@{name}), ' '), concat(' ', {value}, ' '))"
+            ),
+            "|=" => format!("@{name} and (@{name} = {value} or starts-with(@{name}, concat({value}, '-')))"),
+            other => return Err(format!("operator {other:?} is not understood in a selector")),
+        })
+    }
+
+    fn pseudo(&mut self) -> Result<String, String> {
+        self.expect(':')?;
+        let name = self.name()?;
+        if !self.rest.starts_with('(') {
+            return match name.as_str() {
+                "first-child" => Ok("not(preceding-sibling::*)".into()),
+                "last-child" => Ok("not(following-sibling::*)".into()),
+                "only-child" => Ok("not(preceding-sibling::*) and not(following-sibling::*)".into()),
+                "empty" => Ok("not(*) and not(string-length())".into()),
+                other => Err(format!(":{other} is not understood in a selector")),
+            };
+        }
+        self.expect('(')?;
+        self.skip_blanks();
+        let condition = match name.as_str() {
+            "contains" => format!("contains(., {})", literal(&self.value()?)?),
+            "nth-child" => {
+                let place: usize =
+                    self.value()?.parse().map_err(|_| "only plain places of children are understood")?;
+                format!("count(preceding-sibling::*) = {}", place.saturating_sub(1))
+            }
+            "not" => {
+                let inner = self.compound()?;
+                format!("not(self::{inner})")
+            }
+            other => return Err(format!(":{other}() is not understood in a selector")),
+        };
+        self.skip_blanks();
+        self.expect(')')?;
+        Ok(condition)
+    }
+
+    /// A quoted text or a bare word.
+    fn value(&mut self) -> Result<String, String> {
+        let Some(mark) = self.rest.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            return self.name();
+        };
+        let mut out = String::new();
+        let mut chars = self.rest[1..].char_indices();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '\\' => out.extend(chars.next().map(|(_, quoted)| quoted)),
+                c if c == mark => {
+                    self.rest = &self.rest[at + 2..];
+                    return Ok(out);
+                }
+                c => out.push(c),
+            }
+        }
+        Err("a quote is not closed".into())
+    }
+
+    fn skip_blanks(&mut self) -> bool {
+        let before = self.rest.len();
+        self.rest = self.rest.trim_start();
+        self.rest.len() < before
+    }
+
+    fn expect(&mut self, c: char) -> Result<(), String> {
+        self.rest =
+            self.rest.strip_prefix(c).ok_or_else(|| format!("{c:?} is missing before {:?}", self.rest))?;
+        Ok(())
+    }
+}
+
+/// A text as XPath writes it, which knows no escapes.
+fn literal(text: &str) -> Result<String, String> {
+    match (text.contains('"'), text.contains('\'')) {
+        (false, _) => Ok(format!("\"{text}\"")),
+        (true, false) => Ok(format!("'{text}'")),
+        (true, true) => Err(format!("{text:?} holds both kinds of quotes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::to_xpath;
+
+    #[test]
+    fn selectors_become_paths() {
+        for (selector, expected) in [
+            (
+                "application[name=Thunderbird] entry",
+                "descendant-or-self::application[@name = \"Thunderbird\"]/descendant::entry",
+            ),
+            (
+                "a > b:first-child, *[st|focused=\"true\"]",
+                "descendant-or-self::a/b[not(preceding-sibling::*)] | descendant-or-self::*[@st:focused = \"true\"]",
+            ),
+            (
+                "a + b[name^='x y']",
+                "descendant-or-self::a/following-sibling::*[1]/self::b[@name and starts-with(@name, \"x y\")]",
+            ),
+        ] {
+            assert_eq!(to_xpath(selector).as_deref(), Ok(expected), "{selector}");
+        }
+        for wrong in ["", "a[", "a:hover", "[x=\"y]", "a >"] {
+            assert!(to_xpath(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A workbook: its sheets, the texts they share, and the raw cells of each.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use roxmltree::Node;
+
+use super::super::zipped::Archive;
+use super::super::{Compat, FileRef, xml};
+use super::reference::{self, Place};
+use super::style::Styles;
+
+const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+
+/// A sheet as the workbook lists it.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    pub(super) name: String,
+    /// The number that upstream's own readers build the file's name from.
+    pub(super) id: String,
+    /// The file that the workbook says.
+    pub(super) path: String,
+}
+
+/// A cell as its file has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RawCell {
+    /// The attribute `t`.
+    pub(super) kind: Option<String>,
+    /// The text of `v`, if there is such an element.
+    pub(super) value: Option<String>,
+    /// The texts inside `is`, if there is such an element.
+    pub(super) inline: Option<String>,
+    /// The plain text inside `is`, and whether its blanks are marked as part of it.
+    pub(super) plain: Option<(String, bool)>,
+    pub(super) has_formula: bool,
+    pub(super) style: usize,
+}
+
+/// The cells of a sheet.
+pub(super) type Cells = BTreeMap<Place, RawCell>;
+
+/// An open workbook.
+pub(super) struct Book<'a> {
+    pub(super) file: &'a FileRef,
+    /// How upstream's faults are read.
+    pub(super) compat: Compat,
+    archive: RefCell<Archive<'a>>,
+    texts: RefCell<BTreeMap<String, Rc<str>>>,
+    cells: RefCell<BTreeMap<String, Rc<Cells>>>,
+    /// Sheets of cells, in order; sheets of charts are left out.
+    pub(super) sheets: Vec<Listed>,
+    pub(super) active: usize,
+    pub(super) from_1904: bool,
+    /// Files of pivot caches by their number.
+    pub(super) caches: BTreeMap<String, String>,
+    /// Shared texts as the office library reads them.
+    pub(super) shared: Vec<String>,
+    /// Shared texts as upstream's own reader has them: none at all when one of them is empty.
+    pub(super) raw_shared: Vec<String>,
+    pub(super) styles: Styles,
+}
+
+impl<'a> Book<'a> {
+    /// Opens a workbook; the error says why not.
+    pub(super) fn open(file: &'a FileRef, compat: Compat) -> Result<Self, String> {
+        let told = |why: String| format!("{}: {why}", file.name);
+        let archive = Archive::open(&file.bytes).map_err(told)?;
+        let mut book = Self {
+            file,
+            compat,
+            archive: RefCell::new(archive),
+            texts: RefCell::default(),
+            cells: RefCell::default(),
+            sheets: Vec::new(),
+            active: 0,
+            from_1904: false,
+            caches: BTreeMap::new(),
+            shared: Vec::new(),
+            raw_shared: Vec::new(),
+            styles: Styles::default(),
+        };
+        book.read_workbook().map_err(told)?;
+        book.read_shared().map_err(told)?;
+        if let Some(text) = book.part("xl/styles.xml").map_err(told)? {
+            book.styles = Styles::read(&xml::read(&text).map_err(told)?);
+        }
+        Ok(book)
+    }
+
+    /// A part's text, if there is such a part.
+    pub(super) fn part(&self, path: &str) -> Result<Option<Rc<str>>, String> {
+        if let Some(text) = self.texts.borrow().get(path) {
+            return Ok(Some(Rc::clone(text)));
+        }
+        let text: Option<Rc<str>> = self.archive.borrow_mut().text(path)?.map(Into::into);
+        if let Some(text) = &text {
+            self.texts.borrow_mut().insert(path.to_owned(), Rc::clone(text));
+        }
+        Ok(text)
+    }
+
+    /// The parts that a part points to: id, the last word of the type, and path.
+    pub(super) fn relations(&self, path: &str) -> Result<Vec<(String, String, String)>, String> {
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let Some(text) = self.part(&format!("{folder}/_rels/{file}.rels"))? else { return Ok(Vec::new()) };
+        let document = xml::read(&text)?;
+        let relation = |node: Node<'_, '_>| {
+            let kind = node.attribute("Type")?.rsplit('/').next()?.to_owned();
+            Some((node.attribute("Id")?.to_owned(), kind, resolve(folder, node.attribute("Target")?)))
+        };
+        Ok(xml::children(document.root_element(), "Relationship").filter_map(relation).collect())
+    }
+
+    fn read_workbook(&mut self) -> Result<(), String> {
+        let text = self.part("xl/workbook.xml")?.ok_or("it holds no workbook")?;
+        let document = xml::read(&text)?;
+        let root = document.root_element();
+        let relations = self.relations("xl/workbook.xml")?;
+        let target = |node: Node<'_, '_>| {
+            let id = node.attribute((RELATIONS, "id"))?;
+            relations.iter().find(|(known, ..)| known == id)
+        };
+        for sheet in xml::child(root, "sheets").into_iter().flat_map(|list| xml::children(list, "sheet")) {
+            let Some((_, kind, path)) = target(sheet) else { continue };
+            if kind == "worksheet" {
+                self.sheets.push(Listed {
+                    name: sheet.attribute("name").unwrap_or_default().to_owned(),
+                    id: sheet.attribute("sheetId").unwrap_or_default().to_owned(),
+                    path: path.clone(),
+                });
+            }
+        }
+        for cache in
+            xml::child(root, "pivotCaches").into_iter().flat_map(|list| xml::children(list, "pivotCache"))
+        {
+            if let (Some(id), Some((_, _, path))) = (cache.attribute("cacheId"), target(cache)) {
+                self.caches.insert(id.to_owned(), path.clone());
+            }
+        }
+        let view = xml::child(root, "bookViews").and_then(|views| xml::child(views, "workbookView"));
+        self.active = view.and_then(|view| view.attribute("activeTab")?.parse().ok()).unwrap_or(0);
+        let properties = xml::child(root, "workbookPr");
+        self.from_1904 = properties.is_some_and(|node| is_on(node.attribute("date1904")));
+        Ok(())
+    }
+
+    fn read_shared(&mut self) -> Result<(), String> {
+        let Some(text) = self.part("xl/sharedStrings.xml")? else { return Ok(()) };
+        let document = xml::read(&text)?;
+        let mut complete = true;
+        for item in xml::children(document.root_element(), "si") {
+            self.shared.push(rich_text(item).replace("x005F_", ""));
+            let texts: Vec<&str> = item
+                .descendants()
+                .filter(|node| node.is_element() && node.tag_name().name() == "t")
+                .map(xml::text)
+                .collect();
+            complete &= !texts.iter().any(|text| text.is_empty());
+            self.raw_shared.push(texts.concat());
+        }
+        if !complete {
+            self.raw_shared.clear();
+        }
+        Ok(())
+    }
+
+    /// The sheet of this name.
+    pub(super) fn sheet(&self, name: &str) -> Option<&Listed> {
+        self.sheets.iter().find(|sheet| sheet.name == name)
+    }
+
+    /// The names of its sheets.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.sheets.iter().map(|sheet| sheet.name.as_str()).collect()
+    }
+
+    /// A sheet's file as text; a listed sheet without one is a broken workbook.
+    pub(super) fn sheet_text(&self, sheet: &Listed) -> Result<Rc<str>, String> {
+        self.part(&sheet.path)?.ok_or_else(|| format!("{} holds no {}", self.file.name, sheet.path))
+    }
+
+    /// The cells of a part that is a sheet; none when there is no such part.
+    pub(super) fn cells(&self, path: &str) -> Result<Option<Rc<Cells>>, String> {
+        if let Some(cells) = self.cells.borrow().get(path) {
+            return Ok(Some(Rc::clone(cells)));
+        }
+        let Some(text) = self.part(path)? else { return Ok(None) };
+        let cells = Rc::new(read_cells(&xml::read(&text)?));
+        self.cells.borrow_mut().insert(path.to_owned(), Rc::clone(&cells));
+        Ok(Some(cells))
+    }
+}
+
+fn read_cells(document: &roxmltree::Document<'_>) -> Cells {
+    let mut cells = Cells::new();
+    let data = xml::child(document.root_element(), "sheetData");
+    let mut row_number = 0;
+    for row in data.into_iter().flat_map(|data| xml::children(data, "row")) {
+        row_number = row.attribute("r").and_then(|row| row.parse().ok()).unwrap_or(row_number + 1);
+        let mut column = 0;
+        for node in xml::children(row, "c") {
+            let place = node.attribute("r").and_then(reference::place).unwrap_or((row_number, column + 1));
+            column = place.1;
+            let value = xml::child(node, "v").map(|value| value.text().unwrap_or_default().to_owned());
+            let cell = RawCell {
+                kind: node.attribute("t").map(str::to_owned),
+                value,
+                inline: xml::child(node, "is").map(rich_text),
+                plain: xml::child(node, "is").and_then(|inline| xml::child(inline, "t")).map(plain_text),
+                has_formula: xml::child(node, "f").is_some(),
+                style: node.attribute("s").and_then(|style| style.parse().ok()).unwrap_or(0),
+            };
+            cells.entry(place).or_insert(cell);
+        }
+    }
+    cells
+}
+
+fn plain_text(node: Node<'_, '_>) -> (String, bool) {
+    let marked = node.attributes().any(|one| one.name() == "space");
+    (node.text().unwrap_or_default().to_owned(), marked)
+}
+
+/// A text item's plain part and the texts of its runs.
+fn rich_text(item: Node<'_, '_>) -> String {
+    let plain = xml::children(item, "t").map(|node| node.text().unwrap_or_default());
+    let runs = xml::children(item, "r").flat_map(|run| xml::children(run, "t"));
+    plain.chain(runs.map(|node| node.text().unwrap_or_default())).collect()
+}
+
+/// A flag of a file.
+pub(super) fn is_on(value: Option<&str>) -> bool {
+    matches!(value, Some("1" | "true" | "t" | "on"))
+}
+
+/// A target's path inside the archive.
+fn resolve(folder: &str, target: &str) -> String {
+    if let Some(absolute) = target.strip_prefix('/') {
+        return absolute.to_owned();
+    }
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}

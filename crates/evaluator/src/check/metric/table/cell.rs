@@ -1,0 +1,145 @@
+//! The value of a cell, in the two ways in which upstream reads it.
+
+use serde_json::{Value, json};
+
+use super::super::{Compat, Fault, python, raised};
+use super::book::{Book, RawCell};
+use super::reference::{self, Place};
+
+/// Milliseconds of a day.
+const DAY: f64 = 86_400_000.0;
+/// Days between the two epochs of workbooks.
+const LATER_EPOCH: f64 = 1462.0;
+
+/// A value as the office library has it. Times are in milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell {
+    Empty,
+    Whole(i64),
+    Number(f64),
+    Flag(bool),
+    Text(String),
+    Error,
+    /// Since the earlier epoch.
+    Date(i64),
+    /// Of a day.
+    Time(i64),
+    /// A length.
+    Span(i64),
+}
+
+impl Cell {
+    /// A cell by its file; the cached value of a formula counts.
+    pub(super) fn read(raw: &RawCell, book: &Book<'_>) -> Result<Self, String> {
+        let kind = raw.kind.as_deref().unwrap_or("n");
+        if kind == "inlineStr" {
+            return Ok(raw.inline.clone().map_or(Self::Empty, Self::Text));
+        }
+        let Some(text) = raw.value.as_deref().filter(|text| !text.is_empty()) else { return Ok(Self::Empty) };
+        let bad = || format!("a cell of kind {kind:?} holds {text:?}");
+        Ok(match kind {
+            "n" => Self::number(text, raw.style, book).ok_or_else(bad)?,
+            "s" => {
+                let at: usize = text.trim().parse().map_err(|_| bad())?;
+                Self::Text(book.shared.get(at).cloned().ok_or_else(bad)?)
+            }
+            "b" => Self::Flag(python::int(text).ok_or_else(bad)? != 0),
+            "e" => Self::Error,
+            _ => Self::Text(text.to_owned()),
+        })
+    }
+
+    fn number(text: &str, style: usize, book: &Book<'_>) -> Option<Self> {
+        let whole = !text.contains(['.', 'E', 'e']);
+        let number = python::float(text)?;
+        if !book.styles.is_date(style) {
+            let exact = number.fract() == 0.0 && number.abs() < 9e18;
+            #[expect(clippy::cast_possible_truncation, reason = "whole and in range, as just asked")]
+            return Some(match (whole, exact) {
+                (true, _) => python::int(text).map_or(Self::Number(number), Self::Whole),
+                (false, true) => Self::Whole(number as i64),
+                (false, false) => Self::Number(number),
+            });
+        }
+        if !(-1e7..1e7).contains(&number) {
+            return Some(Self::Error);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "ten million days are few milliseconds")]
+        let round = |time: f64| time.round_ties_even() as i64;
+        if book.styles.is_span(style) {
+            return Some(Self::Span(round(number * DAY)));
+        }
+        let (day, part) = (number.floor(), round((number - number.floor()) * DAY));
+        if (0.0..1.0).contains(&number) && part < round(DAY) {
+            return Some(Self::Time(part));
+        }
+        let shift = if book.from_1904 {
+            LATER_EPOCH
+        } else if 0.0 < number && number < 60.0 {
+            1.0
+        } else {
+            0.0
+        };
+        Some(Self::Date(round((day + shift) * DAY) + part))
+    }
+
+    /// The value as JSON, for rules and for people.
+    pub(super) fn show(&self) -> Value {
+        let time = |ms: &i64| format!("{:02}:{:02}:{:02}", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+        match self {
+            Self::Empty => Value::Null,
+            Self::Whole(number) => (*number).into(),
+            Self::Number(number) => (*number).into(),
+            Self::Flag(flag) => (*flag).into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::Error => "an error".into(),
+            Self::Date(ms) => {
+                let start = jiff::civil::date(1899, 12, 30).at(0, 0, 0, 0);
+                let date = start.checked_add(jiff::Span::new().milliseconds(*ms));
+                date.map_or(Value::Null, |date| date.to_string().into())
+            }
+            Self::Time(ms) | Self::Span(ms) => time(ms).into(),
+        }
+    }
+}
+
+/// The value by upstream's own reader, which takes the file by the sheet's number and knows texts and numbers
+/// alone. It raises where a value cannot be looked up.
+pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value, Fault> {
+    let Some(listed) = book.sheet(sheet) else { return Ok(Value::Null) };
+    let path = format!("xl/worksheets/sheet{}.xml", listed.id);
+    let Ok(Some(cells)) = book.cells(&path) else { return Ok(Value::Null) };
+    let Some(cell) = cells.get(&at) else { return Ok(Value::Null) };
+    let bad = || raised(format!("the value of cell {} cannot be read", reference::name(at)));
+    let Some(text) = cell
+        .value
+        .as_deref()
+        .map(str::trim)
+        .or(Some("").filter(|_| cell.kind.as_deref() == Some("inlineStr")))
+    else {
+        return Ok(Value::Null);
+    };
+    Ok(match cell.kind.as_deref() {
+        None | Some("n") if text.is_empty() => return Err(bad()),
+        None | Some("n") => python::float(text).map_or(Value::Null, Value::from),
+        Some("s") => {
+            let Some(at) = python::int(text).and_then(|at| usize::try_from(at).ok()) else {
+                return Ok(Value::Null);
+            };
+            book.raw_shared.get(at).map(|text| text.as_str().into()).ok_or_else(bad)?
+        }
+        Some("str" | "e") if text.is_empty() => Value::Null,
+        Some("str" | "e") => text.into(),
+        Some("inlineStr") => match &cell.plain {
+            None => Value::Null,
+            Some((text, _)) if text.is_empty() => Value::Null,
+            // Upstream's reader answers the element with its attribute, which is equal to no text.
+            Some((text, true)) if book.compat == Compat::Exact => {
+                json!({"space": "preserve", "text": text.trim()})
+            }
+            Some((text, true)) => text.as_str().into(),
+            Some((text, false)) => text.trim().into(),
+        },
+        Some(_) => Value::Null,
+    })
+}

@@ -1,0 +1,128 @@
+//! The charts of a sheet, by the cells that their series come from.
+
+use roxmltree::Node;
+use serde_json::{Map, Value, json};
+
+use super::super::{Fault, raised, wrong, xml};
+use super::{Named, names};
+
+pub(super) fn charts(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> {
+    let wanted = names(rule, "chart_props")?;
+    let Some(listed) = sheet.listed() else { return Ok(json!({})) };
+    let book = sheet.book;
+    let mut found = Map::new();
+    let of_kind = |path: &str, kind: &'static str| -> Result<Vec<(String, String)>, Fault> {
+        let relations = book.relations(path).map_err(raised)?;
+        Ok(relations
+            .into_iter()
+            .filter(|(_, known, _)| known == kind)
+            .map(|(id, _, path)| (id, path))
+            .collect())
+    };
+    for (_, drawing) in of_kind(&listed.path, "drawing")? {
+        let anchors = book.part(&drawing).map_err(raised)?.unwrap_or_default();
+        let anchors = xml::read(&anchors).map_err(raised)?;
+        let places = of_kind(&drawing, "chart")?;
+        // In the order of the drawing, as they are shown.
+        for anchor in anchors.root_element().children().filter(Node::is_element) {
+            let frame =
+                anchor.descendants().find(|node| node.is_element() && node.tag_name().name() == "chart");
+            let id = frame.and_then(|frame| frame.attributes().find(|one| one.name() == "id"));
+            let Some((_, path)) = id.and_then(|id| places.iter().find(|(known, _)| known == id.value()))
+            else {
+                continue;
+            };
+            let text = book.part(path).map_err(raised)?.unwrap_or_default();
+            let document = xml::read(&text).map_err(raised)?;
+            let (series, about) = describe(document.root_element(), anchor, &wanted)?;
+            found.insert(series, about);
+        }
+    }
+    Ok(Value::Object(found))
+}
+
+/// Where a chart's series come from, and the properties asked for.
+fn describe(root: Node<'_, '_>, anchor: Node<'_, '_>, wanted: &[&str]) -> Result<(String, Value), Fault> {
+    let broken = || raised("a chart has no plot");
+    let chart = xml::child(root, "chart").ok_or_else(broken)?;
+    let area = xml::child(chart, "plotArea").ok_or_else(broken)?;
+    let is_plot = |node: &Node<'_, '_>| node.is_element() && node.tag_name().name().ends_with("Chart");
+    let plot = area.children().find(is_plot).ok_or_else(broken)?;
+    let kind = plot.tag_name().name();
+    let mut series = Vec::new();
+    for one in xml::children(plot, "ser") {
+        let source = |name: &str, references: &[&str]| {
+            let data = xml::child(one, name);
+            let reference = data.and_then(|data| references.iter().find_map(|kind| xml::child(data, kind)));
+            reference
+                .and_then(|reference| xml::child(reference, "f"))
+                .and_then(|f| f.text())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        series.push(format!("{},{}", source("val", &["numRef"]), source("cat", &["numRef", "strRef"])));
+    }
+    let mut about = Map::new();
+    for name in wanted {
+        let property = match *name {
+            "type" => kind.into(),
+            "title" => title(xml::child(chart, "title")),
+            "legend" => xml::child(chart, "legend")
+                .map_or(Value::Null, |legend| value(legend, "legendPos").unwrap_or("r").into()),
+            "direction" if kind.starts_with("bar") => value(plot, "barDir").unwrap_or("col").into(),
+            "direction" => return Err(raised(format!("a {kind} has no direction"))),
+            // Upstream's library does not read sizes and answers its defaults.
+            "width" => 15.into(),
+            "height" => 7.5.into(),
+            "anchor" => place(anchor)?,
+            "xtitle" => axis_title(area, plot, &["catAx", "dateAx"], 0),
+            "ytitle" => axis_title(area, plot, &["valAx"], 1),
+            "ztitle" => axis_title(area, plot, &["serAx"], 2),
+            other => return Err(wrong(format!("charts have no property {other:?}"))),
+        };
+        about.insert((*name).to_owned(), property);
+    }
+    Ok((series.join(";"), Value::Object(about)))
+}
+
+fn value<'d>(node: Node<'d, '_>, name: &str) -> Option<&'d str> {
+    xml::child(node, name).and_then(|child| child.attribute("val"))
+}
+
+/// The first run of a title's first paragraph.
+fn title(node: Option<Node<'_, '_>>) -> Value {
+    let text = || {
+        let rich = xml::child(xml::child(node?, "tx")?, "rich")?;
+        xml::child(xml::child(xml::child(rich, "p")?, "r")?, "t")?.text()
+    };
+    text().map_or(Value::Null, Value::from)
+}
+
+/// The title of one of a plot's axes: by kind, or by place where the kinds do not tell them apart.
+fn axis_title(area: Node<'_, '_>, plot: Node<'_, '_>, kinds: &[&str], place: usize) -> Value {
+    let ids: Vec<&str> = xml::children(plot, "axId").filter_map(|id| id.attribute("val")).collect();
+    let axis = |id: &str| {
+        area.children().find(|node| {
+            node.is_element() && node.tag_name().name().ends_with("Ax") && value(*node, "axId") == Some(id)
+        })
+    };
+    let by_place = matches!(plot.tag_name().name(), "scatterChart" | "bubbleChart");
+    let found = match by_place {
+        true => ids.get(place).and_then(|id| axis(id)),
+        false => ids.iter().filter_map(|id| axis(id)).find(|axis| kinds.contains(&axis.tag_name().name())),
+    };
+    found.map_or(Value::Null, |axis| title(xml::child(axis, "title")))
+}
+
+/// How a chart is tied to cells; the second entry repeats the last row, as upstream does.
+fn place(anchor: Node<'_, '_>) -> Result<Value, Fault> {
+    if anchor.tag_name().name() != "twoCellAnchor" {
+        return Err(raised("the chart is not tied to two cells"));
+    }
+    let part = |end: &str, name: &str| {
+        let node = xml::child(anchor, end).and_then(|end| xml::child(end, name));
+        node.and_then(|node| node.text()?.parse::<i64>().ok())
+    };
+    let row = part("to", "row");
+    Ok(json!([anchor.attribute("editAs"), part("from", "col"), row, part("to", "col"), row]))
+}

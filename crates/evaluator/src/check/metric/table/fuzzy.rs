@@ -1,0 +1,99 @@
+//! Cells of two sheets that must be alike, after what does not matter was taken away.
+
+use serde_json::Value;
+
+use super::super::{Fault, difflib, python, quote, wrong};
+use super::reference::{self, Range};
+use super::{Books, Told, raw_value};
+
+/// Cells that one rule may name.
+const CELLS: u64 = 500_000;
+
+pub(super) fn check(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
+    let (found, wanted) = (books.sheet(rule, "sheet_idx0")?, books.sheet(rule, "sheet_idx1")?);
+    let parts = rule.get("rules").and_then(Value::as_array);
+    for part in parts.ok_or_else(|| wrong("sheet_fuzzy needs \"rules\", a list"))? {
+        let alike = Alike::read(part)?;
+        let names = part.get("range").and_then(Value::as_array);
+        for name in
+            names.ok_or_else(|| wrong("a rule needs \"range\", a list"))?.iter().filter_map(Value::as_str)
+        {
+            let range = Range::parse(name).filter(|range| range.count() <= CELLS);
+            let range = range.ok_or_else(|| wrong(format!("{name:?} is no range, or too large a one")))?;
+            for place in range.cells() {
+                let have = alike.plain(&python::str(&raw_value(found.book, &found.name, place)?));
+                let want = alike.plain(&python::str(&raw_value(wanted.book, &wanted.name, place)?));
+                if !alike.holds(&have, &want) {
+                    let cell = reference::name(place);
+                    return Ok(Some(format!(
+                        "cell {cell}: expected {}, found {}",
+                        quote(&want),
+                        quote(&have)
+                    )));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+enum How {
+    Includes,
+    IncludedBy,
+    Fuzzy(f64),
+    Exact,
+}
+
+struct Alike<'r> {
+    how: How,
+    replaced: Vec<(&'r str, &'r str)>,
+    leading: Option<&'r str>,
+    trailing: Option<&'r str>,
+    ignored: &'r str,
+    ignore_case: bool,
+}
+
+impl<'r> Alike<'r> {
+    fn read(rule: &'r Value) -> Result<Self, Fault> {
+        let text = |name: &str| rule.get(name).and_then(Value::as_str);
+        let how = match text("type") {
+            Some("includes") => How::Includes,
+            Some("included_by") => How::IncludedBy,
+            Some("fuzzy_match") => How::Fuzzy(rule.get("threshold").and_then(Value::as_f64).unwrap_or(85.0)),
+            Some("exact_match") => How::Exact,
+            other => return Err(wrong(format!("cells are not compared by {other:?}"))),
+        };
+        let pairs = rule.get("normalization").and_then(Value::as_array).into_iter().flatten();
+        Ok(Self {
+            how,
+            replaced: pairs
+                .filter_map(|pair| Some((pair.get(0)?.as_str()?, pair.get(1)?.as_str()?)))
+                .collect(),
+            leading: text("trim_leadings"),
+            trailing: text("trim_trailings"),
+            ignored: text("ignore_chars").unwrap_or_default(),
+            ignore_case: rule.get("ignore_case").is_some_and(crate::setup::is_true),
+        })
+    }
+
+    fn plain(&self, text: &str) -> String {
+        let mut text = self.replaced.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+        if let Some(leading) = self.leading {
+            text = text.trim_start_matches(|c| leading.contains(c)).to_owned();
+        }
+        if let Some(trailing) = self.trailing {
+            text = text.trim_end_matches(|c| trailing.contains(c)).to_owned();
+        }
+        text.retain(|c| !self.ignored.contains(c));
+        if self.ignore_case { text.to_lowercase() } else { text }
+    }
+
+    fn holds(&self, found: &str, wanted: &str) -> bool {
+        match self.how {
+            How::Includes => found.contains(wanted),
+            How::IncludedBy => wanted.contains(found),
+            How::Fuzzy(threshold) => difflib::fuzz(found, wanted) >= threshold,
+            How::Exact => found == wanted,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Metrics of workbooks: rules in order, the first that fails decides.
+
+mod book;
+mod cell;
+mod chart;
+mod formula;
+mod frame;
+mod fuzzy;
+mod look;
+mod pivot;
+mod property;
+pub(super) mod reference;
+mod style;
+
+use serde_json::Value;
+
+use self::book::{Book, Listed};
+use self::cell::{Cell, raw_value};
+use self::frame::Frame;
+use super::{Case, Compat, Fault, FileRef, Found, Mark, list, python, raised, show, texts, value, wrong};
+
+/// What the rules of one comparison look at.
+struct Books<'a, 'b> {
+    case: &'b Case<'a>,
+    found: Book<'a>,
+    wanted: Option<Book<'a>>,
+}
+
+/// A sheet that a rule names: the book that it is in, and its name, which need not exist there.
+struct Named<'x, 'a> {
+    book: &'x Book<'a>,
+    name: String,
+}
+
+/// What a rule says: nothing when it holds, else what differs.
+type Told = Option<String>;
+
+pub(super) fn compare_table(case: &Case<'_>) -> Result<Mark, Fault> {
+    let rules = case.options.get("rules").and_then(Value::as_array);
+    let rules = rules.ok_or_else(|| wrong("compare_table needs the option \"rules\", a list"))?;
+    let file = match case.file()? {
+        Ok(file) => file,
+        Err(mark) => return Ok(mark),
+    };
+    let found = match Book::open(file, case.compat) {
+        Ok(found) => found,
+        Err(why) => return Ok(Mark::none(format!("the workbook cannot be read: {why}"))),
+    };
+    let wanted = match case.expected {
+        None | Some(Found::Absent { .. } | Found::Value { value: Value::Null }) => None,
+        Some(_) => Some(Book::open(case.expected_file()?, case.compat).map_err(wrong)?),
+    };
+    let books = Books { case, found, wanted };
+    for (at, rule) in rules.iter().enumerate() {
+        let kind = rule.get("type").and_then(Value::as_str).unwrap_or_default();
+        if let Some(told) = books.check(kind, rule)? {
+            return Ok(Mark::none(format!("rule {} ({kind}): {told}", at + 1)));
+        }
+    }
+    Ok(Mark::full(format!("all {} rules hold", rules.len())))
+}
+
+impl<'a> Books<'a, '_> {
+    fn check(&self, kind: &str, rule: &Value) -> Result<Told, Fault> {
+        match kind {
+            "sheet_name" => Ok(self.sheet_names()),
+            "sheet_data" => self.sheet_data(rule),
+            "sheet_print" => self.sheet_print(rule),
+            "sheet_fuzzy" => fuzzy::check(self, rule),
+            "check_cell" => look::check_cell(self, rule),
+            "style" => self.compared(rule, |sheet| look::styles(sheet, rule, self.case.is_exact())),
+            "chart" => self.compared(rule, |sheet| chart::charts(sheet, rule)),
+            "pivot_table" => self.compared(rule, |sheet| pivot::pivots(sheet, rule)),
+            "row_props" => self.compared(rule, |sheet| property::rows(sheet, rule)),
+            "col_props" => self.compared(rule, |sheet| property::columns(sheet, rule)),
+            "filter" => self.compared(rule, property::filter),
+            "sparkline" => self.compared(rule, property::sparklines),
+            "freeze" => property::freeze(self, rule),
+            "zoom" => property::zoom(self, rule),
+            "data_validation" => property::validation(self, rule),
+            other => Err(wrong(format!("rules of type {other:?} are not known"))),
+        }
+    }
+
+    /// The sheet that a field of a rule names.
+    fn sheet(&self, rule: &Value, field: &str) -> Result<Named<'_, 'a>, Fault> {
+        let bad = || wrong(format!("{field:?} must be a number or begin with RI, RN, EI or EN"));
+        let of = rule.get(field).ok_or_else(bad)?;
+        if let Some(index) = of.as_i64() {
+            return Ok(Named { book: &self.found, name: nth(&self.found, index) });
+        }
+        let text = of.as_str().filter(|text| text.is_char_boundary(2)).ok_or_else(bad)?;
+        let (kind, rest) = text.split_at(2);
+        let wanted = || self.wanted.as_ref().ok_or_else(|| wrong("the rule needs an expected workbook"));
+        let index = || rest.trim().parse().unwrap_or(i64::MAX);
+        Ok(match kind {
+            "RI" => Named { book: &self.found, name: nth(&self.found, index()) },
+            "RN" => Named { book: &self.found, name: rest.to_owned() },
+            "EI" => wanted().map(|book| Named { book, name: nth(book, index()) })?,
+            "EN" => wanted().map(|book| Named { book, name: rest.to_owned() })?,
+            _ => return Err(bad()),
+        })
+    }
+
+    /// Two sheets from which the same thing is read and must be equal.
+    fn compared<F>(&self, rule: &Value, read: F) -> Result<Told, Fault>
+    where
+        F: Fn(&Named<'_, 'a>) -> Result<Value, Fault>,
+    {
+        let (found, wanted) =
+            (read(&self.sheet(rule, "sheet_idx0")?)?, read(&self.sheet(rule, "sheet_idx1")?)?);
+        Ok(differing(&found, &wanted))
+    }
+
+    fn sheet_names(&self) -> Told {
+        let wanted = self.wanted.as_ref().map(Book::names).unwrap_or_default();
+        let found = self.found.names();
+        (found != wanted || self.wanted.is_none())
+            .then(|| format!("found sheets {found:?}, expected {wanted:?}"))
+    }
+
+    fn sheet_data(&self, rule: &Value) -> Result<Told, Fault> {
+        let precision = rule.get("precision").and_then(Value::as_i64).unwrap_or(4);
+        let precision = i32::try_from(precision).map_err(|_| wrong("\"precision\" is out of range"))?;
+        let found = self.sheet(rule, "sheet_idx0")?;
+        let Some(listed) = found.listed() else { return Ok(Some(found.missing())) };
+        let frame = Frame::read(found.book, listed, precision);
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(why) => return Ok(Some(why)),
+        };
+        let wanted = self.sheet(rule, "sheet_idx1")?;
+        let listed = wanted.listed().ok_or_else(|| raised(wanted.missing()))?;
+        Ok(frame.differs(&Frame::read(wanted.book, listed, precision).map_err(raised)?))
+    }
+
+    /// The sheets as programs print them: files of lines that lie beside the workbooks.
+    fn sheet_print(&self, rule: &Value) -> Result<Told, Fault> {
+        let fold = |line: &String| {
+            if rule.get("ignore_case").is_some_and(crate::setup::is_true) {
+                line.to_lowercase()
+            } else {
+                line.clone()
+            }
+        };
+        let found = match self.printed(&self.sheet(rule, "sheet_idx0")?) {
+            Ok(lines) => lines.iter().map(fold).collect::<Vec<_>>(),
+            Err(why) => return Ok(Some(why)),
+        };
+        let wanted = self.printed(&self.sheet(rule, "sheet_idx1")?).map_err(raised)?;
+        let wanted: Vec<String> = wanted.iter().map(fold).collect();
+        let differs = found.iter().zip(&wanted).position(|(found, wanted)| found != wanted);
+        Ok(match differs {
+            Some(at) => Some(format!("line {}: found {:?}, expected {:?}", at + 1, found[at], wanted[at])),
+            None if found.len() != wanted.len() => {
+                Some(format!("found {} lines, expected {}", found.len(), wanted.len()))
+            }
+            None => None,
+        })
+    }
+
+    fn printed(&self, sheet: &Named<'_, '_>) -> Result<Vec<String>, String> {
+        let name = &sheet.book.file.name;
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let stem = base.rsplit_once('.').map_or(base, |(stem, _)| stem);
+        let wanted = format!("{stem}-{}.csv", sheet.name);
+        let is_it = |file: &&&FileRef| file.name.rsplit('/').next() == Some(wanted.as_str());
+        let file = self
+            .case
+            .beside
+            .iter()
+            .find(is_it)
+            .ok_or_else(|| format!("{wanted} does not lie beside {name}"))?;
+        let text = list::decoded(file);
+        let mut lines: Vec<String> =
+            python::split_lines(&text).into_iter().map(|line| line.trim().to_owned()).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        Ok(lines)
+    }
+}
+
+impl<'x> Named<'x, '_> {
+    fn listed(&self) -> Option<&'x Listed> {
+        self.book.sheet(&self.name)
+    }
+
+    fn missing(&self) -> String {
+        let (file, name, names) = (&self.book.file.name, &self.name, self.book.names());
+        format!("{file} has no sheet {name:?}, but {names:?}")
+    }
+}
+
+/// The name of the sheet at a place, counted from the end when negative; empty when there is none.
+fn nth(book: &Book<'_>, index: i64) -> String {
+    let count = i64::try_from(book.sheets.len()).unwrap_or(i64::MAX);
+    let at = if index < 0 { index.checked_add(count) } else { Some(index) };
+    let listed = at.and_then(|at| usize::try_from(at).ok()).and_then(|at| book.sheets.get(at));
+    listed.map(|listed| listed.name.clone()).unwrap_or_default()
+}
+
+/// What differs between two things read from sheets, named by their keys.
+fn differing(found: &Value, wanted: &Value) -> Told {
+    if value::equal(found, wanted) {
+        return None;
+    }
+    let (Some(have), Some(want)) = (found.as_object(), wanted.as_object()) else {
+        return Some(format!("found {}, expected {}", show(found), show(wanted)));
+    };
+    let mut told = Vec::new();
+    for (key, wanted) in want {
+        match have.get(key) {
+            None => told.push(format!("{key} is absent, expected {}", show(wanted))),
+            Some(found) if !value::equal(found, wanted) => {
+                told.push(format!("{key} is {}, expected {}", show(found), show(wanted)));
+            }
+            Some(_) => {}
+        }
+    }
+    told.extend(
+        have.iter()
+            .filter(|(key, _)| !want.contains_key(*key))
+            .map(|(key, _)| format!("{key} should not be there")),
+    );
+    let more = told.len().saturating_sub(3);
+    told.truncate(3);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    Some(told.join("; "))
+}
+
+/// The last row of a workbook's first sheet, each cell as a text. Blank cells are `nan`.
+pub(in crate::check) fn last_row(file: &FileRef) -> Result<Vec<String>, String> {
+    let book = Book::open(file, Compat::default())?;
+    let sheet = book.sheets.first().ok_or_else(|| format!("{} has no sheet", file.name))?;
+    Frame::read(&book, sheet, i32::from(i8::MAX))?
+        .last_row()
+        .ok_or_else(|| format!("{} has no rows", file.name))
+}
+
+/// Cells C2 to C22 of the active sheet each hold one of the names expected there. The mended reading does not
+/// mind accents, letter case and punctuation.
+pub(super) fn cities_in_order(case: &Case<'_>) -> Result<Mark, Fault> {
+    let wanted =
+        case.rule("expected")?.as_array().ok_or_else(|| wrong("rule \"expected\" must be a list"))?;
+    let file = case.need_file()?;
+    let book = Book::open(file, case.compat).map_err(raised)?;
+    let sheet = book.sheets.get(book.active).ok_or_else(|| raised("the workbook has no active sheet"))?;
+    let cells = book.cells(&sheet.path).map_err(raised)?.unwrap_or_default();
+    for at in 0..21_u32 {
+        let cell = match cells.get(&(at + 2, 3)) {
+            Some(raw) => Cell::read(raw, &book).map_err(raised)?,
+            None => Cell::Empty,
+        };
+        let options = match wanted.get(at as usize) {
+            Some(Value::String(one)) => vec![one.as_str()],
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+            _ => return Ok(Mark::none(format!("nothing is expected in cell C{}", at + 2))),
+        };
+        let fits = |text: &str| {
+            options.iter().any(|option| {
+                text.contains(option) || !case.is_exact() && folded(text).contains(&folded(option))
+            })
+        };
+        if !matches!(&cell, Cell::Text(text) if fits(text)) {
+            return Ok(Mark::none(format!(
+                "cell C{}: expected one of {options:?}, found {}",
+                at + 2,
+                cell.show()
+            )));
+        }
+    }
+    Ok(Mark::full("all cities are as expected"))
+}
+
+/// A text without accents, punctuation and letter case.
+fn folded(text: &str) -> String {
+    use unicode_normalization::UnicodeNormalization as _;
+    text.nfkd().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The names in a list of a rule, for readers that look at some properties only.
+fn names<'r>(rule: &'r Value, field: &str) -> Result<Vec<&'r str>, Fault> {
+    texts(rule, field)
+}
+
+#[cfg(test)]
+mod tests;

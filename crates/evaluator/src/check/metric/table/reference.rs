@@ -1,0 +1,124 @@
+//! Cells and ranges by their names, such as `B6` and `A1:C3`.
+
+/// Row and column, counted from one.
+pub(in super::super) type Place = (u32, u32);
+
+const ROWS: u32 = 1_048_576;
+const COLUMNS: u32 = 18_278;
+
+/// A cell's place by its name; `$` signs do not matter.
+pub(super) fn place(name: &str) -> Option<Place> {
+    let bare: String = name.chars().filter(|c| *c != '$').collect();
+    let digits = bare.find(|c: char| c.is_ascii_digit())?;
+    let (letters, digits) = bare.split_at(digits);
+    let row: u32 = digits.parse().ok().filter(|row| (1..=ROWS).contains(row))?;
+    Some((row, column(letters)?))
+}
+
+fn column(letters: &str) -> Option<u32> {
+    if letters.is_empty() || letters.len() > 3 {
+        return None;
+    }
+    letters.chars().try_fold(0_u32, |sum, c| {
+        c.is_ascii_alphabetic().then(|| sum * 26 + u32::from(c.to_ascii_uppercase()) - u32::from('A') + 1)
+    })
+}
+
+/// A column's letters.
+pub(super) fn letters(mut column: u32) -> String {
+    let mut out = Vec::new();
+    while column > 0 {
+        column -= 1;
+        out.push(char::from(b'A' + u8::try_from(column % 26).unwrap_or(0)));
+        column /= 26;
+    }
+    out.iter().rev().collect()
+}
+
+/// A cell's name.
+pub(super) fn name((row, column): Place) -> String {
+    format!("{}{row}", letters(column))
+}
+
+/// A rectangle of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct Range {
+    pub(super) from: Place,
+    pub(super) to: Place,
+}
+
+impl Range {
+    /// A range by its name; whole columns and rows reach to the sheet's end.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let text = text.rsplit('!').next().unwrap_or(text);
+        let (from, to) = text.split_once(':').unwrap_or((text, text));
+        let side = |name: &str, last: bool| {
+            place(name).or_else(|| {
+                let bare: String = name.chars().filter(|c| *c != '$').collect();
+                match column(&bare) {
+                    Some(column) => Some((if last { ROWS } else { 1 }, column)),
+                    None => bare.parse().ok().map(|row| (row, if last { COLUMNS } else { 1 })),
+                }
+            })
+        };
+        let (from, to) = (side(from, false)?, side(to, true)?);
+        (from.0 <= to.0 && from.1 <= to.1).then_some(Self { from, to })
+    }
+
+    pub(super) fn cells(self) -> impl Iterator<Item = Place> {
+        (self.from.0..=self.to.0)
+            .flat_map(move |row| (self.from.1..=self.to.1).map(move |column| (row, column)))
+    }
+
+    /// How many cells there are.
+    pub(super) fn count(self) -> u64 {
+        u64::from(self.to.0 - self.from.0 + 1) * u64::from(self.to.1 - self.from.1 + 1)
+    }
+
+    fn holds(self, other: Self) -> bool {
+        self.from.0 <= other.from.0
+            && self.from.1 <= other.from.1
+            && self.to.0 >= other.to.0
+            && self.to.1 >= other.to.1
+    }
+
+    pub(super) fn has(self, place: Place) -> bool {
+        self.holds(Self { from: place, to: place })
+    }
+}
+
+/// Several ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Ranges(pub(super) Vec<Range>);
+
+impl Ranges {
+    /// Ranges by their names, separated by blanks.
+    pub(in super::super) fn parse(text: &str) -> Option<Self> {
+        text.split_whitespace().map(Range::parse).collect::<Option<Vec<_>>>().map(Self)
+    }
+
+    /// Whether each of the others lies in one of these.
+    pub(in super::super) fn holds(&self, others: &Self) -> bool {
+        others.0.iter().all(|other| self.0.iter().any(|range| range.holds(*other)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Range, Ranges, name, place};
+
+    #[test]
+    fn names_and_places_are_two_ways_to_say_the_same() {
+        for text in ["A1", "Z9", "AA10", "XFD1048576"] {
+            assert_eq!(place(text).map(name).as_deref(), Some(text));
+        }
+        assert_eq!(place("$B$6"), Some((6, 2)));
+        for wrong in ["", "1", "A0", "A", "ABCD1", "A1048577"] {
+            assert_eq!(place(wrong), None, "{wrong}");
+        }
+        assert_eq!(Range::parse("A1:B2").map(|range| range.cells().count()), Some(4));
+        let wide = Ranges::parse("D1:D1048576").expect("ranges");
+        assert!(wide.holds(&Ranges::parse("D2:D9 D11").expect("ranges")));
+        assert!(!wide.holds(&Ranges::parse("D2:E9").expect("ranges")));
+    }
+}

@@ -1,0 +1,143 @@
+//! Metrics of Thunderbird's preferences, filters and folders.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use super::list::judge_records;
+use super::{Case, Fault, FileRef, Found, Mark, python, raised, show, value, wrong};
+
+fn regex(source: &str) -> Result<Regex, Fault> {
+    Regex::new(source).map_err(|error| wrong(error.to_string()))
+}
+
+pub(super) fn preferences(case: &Case<'_>) -> Result<Mark, Fault> {
+    let rules = case.rules()?;
+    let text = match case.file()? {
+        Ok(file) => python::text(file)?,
+        Err(mark) => return Ok(mark),
+    };
+    let none = Map::new();
+    let list = |name: &str| rules.get(name).and_then(Value::as_object).unwrap_or(&none);
+    let (expect, unexpect) = (list("expect"), list("unexpect"));
+    let line_form = regex(r#"^user_pref\("((?:[^"]|\\")+)", (.+)\);$"#)?;
+    let mut held: BTreeMap<&str, (bool, String)> = BTreeMap::new();
+    let mut complaints = Vec::new();
+    for line in python::file_lines(&text) {
+        let Some(parts) = line_form.captures(line.trim()) else { continue };
+        let (key, value) = (&parts[1], &parts[2]);
+        let value: Value = serde_json::from_str(value)
+            .map_err(|error| raised(format!("the value of preference {key} is not JSON: {error}")))?;
+        if let Some((key, rule)) = expect.get_key_value(key) {
+            held.insert(key, (value::fits(&value, rule)?, show(&value)));
+        } else if let Some(rule) = unexpect.get(key)
+            && value::fits(&value, rule)?
+        {
+            complaints.push(format!("preference {key} is {}", show(&value)));
+        }
+    }
+    for (key, rule) in expect {
+        match held.get(key.as_str()) {
+            Some((true, _)) => {}
+            Some((false, found)) => {
+                complaints.push(format!("preference {key} is {found}, expected {}", show(rule)));
+            }
+            None => complaints.push(format!("preference {key} is absent, expected {}", show(rule))),
+        }
+    }
+    Ok(Mark::unless(&complaints, "every preference is as expected"))
+}
+
+pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
+    let text = match case.file()? {
+        Ok(file) => python::text(file)?,
+        Err(mark) => return Ok(mark),
+    };
+    let condition =
+        regex(r#"\b(?:AND|OR) \((?:[\w ]+),(?:[\w ']+),(?:"(?:(?:[^"]|")+)"|(?:[^)]+))\)|\bALL\b"#)?;
+    let mut filters = Vec::new();
+    let mut open: Option<BTreeMap<String, Value>> = None;
+    for line in python::file_lines(&text) {
+        let Some((key, rest)) = line.split_once('=') else { continue };
+        let value = rest.get(1..rest.len().saturating_sub(2)).unwrap_or_default();
+        let value = value.replace("\\\"", "\"").replace("\\\\", "\\");
+        match key {
+            "name" => open = Some(BTreeMap::from([("name".to_owned(), value.into())])),
+            "enabled" | "type" | "action" | "actionValue" => {
+                let filter = open.as_mut().ok_or_else(|| raised("a filter begins without a name"))?;
+                filter.insert(key.to_owned(), value.into());
+            }
+            "condition" => {
+                let filter = open.as_mut().ok_or_else(|| raised("a filter begins without a name"))?;
+                let found = condition.find_iter(&value).map(|found| Value::from(found.as_str()));
+                filter.insert("condition".to_owned(), found.collect());
+                filters.push(filter.clone());
+            }
+            _ => {}
+        }
+    }
+    Ok(judge_records(&filters, case.rules()?, "filter"))
+}
+
+/// The messages of mail folders. Upstream drops every message before it compares, so that any two folders are
+/// the same to it.
+pub(super) fn folder(case: &Case<'_>) -> Result<Mark, Fault> {
+    let absent = |found: &Found| match found {
+        Found::Absent { why } => Some(why.clone()),
+        Found::Files { files, .. } if files.contains(&None) => Some("a folder is missing".to_owned()),
+        Found::Files { .. } | Found::Value { .. } => None,
+    };
+    if let Some(why) = absent(case.result) {
+        return Ok(Mark::none(why));
+    }
+    let found: Vec<&FileRef> = case.result.files().iter().flatten().collect();
+    let wanted: Vec<&FileRef> = case.expected.into_iter().flat_map(Found::files).flatten().collect();
+    for (found, wanted) in found.iter().zip(&wanted) {
+        let (found_text, wanted_text) = (python::text(found)?, python::text(wanted)?);
+        if case.is_exact() {
+            if blanks(&found_text, case) != blanks(&wanted_text, case) {
+                return Ok(Mark::none("the folders hold different numbers of empty messages"));
+            }
+            continue;
+        }
+        let (have, want) = (messages(&found_text, case)?, messages(&wanted_text, case)?);
+        if have != want {
+            let (have, want) = (have.len(), want.len());
+            return Ok(Mark::none(format!("{} holds {have} messages, {want} are expected", found.name)));
+        }
+    }
+    Ok(Mark::full("the folders hold the same messages"))
+}
+
+/// What upstream is left with: the messages that are empty.
+fn blanks(text: &str, case: &Case<'_>) -> usize {
+    let count = text.trim().split("FROM - ").filter(|mail| mail.trim().is_empty()).count();
+    if case.option("remove_duplicate", true) { count.min(1) } else { count }
+}
+
+fn messages(text: &str, case: &Case<'_>) -> Result<Vec<String>, Fault> {
+    let begins = regex(r"(?m)^(?:From - |FROM - )")?;
+    let deleted = regex(r"X-Mozilla-Status: 000[89]")?;
+    let status = regex(r"X-Mozilla-Status\d?:[\s\d]+")?;
+    let keys = regex(r"X-Mozilla-Keys:[^\n]*?\n(MIME-Version)")?;
+    let mut messages = Vec::new();
+    for mail in begins.split(text.trim()).filter(|mail| !mail.trim().is_empty()) {
+        if case.option("remove_deleted", true) && deleted.is_match(mail) {
+            continue;
+        }
+        let mut mail = mail.to_owned();
+        if case.option("ignore_status", false) {
+            mail = status.replace_all(&mail, "").into_owned();
+        }
+        if case.option("ignore_keys", false) {
+            mail = keys.replace_all(&mail, "$1").into_owned();
+        }
+        messages.push(mail.trim().to_owned());
+    }
+    if case.option("remove_duplicate", true) {
+        messages = messages.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    messages.sort();
+    Ok(messages)
+}

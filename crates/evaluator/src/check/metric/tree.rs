@@ -1,0 +1,117 @@
+//! Metrics of interface trees, which are XML documents queried by XPath or by CSS selectors.
+
+use serde_json::Value;
+use sxd_xpath::nodeset::Node;
+use sxd_xpath::{Context, Factory};
+
+use super::{Case, Fault, Mark, difflib, quote, raised, selector, wrong, xml};
+
+/// Bytes of a query, and steps that it may search at every depth: their cost multiplies.
+const QUERY_LIMIT: usize = 4_000;
+const SEARCHES: usize = 6;
+
+/// Prefixes of queries, and what each is on a system.
+const PREFIXES: &[(&str, &str)] = &[
+    ("st", "state"),
+    ("attr", "attributes"),
+    ("cp", "component"),
+    ("doc", "document"),
+    ("docattr", "document/attributes"),
+    ("txt", "text"),
+    ("val", "value"),
+    ("act", "action"),
+    ("class", "class"),
+    ("role", "role"),
+];
+
+pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
+    let rules = case.rules()?;
+    let rules = rules.as_array().ok_or_else(|| wrong("`expected` must be a list of rules"))?;
+    let system = case.options.get("osname").and_then(Value::as_str).unwrap_or("ubuntu");
+    if !matches!(system, "ubuntu" | "windows" | "macos") {
+        return Err(wrong(format!("trees of {system:?} are not known")));
+    }
+    let text = case.need_text()?;
+    // The bounded reader first: the one that answers queries has no bounds of its own.
+    xml::read(text).map_err(raised)?;
+    let package = sxd_document::parser::parse(text).map_err(|error| raised(format!("no tree: {error}")))?;
+    let document = package.as_document();
+    let mut context = Context::new();
+    for (prefix, part) in PREFIXES {
+        context.set_namespace(prefix, &format!("https://accessibility.{system}.example.org/ns/{part}"));
+    }
+    let root = document.root().children().into_iter().find_map(|child| child.element());
+    let root = root.ok_or_else(|| raised("the tree is empty"))?;
+    let (mut score, mut told) = (1.0, Vec::new());
+    for rule in rules {
+        let query = query(rule)?;
+        let nodes = select(&query, &context, Node::Element(root))?;
+        if nodes.is_empty() {
+            return Ok(Mark::none(format!("nothing in the tree fits {query}")));
+        }
+        let Some(wanted) = rule.get("text").and_then(Value::as_str) else { continue };
+        let exact = rule.get("exact").is_none_or(crate::setup::is_true);
+        let texts: Vec<String> = nodes.iter().map(own_text).collect();
+        let like = |text: &String| match exact {
+            true => f64::from(u8::from(text == wanted && !text.is_empty())),
+            false if text.is_empty() => 0.0,
+            false => difflib::fuzz(wanted, text) / 100.0,
+        };
+        let best = texts.iter().map(like).fold(0.0, f64::max);
+        if best < 1.0 {
+            told.push(format!("{query} says {}, expected {}", quote(&texts.join(", ")), quote(wanted)));
+        }
+        score *= best;
+    }
+    let explanation =
+        if told.is_empty() { "everything asked for is in the tree".into() } else { told.join("; ") };
+    Ok(Mark { score, explanation })
+}
+
+fn query(rule: &Value) -> Result<String, Fault> {
+    let query =
+        match (rule.get("xpath").and_then(Value::as_str), rule.get("selectors").and_then(Value::as_array)) {
+            (Some(path), _) => path.to_owned(),
+            (None, Some(list)) => {
+                let list: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+                selector::to_xpath(&list.join(", ")).map_err(wrong)?
+            }
+            (None, None) => return Err(wrong("a rule needs \"xpath\" or \"selectors\"")),
+        };
+    if query.len() > QUERY_LIMIT
+        || query.matches("//").count() + query.matches("descendant").count() > SEARCHES * 4
+    {
+        return Err(wrong("the query is too long"));
+    }
+    Ok(query)
+}
+
+fn select<'d>(query: &str, context: &Context<'d>, root: Node<'d>) -> Result<Vec<Node<'d>>, Fault> {
+    let bad = |why: String| wrong(format!("query {query:?} cannot be used: {why}"));
+    let path = Factory::new().build(query).map_err(|error| bad(error.to_string()))?;
+    let path = path.ok_or_else(|| bad("it is empty".into()))?;
+    match path.evaluate(context, root).map_err(|error| bad(error.to_string()))? {
+        sxd_xpath::Value::Nodeset(nodes) => Ok(nodes.document_order()),
+        other => Err(bad(format!("it answers {} instead of elements", other.string()))),
+    }
+}
+
+/// The text of an element before its first child.
+fn own_text(node: &Node<'_>) -> String {
+    let Node::Element(element) = node else { return String::new() };
+    let first = element.children().into_iter().next().and_then(|child| child.text());
+    first.map(|text| text.text().to_owned()).unwrap_or_default()
+}
+
+/// Whether a presentation's panel of slides is shown.
+pub(super) fn left_panel(case: &Case<'_>) -> Result<Mark, Fault> {
+    let text = case.need_text()?;
+    let document = xml::read(text).map_err(raised)?;
+    let shown = document
+        .descendants()
+        .any(|node| node.has_tag_name("document-frame") && node.attribute("name") == Some("Slides View"));
+    Ok(Mark::of(
+        shown,
+        if shown { "the slides are shown" } else { "no document-frame is named \"Slides View\"" },
+    ))
+}

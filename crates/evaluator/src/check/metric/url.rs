@@ -1,0 +1,191 @@
+//! Addresses as `urllib` splits them and as the suite compares them: without `www`, public suffix and port.
+
+/// Schemes whose last path segment may carry parameters after a semicolon.
+const WITH_PARAMS: &[&str] = &[
+    "",
+    "ftp",
+    "hdl",
+    "prospero",
+    "http",
+    "https",
+    "imap",
+    "itms-services",
+    "mms",
+    "rtsp",
+    "rtsps",
+    "sftp",
+    "shttp",
+    "sip",
+    "sips",
+    "tel",
+];
+
+/// The parts of an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Url {
+    pub(super) scheme: String,
+    pub(super) host: String,
+    pub(super) path: String,
+    pub(super) params: String,
+    pub(super) query: String,
+    pub(super) fragment: String,
+}
+
+impl Url {
+    pub(super) fn parse(text: &str) -> Self {
+        let clean: String = text
+            .trim_start_matches(|c: char| c <= ' ')
+            .chars()
+            .filter(|c| !matches!(c, '\t' | '\r' | '\n'))
+            .collect();
+        let mut rest = clean.as_str();
+        let mut url = Self::default();
+        if let Some((scheme, after)) = rest.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) {
+            url.scheme = scheme.to_ascii_lowercase();
+            rest = after;
+        }
+        if let Some(after) = rest.strip_prefix("//") {
+            let end = after.find(['/', '?', '#']).unwrap_or(after.len());
+            url.host = after[..end].to_owned();
+            rest = &after[end..];
+        }
+        if let Some((before, fragment)) = rest.split_once('#') {
+            url.fragment = fragment.to_owned();
+            rest = before;
+        }
+        if let Some((before, query)) = rest.split_once('?') {
+            url.query = query.to_owned();
+            rest = before;
+        }
+        let last = rest.rfind('/').map_or(0, |at| at + 1);
+        match rest[last..].find(';').filter(|_| WITH_PARAMS.contains(&url.scheme.as_str())) {
+            Some(at) => {
+                url.params = rest[last + at + 1..].to_owned();
+                url.path = rest[..last + at].to_owned();
+            }
+            None => url.path = rest.to_owned(),
+        }
+        url
+    }
+
+    /// The address put together again.
+    pub(super) fn write(&self) -> String {
+        let mut out = self.path.clone();
+        if !self.params.is_empty() {
+            out = format!("{out};{}", self.params);
+        }
+        let web = matches!(self.scheme.as_str(), "http" | "https" | "ftp" | "file" | "ws" | "wss");
+        if !self.host.is_empty() || web && !out.starts_with("//") {
+            let slash = if out.is_empty() || out.starts_with('/') { "" } else { "/" };
+            out = format!("//{}{slash}{out}", self.host);
+        }
+        if !self.scheme.is_empty() {
+            out = format!("{}:{out}", self.scheme);
+        }
+        for (mark, part) in [('?', &self.query), ('#', &self.fragment)] {
+            if !part.is_empty() {
+                out.push(mark);
+                out.push_str(part);
+            }
+        }
+        out
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Whether two addresses are the same for the suite.
+pub(crate) fn same(a: &str, b: &str) -> bool {
+    normal(a) == normal(b)
+}
+
+/// An address in the form in which the suite compares it.
+pub(super) fn normal(text: &str) -> String {
+    let has_scheme = text.split_once("://").is_some_and(|(scheme, _)| is_scheme_here(scheme));
+    let mut url = if has_scheme { Url::parse(text) } else { Url::parse(&format!("http://{text}")) };
+    let (subdomain, domain) = name(&url.host.to_lowercase());
+    url.host = match subdomain.as_str() {
+        "" | "www" => domain,
+        subdomain => format!("{subdomain}.{domain}"),
+    };
+    if url.path == "/" {
+        url.path.clear();
+    }
+    url.write()
+}
+
+fn is_scheme_here(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-'))
+}
+
+/// Subdomain and domain of a host, its public suffix (private ones do not count), port and user left out.
+fn name(host: &str) -> (String, String) {
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let host = if host.starts_with('[') {
+        host.split_inclusive(']').next().unwrap_or(host)
+    } else {
+        host.split(':').next().unwrap_or(host)
+    };
+    let host = host.trim().trim_end_matches(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']);
+    if host.parse::<std::net::Ipv4Addr>().is_ok() || host.starts_with('[') {
+        return (String::new(), host.to_owned());
+    }
+    let labels: Vec<&str> = host.split(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']).collect();
+    let known = labels.len().saturating_sub(suffix_labels(host));
+    let domain = known.checked_sub(1).map_or("", |at| labels[at]);
+    (labels[..known.saturating_sub(1)].join("."), domain.to_owned())
+}
+
+/// How many labels a host's public suffix has; none when it is not known.
+fn suffix_labels(host: &str) -> usize {
+    let mut rest = host.to_owned();
+    loop {
+        let Some(suffix) = psl::suffix(rest.as_bytes()) else { return 0 };
+        let text = String::from_utf8_lossy(suffix.as_bytes()).into_owned();
+        match suffix.typ() {
+            Some(psl::Type::Icann) => return text.split('.').count(),
+            // A private suffix lies below a public one.
+            Some(psl::Type::Private) => match text.split_once('.') {
+                Some((_, above)) => above.clone_into(&mut rest),
+                None => return 0,
+            },
+            None => return 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Url, normal, same};
+
+    #[test]
+    fn addresses_are_compared_as_upstream_compares_them() {
+        for (a, b, expected) in [
+            ("https://www.airbnb.com/", "https://airbnb.com.sg", true),
+            ("google.com", "http://www.google.com/", true),
+            ("google.com", ".google.com", true),
+            ("https://a.b.com/x?q=1#f", "https://a.b.com/x?q=1#f", true),
+            ("https://a.b.com/x?q=1", "https://a.b.com/x?q=2", false),
+            ("https://b.com:8080/x", "https://b.com/x", true),
+            ("http://b.com", "https://b.com", false),
+            ("chrome://settings/", "chrome://settings", true),
+            ("https://user.github.io/", "https://user.github.com", true),
+            ("http://localhost:1/a", "localhost/a", true),
+            ("http://127.0.0.1/a", "http://127.0.0.2/a", false),
+        ] {
+            assert_eq!(same(a, b), expected, "{a} {b}: {} {}", normal(a), normal(b));
+        }
+    }
+
+    #[test]
+    fn an_address_is_split_and_put_together() {
+        let text = "https://h.org/a/b;p=1?q#f";
+        let url = Url::parse(text);
+        assert_eq!((url.params.as_str(), url.path.as_str()), ("p=1", "/a/b"));
+        assert_eq!(url.write(), text);
+    }
+}

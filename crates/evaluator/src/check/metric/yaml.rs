@@ -1,0 +1,225 @@
+//! YAML read as version 1.1 resolves it (`yes` is a truth, `010` is eight), within bounds.
+
+use serde_json::{Map, Number, Value};
+use yaml_rust2::parser::{Event, Parser};
+use yaml_rust2::scanner::TScalarStyle;
+
+use super::python;
+
+/// Values that a document may hold, aliases written out.
+const VALUES: usize = 200_000;
+const DEPTH: usize = 100;
+/// Marks what has no form in JSON, so that it equals nothing that a rule can say.
+const OTHER: char = '\u{0}';
+
+#[derive(Default)]
+struct Builder {
+    /// Open collections, outermost first.
+    open: Vec<Open>,
+    anchors: Vec<(usize, Value)>,
+    done: Option<Value>,
+    values: usize,
+    problem: Option<String>,
+}
+
+enum Open {
+    List(usize, Vec<Value>),
+    Map { anchor: usize, map: Map<String, Value>, key: Option<String>, merged: Vec<Value> },
+}
+
+/// Reads one document.
+pub(super) fn read(text: &str) -> Result<Value, String> {
+    let mut builder = Builder::default();
+    let mut parser = Parser::new_from_str(text);
+    loop {
+        let (event, _) = parser.next_token().map_err(|error| error.to_string())?;
+        if event == Event::StreamEnd {
+            return Ok(builder.done.unwrap_or(Value::Null));
+        }
+        builder.take(event);
+        if let Some(problem) = builder.problem {
+            return Err(problem);
+        }
+    }
+}
+
+impl Builder {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == TScalarStyle::Plain && tag.is_none();
+                let value = if plain { resolve(&text) } else { Value::String(text) };
+                self.put(anchor, value);
+            }
+            Event::SequenceStart(anchor, _) => self.open.push(Open::List(anchor, Vec::new())),
+            Event::MappingStart(anchor, _) => {
+                self.open.push(Open::Map { anchor, map: Map::new(), key: None, merged: Vec::new() });
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(),
+            Event::Alias(anchor) => match self.anchors.iter().rev().find(|(id, _)| *id == anchor) {
+                Some((_, value)) => {
+                    let value = value.clone();
+                    self.values += weight(&value);
+                    self.put(0, value);
+                }
+                None => self.problem = Some("an alias stands before its anchor".into()),
+            },
+            Event::DocumentStart if self.done.is_some() => {
+                self.problem = Some("it holds several documents".into());
+            }
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart
+            | Event::DocumentEnd => {}
+        }
+        if self.values > VALUES || self.open.len() > DEPTH {
+            self.problem = Some(format!("it holds more than {VALUES} values or {DEPTH} levels"));
+        }
+    }
+
+    fn put(&mut self, anchor: usize, value: Value) {
+        self.values += 1;
+        if anchor != 0 {
+            self.anchors.push((anchor, value.clone()));
+        }
+        match self.open.last_mut() {
+            None => self.done = Some(value),
+            Some(Open::List(_, list)) => list.push(value),
+            Some(Open::Map { map, key, merged, .. }) => match key.take() {
+                None => *key = Some(key_of(&value)),
+                Some(name) if name == "<<" => {
+                    let list = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
+                    if !list.iter().all(Value::is_object) {
+                        self.problem = Some("what is merged is no mapping".into());
+                    }
+                    merged.push(value);
+                }
+                Some(name) => {
+                    map.insert(name, value);
+                }
+            },
+        }
+    }
+
+    fn close(&mut self) {
+        match self.open.pop() {
+            Some(Open::List(anchor, list)) => self.put(anchor, Value::Array(list)),
+            Some(Open::Map { anchor, mut map, merged, .. }) => {
+                let lists = merged.into_iter().flat_map(|value| match value {
+                    Value::Array(list) => list,
+                    one => vec![one],
+                });
+                for (key, value) in lists.filter_map(|one| one.as_object().cloned()).flatten() {
+                    map.entry(key).or_insert(value);
+                }
+                self.put(anchor, Value::Object(map));
+            }
+            None => {}
+        }
+    }
+}
+
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(weight).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(weight).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+fn key_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| format!("{OTHER}{value}"), str::to_owned)
+}
+
+/// What a plain scalar means.
+fn resolve(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => return true.into(),
+        "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => return false.into(),
+        _ => {}
+    }
+    if let Some(whole) = whole(text) {
+        return whole.into();
+    }
+    if let Some(number) = fraction(text) {
+        return Number::from_f64(number).map_or_else(|| format!("{OTHER}{text}").into(), Value::Number);
+    }
+    if is_date(text) { format!("{OTHER}{text}").into() } else { text.into() }
+}
+
+fn whole(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let plain = digits.replace('_', "");
+    let value = if let Some(bits) = plain.strip_prefix("0b") {
+        i64::from_str_radix(bits, 2).ok()?
+    } else if let Some(hex) = plain.strip_prefix("0x") {
+        i64::from_str_radix(hex, 16).ok()?
+    } else if plain.len() > 1 && plain.starts_with('0') {
+        i64::from_str_radix(&plain, 8).ok()?
+    } else if plain.contains(':') {
+        plain.split(':').try_fold(0_i64, |sum, part| sum.checked_mul(60)?.checked_add(part.parse().ok()?))?
+    } else {
+        plain.parse().ok()?
+    };
+    Some(sign * value)
+}
+
+fn fraction(text: &str) -> Option<f64> {
+    let bare = text.trim_start_matches(['+', '-']);
+    match bare {
+        ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN" => return Some(f64::NAN),
+        _ => {}
+    }
+    let (mantissa, exponent) = bare.split_once(['e', 'E']).unwrap_or((bare, "+0"));
+    let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit() || c == '_');
+    let (before, after) = mantissa.split_once('.')?;
+    let signed =
+        exponent.strip_prefix(['+', '-']).is_some_and(|digits_| !digits_.is_empty() && digits(digits_));
+    let starts = before.is_empty() && after.starts_with(|c: char| c.is_ascii_digit())
+        || before.starts_with(|c: char| c.is_ascii_digit());
+    (signed && starts && digits(before) && digits(after)).then(|| python::float(&text.replace('_', "")))?
+}
+
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.splitn(3, '-').collect();
+    let number = |part: &str, long: usize| part.len() == long && part.chars().all(|c| c.is_ascii_digit());
+    matches!(parts.as_slice(), [year, month, day]
+        if number(year, 4) && number(month, 2) && day.len() >= 2 && number(&day[..2], 2) && day.is_char_boundary(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::read;
+
+    #[test]
+    fn scalars_mean_what_version_1_1_says() {
+        let text = "a: yes\nb: 'yes'\nc: 010\nd: 1.50\ne: 1e3\nf: ~\ng: [1, 0x1F, 1_000]\nh: &x {i: off}\nj: *x\nk:\n  <<: *x\n  l: 1:30\n";
+        let expected = json!({
+            "a": true, "b": "yes", "c": 8, "d": 1.5, "e": "1e3", "f": null, "g": [1, 31, 1000],
+            "h": {"i": false}, "j": {"i": false}, "k": {"i": false, "l": 90},
+        });
+        assert_eq!(read(text), Ok(expected));
+    }
+
+    #[test]
+    fn a_document_that_grows_without_end_is_refused() {
+        let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+        for at in 1..9 {
+            let list = vec![format!("*a{}", at - 1); 9].join(", ");
+            text = format!("{text}a{at}: &a{at} [{list}]\n");
+        }
+        assert!(read(&text).is_err());
+        assert!(read("a: [").is_err());
+        assert!(read(&"[".repeat(5000)).is_err());
+    }
+}

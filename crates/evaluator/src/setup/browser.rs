@@ -1,0 +1,195 @@
+//! Setup steps that reach into a browser: its tabs, by its debugging port, and its history.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use apprentice_protocol::{MachineError, Why};
+use serde_json::Value;
+
+use super::perform::{SetupContext, StepError, at_home};
+use crate::check::{Ask, ask, same_address};
+
+const PORTS: &[u16] = &[9222, 1337];
+/// A browser may take this long to open its port.
+const READY_DEADLINE: Duration = Duration::from_secs(75);
+/// A page may take this long to load; a slow one is left to go on.
+const LOAD_DEADLINE: Duration = Duration::from_secs(60);
+const POLL_FLOOR: Duration = Duration::from_millis(200);
+/// The empty history that upstream begins with.
+const EMPTY_HISTORY: &str = "https://huggingface.co/datasets/xlangai/ubuntu_osworld_file_cache/resolve/main/chrome/44ee5668-ecd5-4366-a6ce-c1c9b8d4e938/history_empty.sqlite";
+const HISTORY: &str = "~/.config/google-chrome/Default/History";
+/// Microseconds between the epoch of browsers' times, 1601, and that of clocks.
+const EPOCH_SHIFT: i64 = 11_644_473_600_000_000;
+
+/// One entry of `update_browse_history`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+pub(crate) struct Visit {
+    pub(crate) url: String,
+    pub(crate) title: String,
+    pub(crate) visit_time_from_now_in_seconds: f64,
+}
+
+/// A debugging port that answers, kept open.
+struct Port(apprentice_protocol::Dial);
+
+impl Port {
+    /// Waits until a browser answers.
+    async fn open(context: &SetupContext<'_>) -> Result<Self, StepError> {
+        let deadline = context.clock.mono() + READY_DEADLINE;
+        loop {
+            let mut why = String::new();
+            for port in PORTS {
+                let way = context.machine.dial(*port).await?;
+                match ask(way.address, Ask::get("/json/version")).await {
+                    Ok(_) => return Ok(Self(way)),
+                    Err(told) => why = told,
+                }
+            }
+            if context.clock.mono() >= deadline {
+                return Err(StepError::NoBrowser(why));
+            }
+            context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+        }
+    }
+
+    async fn ask(&self, method: &str, path: &str) -> Result<Value, StepError> {
+        let asked = Ask { method, ..Ask::get(path) };
+        let body = ask(self.0.address, asked).await.map_err(StepError::NoBrowser)?;
+        // Some answers are sentences.
+        Ok(serde_json::from_slice(&body).unwrap_or_default())
+    }
+
+    async fn pages(&self) -> Result<Vec<Value>, StepError> {
+        let targets = self.ask("GET", "/json/list").await?;
+        let is_page = |target: &&Value| target.get("type").and_then(Value::as_str) == Some("page");
+        Ok(targets.as_array().into_iter().flatten().filter(is_page).cloned().collect())
+    }
+}
+
+fn text<'v>(target: &'v Value, field: &str) -> &'v str {
+    target.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Opens tabs one after the other; the one that stood there first is closed once the first is open.
+pub(super) async fn open_tabs(context: &SetupContext<'_>, addresses: &[String]) -> Result<(), StepError> {
+    let port = Port::open(context).await?;
+    let before = port.pages().await?;
+    for (at, address) in addresses.iter().enumerate() {
+        let opened = port.ask("PUT", &format!("/json/new?{}", quoted(address))).await?;
+        await_loaded(context, &port, text(&opened, "id")).await?;
+        if let (0, Some(first)) = (at, before.first()) {
+            port.ask("GET", &format!("/json/close/{}", text(first, "id"))).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until a page has a title, which comes with its content.
+async fn await_loaded(context: &SetupContext<'_>, port: &Port, id: &str) -> Result<(), StepError> {
+    let deadline = context.clock.mono() + LOAD_DEADLINE;
+    while context.clock.mono() < deadline {
+        let pages = port.pages().await?;
+        let Some(page) = pages.iter().find(|page| text(page, "id") == id) else { return Ok(()) };
+        let (title, url) = (text(page, "title"), text(page, "url"));
+        if !title.is_empty() && !url.is_empty() && !url.ends_with(title) {
+            return Ok(());
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(())
+}
+
+/// An address as a part of another one's query.
+fn quoted(address: &str) -> String {
+    address.chars().fold(String::new(), |mut out, c| {
+        match c {
+            ' ' => out.push_str("%20"),
+            '#' => out.push_str("%23"),
+            '"' => out.push_str("%22"),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+pub(super) async fn close_tabs(context: &SetupContext<'_>, addresses: &[String]) -> Result<(), StepError> {
+    let port = Port::open(context).await?;
+    for address in addresses {
+        let pages = port.pages().await?;
+        if let Some(page) = pages.iter().find(|page| same_address(text(page, "url"), address)) {
+            port.ask("GET", &format!("/json/close/{}", text(page, "id"))).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds visits to the browser's history: to the profile's own, else to the empty one of the suite's makers.
+pub(super) async fn add_history(context: &SetupContext<'_>, visits: &[Visit]) -> Result<(), StepError> {
+    let path = at_home(context.machine, HISTORY);
+    let bytes = match (context.machine.read(&path).await, context.mirror) {
+        (Ok(bytes), _) => bytes,
+        (Err(MachineError::NotFound(_)), Some(mirror)) => mirror.fetch(EMPTY_HISTORY).await?,
+        (Err(MachineError::NotFound(_)), None) => return Err(StepError::Network(EMPTY_HISTORY.to_owned())),
+        (Err(error), _) => return Err(error.into()),
+    };
+    let now = context.clock.now().as_microsecond() + EPOCH_SHIFT;
+    let bytes = with_visits(&bytes, visits, now).map_err(StepError::History)?;
+    Ok(context.machine.write(&path, &bytes).await?)
+}
+
+fn with_visits(bytes: &[u8], visits: &[Visit], now: i64) -> Result<Vec<u8>, String> {
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let mut file = tempfile::NamedTempFile::new().map_err(|error| told(&error))?;
+    file.write_all(bytes).map_err(|error| told(&error))?;
+    let add = || -> rusqlite::Result<()> {
+        let connection = rusqlite::Connection::open(file.path())?;
+        for visit in visits {
+            #[expect(clippy::cast_possible_truncation, reason = "seconds of a history are few")]
+            let time = now - (visit.visit_time_from_now_in_seconds * 1e6) as i64;
+            connection.execute(
+                "INSERT INTO urls (url, title, visit_count, typed_count, last_visit_time, hidden) VALUES (?1, ?2, 1, 0, ?3, 0)",
+                (&visit.url, &visit.title, time),
+            )?;
+            connection.execute(
+                "INSERT INTO visits (url, visit_time, from_visit, transition, segment_id, visit_duration) VALUES (?1, ?2, 0, 805306368, 0, 0)",
+                (connection.last_insert_rowid(), time),
+            )?;
+        }
+        connection.close().map_err(|(_, error)| error)
+    };
+    add().map_err(|error| told(&error))?;
+    std::fs::read(file.path()).map_err(|error| told(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Visit, quoted, with_visits};
+
+    #[test]
+    fn visits_are_added_to_a_history() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("History");
+        let connection = rusqlite::Connection::open(&path).expect("opens");
+        connection
+            .execute_batch(
+                "CREATE TABLE urls (id INTEGER PRIMARY KEY, url, title, visit_count, typed_count, last_visit_time, hidden);
+                 CREATE TABLE visits (id INTEGER PRIMARY KEY, url, visit_time, from_visit, transition, segment_id, visit_duration);",
+            )
+            .expect("fills");
+        drop(connection);
+        let bytes = std::fs::read(&path).expect("reads");
+        let visit =
+            Visit { url: "https://a.org/".into(), title: "A".into(), visit_time_from_now_in_seconds: 10.0 };
+        std::fs::write(&path, with_visits(&bytes, &[visit], 50_000_000).expect("adds")).expect("writes");
+        let connection = rusqlite::Connection::open(&path).expect("opens");
+        let row: (String, i64) = connection
+            .query_row("select u.title, v.visit_time from urls u join visits v on v.url = u.id", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .expect("is there");
+        assert_eq!(row, ("A".to_owned(), 40_000_000));
+        assert!(with_visits(b"no database at all", &[], 0).is_ok_and(|bytes| !bytes.is_empty()));
+        assert_eq!(quoted("https://h/a b#c"), "https://h/a%20b%23c");
+    }
+}

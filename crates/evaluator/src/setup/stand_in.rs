@@ -1,0 +1,71 @@
+//! What tasks of others expect inside a world and a plain machine lacks: `pyautogui`, a process named `chrome`, and a
+//! relay between ports.
+
+use apprentice_protocol::{Command, Machine, MachineError};
+
+const MODULE: &str = include_str!("pyautogui.py");
+/// Where the stand-in lies; it is looked for there alone, and after any real package.
+const FOLDER: &str = ".local/share/apprentice/python";
+
+/// A command, with the stand-in for `pyautogui` in reach where the command asks for it and the world has none.
+pub(super) async fn ready(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
+    let wants_module = words.iter().any(|word| word.contains("pyautogui"));
+    let mut command = Command::new(words);
+    if !wants_module {
+        return Ok(command);
+    }
+    let folder = format!("{}/{FOLDER}", machine.offers().home);
+    let known = machine.run(&Command::new(["python3", "-c", "import pyautogui"])).await;
+    if known.is_ok_and(|output| output.code == 0) {
+        return Ok(command);
+    }
+    let place = format!("{folder}/pyautogui.py");
+    if !matches!(machine.read(&place).await, Ok(bytes) if bytes == MODULE.as_bytes()) {
+        machine.write(&place, MODULE.as_bytes()).await?;
+    }
+    command.env.push(("PYTHONPATH".into(), folder));
+    Ok(command)
+}
+
+/// The pattern of the processes that a command ends, if that is all it does. Chromium's carry its own name, whatever
+/// it was started as.
+pub(super) fn ended(words: &[String]) -> Option<&str> {
+    match words {
+        [program, pattern] if program == "pkill" && !pattern.starts_with('-') => {
+            Some(if pattern == "chrome" { "chrom(e|ium)" } else { pattern })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a command only relays one port of the world to another: all of them are reached where they are.
+pub(super) fn is_relay(words: &[String]) -> bool {
+    let holds = |word: &String, part: &str| word.to_lowercase().starts_with(part);
+    matches!(words, [program, from, to]
+        if program == "socat" && holds(from, "tcp-listen:") && holds(to, "tcp:localhost:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ended, is_relay};
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn commands_that_end_processes_are_told_from_others() {
+        assert_eq!(ended(&words("pkill vlc")), Some("vlc"));
+        assert_eq!(ended(&words("pkill chrome")), Some("chrom(e|ium)"));
+        for other in ["pkill", "pkill -9 vlc", "pkill -9", "killall chrome", "vlc pkill"] {
+            assert_eq!(ended(&words(other)), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_relay_is_one_between_ports() {
+        assert!(is_relay(&words("socat tcp-listen:9222,fork tcp:localhost:1337")));
+        assert!(!is_relay(&words("socat tcp-listen:9222,fork tcp:example.org:80")));
+        assert!(!is_relay(&words("socat - tcp:localhost:1337")));
+    }
+}

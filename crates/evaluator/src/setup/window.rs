@@ -1,0 +1,138 @@
+//! Steps that wait for windows, bring them to the front and close them.
+
+use std::time::Duration;
+
+use apprentice_protocol::{Command, Machine, MachineError, Why, Window};
+
+use super::perform::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, Stage, StepError};
+use super::step::WindowChoice;
+
+pub(super) const WINDOW_DEADLINE: Duration = Duration::from_secs(120);
+/// After an attempt a window may be gone by what the model did, and is not waited for.
+const LATE_WINDOW_DEADLINE: Duration = Duration::from_secs(3);
+
+pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
+    let wanted = |window: &Window| matches(window, choice);
+    let within = match context.stage {
+        Stage::Start => WINDOW_DEADLINE,
+        Stage::Grade => LATE_WINDOW_DEADLINE,
+    };
+    match (await_window(context, wanted, &choice.window_name, within).await, context.stage) {
+        (Ok(window), _) => point_at(context, "-a", &window).await,
+        (Err(StepError::NoWindow(..)), Stage::Grade) => Ok(()),
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// Closes a window and waits until it and, as far as it ends with it, its program are gone: programs
+/// write their settings on the way out.
+pub(super) async fn close(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
+    let windows = context.machine.windows().await?;
+    let Some(window) = windows.into_iter().find(|window| matches(window, choice)) else { return Ok(()) };
+    point_at(context, "-c", &window).await?;
+    let deadline = context.clock.mono() + CLOSE_DEADLINE;
+    while context.clock.mono() < deadline {
+        let still = context.machine.windows().await?.iter().any(|open| open.id == window.id);
+        if !still && !lives_without_windows(context.machine, &window).await? {
+            break;
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(())
+}
+
+async fn lives_without_windows(machine: &dyn Machine, window: &Window) -> Result<bool, MachineError> {
+    let Some(pid) = window.pid else { return Ok(false) };
+    if machine.windows().await?.iter().any(|open| open.pid == Some(pid)) {
+        return Ok(false);
+    }
+    let output = machine.run(&Command::new(["test", "-d", &format!("/proc/{pid}")])).await?;
+    Ok(output.code == 0)
+}
+
+pub(super) async fn await_window(
+    context: &SetupContext<'_>,
+    wanted: impl Fn(&Window) -> bool,
+    name: &str,
+    within: Duration,
+) -> Result<Window, StepError> {
+    let deadline = context.clock.mono() + within;
+    loop {
+        let windows = context.machine.windows().await?;
+        let titles: Vec<String> = windows.iter().map(|window| format!("{:?}", window.title)).collect();
+        if let Some(window) = windows.into_iter().find(|window| wanted(window)) {
+            return Ok(window);
+        }
+        if context.clock.mono() >= deadline {
+            return Err(StepError::NoWindow(name.to_owned(), titles.join(", ")));
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+}
+
+pub(super) fn names(window: &Window, name: &str) -> bool {
+    window.title.contains(name) || window.class.to_lowercase().contains(&name.to_lowercase())
+}
+
+fn matches(window: &Window, choice: &WindowChoice) -> bool {
+    let text = if choice.by_class { &window.class } else { &window.title };
+    let fits = |name: &str| {
+        // Tools name a class behind the instance's name and a dot.
+        let behind = choice.by_class && name.strip_suffix(text).is_some_and(|rest| rest.ends_with('.'));
+        let whole = text == name || behind;
+        whole || !choice.strict && text.to_lowercase().contains(&name.to_lowercase())
+    };
+    // A cell's browser calls itself by its own name in the titles of its windows.
+    fits(&choice.window_name) || fits(&choice.window_name.replace("Google Chrome", "Chromium"))
+}
+
+pub(super) async fn point_at(
+    context: &SetupContext<'_>,
+    how: &str,
+    window: &Window,
+) -> Result<(), StepError> {
+    context.machine.run(&Command::new(["wmctrl", "-i", how, &window.id])).await?;
+    Ok(())
+}
+
+pub(super) async fn window_ids(machine: &dyn Machine) -> Result<Vec<String>, StepError> {
+    match machine.windows().await {
+        Ok(windows) => Ok(windows.into_iter().map(|window| window.id).collect()),
+        Err(MachineError::Unsupported(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Rect, Window};
+
+    use super::super::step::WindowChoice;
+    use super::matches;
+
+    fn check(choice: (&str, bool, bool), expected: bool) {
+        let window = Window {
+            id: "0x1".into(),
+            title: "New Tab - Chromium".into(),
+            class: "Google-chrome".into(),
+            bounds: Rect::new(0, 0, 9, 9),
+            active: false,
+            pid: None,
+        };
+        let (name, strict, by_class) = choice;
+        let choice = WindowChoice { window_name: name.into(), strict, by_class };
+        assert_eq!(matches(&window, &choice), expected, "{choice:?}");
+    }
+
+    #[test]
+    fn windows_are_named_as_tasks_name_them() {
+        check(("new tab", false, false), true);
+        check(("new tab", true, false), false);
+        check(("Google Chrome", false, false), true);
+        check(("New Tab - Google Chrome", true, false), true);
+        check(("google-chrome.Google-chrome", true, true), true);
+        check(("chrome.chrome", true, true), false);
+        check(("chrome", false, true), true);
+        check(("Mousepad", false, false), false);
+    }
+}

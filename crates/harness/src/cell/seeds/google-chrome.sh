@@ -1,0 +1,6 @@
+#!/bin/sh
+# The system's Chromium under the name of Google's own build, with its profile where that one keeps it: tasks start it
+# and read its settings by these names. The profile is made here, as its presence says which of the two is used.
+profile="$HOME/.config/google-chrome"
+mkdir -p "$profile" && : >>"$profile/First Run"
+exec chromium --user-data-dir="$profile" --class=google-chrome "$@"

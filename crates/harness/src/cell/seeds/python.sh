@@ -1,0 +1,3 @@
+#!/bin/sh
+# The name without a number, which Debian leaves out.
+exec python3 "$@"

@@ -1,0 +1,168 @@
+"""Makes cases for the metrics of OSWorld's checks, scores each with the Python function and with this program,
+and prints how far they agree. Run by `scripts/osworld-oracle`."""
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.util
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import warnings
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.CRITICAL)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# Libraries for documents, pictures and sound, which the metrics compared here do not touch.
+ABSENT = {
+    "docx", "pptx", "odf", "skimage", "cv2", "imagehash", "fitz", "borb", "pdfplumber", "PyPDF2", "pypdf", "easyocr",
+    "librosa", "acoustid", "fastdtw", "scipy",
+}
+TOLERANCE = 1e-6
+# Cases wanted for a metric that OSWorld's tasks use at least twice, and for the others.
+WANTED, FEW = 20, 5
+
+
+class Absent(types.ModuleType):
+    """Stands for a library that is not installed: importing it works, using it does not."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path, target=None):
+        if name.split(".")[0] in ABSENT:
+            return importlib.util.spec_from_loader(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        return Absent(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+def load_metrics():
+    sys.meta_path.insert(0, Finder())
+    root = os.path.dirname(importlib.util.find_spec("desktop_env").origin)
+    # The packages' own files pull in whole environments.
+    for name, path in (("desktop_env", root), ("desktop_env.evaluators", os.path.join(root, "evaluators"))):
+        package = types.ModuleType(name)
+        package.__path__ = [path]
+        sys.modules[name] = package
+    with contextlib.redirect_stdout(io.StringIO()):
+        metrics = importlib.import_module("desktop_env.evaluators.metrics")
+    import tldextract
+
+    # Public suffixes as the library carries them; no network.
+    tldextract.extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    return metrics
+
+
+def score_python(metrics, case):
+    arguments = [case["result"]] + ([case["expected"]] if "expected" in case else [])
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            score = getattr(metrics, case["func"])(*json.loads(json.dumps(arguments)), **case.get("options", {}))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    if score is None:
+        return "None"
+    return float(score)
+
+
+def score_ours(program, cases, compat):
+    lines = "".join(json.dumps(case) + "\n" for case in cases)
+    command = [program, "tasks", "metric", "--stdin", "--osworld-compat", compat]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"the program failed: {done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def agree(python, ours):
+    if isinstance(python, str):
+        return "score" not in ours
+    return "score" in ours and abs(python - ours["score"]) <= TOLERANCE
+
+
+def main():
+    program, arguments = sys.argv[1], sys.argv[2:]
+    only = {arguments[at + 1] for at, word in enumerate(arguments) if word == "--only"}
+    metrics = load_metrics()
+    import osworld_cases
+
+    with tempfile.TemporaryDirectory() as folder:
+        families = osworld_cases.make(folder)
+        cases, places = [], []
+        for family, members in families.items():
+            for name, (often, made) in members.items():
+                if only and name not in only:
+                    continue
+                for result, expected, options in made:
+                    case = {"func": name, "result": result, "options": options}
+                    if expected is not osworld_cases.NONE:
+                        case["expected"] = expected
+                    cases.append(case)
+                    places.append((family, name, often))
+        begun = time.perf_counter()
+        python = [score_python(metrics, case) for case in cases]
+        python_took = time.perf_counter() - begun
+        begun = time.perf_counter()
+        exact = score_ours(program, cases, "exact")
+        ours_took = time.perf_counter() - begun
+    if "--bench" in arguments:
+        bench(places, cases, python_took, ours_took)
+    sys.exit(report(places, cases, python, exact))
+
+
+def bench(places, cases, python_took, ours_took):
+    print(f"{len(cases)} cases: Python {python_took:.2f} s in a warm process, ours {ours_took:.2f} s with its start: "
+          f"{python_took / ours_took:.1f} times as fast")
+
+
+def report(places, cases, python, exact):
+    rows, wrong, lacking, mended = {}, [], [], {}
+    for place, case, theirs, ours in zip(places, cases, python, exact):
+        family, name, often = place
+        row = rows.setdefault(family, {}).setdefault(name, {"often": often, "cases": 0, "agree": 0, "seen": set()})
+        row["cases"] += 1
+        if isinstance(theirs, float):
+            row["seen"].add("positive" if theirs > 0 else "zero")
+        if agree(theirs, ours):
+            row["agree"] += 1
+        else:
+            wrong.append((name, case, theirs, ours))
+        if "other_reading" in ours:
+            mended[name] = mended.get(name, 0) + 1
+    failed = bool(wrong)
+    for family, members in rows.items():
+        total = sum(row["cases"] for row in members.values())
+        same = sum(row["agree"] for row in members.values())
+        print(f"{family:<10} {len(members):>3} metrics {total:>5} cases {same:>5} agree")
+        for name, row in members.items():
+            if row["cases"] < (WANTED if row["often"] else FEW):
+                print(f"  {name}: only {row['cases']} cases")
+                failed = True
+            if row["seen"] != {"positive", "zero"}:
+                lacking.append(f"{name} ({', '.join(sorted(row['seen'])) or 'errors'})")
+    print(f"without both a positive and a zero score: {', '.join(lacking) or 'none'}")
+    print(f"scored otherwise by the mended reading: {', '.join(f'{name} {count}' for name, count in mended.items()) or 'none'}")
+    for name, case, theirs, ours in wrong[:40]:
+        print(f"DIFFERS {name}: Python {theirs!r}, ours {json.dumps(ours)[:300]}\n  {json.dumps(case)[:500]}")
+    print(f"{len(cases)} cases, {len(wrong)} differ")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    main()
