@@ -2,21 +2,25 @@
 //!
 //! Touches the file system below the book's folder and nothing else: no network, no processes, no clock.
 
+mod author;
 pub mod book;
 pub mod clean;
 mod digest;
 pub mod follow;
+pub mod foreground;
 mod given;
 mod handle;
 pub mod leak;
 pub mod lend;
 pub mod manage;
 pub mod package;
+pub mod prove;
 pub mod reflect;
 mod scan;
 mod search;
 mod words;
 
+pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
 pub use digest::{Digest, DigestError, LearnOptions, Staff, clean as clean_book, digest, digest_given};
 pub use given::{AppliedReflection, AppliedRow, Given, GivenError, apply, no_trajectory};
 pub use handle::{Handled, HandlerOptions, Lesson, Refusal, Row, handle, row};

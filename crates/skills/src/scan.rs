@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::RegexSet;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// A finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub enum Finding {
     Secret,
     /// It speaks to the agent about its instructions.
     Injection,
-    /// It sends the agent to an address, or makes it run a download.
+    /// It sends the agent to an address, to a place where credentials lie, or makes it run what it was handed.
     Address,
 }
 
@@ -24,7 +25,8 @@ impl Finding {
                 "it speaks to the agent about its instructions; say only what to do in the program"
             }
             Self::Address => {
-                "it names an outside address or runs a download; describe the way through the program"
+                "it names an outside address or a place of credentials, or runs code; describe the way through the \
+                 program"
             }
         }
     }
@@ -52,23 +54,58 @@ const INJECTIONS: &[&str] = &[
     r"(?i)\b(exfiltrate|send)\b.{0,40}\b(credentials?|passwords?|tokens?|cookies)\b",
 ];
 
-const ADDRESSES: &[&str] =
-    &[r"(?i)\b(https?|ftp|wss?)://", r"(?i)\b(curl|wget)\b.{0,80}\|", r"(?i)\brm\s+-[a-z]*r[a-z]*f"];
+const ADDRESSES: &[&str] = &[
+    r"(?i)\b(https?|ftp|wss?)://",
+    r"(?i)\b(javascript:\S|data:[a-z]+/[a-z])",
+    r"(?i)\b(curl|wget)\b.{0,80}\|",
+    r"(?i)\brm\s+-[a-z]*(r[a-z]*f|f[a-z]*r)",
+    r"(?i)\b(ba|z|da)?sh\s+-c\b",
+    r"(?i)\b(python3?|perl|ruby|node)\s+-[ce]\b",
+    r"(?i)\bbase64\s+(-d|--decode)\b",
+    r"(?i)\bpowershell\b.{0,40}\s-e(nc|ncodedcommand)?\b",
+    r"(?i)/etc/(shadow|gshadow|sudoers)\b",
+    r#"(?i)(^|[\s"'`/~])\.(ssh|aws|gnupg|kube|netrc|pgpass)\b"#,
+];
 
 /// All rules in one pass; the order of the lists tells which kind a rule is of.
 static RULES: LazyLock<Option<RegexSet>> =
     LazyLock::new(|| RegexSet::new([SECRETS, INJECTIONS, ADDRESSES].concat()).ok());
 
-/// The gravest finding in a text.
+/// The gravest finding in a text, as it is written or as it reads.
 pub fn scan(text: &str) -> Option<Finding> {
     // Rules that did not compile refuse everything rather than let everything through; a test compiles them.
     let Some(rules) = RULES.as_ref() else { return Some(Finding::Injection) };
-    let first = rules.matches(text).iter().min()?;
+    let first = rules.matches(text).iter().chain(&rules.matches(&as_read(text))).min()?;
     Some(match first {
         rule if rule < SECRETS.len() => Finding::Secret,
         rule if rule < SECRETS.len() + INJECTIONS.len() => Finding::Injection,
         _ => Finding::Address,
     })
+}
+
+/// The text as a reader takes it: without what is not seen, in plain letters, on one line.
+fn as_read(text: &str) -> String {
+    let shown: String = text.nfkd().filter(|c| !is_hidden(*c)).map(plain_letter).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Characters without width, marks over letters, and what turns the direction of writing.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The Latin letter that a Cyrillic or Greek one looks like.
+fn plain_letter(c: char) -> char {
+    const ALIKE: &str =
+        "аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmтtвbнnοoαaιiνvρpτtυuκkεeАAЕEОOРPСCУYХXІIЈJЅSКKМMТTВBНHΟOΑAΙIΡPΤTΚKΕE";
+    let mut pairs = ALIKE.chars();
+    while let (Some(foreign), Some(latin)) = (pairs.next(), pairs.next()) {
+        if foreign == c {
+            return latin;
+        }
+    }
+    c
 }
 
 #[cfg(test)]

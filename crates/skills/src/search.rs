@@ -10,7 +10,7 @@ use crate::book::{Skill, SkillText};
 use crate::words::{aliases, likeness, related, stem, words};
 
 /// What a word counts that only means the same as one of the query.
-const RELATED: f32 = 0.4;
+const RELATED: f32 = 0.6;
 
 /// A skill that was found.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

@@ -348,7 +348,10 @@ fn lock_file(folder: &Path) -> Result<File, BookError> {
 /// The skills whose pages a change writes.
 fn touched(change: &Change) -> Vec<&SkillId> {
     match change {
-        Change::SkillReviewed { .. } | Change::PairKept { .. } | Change::PackageAttached { .. } => Vec::new(),
+        Change::SkillReviewed { .. }
+        | Change::SkillsTried { .. }
+        | Change::PairKept { .. }
+        | Change::PackageAttached { .. } => Vec::new(),
         other => other.skills(),
     }
 }
@@ -382,6 +385,7 @@ fn texts(change: &Change) -> Vec<&str> {
         | Change::SkillRenamed { .. }
         | Change::PackageAttached { .. }
         | Change::PairKept { .. }
+        | Change::SkillsTried { .. }
         | Change::TrajectoryLearned
         | Change::CleanupFinished
         | Change::Unknown { .. } => Vec::new(),

@@ -90,6 +90,11 @@ fn summary(change: &Change) -> String {
         Change::ItemClosed { outcome } => outcome.clone(),
         Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay apart"),
         Change::TrajectoryLearned => "all of the trajectory is worked in".to_owned(),
+        Change::SkillsTried { skills, passed, .. } => {
+            let followed = skills.iter().filter(|tried| tried.followed == Some(true)).count();
+            let ended = if *passed { "passed" } else { "failed" };
+            format!("{} received, {followed} of them followed, {ended}", skills.len())
+        }
         Change::CleanupFinished => "the book is cleaned".to_owned(),
         Change::PackageAttached { package, .. } => {
             format!("{} files of the package {}", package.files.len(), package.name)

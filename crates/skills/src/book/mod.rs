@@ -17,6 +17,7 @@ mod revert;
 mod snapshot;
 mod stamps;
 mod state;
+mod trial;
 mod validate;
 
 use std::io;
@@ -38,7 +39,8 @@ pub use page::{Page, PageError};
 pub use revert::{Content, Counter, Restored};
 pub use snapshot::{At, Snapshot};
 pub(crate) use state::hash;
-pub use state::{Candidate, FileMark, Note, Remark, Skill, State, Tombstone, VISIBLE_NOTES};
+pub use state::{Candidate, FileMark, Note, Skill, State, Tombstone, VISIBLE_NOTES};
+pub use trial::{Remark, Trial, Tried};
 
 /// Something of a book that could not be read; the rest of it still opens.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::attachment::Attached;
 use super::counts::Counts;
 use super::revert::Restored;
+use super::trial::Tried;
 use crate::reflect::{Checked, Learning, ReflectMode, SkillReview};
 
 /// The version of the line format.
@@ -56,6 +57,8 @@ pub enum Actor {
     Manager,
     /// The manager agent on a cleaner's task.
     Cleaner,
+    /// An agent, by tools of its own.
+    Agent,
     /// A person.
     Human,
 }
@@ -261,6 +264,16 @@ pub enum Change {
     /// All of a trajectory is worked in.
     #[serde(rename = "trajectory.learned")]
     TrajectoryLearned,
+    /// Which skills an attempt received, whether it did what they say, and how it ended.
+    #[serde(rename = "trajectory.tried")]
+    SkillsTried {
+        /// The template of its task, as a hash: no word of a task stands in the book.
+        template: String,
+        /// The skills.
+        skills: Vec<Tried>,
+        /// Whether the attempt passed.
+        passed: bool,
+    },
     /// A cleaning is finished.
     #[serde(rename = "cleanup.finished")]
     CleanupFinished,
@@ -313,6 +326,7 @@ impl Change {
         "cleanup.finished",
         "operation.reverted",
         "package.attached",
+        "trajectory.tried",
     ];
 
     /// Its name in the log.
@@ -332,6 +346,7 @@ impl Change {
             Self::ItemClosed { .. } => "item.closed",
             Self::PairKept { .. } => "cleanup.kept",
             Self::TrajectoryLearned => "trajectory.learned",
+            Self::SkillsTried { .. } => "trajectory.tried",
             Self::CleanupFinished => "cleanup.finished",
             Self::Reverted { .. } => "operation.reverted",
             Self::PackageAttached { .. } => "package.attached",
@@ -352,6 +367,7 @@ impl Change {
             Self::SkillMerged { source, target, .. } => vec![target, source],
             Self::SkillRenamed { from, to } => vec![to, from],
             Self::PairKept { skills, .. } => skills.iter().collect(),
+            Self::SkillsTried { skills, .. } => skills.iter().map(|tried| &tried.skill).collect(),
             Self::Reverted { skills, .. } => skills.iter().map(|restored| &restored.skill).collect(),
             Self::DomainCreated(_)
             | Self::TrajectoryReflected { .. }

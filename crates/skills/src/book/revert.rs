@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
 use super::operation::{OpId, Operation, Origin, SkillText};
-use super::state::{Note, Remark, Skill, State};
+use super::state::{Note, Skill, State};
+use super::trial::Remark;
 use super::validate::Fault;
 
 /// A skill as a reverted operation leaves it.
@@ -81,6 +82,9 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Ch
     let Some(place) = operations.iter().position(|operation| operation.id == target) else {
         return Err(("unknown_operation", format!("the book has no operation {target}")));
     };
+    if let super::Change::SkillsTried { .. } = operations[place].change {
+        return Err(("nothing_to_revert", format!("{target} notes what was seen, and changed no skill")));
+    }
     let before = State::fold(&operations[..place]);
     let mut after = before.clone();
     after.apply(&operations[place]);

@@ -14,7 +14,8 @@ use super::counts::Counts;
 use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OpId, Operation, Origin, SkillText};
 use super::page::Page;
 use super::revert::Restored;
-use crate::reflect::{Checked, Learning, SkillReview};
+use super::trial::{Remark, Trial};
+use crate::reflect::{Checked, Learning};
 
 /// How many notes a page shows; older ones stay in the log.
 pub const VISIBLE_NOTES: usize = 12;
@@ -41,19 +42,6 @@ impl Note {
     }
 }
 
-/// What a review said of a skill.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Remark {
-    /// The trajectory.
-    pub trajectory: String,
-    /// The version it speaks of.
-    pub version: u32,
-    /// The review.
-    pub review: SkillReview,
-    /// Whether the attempt passed.
-    pub passed: bool,
-}
-
 /// A skill as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Skill {
@@ -75,6 +63,9 @@ pub struct Skill {
     pub counters: BTreeMap<(u32, String), Counts>,
     /// The last things that reviews said.
     pub remarks: Vec<Remark>,
+    /// The attempts that received it and whose task's template is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<Trial>,
     /// Where the text comes from.
     pub origin: Origin,
     /// The operations that made this text, oldest first.
@@ -106,6 +97,7 @@ impl Skill {
             hidden_notes: 0,
             counters: BTreeMap::new(),
             remarks: Vec::new(),
+            trials: Vec::new(),
             origin,
             history: vec![by],
             package: None,
@@ -200,6 +192,8 @@ pub struct State {
     pub causes: BTreeMap<Cause, OpId>,
     /// Reflections by trajectory.
     pub reflections: BTreeMap<String, Checked>,
+    /// The templates of the tasks of trajectories, as hashes.
+    pub templates: BTreeMap<String, String>,
     /// Trajectories worked in since the last cleaning.
     pub learned_since_cleaning: usize,
     /// Files by path.
@@ -222,6 +216,7 @@ impl Default for State {
             kept_pairs: BTreeSet::new(),
             causes: BTreeMap::new(),
             reflections: BTreeMap::new(),
+            templates: BTreeMap::new(),
             learned_since_cleaning: 0,
             files: BTreeMap::new(),
             last: OpId(0),
@@ -317,19 +312,8 @@ impl State {
             }
             Change::SkillDeleted { skill } => self.bury(skill, None),
             Change::SkillRenamed { from, to } => self.rename(from, to),
-            Change::SkillReviewed { skill, version, consumer, counts, review, passed } => {
-                let remark = review.clone().zip(trajectory()).map(|(review, trajectory)| Remark {
-                    trajectory,
-                    version: *version,
-                    review,
-                    passed: *passed,
-                });
-                self.with(skill, |skill| {
-                    *skill.counters.entry((*version, consumer.clone())).or_default() += *counts;
-                    skill.remarks.extend(remark);
-                    let over = skill.remarks.len().saturating_sub(KEPT_REMARKS);
-                    skill.remarks.drain(..over);
-                });
+            Change::SkillReviewed { .. } | Change::SkillsTried { .. } => {
+                self.observe(&operation.change, trajectory());
             }
             Change::TrajectoryReflected { checked, .. } => {
                 self.reflections.insert(trajectory().unwrap_or_default(), checked.clone());
@@ -352,6 +336,31 @@ impl State {
             Change::TrajectoryLearned => self.learned_since_cleaning += 1,
             Change::CleanupFinished => self.learned_since_cleaning = 0,
             Change::ItemClosed { .. } | Change::Unknown { .. } => {}
+        }
+    }
+
+    /// What an attempt showed of skills.
+    fn observe(&mut self, change: &Change, trajectory: Option<String>) {
+        if let Change::SkillReviewed { skill, version, consumer, counts, review, passed } = change {
+            let remark = review.clone().zip(trajectory).map(|(review, trajectory)| Remark {
+                trajectory,
+                version: *version,
+                review,
+                passed: *passed,
+            });
+            self.with(skill, |skill| {
+                *skill.counters.entry((*version, consumer.clone())).or_default() += *counts;
+                skill.remarks.extend(remark);
+                let over = skill.remarks.len().saturating_sub(KEPT_REMARKS);
+                skill.remarks.drain(..over);
+            });
+        } else if let Change::SkillsTried { template, skills, passed } = change {
+            let trajectory = trajectory.unwrap_or_default();
+            for tried in skills {
+                let trial = tried.trial(&trajectory, template, *passed);
+                self.with(&tried.skill, |skill| skill.trials.push(trial));
+            }
+            self.templates.insert(trajectory, template.clone());
         }
     }
 

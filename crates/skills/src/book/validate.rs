@@ -64,6 +64,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         | Change::CandidateRecorded { .. }
         | Change::ItemClosed { .. }
         | Change::PairKept { .. }
+        | Change::SkillsTried { .. }
         | Change::TrajectoryLearned
         | Change::CleanupFinished
         | Change::Reverted { .. } => Ok(()),
@@ -90,15 +91,16 @@ fn updated(known: &SkillText, skill: &SkillId, parts: [&Option<String>; 3]) -> R
 /// Who may write what.
 fn may(actor: Actor, change: &Change) -> bool {
     match change {
-        Change::SkillReviewed { .. } => matches!(actor, Actor::Handler),
+        Change::SkillReviewed { .. } | Change::SkillsTried { .. } => matches!(actor, Actor::Handler),
         Change::SkillAnnotated { .. } => {
-            matches!(actor, Actor::Handler | Actor::Manager | Actor::Cleaner | Actor::Human)
+            matches!(actor, Actor::Handler | Actor::Manager | Actor::Cleaner | Actor::Agent | Actor::Human)
         }
-        Change::DomainCreated(_)
-        | Change::SkillCreated { .. }
-        | Change::SkillUpdated { .. }
-        | Change::SkillMerged { .. }
-        | Change::SkillDeleted { .. } => matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human),
+        Change::SkillCreated { .. } | Change::SkillUpdated { .. } | Change::SkillDeleted { .. } => {
+            matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Agent | Actor::Human)
+        }
+        Change::DomainCreated(_) | Change::SkillMerged { .. } => {
+            matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Human)
+        }
         Change::SkillEdited { .. }
         | Change::SkillRenamed { .. }
         | Change::Reverted { .. }

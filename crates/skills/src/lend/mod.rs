@@ -4,9 +4,11 @@
 //! list or among hits: `- <domain>/<name>: <description>`. A view: `# <domain>/<name>`, the description, then
 //! the skill's three sections `## Situation`, `## Guidance`, `## Annotations`.
 
+mod activation;
 mod placebo;
 mod policy;
 mod tools;
 
-pub use policy::{ArmPolicy, LendError, TaskView, lend};
-pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW};
+pub use activation::{Contributed, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL};
+pub use policy::{ArmPolicy, LendError, TaskView, lend, lend_with};
+pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

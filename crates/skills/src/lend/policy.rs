@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{BoundedText, Guidance, SkillId, TextBudget};
 
+use super::activation::{self, Contributed};
 use super::{placebo, tools};
 use crate::book::{Skill, Snapshot};
 
 const PULL: &str = include_str!("../prompts/advice.md");
+const TOOLS: &str = include_str!("../prompts/tools.md");
 const GIVEN: &str = include_str!("../prompts/given.md");
 const NO_DOMAINS: &str = "(none yet)\n";
 
@@ -75,8 +77,21 @@ pub enum LendError {
 
 /// Lends a book to one trial.
 pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, LendError> {
-    let pull =
-        |book: &Snapshot| Guidance { opening: pull_opening(book), tools: tools::over(book), refresh: None };
+    lend_with(book, policy, task, &Contributed::default())
+}
+
+/// Lends a book to one trial, with the tools that its skills may open.
+pub fn lend_with(
+    book: &Snapshot,
+    policy: &ArmPolicy,
+    task: &TaskView,
+    contributed: &Contributed,
+) -> Result<Guidance, LendError> {
+    let pull = |book: &Snapshot| {
+        let mut tools = tools::over(book);
+        tools.extend(activation::over(book, contributed));
+        Guidance { opening: pull_opening(book), tools, refresh: None }
+    };
     Ok(match policy {
         ArmPolicy::None => Guidance::default(),
         ArmPolicy::ToolsOnly => pull(&Snapshot::empty()),
@@ -112,7 +127,16 @@ pub(super) fn query(task: &TaskView) -> String {
 fn pull_opening(book: &Snapshot) -> BoundedText {
     let lines = book.domain_lines();
     let lines = if lines.is_empty() { NO_DOMAINS } else { &lines };
-    BoundedText::cut(&format!("{PULL}\n{lines}"), OPENING_BUDGET)
+    let bringing: Vec<&Skill> = activation::bringers(book).collect();
+    let mut tools = String::new();
+    if !bringing.is_empty() {
+        let active = bringing.iter().filter(|skill| skill.package.as_ref().is_some_and(|one| one.active));
+        let names = |skills: Vec<&str>| if skills.is_empty() { "none".to_owned() } else { skills.join(", ") };
+        let all = names(bringing.iter().map(|skill| skill.id.as_str()).collect());
+        let active = names(active.map(|skill| skill.id.as_str()).collect());
+        tools = format!("\n{TOOLS}\nNotes with tools: {all}. Active from the start: {active}.\n");
+    }
+    BoundedText::cut(&format!("{PULL}\n{lines}{tools}"), OPENING_BUDGET)
 }
 
 fn given(text: &str) -> Guidance {

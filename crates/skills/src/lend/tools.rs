@@ -62,8 +62,8 @@ struct SkillTool {
     book: Snapshot,
 }
 
-/// The tools over a book.
-pub(super) fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
+/// The tools over a book, which only read.
+pub fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
     let tool = |kind, spec| -> Arc<dyn Tool> { Arc::new(SkillTool { kind, spec, book: book.clone() }) };
     vec![
         tool(Kind::List, spec::<ListArguments>(SKILL_LIST, "Lists the notes of one program, one line each.")),
@@ -75,7 +75,7 @@ pub(super) fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+pub(super) fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     let mut schema = schemars::schema_for!(T);
     schema.remove("$schema");
     schema.remove("title");
@@ -100,11 +100,11 @@ impl Tool for SkillTool {
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, serde_json::Error> {
+pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, serde_json::Error> {
     serde_json::from_value(arguments.clone())
 }
 
-fn happened(happening: SkillHappening, delivered: &str) -> SkillEvent {
+pub(super) fn happened(happening: SkillHappening, delivered: &str) -> SkillEvent {
     SkillEvent {
         happening,
         skill: None,
@@ -162,6 +162,12 @@ fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
     let Some(skill) = find(book, arguments.skill.trim()) else {
         return ToolOutcome::error(unknown(book, &arguments.skill));
     };
+    let (text, event) = viewed(skill);
+    answered(text, vec![event])
+}
+
+/// A skill's text as it is delivered, with what that is in the trace.
+pub(super) fn viewed(skill: &Skill) -> (String, SkillEvent) {
     let text = BoundedText::cut(&skill.view(), VIEW_BUDGET).as_str().to_owned();
     let event = SkillEvent {
         skill: Some(skill.id.clone()),
@@ -169,11 +175,11 @@ fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
         text: Some(text.clone()),
         ..happened(SkillHappening::Viewed, &text)
     };
-    answered(text, vec![event])
+    (text, event)
 }
 
 /// By id, following redirects; a bare name will do if only one skill has it.
-fn find<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
+pub(super) fn find<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     if let Ok(id) = SkillId::parse(name) {
         return book.skill(&id);
     }
@@ -181,7 +187,7 @@ fn find<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     named.next().filter(|_| named.next().is_none())
 }
 
-fn unknown(book: &Snapshot, name: &str) -> String {
+pub(super) fn unknown(book: &Snapshot, name: &str) -> String {
     let near = book.skills().map(|skill| (strsim::jaro_winkler(name, skill.id.as_str()), &skill.id));
     let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));
     match nearest.filter(|(likeness, _)| *likeness > 0.7) {

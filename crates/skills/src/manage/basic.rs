@@ -61,7 +61,7 @@ const BASIC: &[&str] = &[
 ];
 
 /// Whether a guidance says nothing beyond the basics.
-pub(super) fn is_basic(guidance: &str) -> bool {
+pub(crate) fn is_basic(guidance: &str) -> bool {
     let basic: Vec<String> = BASIC.iter().flat_map(|word| words(word)).collect();
     words(guidance).iter().all(|word| basic.contains(word) || word.chars().all(|c| c.is_ascii_digit()))
 }

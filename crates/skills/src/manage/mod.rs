@@ -12,6 +12,7 @@ mod item;
 mod support;
 mod tools;
 
+pub(crate) use basic::is_basic;
 pub use conversation::{
     CallMade, Decision, ManageError, ManageOptions, Matter, Outcome, item, manage, manage_request,
 };

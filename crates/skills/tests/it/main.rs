@@ -1,13 +1,19 @@
 //! Behaviour of the skillbook and of what learns from traces, on real folders.
 #![expect(clippy::expect_used, reason = "a helper of tests fails like the test")]
 
+mod activation;
+mod author;
 mod book;
 mod clerk;
 mod digest;
+mod foreground;
 mod given;
 mod lend;
 mod manage;
 mod package;
+mod poison;
+mod prove;
+mod recall;
 mod reflect;
 mod shelf;
 mod store;

@@ -1,0 +1,270 @@
+//! Tools with which an agent writes skills itself: create, patch, delete, validate. Names are ids, never paths; every
+//! write goes through the gateway, and every refusal is an answer and an event.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_protocol::{
+    Clock, EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, Tool, ToolOutcome, ToolSpec,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::book::{
+    Actor, Applied, Change, Gateway, GatewayOptions, NewDomain, Origin, Page, SkillText, WriteRefusal,
+    WriteRequest,
+};
+use crate::manage::is_basic;
+
+/// `skill_create { id, summary, body }`
+pub const SKILL_CREATE: &str = "skill_create";
+/// `skill_patch { id, old, new, replace_all? }`
+pub const SKILL_PATCH: &str = "skill_patch";
+/// `skill_delete { id }`
+pub const SKILL_DELETE: &str = "skill_delete";
+/// `skill_validate { id }`
+pub const SKILL_VALIDATE: &str = "skill_validate";
+
+const CREATE: &str = include_str!("prompts/author.md");
+const PATCH: &str =
+    "Replaces a passage of a skill's page. `old` must stand there exactly once, unless replace_all is true.";
+const DELETE: &str = "Takes a skill out of the book. Its content stays in the history.";
+const VALIDATE: &str = "Says what is wrong or unwise about a skill's page.";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CreateArguments {
+    /// `<program>/<name>`.
+    id: String,
+    /// One line that says when to look at it.
+    summary: String,
+    /// The page, or the guidance alone.
+    body: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PatchArguments {
+    /// `<program>/<name>`.
+    id: String,
+    /// What stands there now.
+    old: String,
+    /// What should stand there.
+    new: String,
+    /// Whether every place is meant.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct IdArguments {
+    /// `<program>/<name>`.
+    id: String,
+}
+
+#[derive(Clone, Copy)]
+enum Deed {
+    Create,
+    Patch,
+    Delete,
+    Validate,
+}
+
+struct AuthorTool {
+    deed: Deed,
+    spec: ToolSpec,
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+/// The tools over the book in a folder. Each call opens the book anew, so that other writers have their turn.
+pub fn author_tools(folder: &Path, clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Tool>> {
+    let tool = |deed, spec| -> Arc<dyn Tool> {
+        Arc::new(AuthorTool { deed, spec, folder: folder.to_owned(), clock: Arc::clone(clock) })
+    };
+    vec![
+        tool(Deed::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE)),
+        tool(Deed::Patch, spec::<PatchArguments>(SKILL_PATCH, PATCH)),
+        tool(Deed::Delete, spec::<IdArguments>(SKILL_DELETE, DELETE)),
+        tool(Deed::Validate, spec::<IdArguments>(SKILL_VALIDATE, VALIDATE)),
+    ]
+}
+
+fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+    let mut schema = schemars::schema_for!(T);
+    schema.remove("$schema");
+    schema.remove("title");
+    ToolSpec { name: name.to_owned(), description: description.to_owned(), schema: schema.to_value() }
+}
+
+/// A refusal: a word for programs, a sentence for the model.
+type Fault = (String, String);
+
+impl Tool for AuthorTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        let result = match self.deed {
+            Deed::Create => read(arguments).and_then(|arguments| self.create(arguments)),
+            Deed::Patch => read(arguments).and_then(|arguments| self.patch(&arguments)),
+            Deed::Delete => read(arguments).and_then(|arguments| self.delete(&arguments)),
+            Deed::Validate => read(arguments).and_then(|arguments| self.validate(&arguments)),
+        };
+        let outcome = result.unwrap_or_else(|(code, why)| {
+            let named = arguments["id"].as_str().and_then(|id| SkillId::parse(id).ok());
+            let refused = event(SkillHappening::WriteRefused, named, Some(format!("{code}: {why}")));
+            ToolOutcome { events: vec![refused], ..ToolOutcome::error(format!("{code}: {why}")) }
+        });
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Fault> {
+    serde_json::from_value(arguments.clone())
+        .map_err(|error| ("bad_arguments".to_owned(), format!("the arguments do not fit: {error}")))
+}
+
+fn event(happening: SkillHappening, skill: Option<SkillId>, detail: Option<String>) -> EventKind {
+    EventKind::Skill(SkillEvent {
+        happening,
+        skill,
+        version: None,
+        rank: None,
+        detail,
+        text: None,
+        delivered_chars: 0,
+    })
+}
+
+fn parse(id: &str) -> Result<SkillId, Fault> {
+    SkillId::parse(id).map_err(|error| ("bad_name".to_owned(), error.to_string()))
+}
+
+impl AuthorTool {
+    fn open(&self) -> Result<Gateway, Fault> {
+        let opened = Gateway::try_open(&self.folder, GatewayOptions::at(self.clock.now()));
+        opened.map(|(gateway, _)| gateway).map_err(|error| ("unavailable".to_owned(), error.to_string()))
+    }
+
+    fn write(&self, gateway: &mut Gateway, change: Change) -> Result<(), Fault> {
+        let skills = change.skills();
+        let version = |id: &SkillId| gateway.state().skills.get(id).map(|known| known.version);
+        let read: BTreeMap<SkillId, u32> =
+            skills.into_iter().filter_map(|id| Some((id.clone(), version(id)?))).collect();
+        let request = WriteRequest { time: self.clock.now(), actor: Actor::Agent, cause: None, read, change };
+        match gateway.apply(request) {
+            Ok(Applied::Written(_) | Applied::AlreadyThere(_)) => Ok(()),
+            Err(WriteRefusal::Refused { code, why }) => Err((code.to_owned(), why)),
+            Err(WriteRefusal::Book(error)) => Err(("unavailable".to_owned(), error.to_string())),
+        }
+    }
+
+    fn create(&self, arguments: CreateArguments) -> Result<ToolOutcome, Fault> {
+        let skill = parse(&arguments.id)?;
+        let mut gateway = self.open()?;
+        let page = Page::parse(&arguments.body);
+        let (situation, guidance, annotations) = match page {
+            Ok(page) => (page.situation, page.guidance, page.annotations),
+            Err(error) if arguments.body.contains("## ") => {
+                return Err(("bad_page".to_owned(), error.to_string()));
+            }
+            Err(_) => (arguments.summary.clone(), arguments.body.trim().to_owned(), Vec::new()),
+        };
+        if is_basic(&guidance) {
+            let why = "everybody knows this; only what is not obvious belongs in the book";
+            return Err(("basic".to_owned(), why.to_owned()));
+        }
+        let known = gateway.state().domains.contains_key(skill.domain());
+        let description = format!("Skills on {}.", skill.domain());
+        let domain = (!known).then(|| NewDomain { domain: skill.domain().to_owned(), description });
+        let text = SkillText { description: arguments.summary, situation, guidance };
+        let change = Change::SkillCreated {
+            skill: skill.clone(),
+            text,
+            annotations,
+            origin: Origin::Authored,
+            domain,
+        };
+        self.write(&mut gateway, change)?;
+        Ok(written(skill, "is written"))
+    }
+
+    fn patch(&self, arguments: &PatchArguments) -> Result<ToolOutcome, Fault> {
+        let skill = parse(&arguments.id)?;
+        let mut gateway = self.open()?;
+        let Some(known) = gateway.state().skills.get(&skill).cloned() else { return Err(missing(&skill)) };
+        let page = known.page().render();
+        let places = if arguments.old.is_empty() { 0 } else { page.matches(&arguments.old).count() };
+        match places {
+            0 => {
+                return Err(("not_there".to_owned(), format!("{skill} does not hold that passage; view it")));
+            }
+            1 => {}
+            _ if arguments.replace_all => {}
+            many => {
+                let why = format!("the passage stands {many} times; give more of it, or set replace_all");
+                return Err(("ambiguous".to_owned(), why));
+            }
+        }
+        let patched = Page::parse(&page.replace(&arguments.old, &arguments.new))
+            .map_err(|error| ("bad_page".to_owned(), error.to_string()))?;
+        if patched.annotations != known.page().annotations {
+            return Err(("annotations".to_owned(), "notes of earlier reviews are not rewritten".to_owned()));
+        }
+        let changed = |new: String, old: &str| (new != old).then_some(new);
+        let change = Change::SkillUpdated {
+            skill: skill.clone(),
+            description: None,
+            situation: changed(patched.situation, &known.text.situation),
+            guidance: changed(patched.guidance, &known.text.guidance),
+        };
+        self.write(&mut gateway, change)?;
+        Ok(written(skill, "is changed"))
+    }
+
+    fn delete(&self, arguments: &IdArguments) -> Result<ToolOutcome, Fault> {
+        let skill = parse(&arguments.id)?;
+        let mut gateway = self.open()?;
+        self.write(&mut gateway, Change::SkillDeleted { skill: skill.clone() })?;
+        Ok(written(skill, "is taken out"))
+    }
+
+    fn validate(&self, arguments: &IdArguments) -> Result<ToolOutcome, Fault> {
+        let skill = parse(&arguments.id)?;
+        let gateway = self.open()?;
+        let Some(known) = gateway.state().skills.get(&skill) else { return Err(missing(&skill)) };
+        let text = &known.text;
+        let mut remarks = Vec::new();
+        for part in [&text.description, &text.situation, &text.guidance] {
+            remarks.extend(gateway.objection(part).map(|(code, why)| format!("error, {code}: {why}")));
+        }
+        if !text.guidance.contains(['>', '\n', '+', '"', '`']) {
+            remarks.push("warning: the guidance names no menu path, key or label".to_owned());
+        }
+        if text.guidance.contains("TODO") {
+            remarks.push("warning: the guidance holds a note of unfinished work".to_owned());
+        }
+        let size = text.guidance.chars().count() + text.situation.chars().count();
+        if size > 3600 {
+            remarks.push(format!("warning: {size} characters are much to read; keep to one situation"));
+        }
+        let said = if remarks.is_empty() { format!("{skill} is in order.") } else { remarks.join("\n") };
+        Ok(ToolOutcome::text(said))
+    }
+}
+
+fn missing(skill: &SkillId) -> Fault {
+    ("unknown_skill".to_owned(), format!("there is no skill {skill}"))
+}
+
+fn written(skill: SkillId, what: &str) -> ToolOutcome {
+    let said = format!("{skill} {what}.");
+    let event = event(SkillHappening::Written, Some(skill), Some(what.to_owned()));
+    ToolOutcome { events: vec![event], ..ToolOutcome::text(said) }
+}

@@ -1,0 +1,271 @@
+//! What an agent says at the end of a turn about skills, and whether it may lead to anything.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The prefix of packages that an agent writes by itself.
+const OWN_PREFIX: &str = "rl-";
+/// References to events that make a signal worth a review.
+const USEFUL_REFS: usize = 2;
+
+/// Why a new skill suggests itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreateTrigger {
+    /// The user asked for it.
+    ExplicitUserRequest,
+    /// The work had many steps that are not obvious.
+    MultiStepWorkflow,
+    /// Something unexpected was got over.
+    RecoveredSurprise,
+    /// The user put something right that will matter again.
+    UserCorrection,
+    /// The same use of tools came again and again.
+    RepeatedToolPattern,
+}
+
+/// What is wrong with a skill that was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Issue {
+    /// A step is missing.
+    MissingStep,
+    /// A command is out of date.
+    StaleCommand,
+    /// It takes an interface for another.
+    WrongApiAssumption,
+    /// It comes up where it does not belong.
+    OverbroadActivation,
+    /// Its script fails.
+    BrokenScript,
+    /// It would do harm.
+    UnsafeInstruction,
+}
+
+/// How the trouble showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// A tool failed and was tried again.
+    RetryAfterToolError,
+    /// The user objected and it was tried again.
+    RetryAfterUserCorrection,
+    /// The agent did it another way.
+    ManualOverride,
+    /// Another way was tried and checked.
+    VerifiedAlternative,
+}
+
+/// Why the skill was not written at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Defer {
+    /// The conversation goes on.
+    ConversationStillEvolving,
+    /// All of it must be looked at.
+    NeedsFullContextReview,
+    /// Writing was tried and failed.
+    WriteOrPublishFailed,
+    /// The skill must be compared with what is there.
+    NeedsExistingSkillDiff,
+}
+
+/// The mark of a signal that may only lead to a new skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreateMark {
+    /// Always this.
+    CreateCandidate,
+}
+
+/// The mark of a signal that may only lead to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UpdateMark {
+    /// Always this.
+    UpdateCandidate,
+}
+
+/// A skill that should be written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LearningSignal {
+    /// Always `create_candidate`.
+    pub kind: CreateMark,
+    /// A name for it; begins with `rl-`.
+    pub package_name_hint: String,
+    /// Why.
+    pub trigger: CreateTrigger,
+    /// Why not at once.
+    pub reason_not_written: Defer,
+    /// Events that show it.
+    pub event_refs: Vec<String>,
+    /// In words.
+    pub summary: String,
+}
+
+/// A skill that should be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IssueSignal {
+    /// Always `update_candidate`.
+    pub kind: UpdateMark,
+    /// Which skill.
+    pub skill_name: String,
+    /// What is wrong.
+    pub issue: Issue,
+    /// Why not at once.
+    pub reason_not_patched: Defer,
+    /// How it showed.
+    pub observed_effect: Effect,
+    /// Events that show it.
+    pub event_refs: Vec<String>,
+    /// What would mend it.
+    pub patch_hint: String,
+}
+
+/// A learned skill that guided the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UsedReceipt {
+    /// Which.
+    pub skill_name: String,
+    /// For the user.
+    pub message: String,
+}
+
+/// What stands beside a final answer. Most turns have nothing to report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FinalReport {
+    /// Learned skills that guided the work.
+    #[serde(default)]
+    pub used_skill_receipts: Vec<UsedReceipt>,
+    /// A skill that should be written.
+    #[serde(default)]
+    pub learning_signal: Option<LearningSignal>,
+    /// A skill that should be changed.
+    #[serde(default)]
+    pub skill_issue_signal: Option<IssueSignal>,
+}
+
+/// Who answers for a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillKind {
+    /// The program itself; nobody changes it.
+    Core,
+    /// Everybody else.
+    Open,
+}
+
+/// What is known of the turn.
+#[derive(Clone, Debug, Default)]
+pub struct Invocation {
+    /// Ids of its events.
+    pub timeline: Vec<String>,
+    /// Events with which the user asked for a skill in so many words.
+    pub requests: Vec<String>,
+    /// Whether a skill was written and finished in it.
+    pub finished: bool,
+    /// Skills that there are.
+    pub skills: BTreeMap<String, SkillKind>,
+    /// The model that would use it again: a report of a task that cannot come again is dropped.
+    pub one_off: bool,
+}
+
+/// A signal that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Valid {
+    /// May lead to a new skill and to nothing else.
+    Create(LearningSignal),
+    /// May lead to a change of this skill and to nothing else.
+    Update(IssueSignal),
+}
+
+/// What becomes of a report's signals. Every verdict but the first two is an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// There is none.
+    Silent,
+    /// One counts.
+    Valid(Valid),
+    /// It does not count, with a word and a reason; the signal is kept for the numbers.
+    Rejected {
+        /// `both_signals`, `finish_recorded`, `too_few_events`, `unknown_event`, `core_skill`, `unknown_skill`,
+        /// `wrong_prefix`, `empty_text` or `one_off`.
+        code: &'static str,
+        /// In words.
+        why: String,
+    },
+}
+
+/// Judges the signals of a report.
+pub fn judge(report: &FinalReport, turn: &Invocation) -> Ruling {
+    let rejected = |code, why: &str| Ruling::Rejected { code, why: why.to_owned() };
+    let ruling = match (&report.learning_signal, &report.skill_issue_signal) {
+        (None, None) => return Ruling::Silent,
+        (Some(_), Some(_)) => {
+            Err(("both_signals", "one turn reports one of the two, so both are dropped".to_owned()))
+        }
+        _ if turn.finished => Err((
+            "finish_recorded",
+            "a skill was finished in this turn; its signal is only counted".to_owned(),
+        )),
+        _ if turn.one_off => Err(("one_off", "the work cannot come again".to_owned())),
+        (Some(signal), None) => create(signal, turn).map(|()| Valid::Create(signal.clone())),
+        (None, Some(signal)) => update(signal, turn).map(|()| Valid::Update(signal.clone())),
+    };
+    match ruling {
+        Ok(valid) => Ruling::Valid(valid),
+        Err((code, why)) => rejected(code, &why),
+    }
+}
+
+type Fault = (&'static str, String);
+
+fn create(signal: &LearningSignal, turn: &Invocation) -> Result<(), Fault> {
+    let name = &signal.package_name_hint;
+    let rest = name.strip_prefix(OWN_PREFIX);
+    if !rest.is_some_and(apprentice_protocol::SkillId::is_slug) {
+        return Err((
+            "wrong_prefix",
+            format!("{name:?} must be {OWN_PREFIX} and lower-case words with hyphens"),
+        ));
+    }
+    said(&signal.summary, "summary")?;
+    useful(&signal.event_refs, turn)
+}
+
+fn update(signal: &IssueSignal, turn: &Invocation) -> Result<(), Fault> {
+    match turn.skills.get(&signal.skill_name) {
+        Some(SkillKind::Open) => {}
+        Some(SkillKind::Core) => {
+            return Err(("core_skill", format!("{} belongs to the program", signal.skill_name)));
+        }
+        None => return Err(("unknown_skill", format!("there is no skill {:?}", signal.skill_name))),
+    }
+    said(&signal.patch_hint, "patch_hint")?;
+    useful(&signal.event_refs, turn)
+}
+
+fn said(text: &str, name: &str) -> Result<(), Fault> {
+    if text.trim().is_empty() { Err(("empty_text", format!("{name} says nothing"))) } else { Ok(()) }
+}
+
+/// Two events of the turn, or one with which the user asked for it.
+fn useful(refs: &[String], turn: &Invocation) -> Result<(), Fault> {
+    if let Some(unknown) = refs.iter().find(|one| !turn.timeline.contains(one)) {
+        return Err(("unknown_event", format!("{unknown} is no event of this turn")));
+    }
+    let mut distinct: Vec<&String> = refs.iter().collect();
+    distinct.sort();
+    distinct.dedup();
+    let asked = distinct.iter().any(|one| turn.requests.contains(one));
+    if distinct.len() >= USEFUL_REFS || asked {
+        return Ok(());
+    }
+    Err(("too_few_events", format!("{} useful events; {USEFUL_REFS} are needed", distinct.len())))
+}

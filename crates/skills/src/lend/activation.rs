@@ -1,0 +1,232 @@
+//! Tools that skills bring: closed until their skill is activated, and closed again when it is offloaded. What is
+//! active belongs to one loan, so that no agent opens anything for another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apprentice_protocol::{
+    EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, Tool, ToolOutcome, ToolSpec,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::tools::{find, happened, read, spec, unknown, viewed};
+use crate::book::{Skill, Snapshot};
+
+/// `skill_activate { skill }`: opens a skill's tools and shows its text.
+pub const SKILL_ACTIVATE: &str = "skill_activate";
+/// `skill_offload { skill }`: closes them.
+pub const SKILL_OFFLOAD: &str = "skill_offload";
+/// `skill_tool { skill, tool, arguments }`: calls one of them.
+pub const SKILL_TOOL: &str = "skill_tool";
+
+/// Which tools stand behind a skill's list of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gating {
+    /// A server that no skill names is open to every active skill.
+    #[default]
+    Additive,
+    /// Only what a skill names.
+    Strict,
+}
+
+/// Tools that others contribute, by server. The agent's own actions are none of these and are never closed.
+#[derive(Clone, Default)]
+pub struct Contributed {
+    /// The tools of each server.
+    pub servers: BTreeMap<String, Vec<Arc<dyn Tool>>>,
+    /// How lists are read.
+    pub gating: Gating,
+    /// Names of tools that are never called, whatever a skill lists.
+    pub denied: BTreeSet<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SkillArguments {
+    /// The note's name, `domain/name`.
+    skill: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ToolArguments {
+    /// The active note that brings the tool.
+    skill: String,
+    /// The tool's name.
+    tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    arguments: Value,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Activate,
+    Offload,
+    Call,
+}
+
+/// What one loan has open.
+struct Bench {
+    book: Snapshot,
+    contributed: Contributed,
+    active: Mutex<BTreeSet<SkillId>>,
+}
+
+struct BenchTool {
+    kind: Kind,
+    spec: ToolSpec,
+    bench: Arc<Bench>,
+}
+
+/// Skills that bring tools.
+pub(super) fn bringers(book: &Snapshot) -> impl Iterator<Item = &Skill> {
+    book.skills().filter(|skill| skill.package.as_ref().is_some_and(|package| !package.tools.is_empty()))
+}
+
+/// The three tools; none where no skill brings any.
+pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Vec<Arc<dyn Tool>> {
+    if bringers(book).next().is_none() {
+        return Vec::new();
+    }
+    let from_start =
+        bringers(book).filter(|skill| skill.package.as_ref().is_some_and(|package| package.active));
+    let active = Mutex::new(from_start.map(|skill| skill.id.clone()).collect());
+    let bench = Arc::new(Bench { book: book.clone(), contributed: contributed.clone(), active });
+    let tool =
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(BenchTool { kind, spec, bench: Arc::clone(&bench) }) };
+    vec![
+        tool(
+            Kind::Activate,
+            spec::<SkillArguments>(SKILL_ACTIVATE, "Opens the tools that a note brings, and shows the note."),
+        ),
+        tool(Kind::Offload, spec::<SkillArguments>(SKILL_OFFLOAD, "Closes the tools that a note brings.")),
+        tool(Kind::Call, spec::<ToolArguments>(SKILL_TOOL, "Calls a tool of an active note.")),
+    ]
+}
+
+impl Tool for BenchTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        let wrong = |why: serde_json::Error| {
+            ToolOutcome::error(format!("the arguments of {} do not fit: {why}", self.spec.name))
+        };
+        match self.kind {
+            Kind::Activate => {
+                let outcome = read::<SkillArguments>(arguments).map(|one| self.bench.activate(&one.skill));
+                Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
+            }
+            Kind::Offload => {
+                let outcome = read::<SkillArguments>(arguments).map(|one| self.bench.offload(&one.skill));
+                Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
+            }
+            Kind::Call => match read::<ToolArguments>(arguments) {
+                Ok(call) => Box::pin(async move {
+                    match self.bench.open(&call) {
+                        Ok(tool) => tool.call(&call.arguments, at).await,
+                        Err(why) => ToolOutcome::error(why),
+                    }
+                }),
+                Err(why) => Box::pin(std::future::ready(wrong(why))),
+            },
+        }
+    }
+}
+
+impl Bench {
+    fn activate(&self, name: &str) -> ToolOutcome {
+        let Some(skill) = find(&self.book, name.trim()) else {
+            return ToolOutcome::error(unknown(&self.book, name));
+        };
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if !active.insert(skill.id.clone()) {
+            return ToolOutcome::text(format!("{} is already active. {}", skill.id, listed(&active)));
+        }
+        let view = viewed(skill);
+        let tools = self.tools_of(skill);
+        let mut text = format!("{}\n\n{}\n", listed(&active), view.0);
+        for tool in &tools {
+            let _ =
+                writeln!(text, "- {}: {} {}", tool.spec().name, tool.spec().description, tool.spec().schema);
+        }
+        if tools.is_empty() {
+            text.push_str("None of its tools can be reached here.\n");
+        }
+        let activated = SkillEvent {
+            skill: Some(skill.id.clone()),
+            version: Some(skill.version),
+            ..happened(SkillHappening::Activated, "")
+        };
+        ToolOutcome {
+            events: vec![EventKind::Skill(view.1), EventKind::Skill(activated)],
+            ..ToolOutcome::text(text)
+        }
+    }
+
+    fn offload(&self, name: &str) -> ToolOutcome {
+        let known = find(&self.book, name.trim()).map(|skill| skill.id.clone());
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(id) = known.filter(|id| active.remove(id)) else {
+            return ToolOutcome::error(format!("{name} is not active. {}", listed(&active)));
+        };
+        let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillHappening::Offloaded, "") };
+        let text = format!("{id} is closed; its tools can no longer be called. {}", listed(&active));
+        ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
+    }
+
+    /// The tool that a call means, if its skill is active and brings it.
+    fn open(&self, call: &ToolArguments) -> Result<Arc<dyn Tool>, String> {
+        let skill = find(&self.book, call.skill.trim()).ok_or_else(|| unknown(&self.book, &call.skill))?;
+        let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if !active.contains(&skill.id) {
+            return Err(format!(
+                "{} is not active; call {SKILL_ACTIVATE} first. {}",
+                skill.id,
+                listed(&active)
+            ));
+        }
+        let tools = self.tools_of(skill);
+        let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let why = format!("{} brings no tool {:?}; it brings: {}", skill.id, call.tool, names.join(", "));
+        tools.iter().find(|tool| tool.spec().name == call.tool).cloned().ok_or(why)
+    }
+
+    /// What a skill brings: the tools it names, all of a server where its list is empty.
+    fn tools_of(&self, skill: &Skill) -> Vec<Arc<dyn Tool>> {
+        let Some(package) = &skill.package else { return Vec::new() };
+        let claimed: BTreeSet<&String> = bringers(&self.book)
+            .filter_map(|skill| skill.package.as_ref())
+            .flat_map(|one| one.tools.keys())
+            .collect();
+        let mut found = Vec::new();
+        for (server, tools) in &self.contributed.servers {
+            let all: &[String] = &[];
+            let list = match package.tools.get(server) {
+                Some(list) => list.as_slice(),
+                None if self.contributed.gating == Gating::Additive && !claimed.contains(server) => all,
+                None => continue,
+            };
+            found.extend(tools.iter().filter(|tool| {
+                let name = &tool.spec().name;
+                (list.is_empty() || list.contains(name)) && !self.contributed.denied.contains(name)
+            }));
+        }
+        found.into_iter().cloned().collect()
+    }
+}
+
+fn listed(active: &BTreeSet<SkillId>) -> String {
+    match active.is_empty() {
+        true => "Nothing is active.".to_owned(),
+        false => {
+            let names: Vec<&str> = active.iter().map(SkillId::as_str).collect();
+            format!("Active: {}.", names.join(", "))
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which skills have shown that they work, and which of them a policy lets through to a trial.
+//!
+//! A skill is proved on a template other than those it was learned on: at least two attempts at tasks of one such
+//! template received its present text, did what the text names, and passed. No model is asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apprentice_protocol::SkillId;
+use serde::{Deserialize, Serialize};
+
+use crate::book::{
+    Actor, Applied, Change, Gateway, OpId, Origin, Skill, Snapshot, Stage, State, Tried, WriteRefusal, hash,
+};
+use crate::follow::follow;
+use crate::handle::Lesson;
+
+/// Attempts at tasks of one template that prove a skill.
+pub const PROOFS: usize = 2;
+/// Characters of a template's hash.
+const HASH: usize = 16;
+
+/// Which skills stand before an agent that is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Admit {
+    /// All of them.
+    #[default]
+    Auto,
+    /// Those that are proved.
+    Verified,
+    /// Those whose present text a person wrote.
+    Human,
+}
+
+/// What a policy let through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Admission {
+    /// The policy.
+    pub policy: Admit,
+    /// How many skills it lets through.
+    pub eligible: usize,
+    /// Skills that wait.
+    pub quarantined: Vec<SkillId>,
+}
+
+/// Notes which skills an attempt at a task of this template received and whether it followed them. Once for each
+/// attempt, however often it is called.
+pub fn note_trial(
+    gateway: &mut Gateway,
+    lesson: &Lesson<'_>,
+    template: &str,
+) -> Result<Applied, WriteRefusal> {
+    let trajectory = lesson.trajectory;
+    let tried = trajectory.skills.iter().map(|received| Tried {
+        skill: received.id.clone(),
+        version: received.version,
+        followed: follow(&received.text, &trajectory.steps, received.step).verdict(),
+    });
+    let mut template = hash(template.as_bytes());
+    template.truncate(HASH);
+    let change = Change::SkillsTried { template, skills: tried.collect(), passed: lesson.passed() };
+    gateway.apply(lesson.request(Actor::Handler, Stage::Handle, "trial".to_owned(), change))
+}
+
+/// The skills that are proved as they stand.
+pub fn proved(state: &State) -> BTreeSet<SkillId> {
+    let causes: BTreeMap<OpId, &str> =
+        state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).collect();
+    let proved = state.skills.values().filter(|skill| is_proved(state, &causes, skill));
+    proved.map(|skill| skill.id.clone()).collect()
+}
+
+/// A text whose source's template is not known can be proved nowhere: it may have been learned there.
+fn is_proved(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> bool {
+    let sources = skill.history.iter().filter_map(|operation| causes.get(operation));
+    let sources: Option<BTreeSet<&String>> =
+        sources.map(|trajectory| state.templates.get(*trajectory)).collect();
+    let Some(sources) = sources else { return false };
+    let mut proofs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for trial in &skill.trials {
+        let counts = trial.version == skill.version && trial.passed && trial.followed == Some(true);
+        if counts && !sources.contains(&trial.template) {
+            proofs.entry(&trial.template).or_default().insert(&trial.trajectory);
+        }
+    }
+    proofs.values().any(|attempts| attempts.len() >= PROOFS)
+}
+
+/// The skills whose present text a person wrote, not only took over.
+fn by_hand(book: &Snapshot) -> BTreeSet<SkillId> {
+    let operations = book.operations();
+    let human = operations.iter().filter(|operation| operation.actor == Actor::Human);
+    let human: BTreeSet<OpId> = human.map(|operation| operation.id).collect();
+    let wrote = |skill: &&Skill| {
+        let last = skill.history.last();
+        let taken_over = skill.origin == Origin::Imported && last == Some(&skill.uid);
+        last.is_some_and(|last| human.contains(last)) && !taken_over
+    };
+    book.skills().filter(wrote).map(|skill| skill.id.clone()).collect()
+}
+
+/// The book as a policy lets it through, and what waits.
+pub fn admit(book: &Snapshot, policy: Admit) -> (Snapshot, Admission) {
+    let eligible = match policy {
+        Admit::Auto => {
+            let eligible = book.skills().count();
+            return (book.clone(), Admission { policy, eligible, quarantined: Vec::new() });
+        }
+        Admit::Verified => proved(book.state()),
+        Admit::Human => by_hand(book),
+    };
+    let (through, waiting): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        book.state().skills.clone().into_iter().partition(|(id, _)| eligible.contains(id));
+    let quarantined = waiting.into_keys().collect();
+    let admission = Admission { policy, eligible: through.len(), quarantined };
+    (book.with_skills(through), admission)
+}

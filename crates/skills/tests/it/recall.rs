@@ -1,0 +1,152 @@
+//! How often a search finds the skill that a request means, in other words than the skill's own, among a thousand
+//! others. The requests share hardly a word with their skills; the floors are what words alone reach on them, with the
+//! list of related words (`tuned`) and where that list was not made with them in mind (`fresh`).
+
+use std::fs;
+
+use apprentice_skills::book::{Actor, At, Change, OPERATION_VERSION, OpId, Operation, Origin, Snapshot};
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use crate::shelf::{id, text};
+
+const DISTRACTORS: usize = 1000;
+const TUNED: &str = include_str!("recall/tuned.txt");
+const FRESH: &str = include_str!("recall/fresh.txt");
+
+struct Pair {
+    skill: &'static str,
+    parts: [&'static str; 3],
+    asked: &'static str,
+}
+
+fn pairs(text: &'static str) -> Vec<Pair> {
+    let read = |line: &'static str| {
+        let parts: Vec<&str> = line.split('|').collect();
+        let [skill, description, situation, guidance, asked] = parts[..] else {
+            panic!("five parts: {line}")
+        };
+        Pair { skill, parts: [description, situation, guidance], asked }
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(read).collect()
+}
+
+/// Skills about things of the same programs, in the same kind of words.
+fn distractor(number: usize) -> (String, [String; 3]) {
+    const APPS: [&str; 8] =
+        ["gimp", "libreoffice-calc", "libreoffice-writer", "chromium", "thunar", "mousepad", "os", "vs-code"];
+    const DEEDS: [&str; 10] = [
+        "Setting",
+        "Showing",
+        "Copying",
+        "Printing",
+        "Sorting",
+        "Locking",
+        "Sharing",
+        "Comparing",
+        "Checking",
+        "Resetting",
+    ];
+    const THINGS: [&str; 25] = [
+        "ruler units",
+        "toolbar icons",
+        "recent documents",
+        "status line",
+        "measurement of angles",
+        "thumbnail cache",
+        "document properties",
+        "keyboard layout hints",
+        "template gallery",
+        "backup copies",
+        "signature lines",
+        "colour profile",
+        "page preview",
+        "macro library",
+        "spelling dictionary",
+        "window borders",
+        "sound theme",
+        "network drives",
+        "sample points",
+        "gradient editor",
+        "tool presets",
+        "image metadata",
+        "sheet outline",
+        "field names",
+        "tab order",
+    ];
+    const WHERE: [&str; 5] = ["View", "Edit", "Tools", "Window", "Options"];
+    let (app, deed) = (APPS[number % 8], DEEDS[(number / 8) % 10]);
+    let thing = THINGS[(number / 80 + number) % 25];
+    let place = WHERE[number % 5];
+    let parts = [
+        format!("{deed} {thing}"),
+        format!("The {thing} should be different when work number {number} begins."),
+        format!(
+            "1. Open {place} > {thing}. 2. Use the entry for {} and confirm with OK.",
+            deed.to_lowercase()
+        ),
+    ];
+    (format!("{app}/{}-{number}", deed.to_lowercase()), parts)
+}
+
+/// A book of skills that were never anywhere but in a log: written one by one they would be synced one by one.
+fn book(folder: &TempDir, pairs: &[Pair]) -> Snapshot {
+    let distractors: Vec<(String, [String; 3])> = (0..DISTRACTORS).map(distractor).collect();
+    let others =
+        distractors.iter().map(|(skill, parts)| (skill.as_str(), parts.each_ref().map(String::as_str)));
+    let mut log = String::new();
+    for (number, (skill, [description, situation, guidance])) in
+        (1..).zip(others.chain(pairs.iter().map(|pair| (pair.skill, pair.parts))))
+    {
+        let change = Change::SkillCreated {
+            skill: id(skill),
+            text: text(description, situation, guidance),
+            annotations: Vec::new(),
+            origin: Origin::Authored,
+            domain: None,
+        };
+        let operation = Operation {
+            version: OPERATION_VERSION,
+            id: OpId(number),
+            time: Timestamp::UNIX_EPOCH,
+            actor: Actor::Human,
+            cause: None,
+            files: Vec::new(),
+            change,
+        };
+        log.push_str(&(operation.to_line().expect("a line") + "\n"));
+    }
+    fs::create_dir_all(folder.path().join(".meta")).expect("a folder");
+    fs::write(folder.path().join(".meta/ops.jsonl"), log).expect("writes");
+    let book = Snapshot::open(folder.path(), At::Operation(OpId(u64::MAX))).expect("opens");
+    assert_eq!(book.skills().count(), DISTRACTORS + pairs.len(), "every name is there once");
+    book
+}
+
+/// The share of requests whose skill is among the first three, and the requests that fail.
+fn recall(book: &Snapshot, pairs: &[Pair], ask: impl Fn(&Pair) -> String) -> (f64, Vec<&'static str>) {
+    let found = |pair: &&Pair| book.search(&ask(pair), 3).iter().any(|hit| hit.id == id(pair.skill));
+    let missed: Vec<&str> = pairs.iter().filter(|pair| !found(pair)).map(|pair| pair.asked).collect();
+    let all = u32::try_from(pairs.len()).expect("few");
+    (1.0 - f64::from(u32::try_from(missed.len()).expect("few")) / f64::from(all), missed)
+}
+
+/// As a trial asks: the request, and the program that it is about.
+fn with_app(pair: &Pair) -> String {
+    format!("{} {}", pair.asked, pair.skill.split('/').next().unwrap_or_default())
+}
+
+#[test]
+fn a_request_in_other_words_finds_its_skill_among_a_thousand() {
+    let (tuned, fresh) = (pairs(TUNED), pairs(FRESH));
+    assert!(tuned.len() >= 200 && fresh.len() >= 50, "{} {}", tuned.len(), fresh.len());
+    let folder = TempDir::new().expect("a folder");
+    let all: Vec<Pair> = pairs(TUNED).into_iter().chain(pairs(FRESH)).collect();
+    let book = book(&folder, &all);
+    for (name, pairs, floor) in [("tuned", &tuned, 0.78), ("fresh", &fresh, 0.33)] {
+        let (share, missed) = recall(&book, pairs, with_app);
+        let (bare, _) = recall(&book, pairs, |pair| pair.asked.to_owned());
+        println!("{name}: recall@3 {share:.3} with the program's name, {bare:.3} without");
+        assert!(share >= floor, "{name}: {share:.3}, missed {missed:#?}");
+    }
+}
