@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, compare, config, demo, doctor, grade, learn, models, perform, report, run, selftest,
+    bench, bundle, compare, config, demo, doctor, grade, learn, mcp, models, perform, report, run, selftest,
     skills, tasks, view,
 };
 use crate::config::{IsolationChoice, Settings, Sources};
@@ -94,6 +94,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Tasks(tasks::Tasks),
     Skills(skills::Skills),
+    Mcp(mcp::Mcp),
     Compare(compare::Compare),
     Report(report::Report),
     Grade(grade::GradeCommand),
@@ -155,6 +156,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Doctor(doctor) => doctor::run(doctor),
         Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),
+        Command::Mcp(mcp) => mcp::run(mcp, &settings()?.config()?),
         Command::Compare(compare) => compare::run(compare),
         Command::Report(report) => report::run(report),
         Command::Grade(arguments) => grade::run(arguments),

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod grade;
 pub(crate) mod learn;
+pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod perform;
 pub(crate) mod report;

@@ -1,0 +1,122 @@
+//! `apprentice mcp`: the skillbook as a server of the Model Context Protocol, over standard input and output.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::{Clock, StepId, StepRef, Tool as _, ToolSpec};
+use apprentice_skills::author_tools;
+use apprentice_skills::book::{At, Snapshot};
+use apprentice_skills::lend::reading_tools;
+use clap::Args;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::wire;
+
+const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
+                     for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";
+
+/// Serves the skillbook to any MCP client, over standard input and output.
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// The book's folder [default: the setting `skillbook`].
+    #[arg(long, value_name = "DIR")]
+    skillbook: Option<PathBuf>,
+    /// Offer the tools that write skills, too.
+    #[arg(long)]
+    write: bool,
+}
+
+/// Runs the command until the client goes.
+pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
+    let folder = arguments.skillbook.clone().unwrap_or_else(|| config.skillbook.clone());
+    let server = BookServer { folder, write: arguments.write, clock: Arc::new(SystemClock::default()) };
+    // A book that cannot be opened is said before a client waits for it.
+    server.tools().kind(Kind::Config)?;
+    wire::runtime()?.block_on(async {
+        let running = server.serve(rmcp::transport::stdio()).await.kind(Kind::Environment)?;
+        running.waiting().await.kind(Kind::Bug)?;
+        Ok(())
+    })
+}
+
+struct BookServer {
+    folder: PathBuf,
+    write: bool,
+    clock: Arc<dyn Clock>,
+}
+
+type Tools = Vec<Arc<dyn apprentice_protocol::Tool>>;
+
+impl BookServer {
+    /// The tools over the book as it stands now: others may write it meanwhile.
+    fn tools(&self) -> Result<Tools, apprentice_skills::book::BookError> {
+        let book = match self.write && !self.folder.is_dir() {
+            true => Snapshot::empty(),
+            false => Snapshot::open(&self.folder, At::Now)?,
+        };
+        let mut tools = reading_tools(&book);
+        if self.write {
+            tools.extend(author_tools(&self.folder, &self.clock));
+        }
+        Ok(tools)
+    }
+}
+
+fn described(spec: &ToolSpec, writes: bool) -> Tool {
+    let schema = match &spec.schema {
+        Value::Object(schema) => schema.clone(),
+        _ => serde_json::Map::new(),
+    };
+    let hints = ToolAnnotations::new().read_only(!writes).destructive(false).open_world(false);
+    Tool::new(spec.name.clone(), spec.description.clone(), Arc::new(schema)).with_annotations(hints)
+}
+
+fn failed(error: &dyn std::error::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+impl ServerHandler for BookServer {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("apprentice", env!("CARGO_PKG_VERSION")))
+            .with_instructions(ABOUT)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.tools().map_err(|error| failed(&error))?;
+        let reading = tools.len() - if self.write { 4 } else { 0 };
+        let tools = tools.iter().enumerate().map(|(place, tool)| described(tool.spec(), place >= reading));
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tools = self.tools().map_err(|error| failed(&error))?;
+        let Some(tool) = tools.iter().find(|tool| tool.spec().name == request.name) else {
+            return Err(ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None));
+        };
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let outcome = tool.call(&arguments, StepRef { step: StepId(1) }).await;
+        let content: Vec<ContentBlock> =
+            outcome.content.iter().filter_map(|part| part.as_text()).map(ContentBlock::text).collect();
+        let result =
+            if outcome.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+        Ok(result.into())
+    }
+}
