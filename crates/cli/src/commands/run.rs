@@ -15,6 +15,7 @@ use apprentice_evaluator::suite::Suite;
 use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, Limits, TaskId};
 use apprentice_skills::book::Snapshot;
+use apprentice_skills::prove::{Admission, Admit, admit};
 use clap::{Args, Parser as _};
 
 use crate::args::ModelFlags;
@@ -37,6 +38,10 @@ pub(crate) struct Run {
     /// The skillbook that the arm lends from [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
+    /// Which skills it lends: auto (all), verified (proved on a template other than their source), human
+    /// (written by a person).
+    #[arg(long, default_value = "auto", value_parser = policy)]
+    admit: Admit,
     /// Only these tasks; may be repeated.
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
@@ -80,6 +85,10 @@ fn arm(text: &str) -> Result<Arm, String> {
     Arm::parse(text).map_err(|error| error.to_string())
 }
 
+fn policy(text: &str) -> Result<Admit, String> {
+    serde_json::from_value(text.into()).map_err(|_| "expected auto, verified or human".to_owned())
+}
+
 fn part(text: &str) -> Result<Split, String> {
     serde_json::from_value(text.into()).map_err(|_| "expected train, dev or test".to_owned())
 }
@@ -98,7 +107,7 @@ fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
     let book = if arguments.arm.needs_book() {
         let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
         // A run is frozen: a book with edits that nobody recorded has no hash to name.
-        super::skills::open(folder)?.clean().kind(Kind::Config)?
+        admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, arguments.admit)?
     } else {
         Snapshot::empty()
     };
@@ -107,6 +116,19 @@ fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
     let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash }];
     Ok(Loaded { suite, split, lender, books })
+}
+
+/// What a policy lets through; says what waits.
+fn admitted(book: &Snapshot, policy: Admit) -> Result<Snapshot, Failure> {
+    let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
+    if !quarantined.is_empty() {
+        terminal::note(format_args!("{eligible} skills are lent, {} wait in quarantine", quarantined.len()));
+    }
+    if eligible == 0 && !quarantined.is_empty() {
+        return Err(Failure::say(Kind::NothingMatched, "the policy of admission lets no skill through")
+            .hint("a skill is proved by `apprentice learn` over training runs that used it; --admit auto lends all"));
+    }
+    Ok(through)
 }
 
 /// Runs the command.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use apprentice_protocol::{PortFuture, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::Outcome;
+use apprentice_skills::prove::note_trial;
 use apprentice_skills::{DigestError, LearnOptions, Lesson, Staff, clean_book, digest};
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -245,6 +246,7 @@ async fn work(
     let trajectory = lock.admit(&row, trajectory)?;
     let before = versions(gateway);
     let lesson = Lesson { trajectory: trajectory.trajectory(), time };
+    note_trial(gateway, &lesson, trajectory.template()).map_err(DigestError::from)?;
     let digest = digest(gateway, staff, &lesson, options).await?;
     worked.known_before = digest.known_before;
     worked.received = trajectory.trajectory().skills.len();

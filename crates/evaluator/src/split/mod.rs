@@ -35,12 +35,17 @@ pub struct SplitLock {
 ///
 /// It cannot be made, read or changed in any other way than through [`SplitLock::admit`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TrainTrajectory(Trajectory);
+pub struct TrainTrajectory(Trajectory, String);
 
 impl TrainTrajectory {
     /// The trajectory.
     pub fn trajectory(&self) -> &Trajectory {
         &self.0
+    }
+
+    /// The template of its task.
+    pub fn template(&self) -> &str {
+        &self.1
     }
 
     /// The trajectory, given away.
@@ -360,7 +365,7 @@ impl SplitLock {
         if trajectory.id != id || trajectory.verdict != row.verdict {
             return Err(SplitError::Mismatch { row: id, trajectory: trajectory.id });
         }
-        Ok(TrainTrajectory(trajectory))
+        Ok(TrainTrajectory(trajectory, template.to_owned()))
     }
 
     fn template_of(&self, task: &TaskId) -> Result<&str, SplitError> {
