@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use apprentice_protocol::{
     Clock, EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, Tool, ToolOutcome, ToolSpec,
+    Why,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,8 +16,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::book::{
-    Actor, Applied, Change, Gateway, GatewayOptions, NewDomain, Origin, Page, SkillText, WriteRefusal,
-    WriteRequest,
+    Actor, Applied, BookError, Change, Gateway, GatewayOptions, NewDomain, Origin, Page, SkillText,
+    WriteRefusal, WriteRequest,
 };
 use crate::manage::is_basic;
 
@@ -32,6 +34,9 @@ const CREATE: &str = include_str!("prompts/author.md");
 const PATCH: &str =
     "Replaces a passage of a skill's page. `old` must stand there exactly once, unless replace_all is true.";
 const DELETE: &str = "Takes a skill out of the book. Its content stays in the history.";
+/// How often, and how far apart, a book that another holds is asked for again: five seconds in all.
+const OPEN_TRIES: u32 = 50;
+const OPEN_PAUSE: Duration = Duration::from_millis(100);
 const VALIDATE: &str = "Says what is wrong or unwise about a skill's page.";
 
 #[derive(Deserialize, JsonSchema)]
@@ -110,18 +115,13 @@ impl Tool for AuthorTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
-        let result = match self.deed {
-            Deed::Create => read(arguments).and_then(|arguments| self.create(arguments)),
-            Deed::Patch => read(arguments).and_then(|arguments| self.patch(&arguments)),
-            Deed::Delete => read(arguments).and_then(|arguments| self.delete(&arguments)),
-            Deed::Validate => read(arguments).and_then(|arguments| self.validate(&arguments)),
-        };
-        let outcome = result.unwrap_or_else(|(code, why)| {
-            let named = arguments["id"].as_str().and_then(|id| SkillId::parse(id).ok());
-            let refused = event(SkillHappening::WriteRefused, named, Some(format!("{code}: {why}")));
-            ToolOutcome { events: vec![refused], ..ToolOutcome::error(format!("{code}: {why}")) }
-        });
-        Box::pin(std::future::ready(outcome))
+        Box::pin(async move {
+            self.answer(arguments).await.unwrap_or_else(|(code, why)| {
+                let named = arguments["id"].as_str().and_then(|id| SkillId::parse(id).ok());
+                let refused = event(SkillHappening::WriteRefused, named, Some(format!("{code}: {why}")));
+                ToolOutcome { events: vec![refused], ..ToolOutcome::error(format!("{code}: {why}")) }
+            })
+        })
     }
 }
 
@@ -147,9 +147,42 @@ fn parse(id: &str) -> Result<SkillId, Fault> {
 }
 
 impl AuthorTool {
-    fn open(&self) -> Result<Gateway, Fault> {
-        let opened = Gateway::try_open(&self.folder, GatewayOptions::at(self.clock.now()));
-        opened.map(|(gateway, _)| gateway).map_err(|error| ("unavailable".to_owned(), error.to_string()))
+    async fn answer(&self, arguments: &Value) -> Result<ToolOutcome, Fault> {
+        match self.deed {
+            Deed::Create => {
+                let arguments: CreateArguments = read(arguments)?;
+                let skill = parse(&arguments.id)?;
+                self.create(skill, arguments, self.open().await?)
+            }
+            Deed::Patch => {
+                let arguments: PatchArguments = read(arguments)?;
+                let skill = parse(&arguments.id)?;
+                self.patch(skill, &arguments, self.open().await?)
+            }
+            Deed::Delete => {
+                let skill = parse(&read::<IdArguments>(arguments)?.id)?;
+                self.delete(skill, self.open().await?)
+            }
+            Deed::Validate => {
+                let skill = parse(&read::<IdArguments>(arguments)?.id)?;
+                validate(&skill, &self.open().await?)
+            }
+        }
+    }
+
+    /// Opens the book; another writer is waited for a while, without holding up the thread.
+    async fn open(&self) -> Result<Gateway, Fault> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match Gateway::try_open(&self.folder, GatewayOptions::at(self.clock.now())) {
+                Ok((gateway, _)) => return Ok(gateway),
+                Err(BookError::Locked(_)) if tries < OPEN_TRIES => {
+                    self.clock.pause(OPEN_PAUSE, Why::PollFloor).await;
+                }
+                Err(error) => return Err(("unavailable".to_owned(), error.to_string())),
+            }
+        }
     }
 
     fn write(&self, gateway: &mut Gateway, change: Change) -> Result<(), Fault> {
@@ -165,9 +198,12 @@ impl AuthorTool {
         }
     }
 
-    fn create(&self, arguments: CreateArguments) -> Result<ToolOutcome, Fault> {
-        let skill = parse(&arguments.id)?;
-        let mut gateway = self.open()?;
+    fn create(
+        &self,
+        skill: SkillId,
+        arguments: CreateArguments,
+        mut gateway: Gateway,
+    ) -> Result<ToolOutcome, Fault> {
         let page = Page::parse(&arguments.body);
         let (situation, guidance, annotations) = match page {
             Ok(page) => (page.situation, page.guidance, page.annotations),
@@ -195,9 +231,12 @@ impl AuthorTool {
         Ok(written(skill, "is written"))
     }
 
-    fn patch(&self, arguments: &PatchArguments) -> Result<ToolOutcome, Fault> {
-        let skill = parse(&arguments.id)?;
-        let mut gateway = self.open()?;
+    fn patch(
+        &self,
+        skill: SkillId,
+        arguments: &PatchArguments,
+        mut gateway: Gateway,
+    ) -> Result<ToolOutcome, Fault> {
         let Some(known) = gateway.state().skills.get(&skill).cloned() else { return Err(missing(&skill)) };
         let page = known.page().render();
         let places = if arguments.old.is_empty() { 0 } else { page.matches(&arguments.old).count() };
@@ -228,35 +267,31 @@ impl AuthorTool {
         Ok(written(skill, "is changed"))
     }
 
-    fn delete(&self, arguments: &IdArguments) -> Result<ToolOutcome, Fault> {
-        let skill = parse(&arguments.id)?;
-        let mut gateway = self.open()?;
+    fn delete(&self, skill: SkillId, mut gateway: Gateway) -> Result<ToolOutcome, Fault> {
         self.write(&mut gateway, Change::SkillDeleted { skill: skill.clone() })?;
         Ok(written(skill, "is taken out"))
     }
+}
 
-    fn validate(&self, arguments: &IdArguments) -> Result<ToolOutcome, Fault> {
-        let skill = parse(&arguments.id)?;
-        let gateway = self.open()?;
-        let Some(known) = gateway.state().skills.get(&skill) else { return Err(missing(&skill)) };
-        let text = &known.text;
-        let mut remarks = Vec::new();
-        for part in [&text.description, &text.situation, &text.guidance] {
-            remarks.extend(gateway.objection(part).map(|(code, why)| format!("error, {code}: {why}")));
-        }
-        if !text.guidance.contains(['>', '\n', '+', '"', '`']) {
-            remarks.push("warning: the guidance names no menu path, key or label".to_owned());
-        }
-        if text.guidance.contains("TODO") {
-            remarks.push("warning: the guidance holds a note of unfinished work".to_owned());
-        }
-        let size = text.guidance.chars().count() + text.situation.chars().count();
-        if size > 3600 {
-            remarks.push(format!("warning: {size} characters are much to read; keep to one situation"));
-        }
-        let said = if remarks.is_empty() { format!("{skill} is in order.") } else { remarks.join("\n") };
-        Ok(ToolOutcome::text(said))
+fn validate(skill: &SkillId, gateway: &Gateway) -> Result<ToolOutcome, Fault> {
+    let Some(known) = gateway.state().skills.get(skill) else { return Err(missing(skill)) };
+    let text = &known.text;
+    let mut remarks = Vec::new();
+    for part in [&text.description, &text.situation, &text.guidance] {
+        remarks.extend(gateway.objection(part).map(|(code, why)| format!("error, {code}: {why}")));
     }
+    if !text.guidance.contains(['>', '\n', '+', '"', '`']) {
+        remarks.push("warning: the guidance names no menu path, key or label".to_owned());
+    }
+    if text.guidance.contains("TODO") {
+        remarks.push("warning: the guidance holds a note of unfinished work".to_owned());
+    }
+    let size = text.guidance.chars().count() + text.situation.chars().count();
+    if size > 3600 {
+        remarks.push(format!("warning: {size} characters are much to read; keep to one situation"));
+    }
+    let said = if remarks.is_empty() { format!("{skill} is in order.") } else { remarks.join("\n") };
+    Ok(ToolOutcome::text(said))
 }
 
 fn missing(skill: &SkillId) -> Fault {

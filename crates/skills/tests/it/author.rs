@@ -22,11 +22,13 @@ impl Clock for Standing {
         Duration::ZERO
     }
 
-    fn pause(&self, _: Duration, _: Why) -> PortFuture<'_, ()> {
+    fn pause(&self, time: Duration, _: Why) -> PortFuture<'_, ()> {
+        std::thread::park_timeout(time);
         Box::pin(std::future::ready(()))
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "literals read better so")]
 fn call(shelf: &Shelf, name: &str, arguments: Value) -> ToolOutcome {
     let clock: Arc<dyn Clock> = Arc::new(Standing);
     let tools = author_tools(shelf.path(), &clock);
@@ -57,7 +59,8 @@ fn a_skill_is_created_patched_checked_and_deleted() {
     assert!(shelf.read("DOMAINS.md").contains("- crm (1 skill)"));
     assert_eq!(said(&call(&shelf, "skill_validate", json!({"id": "crm/triage"}))), "crm/triage is in order.");
     let patch = json!({"id": "crm/triage", "old": "Press T.", "new": "Press T, then Enter."});
-    assert!(!call(&shelf, "skill_patch", patch.clone()).is_error);
+    let patched = call(&shelf, "skill_patch", patch.clone());
+    assert!(!patched.is_error, "{patched:?}");
     assert_eq!(refused(&call(&shelf, "skill_patch", patch)), "not_there");
     let twice = json!({"id": "crm/triage", "old": "e", "new": "i"});
     assert_eq!(refused(&call(&shelf, "skill_patch", twice)), "ambiguous");
@@ -131,7 +134,7 @@ fn what_no_skill_may_hold_is_refused() {
     check("summary", "two\nlines", "line_break");
     check("body", "Click the button.", "basic");
     check("body", "## Steps\n1. Open it.", "bad_page");
-    check("body", &"word ".repeat(2000), "too_long");
+    check("body", &"Layer > Mask ".repeat(2000), "too_long");
     assert_eq!(refused(&call(&Shelf::new(), "skill_create", json!({"id": "a/b"}))), "bad_arguments");
 }
 

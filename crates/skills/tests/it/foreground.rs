@@ -126,7 +126,7 @@ fn session() -> Vec<Spotted> {
     };
     let event = |number: u32| Spotted {
         id: format!("e{number}"),
-        kind: if number % 2 == 0 { "tool.called".into() } else { "model.replied".into() },
+        kind: if number.is_multiple_of(2) { "tool.called".into() } else { "model.replied".into() },
         tool: None,
         reason: reason(number),
         detail: format!("event {number} {}", "x".repeat(50)),
