@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_harness::clock::SystemClock;
-use apprentice_protocol::{Clock, StepId, StepRef, Tool as _, ToolSpec};
+use apprentice_protocol::{Clock, StepId, StepRef, ToolSpec};
 use apprentice_skills::author_tools;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::lend::reading_tools;
