@@ -72,13 +72,25 @@ impl Search {
     pub(crate) fn find(&self, query: &str, limit: usize) -> Vec<Hit> {
         let asked = asked(query);
         let mut scores = vec![0f32; self.skills.len()];
-        for (token, weight, _) in &asked {
-            let list = self.postings.get(token).map_or(&[][..], Vec::as_slice);
-            let rarity = self.rarity(list.len());
-            for (key, value) in list {
-                if let Some(score) = usize::try_from(*key).ok().and_then(|key| scores.get_mut(key)) {
-                    *score += weight * rarity * value;
+        let mut meant = vec![0f32; self.skills.len()];
+        let mut touched = Vec::new();
+        for word in &asked {
+            // One word asks once: of all words of a skill that mean it, the weightiest counts.
+            for (token, weight, _) in &word.meanings {
+                let list = self.postings.get(token).map_or(&[][..], Vec::as_slice);
+                let rarity = self.rarity(list.len());
+                for (key, value) in list {
+                    let Some(key) = usize::try_from(*key).ok().filter(|key| *key < meant.len()) else {
+                        continue;
+                    };
+                    if meant[key] == 0.0 {
+                        touched.push(key);
+                    }
+                    meant[key] = meant[key].max(weight * rarity * value);
                 }
+            }
+            for key in touched.drain(..) {
+                scores[key] += std::mem::take(&mut meant[key]);
             }
         }
         let mut best: Vec<(usize, f32)> =
@@ -100,39 +112,41 @@ impl Search {
         (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
     }
 
-    fn hit(&self, key: usize, score: f32, asked: &[(u64, f32, String)]) -> Hit {
+    fn hit(&self, key: usize, score: f32, asked: &[Asked]) -> Hit {
         let (id, version, description) = self.skills[key].clone();
         let holds = |token: &u64| {
             let list = self.postings.get(token)?;
             list.binary_search_by_key(&key, |(holder, _)| usize::try_from(*holder).unwrap_or(usize::MAX)).ok()
         };
-        let matched = asked.iter().filter(|(token, ..)| holds(token).is_some());
-        let matched = matched.map(|(_, _, word)| word.clone()).collect();
+        let held = |word: &Asked| {
+            let (_, _, told) = word.meanings.iter().find(|(token, ..)| holds(token).is_some())?;
+            Some(told.map_or_else(|| word.word.clone(), |other| format!("{} ({other})", word.word)))
+        };
+        let matched = asked.iter().filter_map(held).collect();
         Hit { id, version, description, score, matched }
     }
 }
 
-/// The words of a query with their weights and how they are told, each once; words that mean the same follow.
-fn asked(query: &str) -> Vec<(u64, f32, String)> {
+/// A word of a query, with what it may mean.
+struct Asked {
+    word: String,
+    /// Itself first, then other words for it: the token, its weight, and the other word.
+    meanings: Vec<(u64, f32, Option<&'static str>)>,
+}
+
+/// The words of a query, each once.
+fn asked(query: &str) -> Vec<Asked> {
     let mut seen = BTreeSet::new();
-    let mut asked = Vec::new();
-    let spelled: Vec<(String, String)> = query
+    let spelled = query
         .split(|c: char| !c.is_alphanumeric())
-        .flat_map(|word| words(word).into_iter().map(move |root| (word.to_lowercase(), root)))
-        .collect();
-    for (word, root) in &spelled {
-        if seen.insert(root.clone()) {
-            asked.push((u64::embed(root), 1.0, word.clone()));
-        }
-    }
-    for (word, root) in &spelled {
-        for other in related(root) {
-            if seen.insert(stem(other)) {
-                asked.push((u64::embed(&stem(other)), RELATED, format!("{word} ({other})")));
-            }
-        }
-    }
-    asked
+        .flat_map(|word| words(word).into_iter().map(move |root| (word.to_lowercase(), root)));
+    let first = spelled.filter(|(_, root)| seen.insert(root.clone()));
+    let meant = first.map(|(word, root)| {
+        let others = related(&root).iter().map(|other| (u64::embed(&stem(other)), RELATED, Some(*other)));
+        let meanings = [(u64::embed(&root), 1.0, None)].into_iter().chain(others).collect();
+        Asked { word, meanings }
+    });
+    meant.collect()
 }
 
 /// Skills like a text, most alike first: how the manager looks for what is there already.
