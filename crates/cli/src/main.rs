@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod config;
 mod failure;
+mod host;
 mod key;
 mod live;
 mod models;

@@ -9,8 +9,8 @@ use apprentice_harness::clock::SystemClock;
 use apprentice_harness::record::Recorder;
 use apprentice_protocol::{
     ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
-    Finish, Guidance, Header, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason, TaskBrief,
-    TaskId, VoidCause, World, WorldError, WorldSpec,
+    Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason,
+    TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
 };
 use apprentice_skills::lend::{ArmPolicy, TaskView, lend};
 use clap::Args;
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::live::Live;
-use crate::{terminal, wire};
+use crate::{host, terminal, wire};
 
 /// Time that closing a world may take.
 const CLOSE: Duration = Duration::from_secs(10);
@@ -38,6 +38,9 @@ pub(crate) struct Do {
     /// An address to open in a browser world.
     #[arg(long)]
     url: Option<String>,
+    /// Work on the desktop that you sit at, with nothing kept apart; hold Escape to stop.
+    #[arg(long, conflicts_with_all = ["app", "url", "file"])]
+    host: bool,
     /// A skillbook to lend; the model sees its domains and asks for the rest.
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
@@ -66,7 +69,17 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
         Some(folder) => lend_to(folder, arguments)?,
         None => Guidance::default(),
     };
-    let worlds = wire::worlds(config, Arc::clone(&clock))?;
+    if arguments.host && model.profile().images == ImageRule::None {
+        let story =
+            format!("{} does not look at pictures, and --host has nothing else to show", arguments.model);
+        return Err(Failure::say(Kind::Usage, story));
+    }
+    let cancel = wire::cancel_on_interrupt();
+    let worlds = if arguments.host {
+        host::source(Arc::clone(&clock), &cancel)?
+    } else {
+        wire::worlds(config, Arc::clone(&clock))?
+    };
     let header = Header {
         version: EVENT_VERSION,
         program: env!("CARGO_PKG_VERSION").into(),
@@ -80,7 +93,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
     let mut sink = Live::new(recorder.kind(Kind::Environment)?);
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let errand = Errand { arguments, files, header, clock: &*clock, cancel: wire::cancel_on_interrupt() };
+    let errand = Errand { arguments, files, header, clock: &*clock, cancel };
     let mut world = None;
     let ended = match errand.open(&*worlds, &mut world, &mut sink).await {
         Ok(world) => Ok(errand.carry_out(&*model, &guidance, world, &mut sink).await),
@@ -239,6 +252,7 @@ fn lend_to(folder: &Path, arguments: &Do) -> Result<Guidance, Failure> {
 fn world_of(arguments: &Do) -> WorldSpec {
     let environment = match arguments.url {
         Some(_) => EnvironmentKind::Browser,
+        None if arguments.host => EnvironmentKind::Host,
         None => EnvironmentKind::Desktop,
     };
     WorldSpec { environment, screen: Size::new(1920, 1080), url: arguments.url.clone(), scene: None }
