@@ -245,7 +245,13 @@ pub(super) fn filling<'s>(
     let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
     let controls = scene.below(root).into_iter().filter(|element| can_be_pressed(element.kind)).count();
     let few = fields.len() <= 2 && in_dialog && (controls <= SMALL || scene.asks_for_file());
-    (fit >= 0.5 || few).then_some(filling)
+    // Where one of the values has found its field, the last one goes into the last field.
+    let begun = |element: &&Element| {
+        element.kind == Kind::Field && filled.contains(&key_of(element, &scene.label_of(element)))
+    };
+    let last = in_dialog && fields.len() == 1 && open.left().count() == 1;
+    let rest = last && scene.below(root).iter().any(begun);
+    (fit >= 0.5 || few || rest).then_some(filling)
 }
 
 /// What tells a field from the others of its surface.
