@@ -43,7 +43,10 @@ impl BrowserMachine {
     /// reads its files wants to know what was set, and looks at its pages before.
     async fn write_profile(&self) -> Result<(), MachineError> {
         self.browser.finish().await;
-        let line = format!("while [ -L ~/{PROFILE}/SingletonLock ]; do sleep 0.05; done");
+        // Its lock goes before its last files are written, so it is the process that is waited for. The brackets keep
+        // the shell's own line from being found.
+        let line =
+            "pid=$(pgrep -fo -- '[-]-remote-debugging-port=') && tail --pid=\"$pid\" -s 0.05 -f /dev/null";
         self.cell.run(&Command::shell(line).within(WRITTEN)).await.map(|_| ())
     }
 }
