@@ -162,8 +162,6 @@ const OPENERS: &[&str] = &[
     "nothing",
     "something",
     "anything",
-    "one",
-    "two",
     "they",
     "we",
     "he",
