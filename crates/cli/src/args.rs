@@ -57,6 +57,10 @@ impl ModelFlags {
             for provider in crate::models::PROVIDERS {
                 settings.set(&format!("provider.{provider}.base_url"), url, "--base-url")?;
             }
+            settings.set_in_parts("base_url", url, "--base-url")?;
+        }
+        if let Some(profile) = &self.profile {
+            settings.set_in_parts("profile", profile, "--profile")?;
         }
         let dollars = self.max_usd.map(|dollars| dollars.to_string());
         for (key, value, flag) in [

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::role::{self, PARTS, Roles};
 use crate::surroundings;
 
 const DEFAULTS: &str = include_str!("defaults.toml");
@@ -79,6 +80,8 @@ pub(crate) struct Config {
     pub(crate) prices: Option<PathBuf>,
     /// Where exchanges with models are recorded.
     pub(crate) record: Option<PathBuf>,
+    /// A command that may cost more, in US dollars, asks first.
+    pub(crate) confirm_above: Option<f64>,
     /// Most that calls to models may cost.
     #[serde(default)]
     pub(crate) cap: Caps,
@@ -111,20 +114,6 @@ pub(crate) struct Caps {
     pub(crate) run_usd: Option<f64>,
     /// Of one day, over all commands.
     pub(crate) day_usd: Option<f64>,
-}
-
-/// The models that play parts; a part's name can stand wherever a model's name can.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Roles {
-    /// The capable model.
-    pub(crate) teacher: Option<String>,
-    /// The small model.
-    pub(crate) student: Option<String>,
-    /// Who reviews trajectories.
-    pub(crate) reflector: Option<String>,
-    /// Who curates the book.
-    pub(crate) manager: Option<String>,
 }
 
 /// Where models are reached.
@@ -167,19 +156,6 @@ pub(crate) struct Provider {
     pub(crate) usd_per_hour: Option<f64>,
 }
 
-impl Roles {
-    /// The model that plays a part of this name, if it names one.
-    pub(crate) fn of(&self, part: &str) -> Option<Option<&str>> {
-        Some(match part {
-            "teacher" => self.teacher.as_deref(),
-            "student" => self.student.as_deref(),
-            "reflector" => self.reflector.as_deref(),
-            "manager" => self.manager.as_deref(),
-            _ => return None,
-        })
-    }
-}
-
 /// Settings that have no default, and the form of their values.
 const OPTIONAL: &[(&str, Form)] = &[
     ("prices", Form::Text),
@@ -187,10 +163,7 @@ const OPTIONAL: &[(&str, Form)] = &[
     ("cap.trial_usd", Form::Number),
     ("cap.run_usd", Form::Number),
     ("cap.day_usd", Form::Number),
-    ("role.teacher", Form::Text),
-    ("role.student", Form::Text),
-    ("role.reflector", Form::Text),
-    ("role.manager", Form::Text),
+    ("confirm_above", Form::Number),
 ];
 
 /// The same of each provider, below its name.
@@ -208,9 +181,12 @@ const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "compat"];
 
 /// The form of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
+    /// Text.
     Text,
+    /// A whole number.
     Whole,
+    /// A number.
     Number,
 }
 
@@ -303,6 +279,10 @@ impl Settings {
             let own = OPTIONAL_OF_PROVIDERS.iter();
             known.extend(own.map(|(key, form)| (format!("provider.{provider}.{key}"), *form)));
         }
+        for part in PARTS {
+            known.insert(format!("role.{part}"), Form::Text);
+            known.extend(role::OPTIONAL.iter().map(|(key, form)| (format!("role.{part}.{key}"), *form)));
+        }
         let mut settings = Self { values, known, origins };
         for (path, text) in &sources.files {
             settings.lay_file(path, text)?;
@@ -338,6 +318,7 @@ impl Settings {
                 (Some(Form::Number), toml::Value::Integer(whole)) => toml::Value::Float(real(whole)),
                 (_, value) => value,
             };
+            let key = whole_name(&key);
             self.values.insert(key.clone(), value);
             self.origins.insert(key, path.display().to_string());
         }
@@ -371,9 +352,22 @@ impl Settings {
             let story = format!("{origin}: {key} must be {}, found {text:?}", form.as_str());
             Failure::say(Kind::Config, story)
         })?;
-        self.values.insert(key.to_owned(), value);
-        self.origins.insert(key.to_owned(), origin.to_owned());
+        let key = whole_name(key);
+        self.values.insert(key.clone(), value);
+        self.origins.insert(key, origin.to_owned());
         self.config().map(drop).map_err(|failure| failure.hint(format!("from {origin}")))
+    }
+
+    /// Sets a key of all parts that have it, so that a flag is stronger than what a part says.
+    pub(crate) fn set_in_parts(&mut self, name: &str, text: &str, origin: &str) -> Result<(), Failure> {
+        let of_parts = PARTS.map(|part| format!("role.{part}.{name}"));
+        of_parts
+            .iter()
+            .filter(|key| self.values.contains_key(*key))
+            .cloned()
+            .collect::<Vec<_>>()
+            .iter()
+            .try_for_each(|key| self.set(key, text, origin))
     }
 
     /// The typed settings.
@@ -392,6 +386,14 @@ impl Settings {
         self.values.iter().map(|(key, value)| {
             (key.as_str(), value.to_string(), self.origins.get(key).map_or("default", String::as_str))
         })
+    }
+}
+
+/// A part's name alone stands for its model.
+fn whole_name(key: &str) -> String {
+    match key.strip_prefix("role.") {
+        Some(part) if PARTS.contains(&part) => format!("{key}.model"),
+        Some(_) | None => key.to_owned(),
     }
 }
 
@@ -488,6 +490,35 @@ mod tests {
         let found =
             layer(&[("a.toml", "[provider.compatt]\nbase_url = \"x\"\n")], &[]).expect_err("a mistake");
         assert!(found.starts_with("error: a.toml:1:11: unknown setting \"provider.compatt\""), "{found}");
+    }
+
+    #[test]
+    fn parts_have_settings_of_their_own() {
+        let text = "[role]\nteacher = \"anthropic/a\"\n[role.student]\nmodel = \"compat/m\"\nbase_url = \"http://s/v1\"\n\
+                    key_file = \"k\"\nmax_in_flight = 2\nusd_per_hour = 1\n";
+        let settings =
+            layer(&[("a.toml", text)], &[("APPRENTICE_ROLE_TEACHER", "openai/o")]).expect("settings");
+        let config = settings.config().expect("typed");
+        assert_eq!(config.role.of("teacher"), Some(Some("openai/o")));
+        assert_eq!((config.role.of("grounder"), config.role.of("passer-by")), (Some(None), None));
+        let part = config.role.playing("compat/m").expect("one part").expect("the student");
+        let own = config.provider.compat.for_part(part);
+        assert_eq!(
+            (own.base_url.as_str(), own.max_in_flight, own.usd_per_hour),
+            ("http://s/v1", 2, Some(1.0))
+        );
+        assert_eq!((own.key_env.as_str(), own.key_file), ("", Some(PathBuf::from("k"))));
+        assert!(config.role.playing("compat/other").expect("none").is_none());
+
+        let twice = format!("{text}[role.manager]\nmodel = \"compat/m\"\n");
+        let config = layer(&[("a.toml", &twice)], &[]).expect("settings").config().expect("typed");
+        let told = config.role.playing("compat/m").expect_err("which of them?").to_string();
+        assert!(told.contains("role.student and role.manager are both compat/m"), "{told}");
+        let found = layer(&[("a.toml", "[role.student]\nmodl = \"x\"\n")], &[]).expect_err("a mistake");
+        assert!(
+            found.contains("unknown setting \"role.student.modl\"") && found.contains("role.student.model"),
+            "{found}"
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
 use apprentice_harness::model::scripted::Scripted;
 use apprentice_harness::record::Redactor;
-use apprentice_protocol::{ChatModel, Clock, PortFuture};
+use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture};
 
 use crate::config::{Config, Provider, SafetyChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
@@ -45,6 +45,7 @@ pub(crate) struct Models {
 #[derive(Default)]
 struct Shared {
     day: Option<Arc<Ledger>>,
+    /// Keys and paces, by address and source of the key.
     gates: BTreeMap<String, (Option<Secret>, Arc<Pace>)>,
     cassettes: BTreeMap<String, Arc<Cassette>>,
 }
@@ -91,7 +92,7 @@ impl Models {
         }
         match name.split_once('/') {
             Some((provider, model)) if PROVIDERS.contains(&provider) && !model.is_empty() => {
-                self.api(provider, model, trial)
+                self.api(name, trial)
             }
             Some(_) | None => Err(self.unknown(name)),
         }
@@ -105,7 +106,7 @@ impl Models {
         let name = self.resolve(name)?;
         match name.split_once('/') {
             // Making it would begin a take of the cassette that nobody plays.
-            Some((provider, _)) if PROVIDERS.contains(&provider) => self.gate(provider).map(drop),
+            Some((provider, _)) if PROVIDERS.contains(&provider) => self.adapter(name).map(drop),
             Some(_) | None => self.get(name, "check").map(drop),
         }
     }
@@ -135,10 +136,13 @@ impl Models {
     }
 
     /// What a model's calls are priced by, if that is known.
-    pub(crate) fn tariff(&self, provider: &str, model: &str) -> Option<Tariff> {
-        let hourly = self.provider(provider).and_then(|provider| provider.usd_per_hour).map(Tariff::Hour);
-        let listed = || self.prices.of(&format!("{provider}/{model}")).cloned().map(Tariff::Tokens);
-        hourly.or_else(listed)
+    pub(crate) fn tariff(&self, name: &str) -> Result<Option<Tariff>, Failure> {
+        let (provider, _) = name.split_once('/').unwrap_or((name, ""));
+        if !PROVIDERS.contains(&provider) {
+            return Ok(Some(Tariff::Hour(0.0)));
+        }
+        let hourly = self.settings(name)?.usd_per_hour.map(Tariff::Hour);
+        Ok(hourly.or_else(|| self.prices.of(name).cloned().map(Tariff::Tokens)))
     }
 
     /// The prices in force.
@@ -146,40 +150,42 @@ impl Models {
         &self.prices
     }
 
-    fn provider(&self, name: &str) -> Option<&Provider> {
+    /// The settings for a model: its provider's, with those of the part that it plays over them.
+    fn settings(&self, name: &str) -> Result<Provider, Failure> {
         let all = &self.config.provider;
-        Some(match name {
+        let provider = match name.split_once('/').map_or(name, |(provider, _)| provider) {
             "anthropic" => &all.anthropic,
             "openai" => &all.openai,
             "gemini" => &all.gemini,
             "compat" => &all.compat,
-            _ => return None,
-        })
+            _ => return Err(self.unknown(name)),
+        };
+        let part = self.config.role.playing(name)?;
+        Ok(part.map_or_else(|| provider.clone(), |part| provider.for_part(part)))
     }
 
-    /// A provider's settings, key and pace; the key is looked for once.
-    fn gate(&self, name: &str) -> Result<(&Provider, Option<Secret>, Arc<Pace>), Failure> {
-        let provider = self.provider(name).ok_or_else(|| self.unknown(name))?;
-        if let Some((key, pace)) = self.shared().gates.get(name) {
-            return Ok((provider, key.clone(), Arc::clone(pace)));
+    /// A model's settings, key and pace; a key is looked for once.
+    fn gate(&self, name: &str) -> Result<(Provider, Option<Secret>, Arc<Pace>), Failure> {
+        let settings = self.settings(name)?;
+        let Provider { base_url, key_env, key_file, key_command, .. } = &settings;
+        // Who shares an address and a key shares a pace.
+        let gate = format!("{base_url} {key_env:?} {key_file:?} {key_command:?}");
+        if let Some((key, pace)) = self.shared().gates.get(&gate) {
+            return Ok((settings, key.clone(), Arc::clone(pace)));
         }
-        let key = key::find(provider)?;
-        if key.is_none() && name != "compat" && !key::on_this_machine(&provider.base_url) {
-            return Err(Failure::say(
-                Kind::Model,
-                format!("{} is not set, so {name} cannot be asked", provider.key_env),
-            )
-            .hint(format!(
-                "export {}=…, or set provider.{name}.key_file or .key_command",
-                provider.key_env
-            )));
+        let provider = name.split_once('/').map_or(name, |(provider, _)| provider);
+        let key = key::find(&settings)?;
+        if key.is_none() && provider != "compat" && !key::on_this_machine(base_url) {
+            let told = format!("{key_env} is not set, so {provider} cannot be asked");
+            let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
+            return Err(Failure::say(Kind::Model, told).hint(hint));
         }
-        let pace = Arc::new(Pace::new(provider.max_in_flight));
-        self.shared().gates.insert(name.to_owned(), (key.clone(), Arc::clone(&pace)));
+        let pace = Arc::new(Pace::new(settings.max_in_flight));
+        self.shared().gates.insert(gate, (key.clone(), Arc::clone(&pace)));
         if let Some(tape) = &self.tape {
             tape.guard(self.redactor()?.as_ref().clone());
         }
-        Ok((provider, key, pace))
+        Ok((settings, key, pace))
     }
 
     /// A transport whose errors hold no key.
@@ -188,62 +194,57 @@ impl Models {
             .kind(Kind::Environment)
     }
 
-    fn api(&self, name: &str, model: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
-        let (provider, key, pace) = self.gate(name)?;
-        let endpoint = Endpoint::new(&provider.base_url, key);
-        let tariff = self.tariff(name, model);
+    /// What is known of a model, without asking it anything.
+    pub(crate) fn profile(&self, name: &str) -> Result<ModelProfile, Failure> {
+        Ok(self.adapter(name)?.0.profile().clone())
+    }
+
+    /// The bare client of a provider's model.
+    fn adapter(&self, name: &str) -> Result<(Adapter, Arc<Pace>), Failure> {
+        let (settings, key, pace) = self.gate(name)?;
+        let endpoint = Endpoint::new(&settings.base_url, key);
+        let tariff = self.tariff(name)?;
         let transport = self.transport()?;
-        let around = (pace, tariff.clone(), trial);
-        let model = model.to_owned();
-        let effort = provider.effort.clone();
-        match name {
+        let (provider, model) = name.split_once('/').ok_or_else(|| self.unknown(name))?;
+        let (model, effort) = (model.to_owned(), settings.effort.clone());
+        let adapter: Box<dyn ChatModel> = match provider {
             "anthropic" => {
-                let config = anthropic(model, endpoint, provider, tariff)?;
-                self.around(Anthropic::new(config, transport), around)
+                Box::new(Anthropic::new(anthropic(model, endpoint, &settings, tariff)?, transport))
             }
             "openai" => {
                 let safety = self.safety();
-                let config = OpenAiConfig { model, endpoint, effort, safety, tariff };
-                self.around(OpenAi::new(config, transport), around)
+                Box::new(OpenAi::new(OpenAiConfig { model, endpoint, effort, safety, tariff }, transport))
             }
             "gemini" => {
                 let safety = self.safety();
-                let config = GeminiConfig { model, endpoint, effort, safety, tariff };
-                self.around(Gemini::new(config, transport), around)
+                Box::new(Gemini::new(GeminiConfig { model, endpoint, effort, safety, tariff }, transport))
             }
             _ => {
-                let student = self.student(&model)?;
-                self.around(Compat::new(CompatConfig { model, endpoint, student, tariff }, transport), around)
+                let student = student(settings.profile.as_deref(), &model)?;
+                Box::new(Compat::new(CompatConfig { model, endpoint, student, tariff }, transport))
             }
-        }
-    }
-
-    /// How a student sees and speaks: as set, else by its name.
-    pub(crate) fn student(&self, model: &str) -> Result<StudentProfile, Failure> {
-        match &self.config.provider.compat.profile {
-            Some(profile) => StudentProfile::load(profile).kind(Kind::Config),
-            None => StudentProfile::for_model(model).kind(Kind::Bug),
-        }
+        };
+        Ok((Adapter(adapter), pace))
     }
 
     /// The order of wrappers is fixed: an exchange, tried again, at the key's pace, within budget, on record.
-    fn around<M: ChatModel + 'static>(
-        &self,
-        adapter: M,
-        (pace, tariff, trial): (Arc<Pace>, Option<Tariff>, &str),
-    ) -> Result<Arc<dyn ChatModel>, Failure> {
+    fn api(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+        let (adapter, pace) = self.adapter(name)?;
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
         let patience = Patience { retries: self.config.retries, seed, ..Patience::default() };
         let retrying = Retrying::new(adapter, Arc::clone(&self.clock), patience);
         let limited = Limited::new(retrying, pace, Arc::clone(&self.clock));
-        let ledgers = vec![
-            Arc::new(Ledger::new("trial", self.config.cap.trial_usd)),
-            Arc::clone(&self.run),
-            self.day()?,
-        ];
+        let ledgers =
+            vec![Arc::new(Ledger::new("trial", self.trial_cap(name)?)), Arc::clone(&self.run), self.day()?];
         let longest = u64::try_from(Deadlines::default().whole.as_millis()).unwrap_or(u64::MAX);
-        let budgeted = Budgeted::new(limited, ledgers, tariff, longest, Arc::clone(&self.clock));
+        let budgeted = Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock));
         Ok(self.recorded(budgeted, trial))
+    }
+
+    /// Most that a model may cost in one try at a trial, in US dollars: its part's own cap, else the common one.
+    pub(crate) fn trial_cap(&self, name: &str) -> Result<Option<f64>, Failure> {
+        let own = self.config.role.playing(name)?.and_then(|part| part.trial_usd);
+        Ok(own.or(self.config.cap.trial_usd))
     }
 
     fn recorded<M: ChatModel + 'static>(&self, model: M, trial: &str) -> Arc<dyn ChatModel> {
@@ -305,6 +306,27 @@ impl Models {
                 PROVIDERS.join(", "),
                 BASELINES.join(", ")
             ))
+    }
+}
+
+/// How a student sees and speaks: as set, else by its name.
+fn student(profile: Option<&str>, model: &str) -> Result<StudentProfile, Failure> {
+    match profile {
+        Some(profile) => StudentProfile::load(profile).kind(Kind::Config),
+        None => StudentProfile::for_model(model).kind(Kind::Bug),
+    }
+}
+
+/// A client of whichever provider.
+struct Adapter(Box<dyn ChatModel>);
+
+impl ChatModel for Adapter {
+    fn profile(&self) -> &ModelProfile {
+        self.0.profile()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        self.0.reply(request)
     }
 }
 

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::study;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
 use crate::models::Models;
 use crate::stage::{Voice, parts};
 use crate::{args, terminal, wire};
@@ -65,9 +66,8 @@ pub(crate) struct Bench {
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Say what would be run, and run nothing.
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    consent: Consent,
     /// Print one JSON object: the report (`apprentice.report/1`), or with `--dry-run` the outline
     /// (`apprentice.bench-outline/1`).
     #[arg(long)]
@@ -113,8 +113,13 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
     let clock = study::clock();
     let models = wire::models(config, Arc::clone(&clock))?;
     let experiment = experiment(arguments, config, &models)?;
-    if arguments.dry_run {
-        return dry_run(arguments, &experiment, clock.now());
+    let planned = outline(&experiment, clock.now()).map_err(study::failure)?;
+    if let Some(plan) = &planned {
+        let forecast = Forecast::of_plan(&models, plan, &experiment.suite)?;
+        let quiet = arguments.consent.dry_run && arguments.json;
+        if quiet || forecast.agree(config, arguments.consent)? == Going::Off {
+            return dry_run(arguments, &experiment, plan);
+        }
     }
     let folder = study::folder(arguments.out.as_ref(), "bench", config, &*clock);
     let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
@@ -181,10 +186,8 @@ fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skills::book::Snapsh
     }
 }
 
-fn dry_run(arguments: &Bench, experiment: &Experiment, now: jiff::Timestamp) -> Result<(), Failure> {
-    let plan = outline(experiment, now).map_err(study::failure)?;
-    let Some(plan) = plan else { return Ok(()) };
-    let outline = outlined(experiment, &plan)?;
+fn dry_run(arguments: &Bench, experiment: &Experiment, plan: &RunPlan) -> Result<(), Failure> {
+    let outline = outlined(experiment, plan)?;
     if arguments.json {
         return terminal::json(&outline);
     }

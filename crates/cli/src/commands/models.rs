@@ -114,8 +114,7 @@ fn list(config: &Config, models: &Models) -> Result<(), Failure> {
 
 /// What some small requests with a picture may cost.
 fn range(models: &Models, name: &str, requests: u32) -> Result<(), Failure> {
-    let (provider, model) = name.split_once('/').unwrap_or(("", name));
-    match models.tariff(provider, model) {
+    match models.tariff(name)? {
         None => terminal::line(format_args!("{requests} requests; {name} has no price")),
         Some(Tariff::Hour(dollars)) => {
             terminal::line(format_args!("{requests} requests, at ${dollars} per hour of the machine"));

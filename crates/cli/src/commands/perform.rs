@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
 use crate::live::Live;
 use crate::{host, terminal, wire};
 
@@ -53,6 +54,8 @@ pub(crate) struct Do {
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 /// Runs the command.
@@ -63,6 +66,11 @@ pub(crate) fn run(arguments: &Do, config: &Config) -> Result<(), Failure> {
 async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
+    let mut forecast = Forecast::default();
+    forecast.add(&models, &arguments.model, &brief(arguments).limits)?;
+    if forecast.agree(config, arguments.consent)? == Going::Off {
+        return Ok(());
+    }
     let model = models.get(&arguments.model, "do")?;
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let guidance = match &arguments.skillbook {

@@ -8,7 +8,7 @@ use apprentice_evaluator::arm::{Arm, Lender, spare_of};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, resume, start,
+    ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, plan, resume, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::Suite;
@@ -21,6 +21,7 @@ use clap::{Args, Parser as _};
 use crate::args::ModelFlags;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
 use crate::progress::{Board, conclude};
 use crate::{args, terminal, wire};
 
@@ -63,6 +64,8 @@ pub(crate) struct Run {
     /// Folder in which the run gets its own [default: the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    consent: Consent,
     /// Print one JSON object (`apprentice.run-summary/1`).
     #[arg(long)]
     pub(crate) json: bool,
@@ -160,6 +163,11 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         command: args::given(),
         books: loaded.books.clone(),
     };
+    let planned = plan(&request, clock.now(), env!("CARGO_PKG_VERSION")).kind(Kind::NothingMatched)?;
+    let forecast = Forecast::of_plan(&models, &planned, &loaded.suite)?;
+    if forecast.agree(config, arguments.consent)? == Going::Off {
+        return Ok(());
+    }
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
         let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;

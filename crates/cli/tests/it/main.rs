@@ -6,6 +6,7 @@ mod command;
 mod experiment;
 mod faults;
 mod interrupts;
+mod models;
 mod osworld;
 mod place;
 mod proofs;

@@ -233,6 +233,9 @@ impl StudentProfile {
             Space::Grid(_) => return Err(wrong(space, "space: a grid has from 2 to 100000 lines")),
         };
         let images = match written.images.into_inner() {
+            Pictures::None if !written.outline => {
+                return Err(wrong(images, "images: without pictures it sees nothing unless outline = true"));
+            }
             Pictures::None => ImageRule::None,
             Pictures::AsIs => ImageRule::AsIs,
             Pictures::Within { width, height } if width > 0 && height > 0 => {

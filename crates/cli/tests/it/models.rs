@@ -1,0 +1,170 @@
+//! Naming a model on the command line: settings, keys, what it may cost, and what is said when it cannot be.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::JoinHandle;
+
+use serde_json::json;
+
+/// A key that must never be seen again.
+const PLANTED: &str = "planted-key-4c09ab";
+
+/// Runs the program in a folder of its own, with these variables only.
+fn apprentice(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_apprentice"))
+        .args(arguments)
+        .env_clear()
+        .envs(variables.iter().copied())
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", home)
+        .current_dir(home)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (status.code().expect("a code"), text(&stdout), text(&stderr))
+}
+
+fn starter() -> String {
+    format!("{}/../../tasks/starter", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A server that answers one request with this body; gives the request's head.
+fn answering(body: String) -> (String, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let base = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    let task = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a request");
+        let mut heard = Vec::new();
+        let mut piece = [0; 4096];
+        loop {
+            let count = stream.read(&mut piece).expect("reads");
+            heard.extend_from_slice(&piece[..count]);
+            let text = String::from_utf8_lossy(&heard).into_owned();
+            let Some((head, rest)) = text.split_once("\r\n\r\n") else { continue };
+            let length = head
+                .to_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            if count == 0 || rest.len() >= length.unwrap_or(0) {
+                let head = head.to_owned();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                );
+                stream.write_all(answer.as_bytes()).expect("writes");
+                return head;
+            }
+        }
+    });
+    (base, task)
+}
+
+#[test]
+fn what_cannot_be_asked_says_what_to_do() {
+    let home = tempfile::tempdir().expect("a home");
+    for (model, variables, words) in [
+        ("anthropc/claude-sonnet-5-5", &[][..], "the nearest name is \"anthropic/claude-sonnet-5-5"),
+        ("builtin/explorr", &[], "the nearest name is \"builtin/explorer\""),
+        ("anthropic/claude-sonnet-5-5", &[], "ANTHROPIC_API_KEY is not set"),
+        ("openai/gpt-6.1-sol", &[("OPENAI_API_KEY", "  ")], "OPENAI_API_KEY is not set"),
+        ("gemini/gemini-3.8-flash", &[], "GEMINI_API_KEY is not set"),
+    ] {
+        let (code, _, told) = apprentice(home.path(), &["models", "check", model], variables);
+        assert_eq!(code, 20, "{model}: {told}");
+        assert!(told.contains(words), "{model}: {told}");
+    }
+    let (code, _, told) = apprentice(home.path(), &["models", "check", "student"], &[]);
+    assert_eq!(code, 3, "{told}");
+    assert!(told.contains("no model plays the part \"student\""), "{told}");
+}
+
+#[test]
+fn an_impossible_profile_is_refused_at_its_line() {
+    let home = tempfile::tempdir().expect("a home");
+    let head = "consumer = \"x\"\ndialect = \"tools\"\nmax_output_tokens = 512\n";
+    for (rest, words) in [
+        ("space = { grid = 0 }\nimages = \"as_is\"\n", "mine.toml:4: space:"),
+        ("space = \"pixels\"\nimages = \"none\"\n", "mine.toml:5: images:"),
+    ] {
+        std::fs::write(home.path().join("mine.toml"), format!("{head}{rest}")).expect("writes");
+        let asked = ["run", &starter(), "--model", "compat/m", "--profile", "mine.toml"];
+        let (code, _, told) = apprentice(home.path(), &asked, &[]);
+        assert_eq!(code, 3, "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+    let (code, _, told) =
+        apprentice(home.path(), &["models", "check", "compat/m", "--profile", "qwen3vl"], &[]);
+    assert_eq!(code, 3, "{told}");
+    assert!(told.contains("there is no profile \"qwen3vl\""), "{told}");
+}
+
+#[test]
+fn a_part_is_reached_at_its_own_address_with_its_own_key_and_the_key_is_stored_nowhere() {
+    let home = tempfile::tempdir().expect("a home");
+    let body = json!({ "model": "m-1", "choices": [{ "message": { "content": format!("ready, {PLANTED}") } }],
+        "usage": { "prompt_tokens": 7, "completion_tokens": 2 } });
+    let (base, server) = answering(body.to_string());
+    let key = home.path().join("key");
+    std::fs::write(&key, PLANTED).expect("writes");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("sets");
+    let settings = format!(
+        "[provider.compat]\nbase_url = \"http://127.0.0.1:9/v1\"\n[role.student]\nmodel = \"compat/m\"\n\
+         base_url = \"{base}\"\nkey_file = \"key\"\nusd_per_hour = 3600.0\n"
+    );
+    std::fs::write(home.path().join("apprentice.toml"), settings).expect("writes");
+    let asked = ["models", "check", "student", "--record", "tape.jsonl"];
+    let (code, shown, told) = apprentice(home.path(), &asked, &[]);
+    assert_eq!(code, 0, "{told}");
+    let head = server.join().expect("a request");
+    assert!(
+        head.starts_with("POST /v1/chat/completions") && head.contains(&format!("Bearer {PLANTED}")),
+        "{head}"
+    );
+    assert!(shown.contains("compat/m") && shown.contains("answering model: m-1"), "{shown}");
+    assert!(!shown.contains("has no price") && shown.contains("cost: $"), "{shown}");
+    let tape = std::fs::read_to_string(home.path().join("tape.jsonl")).expect("a tape");
+    assert!(tape.contains("[redacted]") && !tape.contains(PLANTED), "{tape}");
+
+    let (_, shown, _) = apprentice(home.path(), &["config", "show", "--origin"], &[]);
+    assert!(shown.contains("role.student.model = \"compat/m\"  # apprentice.toml"), "{shown}");
+    assert!(shown.contains("role.student.usd_per_hour = 3600.0  # apprentice.toml"), "{shown}");
+}
+
+#[test]
+fn what_a_run_may_cost_is_said_before_it_spends() {
+    let home = tempfile::tempdir().expect("a home");
+    let key = [("ANTHROPIC_API_KEY", "no-real-key")];
+    let suite = starter();
+    let asked = |more: &[&'static str]| {
+        let mut words = vec!["run", suite.as_str(), "--task", "mousepad-add-line", "--model"];
+        words.extend_from_slice(more);
+        words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let run = |more: &[&'static str], variables: &[(&str, &str)]| {
+        let words = asked(more);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        apprentice(home.path(), &words, variables)
+    };
+    let (code, shown, told) = run(&["anthropic/claude-sonnet-5-5", "--dry-run"], &key);
+    assert_eq!(code, 0, "{told}");
+    assert!(shown.starts_with("1 attempt, from $0.0"), "{shown}");
+    let (_, shown, _) = run(&["anthropic/claude-sonnet-5-5", "--dry-run", "--max-usd", "0.5"], &key);
+    assert!(shown.contains("to $0.50 ("), "a cap bounds it: {shown}");
+    let (_, shown, _) = run(&["builtin/novice", "--dry-run"], &[]);
+    assert_eq!(shown, "1 attempt, free\n");
+    let (_, shown, _) = run(&["compat/m", "--dry-run"], &[]);
+    assert_eq!(shown, "1 attempt; compat/m has no price\n");
+
+    let above = [("ANTHROPIC_API_KEY", "no-real-key"), ("APPRENTICE_CONFIRM_ABOVE", "0.1")];
+    let (code, _, told) = run(&["anthropic/claude-sonnet-5-5"], &above);
+    assert_eq!(code, 2, "{told}");
+    assert!(told.contains("nobody agreed") && told.contains("--yes"), "{told}");
+    let (code, shown, told) = run(&["compat/m", "--max-usd", "1"], &[]);
+    assert_eq!(code, 20, "{shown}{told}");
+    assert!(told.contains("has no price"), "{told}");
+    assert!(!home.path().join("runs").exists(), "nothing was run");
+}
