@@ -11,6 +11,7 @@ mod live;
 mod models;
 mod progress;
 mod role;
+mod servers;
 mod stage;
 mod surroundings;
 mod terminal;

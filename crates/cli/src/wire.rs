@@ -196,10 +196,7 @@ pub(crate) fn lend(lender: Lender) -> Lend {
     Arc::new(move |trial: &TrialSpec| {
         let loan = Arm::parse(&trial.arm).and_then(|arm| lender.lend(arm, &trial.task, trial.seed));
         // Plans hold eligible trials only, so that there is always a loan.
-        loan.map_or_else(
-            |_| Lent::default(),
-            |loan| Lent { guidance: loan.guidance, skillbook_hash: loan.skillbook_hash },
-        )
+        loan.map_or_else(|_| Lent::default(), Lent::from)
     })
 }
 

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Snapshot};
 use apprentice_skills::domain_name;
-use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend};
+use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend_with};
 
 use crate::row::TrialRow;
 use crate::seed::{VaryError, vary};
+use crate::servers::contributed;
 use crate::split::trajectory_id;
 use crate::suite::Suite;
 use crate::suite::task::Task;
@@ -212,7 +214,12 @@ pub struct Loan {
     pub guidance: Guidance,
     /// Content hash of the book behind it, if there is one.
     pub skillbook_hash: Option<String>,
+    /// Servers whose tools the book's skills may open, for this trial alone.
+    pub servers: Option<Arc<McpServers>>,
 }
+
+/// Makes the servers of one trial.
+pub type MakeServers = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
 
 /// Lends one frozen book to the trials of a suite.
 #[derive(Clone)]
@@ -222,19 +229,26 @@ pub struct Lender {
     hash: String,
     provenance: Option<Provenance>,
     spare: Option<Snapshot>,
+    servers: Option<MakeServers>,
 }
 
 impl Lender {
     /// Lends `book`; provenance, where there is one, tells which skills bear on which task.
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
-        Self { suite, book, hash, provenance, spare: None }
+        Self { suite, book, hash, provenance, spare: None, servers: None }
     }
 
     /// The same, with true skills that bear on no task of the suite, for the inert placebo.
     #[must_use]
     pub fn with_spare(self, spare: Option<Snapshot>) -> Self {
         Self { spare, ..self }
+    }
+
+    /// The same, with servers of tools for the skills that bring some.
+    #[must_use]
+    pub fn with_servers(self, servers: Option<MakeServers>) -> Self {
+        Self { servers, ..self }
     }
 
     /// Content hash of the book.
@@ -254,9 +268,11 @@ impl Lender {
             relevant: relevant.clone(),
             spare: self.spare.clone(),
         };
-        let guidance = lend(&self.book, &arm.policy(relevant.as_ref()), &view)
-            .map_err(|source| ArmError::Nothing { arm, task: task.clone(), source })?;
-        Ok(Loan { guidance, skillbook_hash: arm.needs_book().then(|| self.hash.clone()) })
+        let servers = self.servers.as_ref().map(|make| make());
+        let guidance =
+            lend_with(&self.book, &arm.policy(relevant.as_ref()), &view, &contributed(servers.as_ref()))
+                .map_err(|source| ArmError::Nothing { arm, task: task.clone(), source })?;
+        Ok(Loan { guidance, skillbook_hash: arm.needs_book().then(|| self.hash.clone()), servers })
     }
 }
 

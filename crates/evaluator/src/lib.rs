@@ -15,6 +15,7 @@ pub mod rows;
 pub mod run;
 pub mod seed;
 pub mod selftest;
+pub mod servers;
 pub mod setup;
 pub mod solution;
 pub mod split;

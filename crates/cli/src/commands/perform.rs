@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_evaluator::servers::contributed;
 use apprentice_harness::agent::{self, Attempt, Ended, prompt_hash};
 use apprentice_harness::clock::SystemClock;
 use apprentice_harness::record::Recorder;
+use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
     Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason,
     TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
 };
-use apprentice_skills::lend::{ArmPolicy, TaskView, lend};
+use apprentice_skills::lend::{ArmPolicy, TaskView, lend_with};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +22,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
 use crate::live::Live;
+use crate::servers::Servers;
 use crate::{host, terminal, wire};
 
 /// Time that closing a world may take.
@@ -45,6 +48,8 @@ pub(crate) struct Do {
     /// A skillbook to lend; the model sees its domains and asks for the rest.
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
+    #[command(flatten)]
+    servers: Servers,
     /// Files to put into the world's home first; may be repeated.
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
@@ -73,8 +78,9 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     }
     let model = models.get(&arguments.model, "do")?;
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let servers = arguments.servers.make(&clock)?.map(|make| make());
     let guidance = match &arguments.skillbook {
-        Some(folder) => lend_to(folder, arguments)?,
+        Some(folder) => lend_to(folder, arguments, servers.as_ref())?,
         None => Guidance::default(),
     };
     if arguments.host && model.profile().images == ImageRule::None {
@@ -101,7 +107,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
     let mut sink = Live::new(recorder.kind(Kind::Environment)?);
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let errand = Errand { arguments, files, header, clock: &*clock, cancel };
+    let errand = Errand { arguments, files, header, servers, clock: &*clock, cancel };
     let mut world = None;
     let ended = match errand.open(&*worlds, &mut world, &mut sink).await {
         Ok(world) => Ok(errand.carry_out(&*model, &guidance, world, &mut sink).await),
@@ -186,6 +192,8 @@ struct Errand<'a> {
     arguments: &'a Do,
     files: Vec<(String, Vec<u8>)>,
     header: Header,
+    /// Servers that the book's skills may open; they end before the world does.
+    servers: Option<Arc<McpServers>>,
     clock: &'a dyn Clock,
     cancel: CancellationToken,
 }
@@ -248,13 +256,21 @@ impl Errand<'_> {
             seed: None,
             cancel: self.cancel.clone(),
         };
-        agent::run(attempt, &mut *world.environment, sink).await
+        if let Some(servers) = &self.servers {
+            servers.enter(Arc::clone(&world.machine));
+        }
+        let ended = agent::run(attempt, &mut *world.environment, sink).await;
+        if let Some(servers) = &self.servers {
+            servers.leave().await;
+        }
+        ended
     }
 }
 
-fn lend_to(folder: &Path, arguments: &Do) -> Result<Guidance, Failure> {
+fn lend_to(folder: &Path, arguments: &Do, servers: Option<&Arc<McpServers>>) -> Result<Guidance, Failure> {
     let task = TaskView { instruction: arguments.instruction.clone(), ..TaskView::default() };
-    lend(&super::skills::open(folder)?, &ArmPolicy::Pull, &task).kind(Kind::NothingMatched)
+    lend_with(&super::skills::open(folder)?, &ArmPolicy::Pull, &task, &contributed(servers))
+        .kind(Kind::NothingMatched)
 }
 
 fn world_of(arguments: &Do) -> WorldSpec {

@@ -23,6 +23,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
 use crate::progress::{Board, conclude};
+use crate::servers::Servers;
 use crate::{args, terminal, wire};
 
 /// Runs tasks of a suite with one model.
@@ -43,6 +44,8 @@ pub(crate) struct Run {
     /// (written by a person).
     #[arg(long, default_value = "auto", value_parser = policy)]
     admit: Admit,
+    #[command(flatten)]
+    servers: Servers,
     /// Only these tasks; may be repeated.
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
@@ -115,7 +118,9 @@ fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
         Snapshot::empty()
     };
     let spare = spare_of(&suite).kind(Kind::Config)?;
-    let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let servers = arguments.servers.make(&clock)?;
+    let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare).with_servers(servers);
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
     let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash }];
     Ok(Loaded { suite, split, lender, books })

@@ -11,6 +11,7 @@ mod osworld;
 mod place;
 mod proofs;
 mod reword;
+mod servers;
 mod skillbook;
 mod space;
 mod starter;

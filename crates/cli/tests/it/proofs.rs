@@ -162,7 +162,7 @@ impl Studio {
         let lend = move |trial: &TrialSpec| match lenders.get(&trial.arm) {
             Some(Some(lender)) => {
                 let loan = lender.lend(Arm::Pull, &trial.task, trial.seed).expect("a book lends");
-                Lent { guidance: loan.guidance, skillbook_hash: loan.skillbook_hash }
+                Lent::from(loan)
             }
             Some(None) | None => Lent::default(),
         };

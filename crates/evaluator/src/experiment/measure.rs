@@ -101,10 +101,7 @@ fn lent(lender: &Lender, trial: &TrialSpec) -> Lent {
     let arm = if trial.role == Role::Student { Arm::parse(&trial.arm) } else { Ok(Arm::None) };
     let loan = arm.and_then(|arm| lender.lend(arm, &trial.task, trial.seed));
     // The plan holds eligible trials only, so that there is always a loan.
-    loan.map_or_else(
-        |_| Lent::default(),
-        |loan| Lent { guidance: loan.guidance, skillbook_hash: loan.skillbook_hash },
-    )
+    loan.map_or_else(|_| Lent::default(), Lent::from)
 }
 
 fn contenders(

@@ -160,7 +160,7 @@ impl LearningRun {
 fn lent(suite: &Arc<Suite>, book: Snapshot, trial: &TrialSpec) -> Result<Lent, ArmError> {
     let loan =
         Lender::new(suite.clone(), book, None).lend(Arm::parse(&trial.arm)?, &trial.task, trial.seed)?;
-    Ok(Lent { guidance: loan.guidance, skillbook_hash: loan.skillbook_hash })
+    Ok(Lent::from(loan))
 }
 
 impl Attempts for LearningRun {

@@ -118,6 +118,9 @@ impl Life<'_> {
             }
             done.void = Some(void);
         }
+        if let Some(servers) = &self.lent.servers {
+            servers.leave().await;
+        }
         if let Some(world) = world {
             self.close(world, &mut recorder).await;
         }
@@ -142,6 +145,9 @@ impl Life<'_> {
         done.isolation = world.isolation;
         self.set_up(world.machine.as_ref(), recorder).await?;
         drop(permit);
+        if let Some(servers) = &self.lent.servers {
+            servers.enter(world.machine.clone());
+        }
         let clock = self.runner.deps.clock.as_ref();
         let attempt = Attempt {
             brief: &header.brief.clone(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_harness::record::Redactor;
+use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{ChatModel, Clock, EnvironmentSource, Guidance, TrialId, Verdict, VoidCause};
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
@@ -16,6 +17,7 @@ use super::dispatch::{Progress, RunError};
 use super::live::{Attempted, Life};
 use super::plan::TrialSpec;
 use super::store::RunFolder;
+use crate::arm::Loan;
 use crate::row::TrialRow;
 use crate::seed::vary;
 use crate::solution::{FixedModel, SolutionModel};
@@ -35,6 +37,15 @@ pub struct Lent {
     pub guidance: Guidance,
     /// Content hash of the book they come from, if there is one.
     pub skillbook_hash: Option<String>,
+    /// Servers whose tools the trial may open; they are started in its world and end with it.
+    pub servers: Option<Arc<McpServers>>,
+}
+
+impl From<Loan> for Lent {
+    fn from(loan: Loan) -> Self {
+        let Loan { guidance, skillbook_hash, servers } = loan;
+        Self { guidance, skillbook_hash, servers }
+    }
 }
 
 /// Makes what an arm lends, afresh for every attempt.

@@ -1,1 +1,3 @@
 //! Function tools that are not lent by guidance.
+
+pub mod mcp;

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, Tool, ToolOutcome, ToolSpec,
+    BoundedText, EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, TextBudget, Tool,
+    ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,6 +23,9 @@ pub const SKILL_OFFLOAD: &str = "skill_offload";
 /// `skill_tool { skill, tool, arguments }`: calls one of them.
 pub const SKILL_TOOL: &str = "skill_tool";
 
+/// Most that one activation puts before a model.
+const ACTIVATION_BUDGET: TextBudget = TextBudget(16_000);
+
 /// Which tools stand behind a skill's list of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gating {
@@ -32,11 +36,31 @@ pub enum Gating {
     Strict,
 }
 
-/// Tools that others contribute, by server. The agent's own actions are none of these and are never closed.
+/// Servers of tools. One is asked when a skill that may use it opens its tools: what nobody opens is never started.
+pub trait ToolServers: Send + Sync {
+    /// Their names.
+    fn names(&self) -> Vec<String>;
+    /// The tools of one of them; the error says why there are none.
+    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>>;
+}
+
+/// Tools that are there already, by server.
+impl ToolServers for BTreeMap<String, Vec<Arc<dyn Tool>>> {
+    fn names(&self) -> Vec<String> {
+        self.keys().cloned().collect()
+    }
+
+    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+        let tools = self.get(server).cloned().ok_or_else(|| "there is no such server".to_owned());
+        Box::pin(std::future::ready(tools))
+    }
+}
+
+/// Tools that others contribute. The agent's own actions are none of these and are never closed.
 #[derive(Clone, Default)]
 pub struct Contributed {
-    /// The tools of each server.
-    pub servers: BTreeMap<String, Vec<Arc<dyn Tool>>>,
+    /// Where they come from.
+    pub servers: Option<Arc<dyn ToolServers>>,
     /// How lists are read.
     pub gating: Gating,
     /// Names of tools that are never called, whatever a skill lists.
@@ -118,17 +142,17 @@ impl Tool for BenchTool {
             ToolOutcome::error(format!("the arguments of {} do not fit: {why}", self.spec.name))
         };
         match self.kind {
-            Kind::Activate => {
-                let outcome = read::<SkillArguments>(arguments).map(|one| self.bench.activate(&one.skill));
-                Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
-            }
+            Kind::Activate => match read::<SkillArguments>(arguments) {
+                Ok(one) => Box::pin(async move { self.bench.activate(&one.skill).await }),
+                Err(why) => Box::pin(std::future::ready(wrong(why))),
+            },
             Kind::Offload => {
                 let outcome = read::<SkillArguments>(arguments).map(|one| self.bench.offload(&one.skill));
                 Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
             }
             Kind::Call => match read::<ToolArguments>(arguments) {
                 Ok(call) => Box::pin(async move {
-                    match self.bench.open(&call) {
+                    match self.bench.open(&call).await {
                         Ok(tool) => tool.call(&call.arguments, at).await,
                         Err(why) => ToolOutcome::error(why),
                     }
@@ -140,20 +164,26 @@ impl Tool for BenchTool {
 }
 
 impl Bench {
-    fn activate(&self, name: &str) -> ToolOutcome {
+    async fn activate(&self, name: &str) -> ToolOutcome {
         let Some(skill) = find(&self.book, name.trim()) else {
             return ToolOutcome::error(unknown(&self.book, name));
         };
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        if !active.insert(skill.id.clone()) {
-            return ToolOutcome::text(format!("{} is already active. {}", skill.id, listed(&active)));
+        let (news, now) = {
+            let mut active = self.active();
+            (active.insert(skill.id.clone()), listed(&active))
+        };
+        if !news {
+            return ToolOutcome::text(format!("{} is already active. {now}", skill.id));
         }
         let view = viewed(skill);
-        let tools = self.tools_of(skill);
-        let mut text = format!("{}\n\n{}\n", listed(&active), view.0);
+        let (tools, missing) = self.tools_of(skill).await;
+        let mut text = format!("{now}\n\n{}\n", view.0);
         for tool in &tools {
             let _ =
                 writeln!(text, "- {}: {} {}", tool.spec().name, tool.spec().description, tool.spec().schema);
+        }
+        for why in &missing {
+            let _ = writeln!(text, "Not to be had: {why}.");
         }
         if tools.is_empty() {
             text.push_str("None of its tools can be reached here.\n");
@@ -161,8 +191,10 @@ impl Bench {
         let activated = SkillEvent {
             skill: Some(skill.id.clone()),
             version: Some(skill.version),
+            detail: (!missing.is_empty()).then(|| missing.join("; ")),
             ..happened(SkillHappening::Activated, "")
         };
+        let text = BoundedText::cut(&text, ACTIVATION_BUDGET).as_str().to_owned();
         ToolOutcome {
             events: vec![EventKind::Skill(view.1), EventKind::Skill(activated)],
             ..ToolOutcome::text(text)
@@ -171,7 +203,7 @@ impl Bench {
 
     fn offload(&self, name: &str) -> ToolOutcome {
         let known = find(&self.book, name.trim()).map(|skill| skill.id.clone());
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut active = self.active();
         let Some(id) = known.filter(|id| active.remove(id)) else {
             return ToolOutcome::error(format!("{name} is not active. {}", listed(&active)));
         };
@@ -180,44 +212,56 @@ impl Bench {
         ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
     }
 
+    /// What is active; never held while waiting.
+    fn active(&self) -> MutexGuard<'_, BTreeSet<SkillId>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The tool that a call means, if its skill is active and brings it.
-    fn open(&self, call: &ToolArguments) -> Result<Arc<dyn Tool>, String> {
+    async fn open(&self, call: &ToolArguments) -> Result<Arc<dyn Tool>, String> {
         let skill = find(&self.book, call.skill.trim()).ok_or_else(|| unknown(&self.book, &call.skill))?;
-        let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        if !active.contains(&skill.id) {
-            return Err(format!(
-                "{} is not active; call {SKILL_ACTIVATE} first. {}",
-                skill.id,
-                listed(&active)
-            ));
+        let closed = {
+            let active = self.active();
+            (!active.contains(&skill.id)).then(|| listed(&active))
+        };
+        if let Some(now) = closed {
+            return Err(format!("{} is not active; call {SKILL_ACTIVATE} first. {now}", skill.id));
         }
-        let tools = self.tools_of(skill);
+        let (tools, missing) = self.tools_of(skill).await;
         let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-        let why = format!("{} brings no tool {:?}; it brings: {}", skill.id, call.tool, names.join(", "));
+        let mut why = format!("{} brings no tool {:?}; it brings: {}", skill.id, call.tool, names.join(", "));
+        for missing in missing {
+            let _ = write!(why, ". Not to be had: {missing}");
+        }
         tools.iter().find(|tool| tool.spec().name == call.tool).cloned().ok_or(why)
     }
 
-    /// What a skill brings: the tools it names, all of a server where its list is empty.
-    fn tools_of(&self, skill: &Skill) -> Vec<Arc<dyn Tool>> {
-        let Some(package) = &skill.package else { return Vec::new() };
+    /// What a skill brings: the tools it names, all of a server where its list is empty; and why others are missing.
+    async fn tools_of(&self, skill: &Skill) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
+        let (Some(package), Some(servers)) = (&skill.package, &self.contributed.servers) else {
+            return Default::default();
+        };
         let claimed: BTreeSet<&String> = bringers(&self.book)
             .filter_map(|skill| skill.package.as_ref())
             .flat_map(|one| one.tools.keys())
             .collect();
-        let mut found = Vec::new();
-        for (server, tools) in &self.contributed.servers {
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        for server in servers.names() {
             let all: &[String] = &[];
-            let list = match package.tools.get(server) {
+            let list = match package.tools.get(&server) {
                 Some(list) => list.as_slice(),
-                None if self.contributed.gating == Gating::Additive && !claimed.contains(server) => all,
+                None if self.contributed.gating == Gating::Additive && !claimed.contains(&server) => all,
                 None => continue,
             };
-            found.extend(tools.iter().filter(|tool| {
-                let name = &tool.spec().name;
-                (list.is_empty() || list.contains(name)) && !self.contributed.denied.contains(name)
-            }));
+            match servers.tools(&server).await {
+                Ok(tools) => found.extend(tools.into_iter().filter(|tool| {
+                    let name = &tool.spec().name;
+                    (list.is_empty() || list.contains(name)) && !self.contributed.denied.contains(name)
+                })),
+                Err(why) => missing.push(format!("the server {server}: {why}")),
+            }
         }
-        found.into_iter().cloned().collect()
+        (found, missing)
     }
 }
 

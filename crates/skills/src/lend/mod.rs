@@ -9,6 +9,6 @@ mod placebo;
 mod policy;
 mod tools;
 
-pub use activation::{Contributed, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL};
+pub use activation::{Contributed, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL, ToolServers};
 pub use policy::{ArmPolicy, LendError, TaskView, lend, lend_with};
 pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

@@ -1,5 +1,6 @@
 //! Skills that bring tools: the timeline from the first list to the last refusal, for two agents.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apprentice_protocol::{EventKind, Guidance, SkillHappening, StepId, StepRef, Tool, ToolOutcome};
@@ -31,7 +32,11 @@ fn contributed(gating: Gating) -> Contributed {
     let shelf = Shelf::with(&[("os/trash", "the trash")]);
     let tools = reading_tools(&shelf.snapshot());
     let servers = [("books".to_owned(), tools.clone()), ("unclaimed".to_owned(), tools[2..].to_vec())];
-    Contributed { servers: servers.into(), gating, denied: ["skill_list".to_owned()].into() }
+    Contributed {
+        servers: Some(Arc::new(BTreeMap::from(servers))),
+        gating,
+        denied: ["skill_list".to_owned()].into(),
+    }
 }
 
 fn borrow(book: &Snapshot, gating: Gating) -> Guidance {

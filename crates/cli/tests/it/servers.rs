@@ -1,0 +1,173 @@
+//! Servers of tools: on this machine and inside a world, their tools called, and none of them left.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_harness::tool::mcp::{McpServers, read_specs};
+use apprentice_protocol::{StepId, StepRef, Tool, ToolOutcome};
+use serde_json::{Value, json};
+
+use crate::place::{Place, await_some, below, worlds_can_start};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_apprentice");
+const KNOWN: &str = "gimp/open-the-menu-posterize";
+
+/// A book whose folder the servers get, copied from the one of the first version.
+fn golden(place: &Place) -> String {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../skills/tests/it/golden/book-1");
+    let to = place.path("golden");
+    copy(&from, &to);
+    to.to_string_lossy().into_owned()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let place = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &place);
+        } else {
+            fs::copy(entry.path(), place).expect("copied");
+        }
+    }
+}
+
+async fn call(tool: &Arc<dyn Tool>, arguments: Value) -> ToolOutcome {
+    tool.call(&arguments, StepRef { step: StepId(1) }).await
+}
+
+#[tokio::test]
+async fn a_server_is_started_when_asked_for_and_ends_when_left() {
+    let place = Place::new();
+    let book = golden(&place);
+    let file = json!({ "mcpServers": {
+        "notes": { "command": PROGRAM, "args": ["mcp", "--skillbook", book] },
+        "nothing": { "command": "no-program-of-this-name" },
+        "mute": { "command": "true" },
+        "far": { "url": "http://127.0.0.1:9/mcp" },
+    } });
+    let specs = Arc::new(read_specs(&file.to_string()).expect("reads"));
+    // Other tests start programs, too; only this one's know the book.
+    let knows = |process: u32| {
+        fs::read_to_string(format!("/proc/{process}/cmdline")).is_ok_and(|line| line.contains(&book))
+    };
+    let mine = || below(std::process::id()).into_iter().filter(|one| knows(one.id)).count();
+
+    let servers = McpServers::new(Arc::clone(&specs), true, Arc::new(SystemClock::default()));
+    let tools = servers.tools("notes").await.expect("tools");
+    let tools: BTreeMap<&str, &Arc<dyn Tool>> =
+        tools.iter().map(|tool| (tool.spec().name.as_str(), tool)).collect();
+    assert_eq!(tools.keys().copied().collect::<Vec<_>>(), ["skill_list", "skill_search", "skill_view"]);
+    assert!(tools["skill_view"].spec().schema["properties"]["skill"].is_object());
+    let seen = call(tools["skill_view"], json!({ "skill": KNOWN })).await;
+    assert!(!seen.is_error && seen.content[0].as_text().expect("text").contains("## Guidance"), "{seen:?}");
+    let unknown = call(tools["skill_view"], json!({ "skill": "gimp/nothing" })).await;
+    assert!(unknown.is_error, "{unknown:?}");
+    assert!(call(tools["skill_view"], json!("gimp")).await.is_error);
+    for (name, why) in
+        [("nothing", "did not start"), ("mute", "protocol"), ("far", "protocol"), ("gone", "no server")]
+    {
+        let error = servers.tools(name).await.err().expect("no tools").to_string();
+        assert!(error.contains(why), "{name}: {error}");
+    }
+    assert_eq!(mine(), 1, "one server, started once");
+    servers.leave().await;
+    await_some("the server's end", || (mine() == 0).then_some(()));
+    assert!(servers.tools("notes").await.is_err(), "what was left stays closed");
+    assert!(call(tools["skill_view"], json!({ "skill": KNOWN })).await.is_error);
+
+    let closed = McpServers::new(specs, false, Arc::new(SystemClock::default()));
+    for name in ["notes", "far"] {
+        let error = closed.tools(name).await.err().expect("no tools").to_string();
+        assert!(error.contains("no world"), "{name}: {error}");
+    }
+}
+
+/// The answers that the agent's calls got, as the trace tells: name, and whether it was an error.
+fn answers(trace: &Path) -> Vec<(String, bool)> {
+    let text = fs::read_to_string(trace.join("events.jsonl")).expect("a trace");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("an event"));
+    let called = lines.filter(|line| line["kind"] == "tool.called");
+    called
+        .map(|line| {
+            let data = &line["data"];
+            (data["name"].as_str().expect("a name").to_owned(), data["is_error"] == true)
+        })
+        .collect()
+}
+
+/// What the agent calls: a tool too early, as its skill opens, one that the skill does not name, and one too late.
+fn script() -> Vec<Value> {
+    let tool = |name: &str, arguments: Value| {
+        let arguments = json!({ "skill": "general/keeping", "tool": name, "arguments": arguments });
+        json!({ "name": "skill_tool", "arguments": arguments })
+    };
+    let note = json!({ "id": "crm/triage", "summary": "Sorting leads", "body": "1. Press Ctrl+Shift+T." });
+    vec![
+        tool("skill_view", json!({ "skill": "crm/triage" })),
+        json!({ "name": "skill_activate", "arguments": { "skill": "general/keeping" } }),
+        tool("skill_create", note),
+        tool("skill_view", json!({ "skill": "crm/triage" })),
+        tool("skill_delete", json!({ "id": "crm/triage" })),
+        json!({ "name": "skill_offload", "arguments": { "skill": "general/keeping" } }),
+        tool("skill_view", json!({ "skill": "crm/triage" })),
+        json!({ "name": "finish", "arguments": { "finish": "done" } }),
+    ]
+}
+
+#[test]
+fn a_skill_opens_the_tools_of_a_server_inside_the_world() {
+    if !worlds_can_start() {
+        return;
+    }
+    let place = Place::new();
+    let table = json!({ "keeping": {
+        "desc": "Keeping notes", "usage": "1. Call skill_create.",
+        "tool_list": { "notes": ["skill_create", "skill_view"] },
+    } });
+    let servers = json!({ "mcpServers": { "notes": {
+        "command": "/run/supervisor", "args": ["mcp", "--write", "--skillbook", "/home/user/kept"],
+    } } });
+    let lines: Vec<String> = script().iter().map(|call| json!({ "calls": [call] }).to_string()).collect();
+    for (name, text) in [
+        ("table.json", table.to_string()),
+        ("servers.json", servers.to_string()),
+        ("script.jsonl", lines.join("\n")),
+    ] {
+        fs::write(place.path(name), text).expect("written");
+    }
+    let path = |name: &str| place.path(name).to_string_lossy().into_owned();
+    let book = path("book");
+    let import = ["skills", "--skillbook", &book, "import", "--from", "skill-configs", &path("table.json")];
+    let imported = place.output(&import);
+    assert!(imported.status.success(), "{imported:?}");
+    let script = format!("scripted:{}", path("script.jsonl"));
+    let out = place.path("out");
+    let done = place.output(&[
+        "do",
+        "Keep a note.",
+        "--model",
+        &script,
+        "--skillbook",
+        &book,
+        "--mcp-servers",
+        &path("servers.json"),
+        "--out",
+        &out.to_string_lossy(),
+    ]);
+    assert!(done.status.success(), "{done:?}");
+    let expected = [
+        ("skill_tool", true),
+        ("skill_activate", false),
+        ("skill_tool", false),
+        ("skill_tool", false),
+        ("skill_tool", true),
+        ("skill_offload", false),
+        ("skill_tool", true),
+    ];
+    assert_eq!(answers(&out), expected.map(|(name, failed)| (name.to_owned(), failed)));
+    assert_eq!(place.cells(), [""; 0], "the world is gone, and the server with it");
+}

@@ -1,0 +1,116 @@
+//! How servers are described: the `mcpServers` file that clients of the protocol share.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use serde::Deserialize;
+
+/// One server as plain data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpServerSpec {
+    /// How it is spoken to.
+    pub reach: Reach,
+    /// Program and arguments; started before an address is spoken to, too.
+    pub argv: Vec<String>,
+    /// Variables added to those of the place where it starts.
+    pub env: Vec<(String, String)>,
+    /// Folder to start in.
+    pub cwd: Option<String>,
+}
+
+/// How a server is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Over the standard streams of the program that is started.
+    Streams,
+    /// By streamable HTTP. A loopback address means the world's own.
+    Http(Url),
+}
+
+/// Why a file describes no servers.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// It is not JSON of the known form.
+    #[error(
+        "the file is no list of servers: {{\"mcpServers\": {{NAME: {{\"command\": …}} or {{\"url\": …}}}}}}"
+    )]
+    Form(#[from] serde_json::Error),
+    /// A server has neither a program nor an address.
+    #[error("server {0:?} names neither a command to start nor a url to reach it at")]
+    Nothing(String),
+    /// An address is none.
+    #[error("server {name:?}: {url:?} is no http address")]
+    Address {
+        /// The server.
+        name: String,
+        /// What stands there.
+        url: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "mcpServers")]
+    servers: BTreeMap<String, Entry>,
+}
+
+/// Keys of other clients, such as `type` or `disabledTools`, are theirs.
+#[derive(Deserialize)]
+struct Entry {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    url: Option<String>,
+}
+
+/// Reads a file of servers.
+pub fn read_specs(text: &str) -> Result<BTreeMap<String, McpServerSpec>, SpecError> {
+    let file: File = serde_json::from_str(text)?;
+    file.servers.into_iter().map(|(name, entry)| Ok((name.clone(), entry.into_spec(name)?))).collect()
+}
+
+impl Entry {
+    fn into_spec(self, name: String) -> Result<McpServerSpec, SpecError> {
+        let reach = match self.url {
+            None if self.command.is_none() => return Err(SpecError::Nothing(name)),
+            None => Reach::Streams,
+            Some(url) => match Url::parse(&url).ok().filter(|url| matches!(url.scheme(), "http" | "https")) {
+                Some(address) => Reach::Http(address),
+                None => return Err(SpecError::Address { name, url }),
+            },
+        };
+        let argv = self.command.into_iter().chain(self.args).collect();
+        Ok(McpServerSpec { reach, argv, env: self.env.into_iter().collect(), cwd: self.cwd })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reach, read_specs};
+
+    #[test]
+    fn the_file_of_other_clients_is_read() {
+        let text = r#"{"mcpServers": {
+            "files": {"type": "stdio", "command": "files", "args": ["--root", "/home/user"], "env": {"A": "1"}},
+            "web": {"type": "http", "url": "http://127.0.0.1:8000/mcp"}
+        }}"#;
+        let specs = read_specs(text).expect("reads");
+        assert_eq!(specs["files"].argv, ["files", "--root", "/home/user"]);
+        assert_eq!(specs["files"].env, [("A".to_owned(), "1".to_owned())]);
+        assert!(matches!(&specs["web"].reach, Reach::Http(url) if url.port() == Some(8000)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let check = |text: &str, expected: &str| {
+            let said = read_specs(text).expect_err("is wrong").to_string();
+            assert!(said.contains(expected), "{said}");
+        };
+        check(r#"{"mcpServers": {"a": {}}}"#, "server \"a\" names neither");
+        check(r#"{"mcpServers": {"a": {"url": "ftp://a"}}}"#, "\"ftp://a\" is no http address");
+        check(r#"{"servers": {}}"#, "no list of servers");
+    }
+}
