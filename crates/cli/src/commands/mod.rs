@@ -18,6 +18,7 @@ pub(crate) mod selftest;
 pub(crate) mod skills;
 pub(crate) mod study;
 pub(crate) mod tasks;
+mod tasks_add;
 mod tasks_check;
 mod tasks_metric;
 pub(crate) mod view;

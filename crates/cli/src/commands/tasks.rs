@@ -8,7 +8,7 @@ use apprentice_protocol::EnvironmentKind;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::{tasks_check, tasks_metric};
+use super::{tasks_add, tasks_check, tasks_metric};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
@@ -29,6 +29,7 @@ enum What {
     Check(tasks_check::Check),
     Metric(tasks_metric::Metric),
     Audit(super::audit::Audit),
+    Add(tasks_add::Add),
 }
 
 /// A suite, named by its folder or its file.
@@ -70,6 +71,7 @@ pub(crate) fn run(
         What::Show(show) => tasks_check::show(show, &config()?),
         What::Check(check) => tasks_check::check(check, &config()?),
         What::Metric(metric) => tasks_metric::run(metric, &config()?),
+        What::Add(add) => tasks_add::run(add),
         What::Audit(audit) => super::audit::run(audit, &config()?),
     }
 }

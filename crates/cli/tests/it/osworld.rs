@@ -1,8 +1,120 @@
-//! OSWorld's checks through the real program.
+//! Tasks as OSWorld writes them, in a cell: its names of programs, its Python, its browser's profile.
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, text};
+use crate::place::{Place, rows, text, worlds_can_start};
+use crate::starter::is_installed;
+
+/// A task in the form of the suite's files, without anything of our own.
+#[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
+fn task(config: Value, evaluator: Value) -> Value {
+    json!({ "apprentice": null, "snapshot": "chrome", "config": config, "evaluator": evaluator })
+}
+
+/// A page that takes a click anywhere for a change of its address.
+const PAGE: &str = "printf '<title>Page</title><body style=height:100vh onclick=location.hash=1><p class=price> 12 <b>EUR</b></p>' > /home/user/page.html";
+
+#[test]
+fn a_cell_has_what_tasks_of_the_suite_expect() {
+    if !worlds_can_start() || !is_installed("chromium") || !is_installed("python3") {
+        return;
+    }
+    let place = Place::new();
+    let launch = |words: &[&str]| json!({"type": "launch", "parameters": {"command": words}});
+    let browser = launch(&["google-chrome", "--remote-debugging-port=1337"]);
+    let relay = launch(&["socat", "tcp-listen:9222,fork", "tcp:localhost:1337"]);
+    let click = "import pyautogui; import time; pyautogui.click({SCREEN_WIDTH_HALF}, {SCREEN_HEIGHT_HALF}); time.sleep(0.5)";
+    let tabs = task(
+        json!([
+            {"type": "execute", "parameters": {"command": PAGE, "shell": "true"}},
+            browser, relay,
+            {"type": "chrome_open_tabs", "parameters": {"urls_to_open": ["file:///home/user/page.html"]}},
+            {"type": "activate_window", "parameters": {"window_name": "Google Chrome"}},
+            {"type": "execute", "parameters": {"command": ["python", "-c", click]}},
+        ]),
+        json!({
+            "func": ["is_expected_tabs", "match_in_list", "check_direct_json_object", "check_direct_json_object"],
+            "conj": "and",
+            "result": [
+                {"type": "open_tabs_info"}, {"type": "default_search_engine"},
+                {"type": "active_tab_html_parse", "goto_prefix": "file://", "category": "class",
+                 "class_singleObject": {"price": "all", "none": "none"}, "class_multiObject_child": {"price": {"0": "own"}}},
+                {"type": "active_tab_html_parse", "goto_prefix": "file://", "category": "xpath",
+                 "xpathObject": {"/html/body/p/b": "unit"}},
+            ],
+            "expected": [
+                {"type": "rule", "rules": {"type": "url", "urls": ["file:///home/user/page.html#1"]}},
+                {"type": "rule", "rules": {"expected": ["Google", "DuckDuckGo"]}},
+                {"type": "rule", "rules": {"expected": {"all": "12 EUR", "own": "12", "none": ""}}},
+                {"type": "rule", "rules": {"expected": {"unit": "EUR"}}},
+            ],
+        }),
+    );
+    let again = task(
+        json!([browser, relay]),
+        json!({
+            "postconfig": [
+                {"type": "activate_window", "parameters": {"window_name": "Gone.xlsx - LibreOffice Calc", "strict": true}},
+                launch(&["pkill", "chrome"]), browser, {"type": "sleep", "parameters": {"seconds": 3}},
+            ],
+            "func": "exact_match",
+            "result": {"type": "enable_do_not_track"},
+            "expected": {"type": "rule", "rules": {"expected": "false"}},
+        }),
+    );
+    let suite = place.suite(&[("tabs", tabs), ("again", again)]);
+    let status = place.run_of(&suite, "baseline/noop").status().expect("it ends");
+    let run = place.run_folder();
+    for row in rows(&run) {
+        let trace = run.join(row["trace"].as_str().expect("a trace")).join("events.jsonl");
+        let told = std::fs::read_to_string(trace).unwrap_or_default();
+        assert_eq!(row["verdict"], "pass", "{row}\n{told}");
+    }
+    assert_eq!((status.code(), rows(&run).len()), (Some(0), 2), "{}", place.text("stderr"));
+}
+
+/// What MiniWoB++ promises of its core, for a page of this test.
+const CORE: &str = "var WOB_DONE_GLOBAL = false, WOB_REWARD_GLOBAL = 0, WOB_RAW_REWARD_GLOBAL = 0;
+var WOB_REWARD_REASON = null, WOB_TASK_READY = true, core = {};
+Math.seedrandom = function (seed) { core.seed = seed; };
+core.getUtterance = function () { return document.getElementById('query').textContent; };
+core.startEpisodeReal = function () { document.getElementById('query').textContent = 'Click ' + core.seed; };
+core.endEpisode = function (reward) { WOB_DONE_GLOBAL = true; WOB_REWARD_GLOBAL = WOB_RAW_REWARD_GLOBAL = reward; };
+";
+
+#[test]
+fn pages_of_miniwob_start_and_tell_how_they_ended() {
+    if !worlds_can_start() || !is_installed("chromium") || !is_installed("python3") {
+        return;
+    }
+    let place = Place::new();
+    for (name, rewards) in [("wrong", "-1"), ("right", "1")] {
+        let page = format!(
+            "<script src=../core/core.js></script><div id=query></div>\
+             <body style=height:100vh onclick=core.endEpisode({rewards})>"
+        );
+        std::fs::create_dir_all(place.path("html/miniwob")).expect("made");
+        std::fs::create_dir_all(place.path("html/core")).expect("made");
+        std::fs::write(place.path(&format!("html/miniwob/{name}.html")), page).expect("written");
+    }
+    std::fs::write(place.path("html/core/core.js"), CORE).expect("written");
+    let made = place.output(&["tasks", "add", "miniwob", "--from", "html", "--to", "small"]);
+    assert_eq!(text(&made.stdout), "2 tasks in small\n", "{}", text(&made.stderr));
+    let script = [
+        r#"{"calls":[{"name":"computer","arguments":{"actions":[{"do":"click","at":{"point":{"x":400,"y":300}}}]}}]}"#,
+        r#"{"calls":[{"name":"finish","arguments":{"finish":"done"}}]}"#,
+    ];
+    std::fs::write(place.path("script.jsonl"), script.join("\n")).expect("written");
+    let status = place.run_of(&place.path("small"), "scripted:script.jsonl").status().expect("it ends");
+    let run = place.run_folder();
+    let mut told: Vec<(Value, Value)> =
+        rows(&run).into_iter().map(|mut row| (row["task"].take(), row["verdict"].take())).collect();
+    told.sort_by_key(|(task, _)| task.to_string());
+    let expected =
+        [("right", "pass"), ("wrong", "fail")].map(|(task, verdict)| (json!(task), json!(verdict)));
+    assert_eq!(told, expected, "{}", place.text("stderr"));
+    assert_eq!(status.code(), Some(10));
+}
 
 /// Asks for metrics, one question a line, and gives the answers.
 fn answers(place: &Place, reading: &str, questions: &[Value]) -> Vec<Value> {

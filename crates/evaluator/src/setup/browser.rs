@@ -100,7 +100,7 @@ async fn await_loaded(context: &SetupContext<'_>, port: &Port, id: &str) -> Resu
 }
 
 /// An address as a part of another one's query.
-fn quoted(address: &str) -> String {
+pub(crate) fn quoted(address: &str) -> String {
     address.chars().fold(String::new(), |mut out, c| {
         match c {
             ' ' => out.push_str("%20"),

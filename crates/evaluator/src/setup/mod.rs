@@ -7,6 +7,7 @@ mod stand_in;
 mod step;
 mod window;
 
+pub(crate) use browser::quoted;
 pub(crate) use perform::at_home;
 pub(crate) use step::{CommandText, argv, is_true};
 

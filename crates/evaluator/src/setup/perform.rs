@@ -3,7 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use apprentice_protocol::{Clock, Command, Machine, MachineError, Output, Size, VoidCause, Why, Window};
+use apprentice_protocol::{
+    Capability, Clock, Command, Machine, MachineError, Output, Size, VoidCause, Why, Window,
+};
 
 use super::mirror::{Mirror, MirrorError};
 use super::step::{CommandText, Execute, Launch, Step, Until, Verified, argv};
@@ -13,9 +15,11 @@ use crate::suite::task::SetupStep;
 
 pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
 pub(super) const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
+/// A program that was launched last and shows nothing for so long has no window.
+const FIRST_WINDOW_DEADLINE: Duration = Duration::from_secs(60);
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
 const UNTIL_PAUSE: Duration = Duration::from_millis(300);
-const UNTIL_DEADLINE: Duration = Duration::from_secs(60);
+const UNTIL_DEADLINE: Duration = Duration::from_secs(120);
 
 /// How a task's `sleep` steps are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,7 +176,8 @@ impl SetupError {
     }
 }
 
-/// Performs the steps in order; the first failure ends it.
+/// Performs the steps in order; the first failure ends it. A program that was launched last may have no window yet:
+/// an attempt does not begin without it.
 pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<Vec<StepDone>, SetupError> {
     let mut launched = None;
     let mut done = Vec::new();
@@ -183,6 +188,10 @@ pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<
             step: step.kind.clone(),
             source,
         })?;
+        if done.len() + 1 == steps.len() && context.stage == Stage::Start {
+            let shown = await_launched(context, FIRST_WINDOW_DEADLINE, &mut launched).await;
+            shown.map_err(|source| SetupError { index, step: step.kind.clone(), source })?;
+        }
         let took = context.clock.mono().saturating_sub(begun);
         done.push(StepDone { index, step: step.kind.clone(), took });
     }
@@ -263,7 +272,8 @@ async fn start(context: &SetupContext<'_>, launch: Launch, launched: &mut Launch
         Err(MachineError::MissingProgram(_)) if stand_in::is_relay(&command.argv) => return Ok(()),
         other => other?,
     }
-    *launched = Some(before);
+    let shows = context.machine.offers().capabilities.contains(&Capability::Windows);
+    *launched = Some(before).filter(|_| shows);
     let Some(name) = launch.window else { return Ok(()) };
     let before = launched.take().unwrap_or_default();
     let mine = |window: &Window| !before.contains(&window.id) && window::names(window, &name);
@@ -376,19 +386,36 @@ fn holds(until: &Until, output: &Output) -> bool {
     any.contains(&Some(true)) || any == [None; 3]
 }
 
-async fn sleep(context: &SetupContext<'_>, seconds: f64, launched: &mut Launched) -> Result<(), StepError> {
-    let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    let Some(before) = launched.take().filter(|_| context.pace == Pace::Ready) else {
-        context.clock.pause(time, Why::TaskStep).await;
-        return Ok(());
-    };
-    let deadline = context.clock.mono() + time;
+/// Waits for a program's first window, if one was launched and nobody has waited for it, up to a deadline. There may
+/// be none: programs without windows are launched too.
+async fn await_launched(
+    context: &SetupContext<'_>,
+    within: Duration,
+    launched: &mut Launched,
+) -> Result<(), StepError> {
+    let Some(before) = launched.take() else { return Ok(()) };
+    let deadline = context.clock.mono() + within;
     while context.clock.mono() < deadline {
-        if context.machine.windows().await?.iter().any(|window| !before.contains(&window.id)) {
+        let windows = context.machine.windows().await?;
+        if windows.iter().any(|window| !before.contains(&window.id) && !is_splash(window)) {
             break;
         }
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
     }
+    Ok(())
+}
+
+/// Whether a window only says that its program is about to come.
+fn is_splash(window: &Window) -> bool {
+    window.title.is_empty() || window.title == "GIMP Startup"
+}
+
+async fn sleep(context: &SetupContext<'_>, seconds: f64, launched: &mut Launched) -> Result<(), StepError> {
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    if launched.is_some() && context.pace == Pace::Ready {
+        return await_launched(context, time, launched).await;
+    }
+    context.clock.pause(time, Why::TaskStep).await;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 pub mod audit;
 mod form;
 pub mod load;
+mod miniwob;
 pub mod need;
 mod reading;
 mod selection;
@@ -11,6 +12,7 @@ pub mod task;
 
 pub use form::task_schema;
 pub use load::{Suite, SuiteError, Surveyed, load, survey};
+pub use miniwob::{MiniwobError, add as add_miniwob};
 pub use reading::Reading;
 pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
 pub use spot::{Spot, nearest};

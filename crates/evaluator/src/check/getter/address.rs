@@ -38,20 +38,25 @@ fn parts(url: &str, spec: &Value) -> Map<String, Value> {
 
 /// A part of a query with its signs for blanks and bytes read.
 fn plain(text: &str) -> String {
+    decoded(&text.replace('+', " "))
+}
+
+/// A text with its percent signs read.
+pub(super) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
-        match (first, code.and_then(|code| u8::from_str_radix(code, 16).ok())) {
-            (b'%', Some(byte)) => {
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
                 bytes.push(byte);
                 rest = &after[2..];
-                continue;
             }
-            (b'+', _) => bytes.push(b' '),
-            (byte, _) => bytes.push(*byte),
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
         }
-        rest = after;
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -47,9 +47,26 @@ async fn exchange(address: SocketAddr, ask: Ask<'_>) -> std::io::Result<Vec<u8>>
         ask.method, ask.path
     );
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.take(LIMIT).read_to_end(&mut answer).await?;
+    let (mut answer, mut stream) = (Vec::new(), stream.take(LIMIT));
+    while !is_whole(&answer) {
+        if stream.read_buf(&mut answer).await? == 0 {
+            break;
+        }
+    }
     Ok(answer)
+}
+
+/// Whether an answer is there to its end, as its header tells it: some servers keep the connection open, asked not to
+/// or not.
+fn is_whole(answer: &[u8]) -> bool {
+    let Some(split) = answer.windows(4).position(|end| end == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();
+    let body = &answer[split + 4..];
+    if head.contains("transfer-encoding: chunked") {
+        return body.ends_with(b"0\r\n\r\n");
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+    length.is_some_and(|length: usize| body.len() >= length)
 }
 
 /// A body that was sent in pieces, each behind its length.
@@ -82,8 +99,11 @@ mod tests {
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n",
                 Ok(b"body".to_vec()),
             ),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody", Ok(b"body".to_vec())),
             ("HTTP/1.1 401 No\r\n\r\nbody", Err("it answers 401".to_owned())),
         ] {
+            // Where the length is told, the end of the connection is not waited for.
+            let lasts = answer.contains("Content-Length") || answer.contains("chunked");
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("listens");
             let address = listener.local_addr().expect("an address");
             let server = async {
@@ -92,8 +112,9 @@ mod tests {
                 let read = stream.read(&mut asked).await.expect("reads");
                 assert!(asked[..read].starts_with(b"GET /x HTTP/1.1\r\n"));
                 stream.write_all(answer.as_bytes()).await.expect("writes");
+                lasts.then_some(stream)
             };
-            let (found, ()) = tokio::join!(ask(address, Ask::get("/x")), server);
+            let (found, _open) = tokio::join!(ask(address, Ask::get("/x")), server);
             assert_eq!(found, expected);
         }
         assert_eq!(joined(b"5\r\nab"), b"");

@@ -5,6 +5,7 @@ mod browser;
 mod date;
 mod fetched;
 mod http;
+mod page;
 mod tree;
 mod world;
 
@@ -18,6 +19,8 @@ use super::evidence::Found;
 /// Names of the getters that are supported.
 pub const GETTERS: &[&str] = &[
     "accessibility_tree",
+    "active_tab_html_parse",
+    "active_tab_info",
     "active_tab_url_parse",
     "active_url_from_accessTree",
     "bookmarks",
@@ -41,6 +44,7 @@ pub const GETTERS: &[&str] = &[
     "list_directory",
     "new_startup_page",
     "open_tabs_info",
+    "page_info",
     "profile_name",
     "rule",
     "rule_relativeTime",
@@ -68,11 +72,8 @@ pub const KNOWN_GETTERS: &[(&str, &str)] = &[
     ("macys_product_url_parse", "it reads a live site"),
     ("url_path_parse", "it reads a live site"),
     ("pdf_from_url", "it reads a live site"),
-    ("page_info", "it reads a live site"),
     ("number_of_search_results", "it reads a live site"),
     ("replay", "upstream does not perform it either"),
-    ("active_tab_html_parse", "the page's content is not read yet"),
-    ("active_tab_info", "the page's content is not read yet"),
     ("chrome_appearance_mode_ui", "the browser's own pages are not read yet"),
     ("chrome_saved_address", "the browser's own pages are not read yet"),
     ("extensions_installed_from_shop", "the browser's own pages are not read yet"),
@@ -131,6 +132,9 @@ pub(super) async fn look(
         "vlc_playing_info" => fetched::playing(spec, context).await,
         "default_video_player" => fetched::video_player(context).await,
         "vm_wallpaper" => fetched::wallpaper(spec, context).await,
+        "active_tab_html_parse" => page::parsed(spec, context).await,
+        "active_tab_info" => page::active(spec, context).await,
+        "page_info" => page::named(spec, context).await,
         "active_tab_url_parse" => address::query_parts(spec, context).await,
         "url_dashPart" => address::dash_part(spec, context).await,
         "list_directory" => world::list_directory(spec, context).await,

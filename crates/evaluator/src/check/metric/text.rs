@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::python::{self, Pattern};
-use super::{Case, Fault, Mark, difflib, quote, raised, show, texts, value, wrong};
+use super::{Case, Fault, Found, Mark, difflib, quote, raised, show, texts, value, wrong};
 
 pub(super) fn exact_match(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("expected")?;
@@ -130,7 +130,10 @@ fn compared(found: &str, wanted: &str) -> Mark {
 }
 
 pub(super) fn terminal_and_file(case: &Case<'_>) -> Result<Mark, Fault> {
-    let terminal = case.rules()?.as_str().unwrap_or_default();
+    let terminal = match case.expected {
+        None | Some(Found::Absent { .. }) => "",
+        Some(_) => case.rules()?.as_str().unwrap_or_default(),
+    };
     let file = match case.file()? {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
@@ -257,6 +260,9 @@ pub(super) fn is_extension_installed(case: &Case<'_>) -> Result<Mark, Fault> {
 /// The arguments stand the other way round upstream: the rule is the result, the terminal the expected side.
 pub(super) fn is_in_clipboard(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = case.need_value()?;
+    if let Some(Found::Absent { why }) = case.expected {
+        return Err(raised(why.clone()));
+    }
     let terminal = case.rules()?;
     let wanted = rules.get("expected").ok_or_else(|| wrong("the rule has no \"expected\""))?;
     let all = wanted.as_array().map_or(std::slice::from_ref(wanted), Vec::as_slice);

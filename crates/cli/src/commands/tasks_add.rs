@@ -1,0 +1,43 @@
+//! `apprentice tasks add`: makes a suite of what others publish in forms of their own.
+
+use std::path::PathBuf;
+
+use apprentice_evaluator::suite::add_miniwob;
+use clap::{Args, Subcommand};
+
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Makes a suite of tasks that are published in another form.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Miniwob(Miniwob),
+}
+
+/// MiniWoB++: small pages, each with one task, served inside the world.
+#[derive(Debug, Args)]
+struct Miniwob {
+    /// The wheel of the PyPI package `miniwob`, or the folder of its pages.
+    #[arg(long, value_name = "WHEEL_OR_DIR")]
+    from: PathBuf,
+    /// The suite's folder, which must be new or empty.
+    #[arg(long, value_name = "DIR", default_value = "miniwob")]
+    to: PathBuf,
+    /// After how many seconds an episode ends by itself.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: u32,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
+    let What::Miniwob(miniwob) = &arguments.what;
+    let count = add_miniwob(&miniwob.from, &miniwob.to, miniwob.seconds).kind(Kind::Config)?;
+    terminal::line(format_args!("{count} tasks in {}", miniwob.to.display()));
+    Ok(())
+}
