@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, compare, config, demo, doctor, grade, learn, mcp, models, perform, report, run, selftest,
-    skills, tasks, view,
+    bench, bundle, compare, config, demo, distill, doctor, grade, learn, mcp, models, perform, plan, report,
+    run, selftest, skills, tasks, view,
 };
 use crate::config::{IsolationChoice, Settings, Sources};
 use crate::failure::Failure;
@@ -90,6 +90,8 @@ pub(crate) fn settings(flags: &[&ModelFlags]) -> Result<Settings, Failure> {
 enum Command {
     Demo(demo::Demo),
     Bench(bench::Bench),
+    Plan(plan::Plan),
+    Distill(distill::Distill),
     Do(perform::Do),
     Run(run::Run),
     Resume(run::Resume),
@@ -115,6 +117,8 @@ pub(crate) enum Experiment<'a> {
     Demo(&'a demo::Demo),
     /// `bench`.
     Bench(&'a bench::Bench),
+    /// `distill`.
+    Distill(&'a distill::Distill),
 }
 
 impl Apprentice {
@@ -131,6 +135,7 @@ impl Apprentice {
         match &self.command {
             Command::Demo(demo) => Some(Experiment::Demo(demo)),
             Command::Bench(bench) => Some(Experiment::Bench(bench)),
+            Command::Distill(distill) => Some(Experiment::Distill(distill)),
             _ => None,
         }
     }
@@ -152,6 +157,8 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
     match &arguments.command {
         Command::Demo(demo) => demo::run(demo, &settings()?.config()?),
         Command::Bench(bench) => bench::run(bench, &settings()?.config()?),
+        Command::Plan(plan) => plan::run(plan, &settings()?.config()?),
+        Command::Distill(distill) => distill::run(distill, &settings()?.config()?),
         Command::Do(arguments) => perform::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Resume(resume) => run::go_on(resume, &arguments.flags),

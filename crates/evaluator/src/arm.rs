@@ -9,6 +9,7 @@ use apprentice_protocol::{Guidance, SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Snapshot};
 use apprentice_skills::domain_name;
 use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend_with};
+use sha2::{Digest as _, Sha256};
 
 use crate::row::TrialRow;
 use crate::seed::{VaryError, vary};
@@ -50,6 +51,8 @@ pub enum Arm {
     PlaceboInert,
     /// Names as they are, bodies of other domains.
     PlaceboWrong,
+    /// `pull` over a book of which each trial hides about half, by lot: what tells the value of single skills.
+    Masked,
     /// `pull` over a book that the student made itself.
     SelfMade,
     /// `pull` over a book that a person wrote.
@@ -92,7 +95,7 @@ pub enum ArmError {
 
 impl Arm {
     /// Every arm.
-    pub const EVERY: [Self; 11] = [
+    pub const EVERY: [Self; 12] = [
         Self::None,
         Self::ToolsOnly,
         Self::Index,
@@ -102,6 +105,7 @@ impl Arm {
         Self::Forced,
         Self::PlaceboInert,
         Self::PlaceboWrong,
+        Self::Masked,
         Self::SelfMade,
         Self::Human,
     ];
@@ -118,6 +122,7 @@ impl Arm {
             Self::Forced => "forced",
             Self::PlaceboInert => "placebo-inert",
             Self::PlaceboWrong => "placebo-wrong",
+            Self::Masked => "masked",
             Self::SelfMade => "self-made",
             Self::Human => "human",
         }
@@ -143,7 +148,7 @@ impl Arm {
             Self::None => ArmPolicy::None,
             Self::ToolsOnly => ArmPolicy::ToolsOnly,
             Self::Index => ArmPolicy::Index,
-            Self::Pull | Self::SelfMade | Self::Human => ArmPolicy::Pull,
+            Self::Pull | Self::Masked | Self::SelfMade | Self::Human => ArmPolicy::Pull,
             Self::Push => ArmPolicy::Push { count: PUSHED },
             Self::All => ArmPolicy::All,
             Self::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
@@ -157,6 +162,12 @@ impl fmt::Display for Arm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Whether the arm [`Arm::Masked`] hides a skill from a trial. A lot that anybody can draw again.
+pub fn is_hidden(skill: &SkillId, task: &TaskId, seed: u32) -> bool {
+    let drawn = Sha256::digest(format!("mask\0{task}\0{seed}\0{skill}"));
+    drawn.first().is_some_and(|byte| byte & 1 == 1)
 }
 
 /// The programs of a task, as domains.
@@ -269,10 +280,27 @@ impl Lender {
             spare: self.spare.clone(),
         };
         let servers = self.servers.as_ref().map(|make| make());
-        let guidance =
-            lend_with(&self.book, &arm.policy(relevant.as_ref()), &view, &contributed(servers.as_ref()))
-                .map_err(|source| ArmError::Nothing { arm, task: task.clone(), source })?;
+        let hidden = match arm {
+            Arm::Masked => self.hidden(task, seed),
+            _ => BTreeSet::new(),
+        };
+        // Where the lot hides all of it, the tools stay, over an empty book: it is a trial like the others.
+        let left = if hidden.is_empty() { self.book.clone() } else { self.book.without(&hidden) };
+        let policy = match left.is_empty() && !hidden.is_empty() {
+            true => ArmPolicy::ToolsOnly,
+            false => arm.policy(relevant.as_ref()),
+        };
+        let guidance = lend_with(&left, &policy, &view, &contributed(servers.as_ref()))
+            .map_err(|source| ArmError::Nothing { arm, task: task.clone(), source })?;
         Ok(Loan { guidance, skillbook_hash: arm.needs_book().then(|| self.hash.clone()), servers })
+    }
+}
+
+impl Lender {
+    /// What the lot hides of the book from a trial.
+    fn hidden(&self, task: &TaskId, seed: u32) -> BTreeSet<SkillId> {
+        let skills = self.book.skills().map(|skill| &skill.id);
+        skills.filter(|skill| is_hidden(skill, task, seed)).cloned().collect()
     }
 }
 

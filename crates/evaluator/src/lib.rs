@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod experiment;
 pub mod grade;
+pub mod hygiene;
 pub mod learn;
 pub mod report;
 pub mod row;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::Arm;
-use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, outline};
+use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Primary, outline};
 use apprentice_evaluator::report::Report;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::Verdict;
@@ -164,11 +164,15 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             .transpose()?
             .map(str::to_owned),
         student: models.resolve(&arguments.student)?.to_owned(),
+        others: Vec::new(),
         arms,
+        primary: Primary::default(),
         seeds: arguments.seeds.max(1),
         baselines: arguments.baselines,
         attempts: config.attempts.max(1),
         order_seed: arguments.order,
+        limits: None,
+        registered: None,
         command: args::given(),
         program: env!("CARGO_PKG_VERSION").into(),
     })

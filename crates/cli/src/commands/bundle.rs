@@ -114,8 +114,11 @@ fn print(found: &Verification) {
             terminal::line(format_args!("the report differs from the rows in {} places", places.len()));
             for one in places.iter().take(SHOWN) {
                 terminal::line(format_args!(
-                    "  {}: the report says {}, the rows {}",
-                    one.at, one.stored, one.computed
+                    "  {}: the report says {}, the rows {}{}",
+                    one.at,
+                    one.stored,
+                    one.computed,
+                    if one.wording { " (other words, the same numbers)" } else { "" }
                 ));
             }
         }

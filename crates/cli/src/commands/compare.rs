@@ -27,8 +27,8 @@ pub(crate) struct Compare {
     #[arg(long)]
     score: bool,
     /// Compare rows of different suite or book versions all the same; the result says so.
-    #[arg(long)]
-    mixed: bool,
+    #[arg(long, alias = "mixed")]
+    allow_mixed: bool,
     /// Print one JSON object (`apprentice.compare/1`).
     #[arg(long)]
     json: bool,
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     let (b, planned_b) = read(&arguments.b, &arguments.only_b)?;
     let options = CompareOptions {
         measure: if arguments.score { Measure::Score } else { Measure::Success },
-        mixed: if arguments.mixed { Mixed::Allow } else { Mixed::Refuse },
+        mixed: if arguments.allow_mixed { Mixed::Allow } else { Mixed::Refuse },
         planned: Some(Planned { a: planned_a, b: planned_b }),
         ..CompareOptions::default()
     };

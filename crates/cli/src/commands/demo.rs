@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::Arm;
-use apprentice_evaluator::experiment::{BookSource, Experiment, Lessons};
+use apprentice_evaluator::experiment::{BookSource, Experiment, Lessons, Primary};
 use apprentice_evaluator::learn::{CycleOptions, Phase, Worked};
 use clap::Args;
 
@@ -125,11 +125,15 @@ fn experiment(arguments: &Demo, config: &Config, models: &Models) -> Result<Expe
         }),
         teacher: Some(teacher),
         student: models.resolve(&arguments.student)?.to_owned(),
+        others: Vec::new(),
         arms,
+        primary: Primary::default(),
         seeds: arguments.seeds.max(1),
         baselines: arguments.full,
         attempts: config.attempts.max(1),
         order_seed: 0,
+        limits: None,
+        registered: None,
         command: args::given(),
         program: env!("CARGO_PKG_VERSION").into(),
     })

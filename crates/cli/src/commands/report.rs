@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use apprentice_evaluator::compare::Mixed;
 use apprentice_evaluator::experiment::{self, Definition};
 use apprentice_evaluator::report::{Report as Made, write_report};
 use clap::Args;
@@ -10,7 +11,7 @@ use super::{bench, study};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Makes report.html and report.json again from the stored rows. Nothing is run, and nothing else is needed:
+/// Makes report.html, report.json and report.md again from the stored rows. Nothing is run, and nothing else is needed:
 /// no suite, no world, no model.
 ///
 /// For the folder of an experiment (`demo`, `bench`) and for that of a run; several runs give one report of
@@ -20,7 +21,10 @@ pub(crate) struct Report {
     /// Folders of runs, or the folder of one experiment.
     #[arg(required = true, value_name = "RUN|EXPERIMENT")]
     folders: Vec<PathBuf>,
-    /// Where the two files are written [default: the folder itself, if there is one only].
+    /// Compare rows of different suite or book versions all the same; the report says so.
+    #[arg(long)]
+    allow_mixed: bool,
+    /// Where the files are written [default: the folder itself, if there is one only].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the report as one JSON object (`apprentice.report/1`), and write no file.
@@ -43,7 +47,8 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
         std::fs::create_dir_all(&out)
             .map_err(|error| Failure::say(Kind::Environment, format!("{}: {error}", out.display())))?;
     }
-    let report = made(&arguments.folders, &out)?;
+    let mixed = if arguments.allow_mixed { Mixed::Allow } else { Mixed::Refuse };
+    let report = made(&arguments.folders, &out, mixed)?;
     if arguments.json {
         return terminal::json(&report);
     }
@@ -52,7 +57,7 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-fn made(folders: &[PathBuf], out: &Path) -> Result<Made, Failure> {
+fn made(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Made, Failure> {
     let mut experiments = Vec::new();
     for folder in folders {
         if Definition::read(folder).kind(Kind::Config)?.is_some() {
@@ -60,7 +65,7 @@ fn made(folders: &[PathBuf], out: &Path) -> Result<Made, Failure> {
         }
     }
     match (experiments.as_slice(), folders) {
-        ([], _) => experiment::runs(folders, out).map_err(study::failure),
+        ([], _) => experiment::runs(folders, out, mixed).map_err(study::failure),
         ([only], [_]) => {
             if same(only, out) {
                 return experiment::report(only).map_err(study::failure);

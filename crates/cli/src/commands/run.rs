@@ -278,6 +278,7 @@ fn go_on_with(
     match given.as_experiment() {
         Some(args::Experiment::Demo(demo)) => super::demo::run(&demo.within(out), config),
         Some(args::Experiment::Bench(bench)) => super::bench::run(&bench.within(out), config),
+        Some(args::Experiment::Distill(distill)) => super::distill::run(&distill.within(out), config),
         None => {
             let command = definition.command.join(" ");
             Err(Failure::say(Kind::Config, format!("{command:?} carries no experiment out")))

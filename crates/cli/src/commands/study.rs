@@ -91,6 +91,7 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::Definition(_)
         | ExperimentError::Drift { .. }
         | ExperimentError::Missing(_)
+        | ExperimentError::Prereg(_)
         | ExperimentError::Rows(_) => Kind::Config,
         ExperimentError::Store(_)
         | ExperimentError::Cycle(_)

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::{Arm, Lender, apps_of};
-use apprentice_evaluator::experiment::{BookSource, Experiment, Laboratory, Lessons, Outcome, carry_out};
+use apprentice_evaluator::experiment::{
+    BookSource, Experiment, Laboratory, Lessons, Outcome, Primary, carry_out,
+};
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::report::Stratum;
 use apprentice_evaluator::row::{Role, TrialRow};
@@ -107,11 +109,15 @@ impl Studio {
             }),
             teacher: None,
             student: NOVICE.into(),
+            others: Vec::new(),
             arms: vec![Arm::None, Arm::Pull, Arm::PlaceboWrong],
+            primary: Primary::default(),
             seeds: 1,
             baselines: false,
             attempts: 3,
             order_seed: 1,
+            limits: None,
+            registered: None,
             command: vec!["proofs".into()],
             program: "test".into(),
         };

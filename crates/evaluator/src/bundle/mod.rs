@@ -78,6 +78,8 @@ pub struct Difference {
     pub stored: String,
     /// What the rows say, shortened.
     pub computed: String,
+    /// Whether only the words of a sentence differ and none of its numbers, as between versions of the program.
+    pub wording: bool,
 }
 
 /// Why nothing could be packed or examined.

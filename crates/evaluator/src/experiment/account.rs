@@ -5,8 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::definition::{BookPlan, Definition};
+use super::prereg::{PREREG_FILE, Prereg};
 use super::{ExperimentError, existing, lesson};
-use crate::report::{ArmKey, Eligibility, PlannedTrial, Report, ReportInput, build, default_contrasts};
+use crate::compare::Mixed;
+use crate::hygiene::{HYGIENE_FILE, Hygiene};
+use crate::report::{
+    ArmKey, Eligibility, Fixed, PlannedTrial, Registration, Report, ReportInput, build, contrasts,
+    default_contrasts,
+};
 use crate::row::{Role, TrialRow};
 use crate::run::{RunPlan, peek};
 
@@ -60,6 +66,9 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         }
         (Some(_) | None, BookPlan::Learned { .. } | BookPlan::Given { .. }) => None,
     };
+    let hygiene = Hygiene::read(folder)
+        .map_err(|source| ExperimentError::Read { path: folder.join(HYGIENE_FILE), source })?;
+    let registered = Prereg::read(&folder.join(PREREG_FILE))?;
     let rows: Vec<TrialRow> = learning.iter().chain(&measured).flat_map(|run| run.rows.clone()).collect();
     let planned: Vec<PlannedTrial> = measured.iter().flat_map(Stored::planned).collect();
     let title = match &definition.book {
@@ -72,16 +81,42 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         run: first.plan.run.clone(),
         title,
         started_at: Some(learning.as_ref().unwrap_or(first).plan.planned_at),
-        contrasts: default_contrasts(&rows),
+        contrasts: contrasts(&rows, &fixed(&definition, registered.as_ref())),
         rows: &rows,
         planned: &planned,
         strata: definition.strata.clone(),
         unvaried: definition.unvaried.clone(),
         eligible: measured.iter().flat_map(|run| eligible(&definition, run)).collect(),
         learning: lessons,
+        registration: registered.map(|found| registration(&found, &definition)),
         facts: facts(&definition, measured.as_ref()),
-        notes: notes(&definition, learning.as_ref(), measured.as_ref()),
+        notes: hygiene
+            .iter()
+            .flat_map(Hygiene::warnings)
+            .chain(notes(&definition, learning.as_ref(), measured.as_ref()))
+            .collect(),
+        hygiene,
+        mixed: Mixed::Refuse,
     }))
+}
+
+/// What was fixed before the run: as it was registered, or else as it was defined.
+fn fixed(definition: &Definition, registered: Option<&Prereg>) -> Fixed {
+    let base = registered.map_or(definition, |found| &found.definition);
+    Fixed {
+        primary: base.primary.clone(),
+        student: Some(base.student.clone()),
+        arms: Some(base.arms.iter().cloned().collect()),
+    }
+}
+
+fn registration(found: &Prereg, definition: &Definition) -> Registration {
+    Registration {
+        registered_at: found.registered_at,
+        primary: found.definition.primary.clone(),
+        smallest_effect: found.smallest_effect,
+        deviations: found.deviations(definition),
+    }
 }
 
 /// On how many of the test templates each arm is run.
@@ -133,8 +168,8 @@ fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&S
     notes
 }
 
-/// The report of finished or unfinished runs. Links to traces start in `out`, where the report will lie.
-pub fn runs(folders: &[PathBuf], out: &Path) -> Result<Report, ExperimentError> {
+/// The report of finished or unfinished runs, with rows of different versions compared only if that is allowed. Links to traces start in `out`, where the report will lie.
+pub fn runs(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, ExperimentError> {
     let mut stored = Vec::new();
     for folder in folders {
         stored.push(Stored::read(folder, &way(out, folder)?)?);
@@ -162,6 +197,9 @@ pub fn runs(folders: &[PathBuf], out: &Path) -> Result<Report, ExperimentError> 
         unvaried: Vec::new(),
         eligible: Vec::new(),
         learning: None,
+        registration: None,
+        hygiene: None,
+        mixed,
         facts: BTreeMap::from([
             ("command".to_owned(), names(|run| run.plan.command.join(" "))),
             ("program".to_owned(), names(|run| run.plan.program.clone())),

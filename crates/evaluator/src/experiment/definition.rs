@@ -6,14 +6,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::TaskId;
+use apprentice_protocol::{Limits, TaskId};
 use apprentice_skills::book::BookError;
+use apprentice_skills::clean::CleanOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, Experiment};
 use crate::arm::spare_of;
-use crate::report::Stratum;
+use crate::report::{Primary, Stratum};
 use crate::row::Split;
 use crate::split::SplitLock;
 
@@ -37,6 +38,9 @@ pub enum BookPlan {
         batch: usize,
         /// Whether the student rehearses.
         rehearse: bool,
+        /// Trajectories between two cleanups.
+        #[serde(default = "usual_interval")]
+        cleanup_interval: usize,
     },
     /// It was there before.
     Given {
@@ -46,7 +50,7 @@ pub enum BookPlan {
 }
 
 /// `experiment.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Definition {
     /// [`EXPERIMENT_SCHEMA`].
     pub schema: String,
@@ -68,10 +72,16 @@ pub struct Definition {
     pub spare: Option<String>,
     /// The model that is measured once on the test tasks, without help.
     pub teacher: Option<String>,
-    /// The model that is measured in every arm.
+    /// The model that rehearses and is measured in every arm.
     pub student: String,
+    /// Further models that are measured in every arm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// The arms.
     pub arms: Vec<String>,
+    /// The comparison that decides, for the student.
+    #[serde(default)]
+    pub primary: Primary,
     /// Variations of each test task for the student.
     pub seeds: u32,
     /// Whether the solution, doing nothing and giving up are run on the test tasks too.
@@ -80,6 +90,9 @@ pub struct Definition {
     pub attempts: u32,
     /// What the order of trials is shuffled by.
     pub order_seed: u64,
+    /// Caps of every trial, if they stand in place of the tasks' own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// The tasks that the book is learned on, in order.
     pub train: Vec<TaskId>,
     /// The tasks that are measured, with their templates.
@@ -88,6 +101,19 @@ pub struct Definition {
     pub strata: BTreeMap<String, Stratum>,
     /// Test tasks whose world ignores the seed.
     pub unvaried: Vec<TaskId>,
+}
+
+/// Whether an experiment begins or is gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// Its folder was empty.
+    Now,
+    /// It was begun before.
+    Before,
+}
+
+fn usual_interval() -> usize {
+    CleanOptions::default().every
 }
 
 /// Why a folder cannot take an experiment.
@@ -152,17 +178,21 @@ impl Definition {
                     epochs: lessons.cycle.epochs,
                     batch: lessons.cycle.batch,
                     rehearse: lessons.cycle.rehearse,
+                    cleanup_interval: lessons.cycle.learn.clean.every,
                 },
                 BookSource::Given(book) => BookPlan::Given { content_hash: book.content_hash() },
             },
             spare: spare_of(&experiment.suite)?.map(|spare| spare.content_hash()),
             teacher: experiment.teacher.clone(),
             student: experiment.student.clone(),
+            others: experiment.others.clone(),
+            primary: experiment.primary.clone(),
             arms: experiment.arms.iter().map(ToString::to_string).collect(),
             seeds: experiment.seeds,
             baselines: experiment.baselines,
             attempts: experiment.attempts,
             order_seed: experiment.order_seed,
+            limits: experiment.limits,
             strata: strata(experiment, &test),
             unvaried: test.iter().filter(ignores).cloned().collect(),
             test: test.iter().map(|id| (id.clone(), template(id))).collect(),
@@ -186,13 +216,13 @@ impl Definition {
 
     /// Begins the experiment in a folder, which is made if need be, or makes sure that the one begun there is
     /// this one.
-    pub(super) fn settle(&self, folder: &Path) -> Result<(), DefinitionError> {
+    pub(super) fn settle(&self, folder: &Path) -> Result<Begun, DefinitionError> {
         let path = folder.join(FILE);
         if let Some(begun) = Self::read(folder)? {
             let fields = differing(self, &begun)
                 .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
             return match fields.is_empty() {
-                true => Ok(()),
+                true => Ok(Begun::Before),
                 false => Err(DefinitionError::Other { folder: folder.to_owned(), fields }),
             };
         }
@@ -206,7 +236,8 @@ impl Definition {
             .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
         // Under another name first: what is there is whole.
         let draft = folder.join(DRAFT);
-        fs::write(&draft, text + "\n").and_then(|()| fs::rename(&draft, &path)).map_err(failed)
+        fs::write(&draft, text + "\n").and_then(|()| fs::rename(&draft, &path)).map_err(failed)?;
+        Ok(Begun::Now)
     }
 }
 

@@ -10,6 +10,7 @@ use apprentice_skills::book::{At, Change, Operation, Skill, Snapshot, State};
 use serde::Deserialize;
 
 use super::ExperimentError;
+use super::reviewer::reviewer;
 use crate::report::{CurvePoint, LearningSummary, SkillSummary};
 use crate::row::TrialRow;
 use crate::rows;
@@ -49,6 +50,7 @@ pub(super) fn summary(
         operations: log.writes,
         tokens: tokens(&run.join("learning"))?,
         cost_usd: None,
+        reviewer: reviewer(&log.state, run, rows),
     })
 }
 

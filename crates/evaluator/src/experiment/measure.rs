@@ -70,7 +70,7 @@ pub(super) fn request<'a>(
         tasks: Some(tasks),
         contenders,
         seeds: experiment.seeds,
-        limits: None,
+        limits: experiment.limits,
         attempts: experiment.attempts,
         order_seed: experiment.order_seed,
         command: experiment.command.clone(),
@@ -119,16 +119,21 @@ fn contenders(
                 Err(error) => return Err(error.into()),
             }
         }
-        if !eligible.is_empty() {
-            contenders.push(Contender {
-                role: Role::Student,
-                model: experiment.student.clone(),
-                arm: arm.to_string(),
-                tasks: Some(eligible),
-                seeds: None,
-            });
-        }
+        let students = [&experiment.student].into_iter().chain(&experiment.others);
+        contenders.extend(students.filter(|_| !eligible.is_empty()).map(|student| Contender {
+            role: Role::Student,
+            model: student.clone(),
+            arm: arm.to_string(),
+            tasks: Some(eligible.clone()),
+            seeds: None,
+        }));
     }
+    contenders.extend(once_each(experiment));
+    Ok(contenders)
+}
+
+/// Who is measured once, without help: the teacher, and the baselines if they are wanted.
+pub(super) fn once_each(experiment: &Experiment) -> Vec<Contender> {
     let once = |role, model: &str| Contender {
         role,
         model: model.to_owned(),
@@ -136,9 +141,10 @@ fn contenders(
         tasks: None,
         seeds: Some(1),
     };
-    contenders.extend(experiment.teacher.iter().map(|teacher| once(Role::Teacher, teacher)));
+    let mut contenders: Vec<Contender> =
+        experiment.teacher.iter().map(|teacher| once(Role::Teacher, teacher)).collect();
     if experiment.baselines {
         contenders.extend(BASELINES.map(|name| once(Role::Baseline, name)));
     }
-    Ok(contenders)
+    contenders
 }

@@ -2,26 +2,32 @@
 //! measured on test tasks with and without it.
 //!
 //! Below one folder: `experiment.json` says what it is, `learning/<run>` and `measure/<run>` are runs like any
-//! other, `skillbook` is the book that was learned, `report.json` and `report.html` say what came of it. Begun
-//! again in the same folder, an experiment goes on where it was.
+//! other, `skillbook` is the book that was learned, `prereg.lock` what was registered before it began,
+//! `hygiene.json` how clean the parting of training and test is; `report.json` and `report.html` say what came
+//! of it. Begun again in the same folder, an experiment goes on where it was.
 
 mod account;
 mod definition;
+mod forecast;
 mod lesson;
 mod measure;
 mod note;
+mod prereg;
+mod reviewer;
+pub mod sheet;
 mod study;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, TaskId};
+use apprentice_protocol::{ChatModel, Limits, TaskId};
 use apprentice_skills::book::{At, BookError, Snapshot, freeze};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::arm::{Arm, ArmError};
+use crate::hygiene::{HYGIENE_FILE, Hygiene};
 use crate::learn::{CycleError, CycleOptions, Worked};
 use crate::report::{PageError, Report, ReportFileError, write_report};
 use crate::row::Split;
@@ -29,9 +35,14 @@ use crate::rows::RowsError;
 use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, StoreError, plan};
 use crate::split::{SplitError, SplitLock};
 use crate::suite::Suite;
+use definition::Begun;
 
+pub use crate::report::Primary;
 pub use account::{report, runs};
 pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
+pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, forecast};
+pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
+pub use sheet::{Draft, Setting, Sheet, SheetError, Ways};
 
 /// What an experiment is.
 pub struct Experiment {
@@ -45,10 +56,14 @@ pub struct Experiment {
     pub book: BookSource,
     /// The model that is measured once on the test tasks, without help, by name.
     pub teacher: Option<String>,
-    /// The small model, by name.
+    /// The small model, by name: it rehearses, and is measured in every arm.
     pub student: String,
-    /// The arms in which the student is measured.
+    /// Further models that are measured in every arm.
+    pub others: Vec<String>,
+    /// The arms in which the students are measured.
     pub arms: Vec<Arm>,
+    /// The comparison that decides, for the student.
+    pub primary: Primary,
     /// Variations of each test task for the student.
     pub seeds: u32,
     /// Whether the solution, doing nothing and giving up are run on the test tasks too.
@@ -57,6 +72,10 @@ pub struct Experiment {
     pub attempts: u32,
     /// What the order of trials is shuffled by.
     pub order_seed: u64,
+    /// Caps of every trial, in place of the tasks' own.
+    pub limits: Option<Limits>,
+    /// What was registered beforehand; if nothing was, the experiment registers itself as it begins.
+    pub registered: Option<Prereg>,
     /// The command as it was given.
     pub command: Vec<String>,
     /// The program's version.
@@ -153,8 +172,8 @@ pub enum ExperimentError {
     /// The report cannot be written.
     #[error(transparent)]
     Report(#[from] ReportFileError),
-    /// A file cannot be read.
-    #[error("{} cannot be read", path.display())]
+    /// A file cannot be read or written.
+    #[error("{} cannot be used", path.display())]
     Read {
         /// Which.
         path: PathBuf,
@@ -162,6 +181,9 @@ pub enum ExperimentError {
         #[source]
         source: std::io::Error,
     },
+    /// The registration cannot be kept.
+    #[error(transparent)]
+    Prereg(#[from] PreregError),
     /// It was stopped from outside.
     #[error("the experiment was stopped; what is finished is kept")]
     Stopped,
@@ -174,7 +196,12 @@ pub async fn carry_out(
     folder: &Path,
 ) -> Result<Outcome, ExperimentError> {
     check(experiment)?;
-    Definition::of(experiment)?.settle(folder)?;
+    let definition = Definition::of(experiment)?;
+    if definition.settle(folder)? == Begun::Now {
+        let new = || Prereg::new(definition, None, laboratory.deps.clock.now());
+        let registered = experiment.registered.clone().unwrap_or_else(new);
+        registered.write(&folder.join(PREREG_FILE))?;
+    }
     let (book, learned) = match &experiment.book {
         BookSource::Learned(lessons) => {
             let rows = study::learn((experiment, lessons), laboratory, folder).await?;
@@ -182,6 +209,9 @@ pub async fn carry_out(
         }
         BookSource::Given(book) => (book.clone(), Vec::new()),
     };
+    let sides = (experiment.suite.as_ref(), experiment.lock.as_ref());
+    let kept = Hygiene::examine(sides, &book, &learned).write(folder);
+    kept.map_err(|source| ExperimentError::Read { path: folder.join(HYGIENE_FILE), source })?;
     let measured = measure::measure(experiment, laboratory, (folder, &book, &learned)).await?;
     let report = report(folder)?;
     write_report(&report, folder)?;

@@ -98,7 +98,7 @@ fn planned(
             seeds: Some(1),
         }],
         seeds: 1,
-        limits: None,
+        limits: experiment.limits,
         attempts: experiment.attempts,
         order_seed: experiment.order_seed,
         command: experiment.command.clone(),

@@ -3,7 +3,7 @@
 mod cycle;
 mod live;
 mod picture;
-mod sealed;
+pub(crate) mod sealed;
 mod trajectory;
 
 pub use cycle::{

@@ -74,7 +74,7 @@ impl LeakIndex for SealedIndex {
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
@@ -82,7 +82,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// What a task says: its instruction, and every text of its setup and check.
-fn texts(task: &Task) -> Vec<String> {
+pub(crate) fn texts(task: &Task) -> Vec<String> {
     let mut found = vec![task.instruction.clone()];
     let parts = serde_json::to_value((&task.config, &task.evaluator)).unwrap_or_default();
     collect(&parts, &mut found);

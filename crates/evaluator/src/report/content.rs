@@ -7,8 +7,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Stratum};
+use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Registration, Stratum};
+use super::value::SkillValue;
 use crate::compare::{Comparison, Finding};
+use crate::hygiene::Hygiene;
 use crate::row::Split;
 use crate::rows::VoidAttempt;
 use crate::stats::{Interval, Rate};
@@ -80,6 +82,9 @@ pub struct ArmReport {
     pub viewed_skills: u32,
     /// Why the judged trials ended.
     pub stop_reasons: BTreeMap<String, u32>,
+    /// Failed trials in which the model said that it was done after at most one world step.
+    #[serde(default)]
+    pub early_ends: u32,
 }
 
 /// A baseline: the solution, doing nothing, or always giving up.
@@ -249,6 +254,15 @@ pub struct Report {
     pub templates: Vec<TemplateReport>,
     /// What learning did.
     pub learning: Option<LearningSummary>,
+    /// What was registered before the run, and what was done otherwise.
+    #[serde(default)]
+    pub registration: Option<Registration>,
+    /// How clean the parting of training and test is.
+    #[serde(default)]
+    pub hygiene: Option<Hygiene>,
+    /// What single skills are worth to the student.
+    #[serde(default)]
+    pub skill_values: Vec<SkillValue>,
     /// Void attempts of the whole run with their causes.
     pub voids: Vec<VoidAttempt>,
     /// Planned trials without a finished attempt.

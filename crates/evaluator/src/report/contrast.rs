@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::{ComparisonReport, GapClosed, StratumReport};
 use super::headline;
-use super::input::{ArmKey, Contrast, Family, PlannedTrial, Stratum};
+use super::input::{ArmKey, Contrast, Family, ReportInput, Stratum};
 use super::tally::{Grouped, clusters};
 use crate::compare::{CompareOptions, Finding, Planned, Selector, compare};
 use crate::row::{Role, TrialRow};
@@ -21,14 +21,11 @@ pub(super) struct Comparisons {
 
 /// Makes the comparisons, in the order of their weight. Where a plan is known, one that was not carried out
 /// gives no verdict.
-pub(super) fn comparisons(
-    rows: &[TrialRow],
-    contrasts: &[Contrast],
-    planned: &[PlannedTrial],
-) -> Comparisons {
+pub(super) fn comparisons(rows: &[TrialRow], input: &ReportInput<'_>) -> Comparisons {
+    let planned = input.planned;
     let planned_for = |key: &ArmKey| planned.iter().filter(|trial| trial.key == *key).count();
     let mut found = Comparisons { made: Vec::new(), refused: Vec::new() };
-    let mut ordered: Vec<&Contrast> = contrasts.iter().collect();
+    let mut ordered: Vec<&Contrast> = input.contrasts.iter().collect();
     ordered.sort_by_key(|contrast| contrast.family);
     for contrast in ordered {
         let name = name_of(contrast);
@@ -38,7 +35,7 @@ pub(super) fn comparisons(
         };
         let sides = Planned { a: planned_for(&contrast.control), b: planned_for(&contrast.treatment) };
         let planned = (!planned.is_empty()).then_some(sides);
-        let options = CompareOptions { planned, ..CompareOptions::default() };
+        let options = CompareOptions { planned, mixed: input.mixed, ..CompareOptions::default() };
         match compare(&side(&contrast.control), &side(&contrast.treatment), options) {
             Ok(result) => found.made.push(ComparisonReport {
                 name,

@@ -1,13 +1,13 @@
-//! Writes a report where it belongs: the page and the same numbers as JSON, side by side.
+//! Writes a report where it belongs: the page, and the same numbers as JSON and as Markdown, side by side.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::content::Report;
-use super::page::{PageError, render_page};
+use super::page::{PageError, render_page, render_text};
 
-/// The names of the two files.
-pub const REPORT_FILES: [&str; 2] = ["report.json", "report.html"];
+/// The names of the files.
+pub const REPORT_FILES: [&str; 3] = ["report.json", "report.html", "report.md"];
 
 /// Why a report is not there.
 #[derive(Debug, thiserror::Error)]
@@ -29,11 +29,11 @@ pub enum ReportFileError {
     },
 }
 
-/// Writes both files into a folder; each is there as it was or as it is now, never in part.
+/// Writes all files into a folder; each is there as it was or as it is now, never in part.
 pub fn write_report(report: &Report, folder: &Path) -> Result<(), ReportFileError> {
     let json = serde_json::to_string_pretty(report)? + "\n";
-    let page = render_page(report)?;
-    for (name, text) in REPORT_FILES.iter().zip([json, page]) {
+    let texts = [json, render_page(report)?, render_text(report)?];
+    for (name, text) in REPORT_FILES.iter().zip(texts) {
         let path = folder.join(name);
         let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
             file.write_all(text.as_bytes())?;

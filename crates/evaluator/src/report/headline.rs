@@ -4,10 +4,13 @@ use super::content::{ArmReport, ComparisonReport, Headline, Report};
 use super::input::{Family, ReportInput};
 use crate::compare::{Finding, TemplateDifference};
 use crate::row::Role;
-use crate::stats::mean;
+use crate::stats::{MIN_TEMPLATES, mean};
 
 /// The title of a run in which only rule-based policies acted.
 const MECHANISM: &str = "Mechanism check with rule-based policies: it says nothing about language models";
+
+/// A student that passes this much without help leaves nothing to measure.
+const CEILING: f64 = 0.9;
 
 /// From this share of trials on, an arm's protocol errors are worth a note.
 const ERRORS_WORTH_A_NOTE: f64 = 0.2;
@@ -24,6 +27,7 @@ pub(super) fn help(arm: &str) -> String {
         "push" => "with the book’s best skills put in".into(),
         "all" => "with all of the book put in".into(),
         "forced" => "with the right skill put in".into(),
+        "masked" => "with a random half of the book".into(),
         "self-made" => "with a book of its own making".into(),
         "human" => "with a book that a person wrote".into(),
         other => format!("in arm {other}"),
@@ -112,10 +116,46 @@ pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport
     Headline { title, subject, claim, result, verdict, mechanism_check }
 }
 
+/// What in one arm's numbers may have another reason than the one that is looked for.
+fn suspicions(arm: &ArmReport) -> Vec<String> {
+    let judged = f64::from(arm.tally.passed + arm.tally.failed);
+    let mut found = Vec::new();
+    if f64::from(arm.early_ends) > judged * ERRORS_WORTH_A_NOTE {
+        let early = arm.early_ends;
+        found.push(format!(
+            "{early} of {judged} trials of {} failed because the model said it was done after at most one step",
+            arm.key
+        ));
+    }
+    let alone = arm.key.arm == "none" && arm.key.role == Role::Student;
+    if alone && arm.success.is_some_and(|success| success.value >= CEILING) {
+        found.push(format!(
+            "{} passed {} without help: there is little left to gain, and it may have seen the suite",
+            arm.key.model,
+            arm.success.map(|success| percent(success.value)).unwrap_or_default()
+        ));
+    }
+    found
+}
+
 /// What a reader must know first: damage, oddities and the limits of what is said.
 pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
     let mut notes = input.notes.clone();
     notes.extend(refused);
+    let harmful: Vec<&str> =
+        report.skill_values.iter().filter(|one| one.alarm).map(|one| one.skill.as_str()).collect();
+    if !harmful.is_empty() {
+        notes.push(format!(
+            "these skills may do harm: {}; see the value of single skills",
+            harmful.join(", ")
+        ));
+    }
+    let deviations = report.registration.as_ref().map_or(0, |plan| plan.deviations.len());
+    if deviations > 0 {
+        notes.push(format!(
+            "{deviations} things were done otherwise than registered: see what was fixed beforehand"
+        ));
+    }
     if !report.not_run.is_empty() {
         let (missing, planned) = (report.not_run.len(), input.planned.len());
         notes.push(format!("the run is not complete: {missing} of {planned} planned trials were not run"));
@@ -139,6 +179,13 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
                 arm.key
             ));
         }
+    }
+    notes.extend(report.arms.iter().flat_map(suspicions));
+    let templates = report.arms.iter().map(|arm| arm.templates).max().unwrap_or(0);
+    if !report.comparisons.is_empty() && templates < MIN_TEMPLATES {
+        notes.push(format!(
+            "{templates} test templates were measured: below {MIN_TEMPLATES} no difference can be shown"
+        ));
     }
     if report.arms.iter().any(|arm| arm.key.arm == "pull") {
         notes.push("one book was measured: every sentence is about this book, not about the method".into());

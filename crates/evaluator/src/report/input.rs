@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::compare::Mixed;
+use crate::hygiene::Hygiene;
 use crate::row::{Role, Split, TrialRow};
 
 /// One model in one arm.
@@ -55,6 +57,56 @@ pub struct Contrast {
     pub control: ArmKey,
     /// Its weight.
     pub family: Family,
+}
+
+/// The comparison that decides, by the names of its arms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Primary {
+    /// The arm that stands for the change.
+    pub treatment: String,
+    /// The arm it is held against.
+    pub control: String,
+}
+
+impl Default for Primary {
+    fn default() -> Self {
+        Self { treatment: "pull".into(), control: "placebo-inert".into() }
+    }
+}
+
+/// What was fixed before the run, as far as comparisons depend on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fixed {
+    /// The comparison that decides.
+    pub primary: Primary,
+    /// The student for whom it decides; every student, if absent.
+    pub student: Option<String>,
+    /// The arms that were registered; all, if absent. Whatever involves another arm is exploratory.
+    pub arms: Option<BTreeSet<String>>,
+}
+
+/// Something that was done otherwise than registered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Deviation {
+    /// What it concerns.
+    pub field: String,
+    /// How it differs, in words.
+    pub what: String,
+}
+
+/// What was registered before the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Registration {
+    /// When.
+    #[schemars(with = "String")]
+    pub registered_at: Timestamp,
+    /// The comparison that decides.
+    pub primary: Primary,
+    /// The smallest effect that the design finds with a power of 0.8, as a share, if that was asked.
+    pub smallest_effect: Option<f64>,
+    /// What was done otherwise.
+    pub deviations: Vec<Deviation>,
 }
 
 /// Whether a test template's knowledge could have been learned.
@@ -118,6 +170,38 @@ pub struct SkillSummary {
     pub status: String,
 }
 
+/// The reviewer as an instrument: how much it covers, what it makes up, and whether its word on what was
+/// followed agrees with what the attempts did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewerSummary {
+    /// Skills whose text an attempt received, attempt by attempt.
+    pub received: u32,
+    /// Those that were reviewed.
+    pub reviewed: u32,
+    /// Reviews of skills that were never received; they were not used.
+    pub invented: u32,
+    /// Reviewed as followed, and the attempt did at least half of what the text names.
+    pub both_followed: u32,
+    /// Reviewed as followed, and the attempt did less.
+    pub only_reviewer: u32,
+    /// Reviewed as not followed, though the attempt did it.
+    pub only_detector: u32,
+    /// Not followed, by both.
+    pub neither: u32,
+    /// Reviews of texts that name nothing an action could show.
+    pub undecided: u32,
+    /// Cohen's kappa of the two; none where there is nothing to compare, or always the same.
+    pub kappa: Option<f64>,
+    /// Positive reviews of passed attempts.
+    pub positive_on_pass: u32,
+    /// Positive reviews of failed attempts.
+    pub positive_on_fail: u32,
+    /// Negative reviews of passed attempts.
+    pub negative_on_pass: u32,
+    /// Negative reviews of failed attempts.
+    pub negative_on_fail: u32,
+}
+
 /// What learning did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LearningSummary {
@@ -137,6 +221,9 @@ pub struct LearningSummary {
     pub tokens: Usage,
     /// Money spent on them in US dollars, if priced.
     pub cost_usd: Option<f64>,
+    /// How far the reviews can be trusted.
+    #[serde(default)]
+    pub reviewer: ReviewerSummary,
 }
 
 /// Everything a report is built from.
@@ -162,6 +249,12 @@ pub struct ReportInput<'a> {
     pub eligible: Vec<Eligibility>,
     /// What learning did, if it did.
     pub learning: Option<LearningSummary>,
+    /// What was registered, if anything was.
+    pub registration: Option<Registration>,
+    /// How clean the parting of training and test is, if that was examined.
+    pub hygiene: Option<Hygiene>,
+    /// Whether rows of different suite or book versions are compared.
+    pub mixed: Mixed,
     /// Names and values for repeating the run: command, program version, split hash and the like.
     pub facts: BTreeMap<String, String>,
     /// What a reader must know first, beside what the report finds out itself.
@@ -173,9 +266,15 @@ pub(super) fn measured_split(rows: &[TrialRow]) -> Option<Split> {
     rows.iter().any(|row| row.split == Some(Split::Test)).then_some(Split::Test)
 }
 
-/// The comparisons of a run: for each student `pull` against `placebo-inert` as the primary one, the other
-/// arms as secondary ones, and whatever two models share an arm as exploratory. Only arms that were run occur.
+/// The comparisons of a run of which nothing was fixed beforehand but the usual primary one.
 pub fn default_contrasts(rows: &[TrialRow]) -> Vec<Contrast> {
+    contrasts(rows, &Fixed::default())
+}
+
+/// The comparisons of a run. The primary one is as it was fixed; the treatment against the other controls is
+/// secondary; what involves an arm that was not registered, another help, or two models is exploratory. Only
+/// arms that were run occur.
+pub fn contrasts(rows: &[TrialRow], fixed: &Fixed) -> Vec<Contrast> {
     let split = measured_split(rows);
     let measured = |row: &&TrialRow| split.is_none() || row.split == split;
     let keys: BTreeSet<ArmKey> =
@@ -184,28 +283,38 @@ pub fn default_contrasts(rows: &[TrialRow]) -> Vec<Contrast> {
         let other = ArmKey { arm: arm.into(), ..key.clone() };
         keys.contains(&other).then_some(other)
     };
-    let mut contrasts = Vec::new();
-    for pull in keys.iter().filter(|key| key.arm == "pull" && key.role != Role::Teacher) {
-        for control in ["placebo-inert", "none", "placebo-wrong", "tools-only", "raw-trace"] {
-            let family = if control == "placebo-inert" { Family::Primary } else { Family::Secondary };
-            contrasts.extend(with(pull, control).map(|control| Contrast {
-                treatment: pull.clone(),
-                control,
-                family,
-            }));
+    let Primary { treatment, control } = &fixed.primary;
+    let is_registered = |arm: &str| fixed.arms.as_ref().is_none_or(|arms| arms.contains(arm));
+    let mut contrasts: Vec<Contrast> = Vec::new();
+    let mut add = |treatment: &ArmKey, control: Option<ArmKey>, family| {
+        let Some(control) = control else { return };
+        let registered = is_registered(&treatment.arm) && is_registered(&control.arm);
+        let family = if registered { family } else { Family::Exploratory };
+        let new = Contrast { treatment: treatment.clone(), control, family };
+        let known = |one: &Contrast| (&one.treatment, &one.control) == (&new.treatment, &new.control);
+        if new.treatment != new.control && !contrasts.iter().any(known) {
+            contrasts.push(new);
         }
-        if let (Some(treatment), Some(control)) = (with(pull, "placebo-inert"), with(pull, "none")) {
-            contrasts.push(Contrast { treatment, control, family: Family::Secondary });
+    };
+    for key in keys.iter().filter(|key| key.role != Role::Teacher) {
+        if key.arm == *treatment {
+            let decides = fixed.student.as_ref().is_none_or(|student| *student == key.model);
+            add(key, with(key, control), if decides { Family::Primary } else { Family::Secondary });
+            for other in ["placebo-inert", "none", "placebo-wrong", "tools-only", "raw-trace"] {
+                add(key, with(key, other), Family::Secondary);
+            }
+            if let Some(control) = with(key, control) {
+                add(&control, with(key, "none"), Family::Secondary);
+            }
         }
     }
-    let teachers = keys.iter().filter(|key| key.role == Role::Teacher);
-    for (teacher, student) in teachers.flat_map(|teacher| {
-        keys.iter()
-            .filter(|key| key.role == Role::Student && key.arm == "none")
-            .map(move |key| (teacher, key))
-    }) {
-        let (treatment, control) = (teacher.clone(), student.clone());
-        contrasts.push(Contrast { treatment, control, family: Family::Exploratory });
+    for key in keys.iter().filter(|key| key.role == Role::Student && key.arm != "none") {
+        add(key, with(key, "none"), Family::Exploratory);
+    }
+    for teacher in keys.iter().filter(|key| key.role == Role::Teacher) {
+        for student in keys.iter().filter(|key| key.role == Role::Student && key.arm == "none") {
+            add(teacher, Some(student.clone()), Family::Exploratory);
+        }
     }
     contrasts
 }

@@ -1,4 +1,4 @@
-//! Reports: one self-contained page and the same numbers as JSON; and the page of one attempt.
+//! Reports: one self-contained page and the same numbers as JSON and Markdown; and the page of one attempt.
 //!
 //! [`build`] computes every number from rows alone; [`page`](render_page) and JSON show the same [`Report`].
 //!
@@ -17,6 +17,7 @@ mod plot;
 mod step;
 mod tally;
 pub mod trace;
+mod value;
 
 pub use content::{
     ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
@@ -24,11 +25,12 @@ pub use content::{
 };
 pub use file::{REPORT_FILES, ReportFileError, write_report};
 pub use input::{
-    ArmKey, Contrast, CurvePoint, Eligibility, Family, LearningSummary, PlannedTrial, ReportInput,
-    SkillSummary, Stratum, default_contrasts,
+    ArmKey, Contrast, CurvePoint, Deviation, Eligibility, Family, Fixed, LearningSummary, PlannedTrial,
+    Primary, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts, default_contrasts,
 };
-pub use page::{PageError, render_page};
+pub use page::{PageError, render_page, render_text};
 pub use tally::build;
+pub use value::SkillValue;
 
 #[cfg(test)]
 mod tests;

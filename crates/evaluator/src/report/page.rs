@@ -43,6 +43,15 @@ pub fn render_page(report: &Report) -> Result<String, PageError> {
     render("page.html", context)
 }
 
+/// Renders the report as Markdown: the numbers without plots and without the list of attempts.
+pub fn render_text(report: &Report) -> Result<String, PageError> {
+    let text = render("page.md", context! { report => Serde(report) })?;
+    // What a report does not have leaves empty lines behind.
+    let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
+    Ok(lines.join("\n") + "\n")
+}
+
 pub(super) fn render(page: &'static str, context: Value) -> Result<String, PageError> {
     let failed = |source| PageError::Template { page, source };
     let environment = environment().map_err(failed)?;
@@ -56,6 +65,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_template("head.html", include_str!("head.html"))?;
     environment.add_template("page.css", include_str!("page.css"))?;
     environment.add_template("page.html", include_str!("page.html"))?;
+    environment.add_template("page.md", include_str!("page.md"))?;
     environment.add_template("trace.css", include_str!("trace.css"))?;
     environment.add_template("trace.html", include_str!("trace.html"))?;
     environment.add_filter("percent", headline::percent);
@@ -67,6 +77,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("time", time);
     environment.add_filter("count", count);
     environment.add_filter("words", |text: String| text.replace('_', " "));
+    environment.add_filter("cell", |text: String| text.replace('|', "\\|").replace(['\n', '\r'], " "));
     environment.add_filter("slug", |text: String| slug(&text));
     environment.add_filter("short", |hash: String| shorten(&hash));
     Ok(environment)

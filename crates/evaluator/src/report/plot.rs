@@ -61,7 +61,31 @@ pub(super) struct Plots {
     forest: Plot,
     success: Plot,
     steps: Plot,
+    front: Option<Front>,
     curve: Option<Curve>,
+}
+
+/// Success against what it took, arm by arm.
+#[derive(Serialize)]
+pub(super) struct Front {
+    marks: Vec<FrontMark>,
+    ticks: Vec<Tick>,
+    unit: &'static str,
+}
+
+/// One arm in it.
+#[derive(Serialize)]
+pub(super) struct FrontMark {
+    x: f64,
+    y: f64,
+    name: String,
+    label: String,
+    class: &'static str,
+    href: String,
+    /// Whether no other arm passes as much for less.
+    ahead: bool,
+    /// Whether its name stands to its left, for want of room on its right.
+    turned: bool,
 }
 
 /// The learning curve: one line segment per pair of neighbouring points.
@@ -86,6 +110,7 @@ pub(super) fn plots(report: &Report) -> Plots {
         forest: forest(report),
         success: success(&report.arms),
         steps: steps(&report.arms),
+        front: front(&report.arms),
         curve: report.learning.as_ref().and_then(|learning| curve(&learning.curve)),
     }
 }
@@ -203,6 +228,46 @@ fn steps(arms: &[ArmReport]) -> Plot {
         zero: scale.at(0.0),
         marks: arms.iter().enumerate().filter_map(mark).collect(),
     }
+}
+
+/// Success against money, or against tokens where some arm has no price. An arm's void attempts cost as well.
+fn front(arms: &[ArmReport]) -> Option<Front> {
+    let priced = arms.iter().all(|arm| arm.cost_usd.is_some_and(|usd| usd > 0.0));
+    #[expect(clippy::cast_precision_loss, reason = "tokens of a run are far below 2^52")]
+    let took = |arm: &ArmReport| {
+        let sum =
+            if priced { arm.cost_usd.unwrap_or(0.0) } else { (arm.tokens.input + arm.tokens.output) as f64 };
+        sum / f64::from(arm.tally.trials.max(1))
+    };
+    let places: Vec<(usize, &ArmReport, f64, f64)> = arms
+        .iter()
+        .enumerate()
+        .filter_map(|(index, arm)| Some((index, arm, took(arm), arm.success?.value)))
+        .collect();
+    let most = places.iter().map(|place| place.2).fold(0.0, f64::max);
+    if places.len() < 2 || most <= 0.0 {
+        return None;
+    }
+    let (across, up) = (Scale { low: 0.0, high: most }, Scale { low: 1.0, high: 0.0 });
+    let amount = |value: f64| if priced { format!("${value:.4}") } else { format!("{value:.0} tokens") };
+    let mark = |(index, arm, took, success): &(usize, &ArmReport, f64, f64)| FrontMark {
+        x: across.at(*took),
+        y: 4.0 + up.at(*success) * 0.92,
+        name: arm.key.arm.clone(),
+        label: format!("{}: {} for {} per trial", arm.key, percent(*success), amount(*took)),
+        class: if arm.key.role == crate::row::Role::Teacher { "teacher" } else { "student" },
+        href: format!("#arm-{}", index + 1),
+        ahead: !places
+            .iter()
+            .any(|other| other.2 <= *took && other.3 >= *success && (other.2 < *took || other.3 > *success)),
+        turned: *took > most * 0.7,
+    };
+    let label = if priced { |value: f64| format!("${value:.4}") } else { |value: f64| format!("{value:.0}") };
+    Some(Front {
+        marks: places.iter().map(mark).collect(),
+        ticks: across.ticks(&[0.0, most / 2.0, most], label),
+        unit: if priced { "US dollars" } else { "tokens" },
+    })
 }
 
 fn curve(points: &[CurvePoint]) -> Option<Curve> {

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{TaskId, Usage, Verdict};
+use apprentice_protocol::{StopReason, TaskId, Usage, Verdict};
 
 use super::content::{
     ArmReport, BaselineReport, REPORT_SCHEMA, Report, Tally, TemplateReport, Totals, TrialLine,
 };
 use super::input::{ArmKey, ReportInput, measured_split};
-use super::{contrast, headline};
+use super::{contrast, headline, value};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::{self, Trial, trials};
 use crate::stats::{self, Cluster, clustered_rate, mean};
@@ -29,7 +29,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         .filter(|(key, _)| key.role != Role::Baseline)
         .map(|(key, trials)| arm_report(key, trials))
         .collect();
-    let comparisons = contrast::comparisons(&measured, &input.contrasts, input.planned);
+    let comparisons = contrast::comparisons(&measured, input);
     let all = trials(input.rows);
     let done: BTreeSet<_> = input.rows.iter().map(|row| &row.trial).collect();
     let mut report = Report {
@@ -44,6 +44,9 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         strata: contrast::strata(&comparisons.made, &input.strata),
         templates: templates(&grouped, &comparisons.made, input),
         learning: input.learning.clone(),
+        registration: input.registration.clone(),
+        hygiene: input.hygiene.clone(),
+        skill_values: value::values(&measured),
         voids: rows::voids(&all),
         not_run: input.planned.iter().filter(|trial| !done.contains(&trial.trial)).cloned().collect(),
         eligible: input.eligible.clone(),
@@ -108,6 +111,10 @@ fn arm_report(key: &ArmKey, trials: &[Trial<'_>]) -> ArmReport {
     for reason in judged().filter_map(|row| row.stop_reason) {
         *stop_reasons.entry(word(reason)).or_insert(0) += 1;
     }
+    let early = |row: &&TrialRow| {
+        row.verdict == Verdict::Fail && row.stop_reason == Some(StopReason::Done) && row.world_steps <= 1
+    };
+    let early_ends = u32::try_from(judged().filter(early).count()).unwrap_or(u32::MAX);
     let mut tokens = Usage::default();
     attempts().for_each(|row| tokens += row.tokens);
     #[expect(clippy::cast_precision_loss, reason = "tokens of one trial are far below 2^52")]
@@ -128,6 +135,7 @@ fn arm_report(key: &ArmKey, trials: &[Trial<'_>]) -> ArmReport {
         viewed_skills: u32::try_from(judged().filter(|row| !row.skills_viewed.is_empty()).count())
             .unwrap_or(u32::MAX),
         stop_reasons,
+        early_ends,
     }
 }
 

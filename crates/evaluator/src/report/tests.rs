@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use proptest::prelude::{prop_assert_eq, proptest};
 
 use super::{
-    ArmKey, ArmReport, CurvePoint, Family, LearningSummary, PlannedTrial, Report, ReportInput, SkillSummary,
-    Stratum, build, default_contrasts, render_page,
+    ArmKey, ArmReport, CurvePoint, Family, LearningSummary, PlannedTrial, Report, ReportInput,
+    ReviewerSummary, SkillSummary, Stratum, build, default_contrasts, render_page,
 };
-use crate::compare::Finding;
+use crate::compare::{Finding, Mixed};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::sample::row;
 
@@ -111,6 +111,18 @@ fn learning() -> LearningSummary {
             version: 2,
             status: "active".into(),
         }],
+        reviewer: ReviewerSummary {
+            received: 40,
+            reviewed: 36,
+            both_followed: 20,
+            only_reviewer: 4,
+            neither: 6,
+            undecided: 6,
+            kappa: Some(0.68),
+            positive_on_pass: 14,
+            positive_on_fail: 2,
+            ..ReviewerSummary::default()
+        },
         curve: vec![
             point(0, 0, 0.4, 24.0),
             point(6, 4, 0.55, 19.0),
@@ -139,6 +151,9 @@ fn input<'a>(rows: &'a [TrialRow], planned: &'a [PlannedTrial]) -> ReportInput<'
         unvaried: vec![TaskId::new("word-wrap-1")],
         eligible: Vec::new(),
         learning: Some(learning()),
+        registration: None,
+        hygiene: None,
+        mixed: Mixed::Refuse,
         facts: BTreeMap::from([("command".into(), "apprentice demo".into())]),
         notes: Vec::new(),
     }

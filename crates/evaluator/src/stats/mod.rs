@@ -5,6 +5,7 @@
 //! [`mcnemar`] the tasks that changed sides, [`holm`] corrects a family of tests.
 
 mod holm;
+mod kappa;
 mod mcnemar;
 mod power;
 mod signflip;
@@ -12,6 +13,7 @@ mod voids;
 mod wilson;
 
 pub use holm::holm;
+pub use kappa::kappa;
 pub use mcnemar::{McNemar, mcnemar};
 pub(crate) use power::p_value;
 pub use power::{Assumed, Design, LEAP, POWER, power, smallest_effect, templates_needed};

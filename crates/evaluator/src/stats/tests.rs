@@ -120,3 +120,44 @@ fn the_whole_table() {
         }
     }
 }
+
+/// What scipy, statsmodels and scikit-learn say of the same cases; `fixtures.py` asked them.
+#[test]
+fn other_peoples_statistics_give_the_same() {
+    let fixtures: serde_json::Value = serde_json::from_str(include_str!("fixtures.json")).expect("json");
+    let list = |name: &str| fixtures[name].as_array().expect("a list").clone();
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    let whole = |value: &serde_json::Value| value.as_u64().expect("a whole number");
+    let numbers = |value: &serde_json::Value| -> Vec<f64> {
+        value.as_array().expect("a list").iter().map(number).collect()
+    };
+    let near = |found: f64, wanted: f64, case: &serde_json::Value| {
+        assert!((found - wanted).abs() < 1e-9, "{found}, not {wanted}: {case}");
+    };
+    for case in list("wilson") {
+        let (passed, of) = (number(&case["passed"]), number(&case["of"]));
+        let found = super::wilson(passed / of, of, ALPHA);
+        near(found.low, number(&case["low"]), &case);
+        near(found.high, number(&case["high"]), &case);
+    }
+    for case in list("mcnemar") {
+        near(super::mcnemar(whole(&case["b"]), whole(&case["c"])).p, number(&case["p"]), &case);
+    }
+    for case in list("holm") {
+        let found = super::holm(&numbers(&case["p"]));
+        for (found, wanted) in found.iter().zip(numbers(&case["corrected"])) {
+            near(*found, wanted, &case);
+        }
+    }
+    for case in list("signflip") {
+        let found = sign_flip(&numbers(&case["differences"]), ALPHA, 0).expect("a result");
+        assert!(found.exact, "{case}");
+        near(found.mean, number(&case["mean"]), &case);
+        near(found.p, number(&case["p"]), &case);
+    }
+    for case in list("kappa") {
+        let counts: Vec<u32> = numbers(&case["counts"]).iter().map(|count| *count as u32).collect();
+        let found = super::kappa(counts.try_into().expect("four")).expect("a number");
+        near(found, number(&case["kappa"]), &case);
+    }
+}

@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::experiment::{experiment, learned, work};
+use crate::experiment::{copied, finished};
 
 fn verified(bundle: &Path) -> Result<Verification, BundleError> {
     let scratch = TempDir::new().expect("a folder");
@@ -24,8 +24,8 @@ fn edit(path: &Path, from: &str, to: &str) {
 
 #[tokio::test]
 async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
-    let folder = TempDir::new().expect("a folder");
-    let outcome = work(&experiment(learned()), folder.path(), None).await.expect("works");
+    let (folder, run) = copied().await;
+    let (origin, outcome) = finished().await;
     let place = TempDir::new().expect("a folder");
     let bundle = place.path().join("experiment.tar.gz");
     let list = pack(folder.path(), &bundle, "0.0.0").expect("packs");
@@ -34,10 +34,10 @@ async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
     assert_eq!(fs::read(&bundle).expect("a bundle"), bytes, "the same folder gives the same bundle");
 
     // Neither the folder that was packed nor any path of this machine is needed.
-    let here = folder.path().to_str().expect("text").to_owned();
+    let here = origin.to_str().expect("text");
     for path in list.files.keys() {
         let text = fs::read(folder.path().join(path)).expect("reads");
-        assert!(!String::from_utf8_lossy(&text).contains(&here), "{path} names the folder that it was in");
+        assert!(!String::from_utf8_lossy(&text).contains(here), "{path} names the folder that it was in");
     }
     let whole = verified(&bundle).expect("verifies");
     assert!(whole.holds, "{whole:#?}");
@@ -47,7 +47,7 @@ async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
     assert_eq!(graded, u64::from(outcome.report.totals.attempts));
 
     // Whoever packs it anew can make the list fit; the grades and the numbers still tell.
-    let rows = outcome.measured.folder.join("trials.jsonl");
+    let rows = run.join("trials.jsonl");
     edit(&rows, "\"verdict\":\"fail\",\"score\":0.0", "\"verdict\":\"pass\",\"score\":1.0");
     pack(folder.path(), &bundle, "0.0.0").expect("packs");
     let tampered = verified(&bundle).expect("verifies");
@@ -62,13 +62,28 @@ async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
 
 #[tokio::test]
 async fn a_report_or_evidence_that_was_changed_is_named() {
-    let folder = TempDir::new().expect("a folder");
-    let outcome = work(&experiment(learned()), folder.path(), None).await.expect("works");
+    let (folder, run) = copied().await;
+    let (_, outcome) = finished().await;
+    let stored = fs::read_to_string(folder.path().join("report.json")).expect("reads");
     edit(&folder.path().join("report.json"), "\"passed\": 3", "\"passed\": 4");
     let found = examine(folder.path()).expect("examines");
     let differs = found.report_differs.expect("a report");
     let [one] = differs.as_slice() else { panic!("one place: {differs:?}") };
     assert_eq!((one.stored.as_str(), one.computed.as_str(), found.holds), ("4", "3", false));
+
+    // Other words are told and prove nothing; another number in a sentence does.
+    fs::write(folder.path().join("report.json"), stored).expect("writes");
+    edit(&folder.path().join("report.json"), "every sentence is about", "all of it is about");
+    let found = examine(folder.path()).expect("examines");
+    let places = found.report_differs.expect("a report");
+    assert!(found.holds && places.len() == 1 && places[0].wording, "{places:?}");
+    let stored = fs::read_to_string(folder.path().join("report.json")).expect("reads");
+    let at = stored.find("\"result\": \"").expect("the headline's sentence");
+    let digit = at + stored[at..].find(|c: char| c.is_ascii_digit()).expect("a number");
+    let other = if stored[digit..].starts_with('9') { "8" } else { "9" };
+    let told = format!("{}{other}{}", &stored[..digit], &stored[digit + 1..]);
+    fs::write(folder.path().join("report.json"), told).expect("writes");
+    assert!(!examine(folder.path()).expect("examines").holds);
 
     let first = outcome.report.trials.iter().find(|line| line.measured).expect("a trial");
     let evidence = folder.path().join(&first.trace).join("evidence/evidence.json");
@@ -76,7 +91,7 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
     let found = examine(folder.path()).expect("examines");
     assert_eq!(found.runs.values().map(|run| run.missing).sum::<u64>(), 1);
     // A row that leads elsewhere could have another's files read.
-    edit(&outcome.measured.folder.join("trials.jsonl"), "\"trace\":\"trials", "\"trace\":\"../trials");
+    edit(&run.join("trials.jsonl"), "\"trace\":\"trials", "\"trace\":\"../trials");
     assert!(matches!(examine(folder.path()), Err(BundleError::Astray { .. })));
 }
 

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::Arm;
+use apprentice_evaluator::compare::Mixed;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, carry_out, outline, report, runs,
+    BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, Primary, carry_out, outline,
+    report, runs,
 };
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::report::{Report, Stratum};
@@ -26,6 +28,7 @@ use apprentice_skills::book::{At, Snapshot};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
@@ -77,9 +80,9 @@ fn task(app: &str, id: &str, instruction: &str, wanted: &str, knowledge: &str) -
     task
 }
 
-const TRAIN: [&str; 3] = ["bowl", "glaze", "lend"];
+pub(crate) const TRAIN: [&str; 3] = ["bowl", "glaze", "lend"];
 
-fn suite() -> Arc<Suite> {
+pub(crate) fn suite() -> Arc<Suite> {
     Arc::new(Suite {
         name: "crafts".into(),
         root: PathBuf::from("."),
@@ -96,7 +99,7 @@ fn suite() -> Arc<Suite> {
     })
 }
 
-fn lock(suite: &Suite) -> SplitLock {
+pub(crate) fn lock(suite: &Suite) -> SplitLock {
     let tasks: BTreeMap<TaskId, String> = suite.templates();
     let split = |id: &str| if TRAIN.contains(&id) { Split::Train } else { Split::Test };
     let templates = tasks.values().map(|template| (template.clone(), split(template))).collect();
@@ -122,11 +125,15 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         book,
         teacher: Some("builtin/explorer".into()),
         student: "builtin/novice".into(),
+        others: Vec::new(),
         arms: vec![Arm::None, Arm::Pull, Arm::PlaceboInert],
+        primary: Primary::default(),
         seeds: 2,
         baselines: false,
         attempts: 2,
         order_seed: 1,
+        limits: None,
+        registered: None,
         command: vec!["apprentice".into(), "demo".into()],
         program: "0.0.0".into(),
     }
@@ -180,6 +187,40 @@ pub(crate) async fn work(
     outcome
 }
 
+/// A finished experiment that all tests share; whoever changes it takes a copy.
+pub(crate) async fn finished() -> &'static (PathBuf, Outcome) {
+    static FINISHED: OnceCell<(PathBuf, Outcome)> = OnceCell::const_new();
+    let run = Box::pin(async {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished-experiment");
+        // What an earlier run of these tests left.
+        let _ = fs::remove_dir_all(&folder);
+        let outcome = work(&experiment(learned()), &folder, None).await.expect("works");
+        (folder, outcome)
+    });
+    FINISHED.get_or_init(|| run).await
+}
+
+/// A copy of it, and the folder of its measured run.
+pub(crate) async fn copied() -> (TempDir, PathBuf) {
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).expect("a folder");
+        for entry in fs::read_dir(from).expect("a folder").map(|entry| entry.expect("an entry")) {
+            let target = to.join(entry.file_name());
+            if entry.path().is_dir() {
+                copy(&entry.path(), &target);
+            } else {
+                fs::copy(entry.path(), target).expect("copies");
+            }
+        }
+    }
+    let (folder, outcome) = finished().await;
+    let own = TempDir::new().expect("a folder");
+    copy(folder, own.path());
+    let run = outcome.measured.folder.strip_prefix(folder).expect("below it").to_owned();
+    let run = own.path().join(run);
+    (own, run)
+}
+
 /// A report without what differs between two times of doing the same: clocks, run names, lost attempts.
 fn comparable(report: &Report) -> Value {
     let arms: Vec<Value> = report
@@ -197,14 +238,15 @@ fn comparable(report: &Report) -> Value {
     })
 }
 
-fn page_and_numbers(folder: &Path) -> [String; 2] {
-    ["report.json", "report.html"].map(|name| fs::read_to_string(folder.join(name)).expect("a report"))
+fn page_and_numbers(folder: &Path) -> [String; 3] {
+    ["report.json", "report.html", "report.md"]
+        .map(|name| fs::read_to_string(folder.join(name)).expect("a report"))
 }
 
 #[tokio::test]
 async fn a_report_is_made_again_byte_for_byte() {
-    let folder = TempDir::new().expect("a folder");
-    let outcome = work(&experiment(learned()), folder.path(), None).await.expect("works");
+    let (folder, run) = copied().await;
+    let (_, outcome) = finished().await;
     let first = page_and_numbers(folder.path());
     let again = report(folder.path()).expect("a report");
     assert_eq!(again, outcome.report);
@@ -223,11 +265,10 @@ async fn a_report_is_made_again_byte_for_byte() {
     assert_eq!(strata["mend"], Some(Stratum::Unseen));
     assert_eq!(strata["jug"], Some(Stratum::Seen));
 
-    let run = &outcome.measured.folder;
-    let of_run = runs(std::slice::from_ref(run), run).expect("the run's own report");
+    let of_run = runs(std::slice::from_ref(&run), &run, Mixed::Refuse).expect("the run's own report");
     assert_eq!(of_run.arms, again.arms);
     assert_eq!(of_run.comparisons[0].result.difference, again.comparisons[0].result.difference);
-    let above = runs(std::slice::from_ref(run), folder.path()).expect("a report from above");
+    let above = runs(std::slice::from_ref(&run), folder.path(), Mixed::Refuse).expect("a report from above");
     let way =
         |report: &Report| report.trials.iter().find(|line| line.measured).map(|line| line.trace.clone());
     assert_eq!(way(&above), way(&again));
@@ -235,8 +276,7 @@ async fn a_report_is_made_again_byte_for_byte() {
 
 #[tokio::test]
 async fn an_experiment_that_was_stopped_goes_on_where_it_was() {
-    let whole = TempDir::new().expect("a folder");
-    let outcome = work(&experiment(learned()), whole.path(), None).await.expect("works");
+    let (_, outcome) = finished().await;
     let expected = comparable(&outcome.report);
     let attempts = outcome.report.totals.attempts as usize;
     let lessons = 3 * TRAIN.len();
@@ -259,8 +299,7 @@ async fn an_experiment_that_was_stopped_goes_on_where_it_was() {
 
 #[tokio::test]
 async fn a_folder_takes_one_experiment_and_nothing_else() {
-    let folder = TempDir::new().expect("a folder");
-    work(&experiment(learned()), folder.path(), None).await.expect("works");
+    let (folder, _) = copied().await;
     let other = Experiment { seeds: 3, student: "builtin/literalist".into(), ..experiment(learned()) };
     let error = work(&other, folder.path(), None).await.err().expect("is refused").to_string();
     assert!(error.contains("holds another experiment: seeds, student differ"), "{error}");
@@ -274,8 +313,7 @@ async fn a_folder_takes_one_experiment_and_nothing_else() {
 
 #[tokio::test]
 async fn a_given_book_is_measured_without_learning() {
-    let first = TempDir::new().expect("a folder");
-    work(&experiment(learned()), first.path(), None).await.expect("works");
+    let (first, _) = copied().await;
     let book = || {
         let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
         BookSource::Given(book)

@@ -3,8 +3,10 @@
 
 mod bundle;
 mod experiment;
+mod leak;
 mod osworld;
 mod run;
 mod schemas;
 mod setup;
+mod sheet;
 mod starter;

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use apprentice_evaluator::bundle::{List, Verification};
 use apprentice_evaluator::check::{Asked, Evidence};
-use apprentice_evaluator::experiment::Definition;
+use apprentice_evaluator::experiment::{Definition, Forecast, Prereg};
 use apprentice_evaluator::grade::GradeReport;
+use apprentice_evaluator::hygiene::Hygiene;
 use apprentice_evaluator::report::Report;
 use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::RunPlan;
@@ -96,6 +97,21 @@ fn examinations_are_as_published() {
 #[test]
 fn task_files_are_as_published() {
     check_file("tasks/schema.json", &task_schema());
+}
+
+#[test]
+fn forecasts_are_as_published() {
+    check("plan-1", &schema_for!(Forecast));
+}
+
+#[test]
+fn registrations_are_as_published() {
+    check("prereg-1", &schema_for!(Prereg));
+}
+
+#[test]
+fn hygiene_is_as_published() {
+    check("hygiene-1", &schema_for!(Hygiene));
 }
 
 #[test]

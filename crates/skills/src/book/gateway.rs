@@ -381,8 +381,8 @@ fn texts(change: &Change) -> Vec<&str> {
         Change::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
         Change::ItemClosed { outcome } => vec![outcome],
         Change::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
+        Change::SkillRenamed { to, .. } => vec![to.as_str()],
         Change::SkillDeleted { .. }
-        | Change::SkillRenamed { .. }
         | Change::PackageAttached { .. }
         | Change::PairKept { .. }
         | Change::SkillsTried { .. }

@@ -1,6 +1,6 @@
 //! A book as it stood at one operation: immutable, and the only form of it that a trial gets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -72,6 +72,13 @@ impl Snapshot {
     pub(crate) fn with_skills(&self, skills: BTreeMap<SkillId, Arc<Skill>>) -> Self {
         let state = State { skills, ..(*self.state).clone() };
         Self { folder: self.folder.clone(), ..Self::of(state, self.log.to_vec()) }
+    }
+
+    /// The same book with some skills left out, as if they had never been learned.
+    #[must_use]
+    pub fn without(&self, hidden: &BTreeSet<SkillId>) -> Self {
+        let kept = self.state.skills.iter().filter(|(id, _)| !hidden.contains(*id));
+        self.with_skills(kept.map(|(id, skill)| (id.clone(), Arc::clone(skill))).collect())
     }
 
     /// Opens a book. A folder that is not there is an error; a folder without a log is a book of pages.

@@ -1,0 +1,126 @@
+//! `apprentice distill`: an experiment described in a file, carried out: the cycle of learning, the freeze, the
+//! measurement, the report.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::experiment::{Draft, Experiment, PREREG_FILE, Prereg, Setting, Sheet, Ways};
+use apprentice_protocol::{Clock, Verdict};
+use clap::Args;
+
+use super::study;
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::models::Models;
+use crate::stage::Voice;
+use crate::{args, terminal, wire};
+
+/// Carries out the experiment that a file describes: a teacher fills a skillbook on training tasks, students are
+/// measured on test tasks with and without it, and a report says what may be claimed.
+///
+/// What the file may say stands in docs/experiments.md; `apprentice plan` tells beforehand what it will take and
+/// what it can show, and registers it.
+///
+/// Stopped at any point, it goes on where it was: give the same command with the same `--out`, or
+/// `apprentice resume DIR`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Distill {
+    /// The experiment's file.
+    #[arg(value_name = "EXPERIMENT")]
+    sheet: PathBuf,
+    /// Folder for the runs, the book and the report; must be new or empty, or hold this experiment
+    /// [default: a new folder under the setting `runs`].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the report as one JSON object (`apprentice.report/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+impl Distill {
+    /// The same below another folder.
+    pub(crate) fn within(&self, out: PathBuf) -> Self {
+        Self { out: Some(out), ..self.clone() }
+    }
+}
+
+/// An experiment's file with what it takes to carry it out.
+pub(crate) struct Described {
+    /// The settings, under the file's own cap on money.
+    pub(crate) config: Config,
+    /// What makes the models that it names.
+    pub(crate) models: Arc<Models>,
+    /// What it names.
+    pub(crate) draft: Draft,
+}
+
+/// Reads an experiment's file and looks up all that it names.
+pub(crate) fn described(path: &Path, config: &Config, clock: Arc<dyn Clock>) -> Result<Described, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
+    let sheet = Sheet::read(path, &text).kind(Kind::Config)?;
+    let mut config = config.clone();
+    // A cap on the command line is kept where it is the lower one.
+    let caps = [sheet.most_usd, config.cap.run_usd];
+    config.cap.run_usd = caps.into_iter().flatten().reduce(f64::min);
+    let models = wire::models(&config, clock)?;
+    let model = |name: &str| {
+        let known = models.resolve(name).and_then(|full| models.check(full).map(|()| full.to_owned()));
+        known.map_err(|failure| {
+            let story = format!("{:#}", failure.source);
+            failure.hints.iter().fold(story, |story, hint| format!("{story}; {hint}"))
+        })
+    };
+    let draft = sheet.settle(&Ways { sheet: path, model: &model }).kind(Kind::Config)?;
+    Ok(Described { config, models, draft })
+}
+
+/// The experiment that was described.
+pub(crate) fn experiment(
+    draft: Draft,
+    (config, models): (&Config, &Arc<Models>),
+    command: Vec<String>,
+) -> Result<Experiment, Failure> {
+    let learner = draft.learner.as_deref().map(|name| models.get(name, "learn")).transpose()?;
+    Ok(draft.experiment(Setting {
+        learner,
+        attempts: config.attempts,
+        epochs: config.epochs,
+        cleanup_every: usize::try_from(config.cleanup_every).unwrap_or(usize::MAX),
+        command,
+        program: env!("CARGO_PKG_VERSION").into(),
+    }))
+}
+
+/// Where the registration of an experiment's file stands: beside it.
+pub(crate) fn registration_of(sheet: &Path) -> PathBuf {
+    match sheet.file_stem().and_then(|stem| stem.to_str()) {
+        None | Some("experiment") => sheet.with_file_name(PREREG_FILE),
+        Some(stem) => sheet.with_file_name(format!("{stem}.{PREREG_FILE}")),
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
+    let clock = study::clock();
+    let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
+    let registered = Prereg::read(&registration_of(&arguments.sheet)).kind(Kind::Config)?;
+    let experiment = experiment(draft, (&config, &models), args::given())?;
+    let experiment = Experiment { registered, ..experiment };
+    let folder = study::folder(arguments.out.as_ref(), "distill", &config, &*clock);
+    let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
+    if voice == Voice::Aloud {
+        terminal::note(format_args!("Everything is kept in {}\n", folder.display()));
+    }
+    let outcome =
+        wire::runtime()?.block_on(study::perform(&experiment, (&config, clock, &models), &folder, voice))?;
+    if arguments.json {
+        terminal::json(&outcome.report)?;
+    } else {
+        study::conclude(&outcome, &folder);
+    }
+    match outcome.measured.count(Verdict::Void) {
+        0 => Ok(()),
+        void => Err(Failure::say(Kind::TrialsVoid, format!("{void} trials have no result"))),
+    }
+}

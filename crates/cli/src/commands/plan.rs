@@ -1,0 +1,145 @@
+//! `apprentice plan`: what an experiment will take and what it can show, told and registered before it runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
+use apprentice_evaluator::report::Deviation;
+use apprentice_harness::model::price::Tariff;
+use clap::Args;
+use serde::Serialize;
+
+use super::distill::{Described, described, experiment, registration_of};
+use super::study;
+use crate::config::Config;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Tells what an experiment will take and what it can show, and registers it; runs nothing.
+///
+/// Trials by part, the range of its cost, the smallest difference that it can show with a power of 0.8, and how
+/// many test templates a wished difference needs (`[design] effect` in the file). The comparison that decides is
+/// fixed in `prereg.lock` beside the file. A registration is never replaced: what is changed afterwards is
+/// allowed, and every report tells it.
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// The experiment's file.
+    #[arg(value_name = "EXPERIMENT")]
+    sheet: PathBuf,
+    /// Register nothing.
+    #[arg(long)]
+    no_lock: bool,
+    /// Print one JSON object (`apprentice.plan/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the command tells.
+#[derive(Serialize)]
+struct Told {
+    #[serde(flatten)]
+    forecast: Forecast,
+    /// The registration, if there is one.
+    registration: Option<PathBuf>,
+    /// What the file says otherwise than was registered.
+    deviations: Vec<Deviation>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
+    let clock = study::clock();
+    let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
+    let (design, learner) = (draft.sheet.design, draft.learner.clone());
+    // The command that will carry it out is not known yet, and says nothing about what is measured.
+    let experiment = experiment(draft, (&config, &models), Vec::new())?;
+    let tariff = |model: &str| match model.split_once('/') {
+        Some(("builtin" | "baseline", _)) => Some(Tariff::Hour(0.0)),
+        Some((provider, name)) => models.tariff(provider, name),
+        None => None,
+    };
+    let forecast = forecast(&experiment, (design, learner.as_deref()), &tariff).map_err(study::failure)?;
+    let definition = Definition::of(&experiment).kind(Kind::Config)?;
+    let path = registration_of(&arguments.sheet);
+    let (registration, deviations) = match Prereg::read(&path).kind(Kind::Config)? {
+        Some(registered) => (Some(path), registered.deviations(&definition)),
+        None if arguments.no_lock => (None, Vec::new()),
+        None => {
+            let registered = Prereg::new(definition, forecast.power.smallest_effect, clock.now());
+            registered.write(&path).kind(Kind::Environment)?;
+            (Some(path), Vec::new())
+        }
+    };
+    let told = Told { forecast, registration, deviations };
+    if arguments.json {
+        return terminal::json(&told);
+    }
+    print(&told);
+    Ok(())
+}
+
+fn print(told: &Told) {
+    let found = &told.forecast;
+    terminal::line(format_args!(
+        "{} trials on {}: {} training tasks, {} test tasks of {} templates",
+        found.trials, found.suite, found.train_tasks, found.test_tasks, found.test_templates
+    ));
+    for part in &found.parts {
+        let phase = if part.learning { "learning" } else { "measuring" };
+        terminal::line(format_args!(
+            "  {phase:9} {:8} {} {}: {}",
+            part.role.as_str(),
+            part.model,
+            part.arm,
+            part.trials
+        ));
+    }
+    match (found.least_usd, found.most_usd) {
+        (Some(least), Some(most)) => {
+            terminal::line(format_args!("cost: {least:.2} to {most:.2} US dollars"));
+        }
+        (_, _) => terminal::line(format_args!("cost: not known, as a model has no price")),
+    }
+    for one in found.cost.iter().filter(|one| one.most_usd.is_some_and(|most| most > 0.0)) {
+        let (least, most) = (one.least_usd.unwrap_or_default(), one.most_usd.unwrap_or_default());
+        terminal::line(format_args!("  {}: {least:.2} to {most:.2}", one.model));
+    }
+    let primary = &found.primary;
+    terminal::line(format_args!("decides: {} against {}", primary.treatment, primary.control));
+    show(&found.power);
+    for note in &found.notes {
+        terminal::line(format_args!("note: {note}"));
+    }
+    if let Some(path) = &told.registration {
+        terminal::line(format_args!("registered: {}", path.display()));
+    }
+    for one in &told.deviations {
+        terminal::line(format_args!("otherwise than registered: {}: {}", one.field, one.what));
+    }
+}
+
+fn show(power: &Power) {
+    let points = |share: f64| format!("{:+.0} points", share * 100.0);
+    let Power { templates, seeds, .. } = power;
+    match power.smallest_effect {
+        Some(effect) => terminal::line(format_args!(
+            "finds {} or more in four of five experiments, with {templates} templates in {seeds} variations, if \
+             templates pass up to {:.0} % without help",
+            points(effect),
+            power.base * 100.0
+        )),
+        None => {
+            terminal::line(format_args!("finds no difference, however large, in four of five experiments"));
+        }
+    }
+    if let (Some(effect), Some(found)) = (power.effect, power.found) {
+        let needed = match power.templates_needed {
+            Some(needed) => format!("{needed} templates are needed for four of five"),
+            None => "more than 400 templates are needed for four of five".into(),
+        };
+        terminal::line(format_args!(
+            "{} are found in {:.0} % of experiments; {needed}",
+            points(effect),
+            found * 100.0
+        ));
+    }
+}

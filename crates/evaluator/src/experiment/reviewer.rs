@@ -1,0 +1,69 @@
+//! The reviewer as an instrument: how much of what was received it reviewed, what it made up, and whether its
+//! word on what was followed agrees with what the attempts did. Read from the book's log and the traces alone.
+
+use std::path::Path;
+
+use apprentice_harness::record::Trace;
+use apprentice_protocol::{Trajectory, Verdict};
+use apprentice_skills::book::State;
+use apprentice_skills::follow::follow;
+use apprentice_skills::reflect::{Checked, Dropped, SkillReview};
+
+use crate::learn::trajectory;
+use crate::report::ReviewerSummary;
+use crate::row::TrialRow;
+use crate::split::trajectory_id;
+use crate::stats::kappa;
+
+/// What the reviews in a book's log are worth, held against the attempts of the run in `run`. A trace that does
+/// not read counts as one that shows nothing.
+pub(super) fn reviewer(state: &State, run: &Path, rows: &[TrialRow]) -> ReviewerSummary {
+    let mut sum = ReviewerSummary::default();
+    for row in rows.iter().filter(|row| row.verdict != Verdict::Void) {
+        let Some(checked) = state.reflections.get(&trajectory_id(row)) else { continue };
+        count(&mut sum, checked, row.verdict == Verdict::Pass);
+        if let Some(seen) = seen(run, row) {
+            agree(&mut sum, checked, &seen);
+        }
+    }
+    sum.kappa = kappa([sum.both_followed, sum.only_reviewer, sum.only_detector, sum.neither]);
+    sum
+}
+
+fn count(sum: &mut ReviewerSummary, checked: &Checked, passed: bool) {
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    sum.received += number(checked.reviews.len() + checked.unreviewed.len());
+    sum.reviewed += number(checked.reviews.len());
+    let made_up = |dropped: &&Dropped| matches!(dropped, Dropped::UnknownSkill { .. });
+    sum.invented += number(checked.dropped.iter().filter(made_up).count());
+    for (_, review) in &checked.reviews {
+        match (review, passed) {
+            (SkillReview::Positive(_), true) => sum.positive_on_pass += 1,
+            (SkillReview::Positive(_), false) => sum.positive_on_fail += 1,
+            (SkillReview::Negative(_), true) => sum.negative_on_pass += 1,
+            (SkillReview::Negative(_), false) => sum.negative_on_fail += 1,
+            (SkillReview::Neutral(_) | SkillReview::NotFollowed(_), _) => {}
+        }
+    }
+}
+
+/// Holds each review's word on following against what the attempt did after it got the text.
+fn agree(sum: &mut ReviewerSummary, checked: &Checked, seen: &Trajectory) {
+    for (id, review) in &checked.reviews {
+        let Some(received) = seen.skills.iter().find(|skill| skill.id == *id) else { continue };
+        let says = !matches!(review, SkillReview::NotFollowed(_));
+        match (says, follow(&received.text, &seen.steps, received.step).verdict()) {
+            (true, Some(true)) => sum.both_followed += 1,
+            (true, Some(false)) => sum.only_reviewer += 1,
+            (false, Some(true)) => sum.only_detector += 1,
+            (false, Some(false)) => sum.neither += 1,
+            (_, None) => sum.undecided += 1,
+        }
+    }
+}
+
+fn seen(run: &Path, row: &TrialRow) -> Option<Trajectory> {
+    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl")).ok()?;
+    // Which programs took part and what stood on the screen do not matter here.
+    trajectory(&trace, row, Vec::new(), &|_| None).ok().map(|(seen, _)| seen)
+}

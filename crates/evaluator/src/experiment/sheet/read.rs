@@ -1,0 +1,287 @@
+//! From text to a sheet: every key is known or refused, every value of the right kind and size.
+
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use apprentice_protocol::Limits;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Design, Fault, Learning, Marked, Sheet, SheetError};
+use crate::arm::Arm;
+use crate::experiment::Primary;
+use crate::stats::Assumed;
+use crate::suite::{Spot, nearest};
+
+const KEYS: [&str; 17] = [
+    "arms",
+    "attempts",
+    "baselines",
+    "design",
+    "learning",
+    "limits",
+    "most_usd",
+    "order_seed",
+    "primary",
+    "seeds",
+    "select",
+    "skillbook",
+    "split",
+    "students",
+    "suite",
+    "teacher",
+    "templates",
+];
+const LEARNING: [&str; 5] = ["batch", "cleanup_interval", "epochs", "learner", "rehearsal"];
+const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s", "world_steps"];
+const PRIMARY: [&str; 2] = ["control", "treatment"];
+const DESIGN: [&str; 2] = ["base", "effect"];
+
+/// Numbers beyond this are typing errors.
+const MANY: i64 = 1_000_000_000;
+
+impl Sheet {
+    /// Reads a sheet. All that is wrong with it is told at once.
+    pub fn read(path: &Path, text: &str) -> Result<Self, SheetError> {
+        let (root, broken) = DeTable::parse_recoverable(text);
+        let mut reader = Reader { text, faults: Vec::new() };
+        for error in broken {
+            let spot = error.span().map(|span| Spot::at(text, span.start));
+            reader.faults.push(Fault { spot, what: error.message().to_owned() });
+        }
+        // What follows a broken line may have been swallowed by it: nothing is said to be missing then.
+        if !reader.faults.is_empty() {
+            return Err(SheetError::new(path, reader.faults));
+        }
+        let sheet = sheet(&mut reader, root.get_ref());
+        match reader.faults.is_empty() {
+            true => Ok(sheet),
+            false => Err(SheetError::new(path, reader.faults)),
+        }
+    }
+}
+
+fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Sheet {
+    reader.check(root, "", &KEYS);
+    let suite = reader.path(root, "suite");
+    let students = reader.texts(root, "students");
+    let skillbook = reader.path(root, "skillbook");
+    let teacher = reader.text(root, "teacher");
+    let arms = if root.contains_key("arms") { reader.texts(root, "arms") } else { default_arms() };
+    let found = Sheet {
+        split: reader.path(root, "split"),
+        select: reader.path(root, "select"),
+        templates: reader.texts(root, "templates"),
+        learning: learning(reader, root),
+        primary: primary(reader, root),
+        seeds: reader.count(root, "seeds", 1..=1000).unwrap_or(3),
+        attempts: reader.count(root, "attempts", 1..=100),
+        order_seed: reader.whole(root, "order_seed", 0..=i64::MAX).map_or(0, i64::unsigned_abs),
+        baselines: reader.truth(root, "baselines").unwrap_or(false),
+        limits: limits(reader, root),
+        most_usd: reader.real(root, "most_usd", 0.0..=1e9),
+        design: design(reader, root),
+        suite: suite.clone().unwrap_or(Marked { value: PathBuf::new(), spot: NOWHERE }),
+        students,
+        teacher,
+        skillbook,
+        arms,
+    };
+    reader.need(suite.is_some() || root.contains_key("suite"), "`suite` is missing: the folder of the tasks");
+    reader.need(
+        !found.students.is_empty() || root.contains_key("students"),
+        "`students` is missing: the models that are measured, `students = [\"provider/name\"]`",
+    );
+    found
+}
+
+const NOWHERE: Spot = Spot { line: 0, column: 0 };
+
+fn default_arms() -> Vec<Marked<String>> {
+    let arms = [Arm::None, Arm::Pull, Arm::PlaceboInert];
+    arms.map(|arm| Marked { value: arm.to_string(), spot: NOWHERE }).into()
+}
+
+fn learning(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Learning {
+    let spot = root.get_key_value("learning").map(|(key, _)| reader.spot(key.span().start));
+    let empty = DeTable::new();
+    let table = reader.table(root, "learning", &LEARNING).unwrap_or(&empty);
+    Learning {
+        spot,
+        epochs: reader.count(table, "epochs", 1..=1000),
+        batch: reader.count(table, "batch", 1..=1000).map_or(2, |batch| batch as usize),
+        rehearsal: reader.truth(table, "rehearsal").unwrap_or(true),
+        cleanup_interval: reader.count(table, "cleanup_interval", 1..=MANY).map(|every| every as usize),
+        learner: reader.text(table, "learner"),
+    }
+}
+
+fn primary(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Marked<Primary> {
+    let standard = Primary::default();
+    let spot = root.get_key_value("primary").map_or(NOWHERE, |(key, _)| reader.spot(key.span().start));
+    let Some(table) = reader.table(root, "primary", &PRIMARY) else {
+        return Marked { value: standard, spot };
+    };
+    let treatment = reader.text(table, "treatment").map_or(standard.treatment, |marked| marked.value);
+    let control = reader.text(table, "control").map_or(standard.control, |marked| marked.value);
+    Marked { value: Primary { treatment, control }, spot }
+}
+
+fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Option<Limits> {
+    let table = reader.table(root, "limits", &LIMITS)?;
+    let standard = Limits::default();
+    let large = |reader: &mut Reader<'_>, key| reader.whole(table, key, 1..=MANY).map(i64::unsigned_abs);
+    Some(Limits {
+        world_steps: reader.count(table, "world_steps", 1..=MANY).unwrap_or(standard.world_steps),
+        turns: reader.count(table, "turns", 1..=MANY).unwrap_or(standard.turns),
+        tokens: large(reader, "tokens"),
+        cost_usd: reader.real(table, "cost_usd", 0.0..=1e9),
+        working_s: large(reader, "working_s").unwrap_or(standard.working_s),
+        repeats: reader.count(table, "repeats", 2..=MANY).unwrap_or(standard.repeats),
+    })
+}
+
+fn design(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Design {
+    let standard = Design { effect: None, base: Assumed::default().base };
+    let Some(table) = reader.table(root, "design", &DESIGN) else { return standard };
+    Design {
+        effect: reader.real(table, "effect", 0.01..=1.0),
+        base: reader.real(table, "base", 0.0..=1.0).unwrap_or(standard.base),
+    }
+}
+
+/// Reads values, and notes what is wrong with them.
+struct Reader<'t> {
+    text: &'t str,
+    faults: Vec<Fault>,
+}
+
+impl Reader<'_> {
+    fn spot(&self, offset: usize) -> Spot {
+        Spot::at(self.text, offset)
+    }
+
+    fn fault(&mut self, offset: usize, what: String) {
+        let spot = Some(self.spot(offset));
+        self.faults.push(Fault { spot, what });
+    }
+
+    fn need(&mut self, there: bool, what: &str) {
+        if !there {
+            self.faults.push(Fault { spot: None, what: what.to_owned() });
+        }
+    }
+
+    fn check(&mut self, table: &DeTable<'_>, above: &str, known: &[&str]) {
+        for key in table.keys() {
+            let name = key.get_ref().as_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let hint = match nearest(name, known.iter().copied()) {
+                Some(like) => format!("did you mean `{above}{like}`?"),
+                None => format!("the keys here are {}", known.join(", ")),
+            };
+            self.fault(key.span().start, format!("there is no key `{above}{name}`; {hint}"));
+        }
+    }
+
+    /// A table below a key, its own keys checked.
+    fn table<'t, 'i>(
+        &mut self,
+        table: &'t DeTable<'i>,
+        key: &str,
+        known: &[&str],
+    ) -> Option<&'t DeTable<'i>> {
+        let value = table.get(key)?;
+        let Some(found) = value.get_ref().as_table() else {
+            self.fault(value.span().start, format!("`{key}` is a table: write `[{key}]` and its keys below"));
+            return None;
+        };
+        self.check(found, &format!("{key}."), known);
+        Some(found)
+    }
+
+    fn text(&mut self, table: &DeTable<'_>, key: &str) -> Option<Marked<String>> {
+        let value = table.get(key)?;
+        self.word(value, key)
+    }
+
+    fn path(&mut self, table: &DeTable<'_>, key: &str) -> Option<Marked<PathBuf>> {
+        let Marked { value, spot } = self.text(table, key)?;
+        Some(Marked { value: value.into(), spot })
+    }
+
+    /// A list of texts; a single text is a list of one.
+    fn texts(&mut self, table: &DeTable<'_>, key: &str) -> Vec<Marked<String>> {
+        let Some(value) = table.get(key) else { return Vec::new() };
+        let found: Vec<Marked<String>> = match value.get_ref().as_array() {
+            Some(list) => list.iter().filter_map(|value| self.word(value, key)).collect(),
+            None => self.word(value, key).into_iter().collect(),
+        };
+        if value.get_ref().as_array().is_some_and(|list| list.is_empty()) {
+            self.fault(
+                value.span().start,
+                format!("`{key}` names nothing: name one at least, or leave it away"),
+            );
+        }
+        for (place, one) in found.iter().enumerate() {
+            if found[..place].iter().any(|other| other.value == one.value) {
+                let what = format!("`{key}` names {:?} twice", one.value);
+                self.faults.push(Fault { spot: Some(one.spot), what });
+            }
+        }
+        found
+    }
+
+    fn word(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<Marked<String>> {
+        let spot = self.spot(value.span().start);
+        match value.get_ref().as_str() {
+            Some(text) if !text.trim().is_empty() => Some(Marked { value: text.to_owned(), spot }),
+            Some(_) | None => {
+                self.fault(value.span().start, format!("`{key}` is a text: write it in quotes"));
+                None
+            }
+        }
+    }
+
+    fn truth(&mut self, table: &DeTable<'_>, key: &str) -> Option<bool> {
+        let value = table.get(key)?;
+        let truth = value.get_ref().as_bool();
+        if truth.is_none() {
+            self.fault(value.span().start, format!("`{key}` is true or false"));
+        }
+        truth
+    }
+
+    fn whole(&mut self, table: &DeTable<'_>, key: &str, range: RangeInclusive<i64>) -> Option<i64> {
+        let value = table.get(key)?;
+        let number = value.get_ref().as_integer();
+        let number = number.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
+        let number = number.filter(|number| range.contains(number));
+        if number.is_none() {
+            let (low, high) = range.into_inner();
+            let reach =
+                if high < MANY { format!("from {low} to {high}") } else { format!("of {low} or more") };
+            self.fault(value.span().start, format!("`{key}` is a whole number {reach}"));
+        }
+        number
+    }
+
+    fn count(&mut self, table: &DeTable<'_>, key: &str, range: RangeInclusive<i64>) -> Option<u32> {
+        self.whole(table, key, range).and_then(|number| u32::try_from(number).ok())
+    }
+
+    fn real(&mut self, table: &DeTable<'_>, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
+        let value = table.get(key)?;
+        let whole = value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
+        let number: Option<f64> =
+            value.get_ref().as_float().and_then(|number| number.as_str().parse().ok()).or(whole);
+        let number = number.filter(|number| range.contains(number));
+        if number.is_none() {
+            let (low, high) = range.into_inner();
+            self.fault(value.span().start, format!("`{key}` is a number from {low} to {high}"));
+        }
+        number
+    }
+}

@@ -1,0 +1,171 @@
+//! What single skills are worth: from trials in which a lot hid some of them, and, without such trials, from the
+//! pairs that changed sides while a skill was looked at. Exploratory throughout.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apprentice_protocol::{SkillId, TaskId, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arm::{Arm, is_hidden};
+use crate::row::{Role, TrialRow};
+use crate::rows::trials;
+use crate::stats::{self, Interval, mean, sign_flip};
+
+/// So many losses while a skill was looked at, and more than gains, are worth an alarm.
+const ALARMING: u32 = 2;
+
+/// What one skill is worth to the student.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SkillValue {
+    /// Which.
+    pub skill: String,
+    /// Trials of the arm `pull` in which it was looked at.
+    pub viewed: u32,
+    /// Of those, trials that passed where the same task and seed failed without help.
+    pub gained: u32,
+    /// Trials that failed where the same task and seed passed without help.
+    pub lost: u32,
+    /// Judged trials of the arm `masked`, on templates where it was ever looked at, that could see it.
+    pub shown: u32,
+    /// Those from which it was hidden.
+    pub hidden: u32,
+    /// Templates that have both.
+    pub templates: usize,
+    /// The mean difference over those templates, seen minus hidden.
+    pub difference: Option<f64>,
+    /// Its interval.
+    pub ci95: Option<Interval>,
+    /// Whether it may do harm: its interval lies below zero, or it was there when more pairs were lost than won.
+    pub alarm: bool,
+}
+
+/// The values of all skills that a student ever looked at, the least valuable first.
+pub(super) fn values(rows: &[TrialRow]) -> Vec<SkillValue> {
+    let found = trials(rows);
+    let judged: Vec<&TrialRow> = found
+        .iter()
+        .map(|trial| trial.last)
+        .filter(|row| row.role != Role::Teacher && row.role != Role::Baseline && row.verdict != Verdict::Void)
+        .collect();
+    let looked_at: BTreeSet<&SkillId> = judged.iter().flat_map(|row| &row.skills_viewed).collect();
+    let mut values: Vec<SkillValue> = looked_at.into_iter().map(|skill| value(skill, &judged)).collect();
+    let worth =
+        |one: &SkillValue| one.difference.unwrap_or_else(|| f64::from(one.gained) - f64::from(one.lost));
+    values.sort_by(|one, other| worth(one).total_cmp(&worth(other)));
+    values
+}
+
+fn value(skill: &SkillId, judged: &[&TrialRow]) -> SkillValue {
+    let of_arm = |arm: Arm| judged.iter().filter(move |row| row.arm == arm.as_str());
+    let alone: BTreeMap<(&str, &TaskId, u32), bool> =
+        of_arm(Arm::None).map(|row| ((row.model.as_str(), &row.task, row.seed), passed(row))).collect();
+    let (mut viewed, mut gained, mut lost) = (0, 0, 0);
+    for row in of_arm(Arm::Pull).filter(|row| row.skills_viewed.contains(skill)) {
+        viewed += 1;
+        match (alone.get(&(row.model.as_str(), &row.task, row.seed)), passed(row)) {
+            (Some(false), true) => gained += 1,
+            (Some(true), false) => lost += 1,
+            (Some(_) | None, _) => {}
+        }
+    }
+    let bears: BTreeSet<&str> = judged
+        .iter()
+        .filter(|row| row.skills_viewed.contains(skill))
+        .map(|row| row.template.as_str())
+        .collect();
+    let masked = || of_arm(Arm::Masked).filter(|row| bears.contains(row.template.as_str()));
+    let hidden = |row: &&&TrialRow| is_hidden(skill, &row.task, row.seed);
+    let differences = differences(&masked().map(|row| (*row, hidden(&row))).collect::<Vec<_>>());
+    let test = sign_flip(&differences, stats::ALPHA, 0);
+    let ci95 = test.map(|test| test.interval.within(-1.0, 1.0));
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    SkillValue {
+        skill: skill.to_string(),
+        viewed,
+        gained,
+        lost,
+        shown: count(masked().filter(|row| !hidden(row)).count()),
+        hidden: count(masked().filter(hidden).count()),
+        templates: differences.len(),
+        difference: test.map(|test| test.mean),
+        ci95,
+        alarm: ci95.is_some_and(|ci| ci.high < 0.0) || (lost >= ALARMING && lost > gained),
+    }
+}
+
+fn passed(row: &TrialRow) -> bool {
+    row.verdict == Verdict::Pass
+}
+
+/// Seen minus hidden, template by template, where both occur.
+fn differences(trials: &[(&TrialRow, bool)]) -> Vec<f64> {
+    let mut templates: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
+    for (row, hidden) in trials {
+        let sides = templates.entry(&row.template).or_default();
+        sides[usize::from(*hidden)].push(f64::from(u8::from(passed(row))));
+    }
+    let both = templates.into_values();
+    both.filter_map(|[seen, hidden]| Some(mean(seen)? - mean(hidden)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SkillValue, values};
+    use crate::arm::is_hidden;
+    use crate::row::TrialRow;
+    use crate::rows::sample::row;
+    use apprentice_protocol::{SkillId, TaskId, Verdict};
+
+    fn trial(arm: &str, task: u32, seed: u32, pass: bool, viewed: &[&SkillId]) -> TrialRow {
+        let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
+        let mut row = row(arm, &format!("template{task}"), &format!("task{task}"), seed, verdict);
+        row.skills_viewed = viewed.iter().map(|skill| (*skill).clone()).collect();
+        row
+    }
+
+    #[test]
+    fn a_skill_that_helps_one_that_does_nothing_and_one_that_harms_are_told_apart() {
+        let skill = |name: &str| SkillId::parse(name).expect("an id");
+        let (good, idle, bad) = (skill("mousepad/good"), skill("mousepad/idle"), skill("mousepad/bad"));
+        let mut rows = Vec::new();
+        for task in 0..12 {
+            for seed in 0..8 {
+                let id = TaskId::new(format!("task{task}"));
+                let seen = |skill: &SkillId| !is_hidden(skill, &id, seed);
+                // Half of the tasks turn on the good one, the others on the bad one.
+                let pass = if task % 2 == 0 { seen(&good) } else { !seen(&bad) };
+                let bears = if task % 2 == 0 { &good } else { &bad };
+                let viewed: Vec<&SkillId> = [bears, &idle].into_iter().filter(|skill| seen(skill)).collect();
+                rows.push(trial("masked", task, seed, pass, &viewed));
+            }
+        }
+        let found = values(&rows);
+        let names: Vec<&str> = found.iter().map(|one| one.skill.as_str()).collect();
+        assert_eq!(names, ["mousepad/bad", "mousepad/idle", "mousepad/good"], "{found:#?}");
+        assert!(found[0].difference == Some(-1.0) && found[2].difference == Some(1.0));
+        assert!(found[1].ci95.expect("an interval").contains(0.0), "{:?}", found[1]);
+        // The lot may show a skill to all of a template's trials, or to none.
+        assert!(found[0].templates == 6 && found[2].templates == 6 && found[1].templates >= 10, "{found:#?}");
+        assert!(!found[1].alarm && !found[2].alarm);
+        assert!(found[0].shown + found[0].hidden == 48 && found[0].hidden > 10);
+    }
+
+    #[test]
+    fn pairs_that_were_lost_while_a_skill_was_looked_at_raise_an_alarm() {
+        let bad = SkillId::parse("mousepad/bad").expect("an id");
+        let mut rows = Vec::new();
+        for seed in 0..3 {
+            rows.push(trial("none", 0, seed, true, &[]));
+            rows.push(trial("pull", 0, seed, seed == 2, &[&bad]));
+        }
+        let [found]: [SkillValue; 1] = values(&rows).try_into().expect("one skill");
+        assert_eq!((found.viewed, found.gained, found.lost, found.difference), (3, 0, 2, None));
+        assert!(found.alarm);
+        rows.push(trial("none", 1, 0, false, &[]));
+        rows.push(trial("pull", 1, 0, true, &[&bad]));
+        rows.push(trial("none", 1, 1, false, &[]));
+        rows.push(trial("pull", 1, 1, true, &[&bad]));
+        assert!(!values(&rows)[0].alarm, "it helped as often");
+    }
+}

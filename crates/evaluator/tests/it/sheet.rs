@@ -1,0 +1,224 @@
+//! Experiments as people write them: what a sheet may say, what is wrong with one, and what a plan foretells.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use apprentice_evaluator::experiment::{
+    Definition, Draft, Experiment, Prereg, Setting, Sheet, SheetError, Ways, forecast, report,
+};
+use apprentice_evaluator::report::{Family, Primary};
+use apprentice_evaluator::row::Split;
+use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_harness::model::price::{Price, Tariff};
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use crate::experiment::{experiment, finished, learned, work};
+
+const STARTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tasks/starter");
+
+fn model(name: &str) -> Result<String, String> {
+    match name {
+        "builtin/explorer" | "builtin/novice" | "paid/one" => Ok(name.to_owned()),
+        other => Err(format!("there is no model {other:?}")),
+    }
+}
+
+fn settled(text: &str) -> Result<Draft, SheetError> {
+    let path = Path::new(STARTER).join("experiment.toml");
+    let name = Path::new("experiment.toml");
+    let told = |error: SheetError| SheetError { path: name.to_owned(), ..error };
+    Sheet::read(name, text)?.settle(&Ways { sheet: &path, model: &model }).map_err(told)
+}
+
+fn carried(draft: Draft) -> Experiment {
+    draft.experiment(Setting {
+        learner: Some(Arc::new(BuiltIn::new(Policy::Explorer))),
+        attempts: 2,
+        epochs: 1,
+        cleanup_every: 7,
+        command: Vec::new(),
+        program: "0.0.0".into(),
+    })
+}
+
+fn shipped() -> String {
+    fs::read_to_string(Path::new(STARTER).join("experiment.toml")).expect("the shipped sheet")
+}
+
+#[test]
+fn the_shipped_sheet_is_the_demo() {
+    let draft = settled(&shipped()).expect("settles");
+    assert_eq!(draft.learner.as_deref(), Some("builtin/explorer"), "the teacher keeps the book itself");
+    let experiment = carried(draft);
+    assert!(experiment.lock.is_some(), "the split beside the suite");
+    assert_eq!(
+        (experiment.student.as_str(), experiment.seeds, experiment.attempts),
+        ("builtin/novice", 3, 2)
+    );
+    let definition = Definition::of(&experiment).expect("a definition");
+    assert_eq!(definition.arms, ["none", "pull", "placebo-inert"]);
+    assert_eq!(definition.primary, Primary::default());
+    let json = serde_json::to_string(&definition).expect("json");
+    assert!(json.contains(r#""epochs":2,"batch":2,"rehearse":true,"cleanup_interval":10"#), "{json}");
+}
+
+#[test]
+fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
+    let broken = r#"
+suite = "."
+student = "builtin/novice"
+students = ["builtin/novise", "builtin/novice", "builtin/novice"]
+arms = ["none", "pul", 3]
+seeds = 0
+baselines = "yes"
+
+[learning]
+epoch = 2
+"#;
+    let astray = r#"
+suite = "."
+split = "demo.json"
+students = ["builtin/novise"]
+teacher = "builtin/explorer"
+templates = ["mousepad-ad-line", "no such thing"]
+arms = ["none", "pul", "all"]
+skillbook = "nowhere"
+"#;
+    let both = shipped().replace("seeds = 3", "seeds = 3\nskillbook = \"inert\"");
+    let alone = "suite = \".\"\nstudents = [\"builtin/novice\"]\narms = [\"pull\"]";
+    let cases = [broken, astray, "suite = \".\"\nstudents = [\"builtin/novice\"", "seeds = 2", &both, alone];
+    let told: Vec<String> =
+        cases.iter().map(|text| settled(text).expect_err("is refused").to_string()).collect();
+    insta::assert_snapshot!(told.join("\n\n").replace(STARTER, "STARTER"), @r#"
+    experiment.toml:3:1: there is no key `student`; did you mean `students`?
+    experiment.toml:4:49: `students` names "builtin/novice" twice
+    experiment.toml:5:24: `arms` is a text: write it in quotes
+    experiment.toml:6:9: `seeds` is a whole number from 1 to 1000
+    experiment.toml:7:13: `baselines` is true or false
+    experiment.toml:10:1: there is no key `learning.epoch`; did you mean `learning.epochs`?
+
+    experiment.toml:3:9: STARTER/demo.json: not a split lock (field rule): unknown field `rule`, expected one of `schema`, `suite`, `suite_hash`, `salt`, `templates`, `tasks` at line 4 column 8
+    experiment.toml:4:13: there is no model "builtin/novise"
+    experiment.toml:6:14: suite "starter" has no template "mousepad-ad-line"; did you mean "mousepad-add-line"?
+    experiment.toml:6:34: suite "starter" has no template "no such thing"
+    experiment.toml:7:9: the comparison that decides is pull against placebo-inert, and "pull" is none of the arms: add it to `arms`, or name two others under [primary]
+    experiment.toml:7:9: the comparison that decides is pull against placebo-inert, and "placebo-inert" is none of the arms: add it to `arms`, or name two others under [primary]
+    experiment.toml:7:17: there is no arm "pul"; did you mean "pull"?
+    experiment.toml:8:13: there is no book STARTER/nowhere
+
+    experiment.toml:2:29: unclosed array, expected `]`
+
+    experiment.toml: `suite` is missing: the folder of the tasks
+    experiment.toml: `students` is missing: the models that are measured, `students = ["provider/name"]`
+
+    experiment.toml:10:13: pages changed by hand are not recorded yet: chromium/home-button.md, galculator/paper-mode.md, mousepad/colour-scheme.md, terminal/more-tabs.md, thunar/sort-entries.md; run `apprentice skills sync`
+    experiment.toml:10:13: `skillbook` gives a book, so that [learning] has nothing to say: leave one away
+
+    experiment.toml:3:9: the comparison that decides is pull against placebo-inert, and "placebo-inert" is none of the arms: add it to `arms`, or name two others under [primary]
+    experiment.toml: a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`
+    "#);
+}
+
+#[test]
+fn templates_and_a_selection_narrow_what_takes_part() {
+    let all = carried(settled(&shipped()).expect("settles"));
+    let test = Definition::of(&all).expect("a definition").test;
+    let template = test.values().next().expect("a template").clone();
+    let narrow = shipped().replace("seeds = 3", &format!("seeds = 3\ntemplates = [{template:?}]"));
+    let narrow = carried(settled(&narrow).expect("settles"));
+    let kept = Definition::of(&narrow).expect("a definition").test;
+    assert!(!kept.is_empty() && kept.values().all(|one| *one == template), "{kept:?}");
+    assert!(test.len() > kept.len());
+}
+
+#[test]
+fn a_plan_counts_trials_money_and_power() {
+    let text = shipped()
+        .replace("\"builtin/novice\"]", "\"paid/one\"]\n[limits]\nturns = 10")
+        .replace("arms = [\"none\", \"pull\", \"placebo-inert\"]\nseeds = 3\n", "");
+    let draft = settled(&text).expect("settles");
+    let design = draft.sheet.design;
+    let experiment = carried(draft);
+    let tariff = |model: &str| match model {
+        "paid/one" => Some(Tariff::Tokens(Price { input: 1.0, output: 10.0, ..Price::default() })),
+        _ => Some(Tariff::Hour(0.0)),
+    };
+    let found = forecast(&experiment, (design, Some("builtin/explorer")), &tariff).expect("a forecast");
+    let lock = experiment.lock.as_ref().expect("a lock");
+    let tests = Definition::of(&experiment).expect("a definition").test;
+    assert_eq!((found.test_tasks, found.power.templates), (tests.len(), found.test_templates));
+    let student = |learning: bool| -> usize {
+        let parts = found.parts.iter().filter(|part| part.model == "paid/one" && part.learning == learning);
+        parts.map(|part| part.trials).sum()
+    };
+    assert_eq!(student(true), found.train_tasks, "one rehearsal of each training task");
+    assert!(student(false) <= tests.len() * 3 * 3 && student(false) > tests.len() * 3);
+    let paid = found.cost.iter().find(|one| one.model == "paid/one").expect("its cost");
+    let trials = (student(true) + student(false)) as f64;
+    // Four turns of 1,500 and 60 tokens at least, ten of 15,000 and 800 at most.
+    assert!((paid.least_usd.expect("priced") - trials * 4.0 * 0.0021).abs() < 1e-9, "{paid:?}");
+    assert!((paid.most_usd.expect("priced") - trials * 10.0 * 0.023).abs() < 1e-9, "{paid:?}");
+    assert_eq!(found.most_usd, paid.most_usd, "the others cost nothing");
+    assert!(
+        found.power.smallest_effect.is_some_and(|effect| (0.1..0.9).contains(&effect)),
+        "{:?}",
+        found.power
+    );
+    assert!(found.power.found.is_some() && found.power.templates_needed.is_some());
+
+    let unknown = forecast(&experiment, (design, None), &|_| None).expect("a forecast");
+    assert!(unknown.most_usd.is_none() && unknown.notes.iter().any(|note| note.contains("no known price")));
+    let few: Vec<String> = lock.templates(Split::Test).take(3).map(|name| format!("{name:?}")).collect();
+    let few = format!("{}\ntemplates = [{}]", "suite = \".\"", few.join(","));
+    let few = shipped().replace("select = \"demo.json\"\n", "").replace("suite = \".\"", &few);
+    let few = few.replace("templates = [", &train(&experiment));
+    let draft = settled(&few).expect("settles");
+    let found = forecast(&carried(draft), (design, None), &tariff).expect("a forecast");
+    assert_eq!(found.power.smallest_effect, None);
+    assert!(found.notes.iter().any(|note| note.contains("too few")), "{:?}", found.notes);
+}
+
+/// The training templates at the head of a list of templates.
+fn train(experiment: &Experiment) -> String {
+    let lock = experiment.lock.as_ref().expect("a lock");
+    let names: Vec<String> = lock.templates(Split::Train).map(|name| format!("{name:?}, ")).collect();
+    format!("templates = [{}", names.concat())
+}
+
+#[tokio::test]
+async fn what_is_registered_is_told_beside_what_was_done() {
+    let folder = TempDir::new().expect("a folder");
+    let place = folder.path().join("prereg.lock");
+    let plain = experiment(learned());
+    let definition = Definition::of(&plain).expect("a definition");
+    let other = Definition { seeds: 9, arms: vec!["none".into(), "pull".into()], ..definition };
+    let other = Definition { primary: Primary { control: "none".into(), ..Primary::default() }, ..other };
+    let registered = Prereg::new(other, Some(0.35), Timestamp::UNIX_EPOCH);
+    registered.write(&place).expect("writes");
+    assert!(registered.write(&place).is_err(), "a registration is never replaced");
+    assert_eq!(Prereg::read(&place).expect("reads"), Some(registered.clone()));
+
+    let out = folder.path().join("out");
+    let outcome =
+        work(&Experiment { registered: Some(registered), ..plain }, &out, None).await.expect("works");
+    let told = outcome.report.registration.as_ref().expect("a registration");
+    let deviations: Vec<String> =
+        told.deviations.iter().map(|one| format!("{}: {}", one.field, one.what)).collect();
+    insta::assert_snapshot!(deviations.join("\n"), @"
+    arms: added placebo-inert
+    primary: control registered none, carried out placebo-inert
+    seeds: registered 9, carried out 2
+    ");
+    // The registered comparison decides, and one with an arm that was added explores.
+    let family =
+        |name: &str| outcome.report.comparisons.iter().find(|one| one.name == name).map(|one| one.family);
+    assert_eq!(family("pull vs none"), Some(Family::Primary));
+    assert_eq!(family("pull vs placebo-inert"), Some(Family::Exploratory));
+    assert!(outcome.report.notes.iter().any(|note| note.contains("otherwise than registered")));
+
+    // Whoever registers nothing registers what is begun, and deviates from nothing.
+    let told = report(&finished().await.0).expect("a report").registration.expect("a registration");
+    assert_eq!((told.primary, told.deviations), (Primary::default(), Vec::new()));
+}
