@@ -146,3 +146,52 @@ fn a_bench_that_lost_its_end_is_gone_on_with_and_no_other_takes_its_folder() {
     let missing = place.output(&["report", "garden"]);
     assert_eq!(missing.status.code(), Some(21), "{}", text(&missing.stderr));
 }
+
+const SHEET: &str = r#"
+suite = "garden"
+skillbook = "book"
+students = ["builtin/novice"]
+seeds = 1
+most_usd = 1.0
+"#;
+
+#[test]
+fn an_experiment_from_a_file_is_planned_registered_carried_out_packed_and_verified() {
+    let place = garden();
+    write(&place.path("garden.toml"), SHEET);
+    let planned = json_of(&place.output(&["plan", "garden.toml", "--json"]));
+    assert_eq!((&planned["schema"], &planned["trials"]), (&json!("apprentice.plan/1"), &json!(12)));
+    assert_eq!((&planned["most_usd"], &planned["power"]["smallest_effect"]), (&json!(0.0), &Value::Null));
+    assert!(place.path("garden.prereg.lock").is_file(), "beside the file");
+
+    // What is changed after the registration is allowed and told.
+    write(
+        &place.path("garden.toml"),
+        &format!("{SHEET}arms = [\"none\", \"pull\", \"placebo-inert\", \"masked\"]\n"),
+    );
+    let told = json_of(&place.output(&["plan", "garden.toml", "--json"]));
+    assert_eq!(told["deviations"], json!([{ "field": "arms", "what": "added masked" }]));
+    let distilled = place.output(&["distill", "garden.toml", "--out", "out"]);
+    assert_eq!(distilled.status.code(), Some(0), "{}", text(&distilled.stderr));
+    let resumed = place.output(&["resume", "out"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed.stderr));
+    let report = json_of(&place.output(&["report", "out", "--json"]));
+    let arms: Vec<String> = arms(&report).into_iter().map(|(arm, ..)| arm).collect();
+    assert_eq!(arms, ["masked", "none", "placebo-inert", "pull"]);
+    assert_eq!(report["registration"]["deviations"][0]["what"], "added masked");
+    assert!(fs::read_to_string(place.path("out/report.md")).expect("text").contains("added masked"));
+
+    let packed = place.output(&["bundle", "out"]);
+    assert_eq!(packed.status.code(), Some(0), "{}", text(&packed.stderr));
+    fs::rename(place.path("out.tar.gz"), place.path("elsewhere.tar.gz")).expect("moves");
+    fs::remove_dir_all(place.path("out")).expect("removes");
+    let verified = place.output(&["verify", "elsewhere.tar.gz"]);
+    assert_eq!(verified.status.code(), Some(0), "{}{}", text(&verified.stdout), text(&verified.stderr));
+    assert!(text(&verified.stdout).contains("it holds"));
+
+    write(&place.path("garden.toml"), &SHEET.replace("students", "student"));
+    let refused = place.output(&["plan", "garden.toml"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stderr));
+    let said = text(&refused.stderr);
+    assert!(said.contains("garden.toml:4:1: there is no key `student`; did you mean `students`?"), "{said}");
+}
