@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
 use apprentice_evaluator::report::Deviation;
-use apprentice_harness::model::price::Tariff;
 use clap::Args;
 use serde::Serialize;
 
@@ -52,11 +51,7 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let (design, learner) = (draft.sheet.design, draft.learner.clone());
     // The command that will carry it out is not known yet, and says nothing about what is measured.
     let experiment = experiment(draft, (&config, &models), Vec::new())?;
-    let tariff = |model: &str| match model.split_once('/') {
-        Some(("builtin" | "baseline", _)) => Some(Tariff::Hour(0.0)),
-        Some((provider, name)) => models.tariff(provider, name),
-        None => None,
-    };
+    let tariff = |model: &str| models.tariff(model).ok().flatten();
     let forecast = forecast(&experiment, (design, learner.as_deref()), &tariff).map_err(study::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;
     let path = registration_of(&arguments.sheet);
