@@ -241,6 +241,6 @@ mod tests {
 
     #[test]
     fn what_a_model_is_told() {
-        insta::assert_snapshot!(INSTRUCTION.trim_end(), @"A page is open in the browser. Do what the text in the coloured field at the top of the page asks for. The page ends the task by itself: as soon as the word START covers it, you are done.");
+        insta::assert_snapshot!(INSTRUCTION.trim_end(), @"A page is open in the browser. Do what the text in its coloured field asks for. The page ends the task by itself: as soon as the word START covers it, you are done.");
     }
 }

@@ -72,6 +72,10 @@ const OPENERS: &[(&str, &str)] = &[
     ("xcf", "gimp"),
 ];
 
+/// Windows that tasks bring to the front at their start, and the programs that they belong to.
+const WINDOWS: &[(&str, &str)] =
+    &[("Google Chrome", "google-chrome"), ("Terminal", "gnome-terminal"), ("Visual Studio Code", "code")];
+
 /// Words of commands that reach for the network or change the system.
 const INSTALLERS: &[&str] =
     &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
@@ -184,6 +188,12 @@ impl Gaps {
             let ending = path.rsplit('.').next().unwrap_or_default();
             wanted.extend(OPENERS.iter().filter(|(known, _)| *known == ending).map(|(_, program)| *program));
         }
+        for step in task.config.iter().filter(|step| step.kind == "activate_window") {
+            let window = step.parameters.get("window_name").and_then(Value::as_str);
+            wanted.extend(
+                WINDOWS.iter().filter(|(known, _)| window == Some(*known)).map(|(_, program)| *program),
+            );
+        }
         for name in wanted {
             let options = PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, options)| *options);
             let own = task.apprentice.is_some();
@@ -269,7 +279,8 @@ mod tests {
     fn reasons_are_named_once_and_by_column() {
         let text = r#"{"id":"x","instruction":"i","related_apps":["libreoffice_calc"],"config":[
             {"type":"download","parameters":{"files":[{"url":"https://h.org/a.xlsx","path":"/a.xlsx"}]}},
-            {"type":"open","parameters":{"path":"/a.xlsx"}},{"type":"login","parameters":{}},
+            {"type":"open","parameters":{"path":"/a.xlsx"}},
+            {"type":"activate_window","parameters":{"window_name":"Terminal"}},{"type":"login","parameters":{}},
             {"type":"chrome_open_tabs","parameters":{"urls_to_open":["https://site.org/x","chrome://settings"]}},
             {"type":"lauch","parameters":{}}],
             "evaluator":{"func":["compare_table","compare_pptx_files","compare_tabel"],
@@ -300,8 +311,9 @@ mod tests {
                 "network: it opens site.org",
             ]
         );
-        let programs = ["program \"calc\" is not installed", "program \"libreoffice_calc\" is not installed"];
-        assert_eq!(found.cell, [found.vm.as_slice(), programs.map(str::to_owned).as_slice()].concat());
+        let programs = ["calc", "gnome-terminal", "libreoffice_calc"]
+            .map(|name| format!("program {name:?} is not installed"));
+        assert_eq!(found.cell, [found.vm.as_slice(), programs.as_slice()].concat());
         let mirror = Mirror::Origin;
         let here = Here { has_program: &|_| true, mirror: Some(&mirror) };
         let found = missing(&task, &here);
