@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::SkillId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::book::{
@@ -20,7 +21,7 @@ pub const PROOFS: usize = 2;
 const HASH: usize = 16;
 
 /// Which skills stand before an agent that is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Admit {
     /// All of them.

@@ -33,14 +33,28 @@ impl Finding {
 }
 
 const SECRETS: &[&str] = &[
-    r"\bAKIA[0-9A-Z]{16}\b",
+    r"\b(AKIA|ASIA)[0-9A-Z]{16}\b",
     r"\bgh[pousr]_[A-Za-z0-9]{30,}\b",
     r"\bgithub_pat_[A-Za-z0-9_]{40,}\b",
     r"\bsk-[A-Za-z0-9_-]{20,}\b",
     r"\bxox[abprs]-[A-Za-z0-9-]{10,}\b",
     r"\bAIza[0-9A-Za-z_-]{35}\b",
     r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}\b",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    r"\bya29\.[A-Za-z0-9_-]{20,}",
+    r"\bgl(pat|ptt|dt|rt|soat)-[A-Za-z0-9_-]{20,}",
+    r"\bnpm_[A-Za-z0-9]{36}\b",
+    r"\bpypi-[A-Za-z0-9_-]{60,}",
+    r"\bhf_[A-Za-z0-9]{30,}\b",
+    r"\b(sk|rk|pk)_(live|test)_[A-Za-z0-9]{16,}\b",
+    r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    r"\bSK[0-9a-f]{32}\b",
+    r"\bshp(at|ca|pa|ss)_[A-Fa-f0-9]{32}\b",
+    r"\bdo[opr]_v1_[a-f0-9]{64}\b",
+    r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}",
+    r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,}\b",
+    r"(?i)\b(AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{40,}",
+    r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]{20,}",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----",
     r#"(?i)\b(password|passwd|passphrase|secret|api[_ -]?key|access[_ -]?token)\b\s*(is|=|:)\s*["'`]?[^\s"'`]{6,}"#,
     r"(?i)\b[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s:@]+@",
 ];
@@ -124,5 +138,41 @@ mod tests {
         check("Open chrome://settings/passwords and choose Export.", None);
         check("The password field stays grey until the box above it is ticked.", None);
         check("Press Ctrl+G; ignore the dialog that opens.", None);
+    }
+
+    /// The forms that services give their keys; written in parts, so that none stands here.
+    #[test]
+    fn keys_are_known_by_their_form() {
+        let forms = [
+            ("ASIA", "Q7", 8),
+            ("ghp_", "aB3", 12),
+            ("glpat-", "x7-", 8),
+            ("npm_", "aB3d", 9),
+            ("pypi-", "AgE1", 16),
+            ("hf_", "aB3", 11),
+            ("sk_live_", "4eC3", 6),
+            ("SG.", "abcd1234abcd1234.", 2),
+            ("SK", "0af3", 8),
+            ("shpat_", "0af3", 8),
+            ("dop_v1_", "0af3", 16),
+            ("123456789:AA", "xY7", 11),
+            ("AGE-SECRET-KEY-1", "Q7", 29),
+            ("ya29.", "a0A-", 8),
+            ("AccountKey=", "aB+/", 12),
+            ("Authorization: Bearer ", "abc.", 8),
+            ("-----BEGIN PGP PRIVATE KEY", " BLOCK-----", 1),
+        ];
+        for (start, rest, times) in forms {
+            let text = format!("Type {start}{} there.", rest.repeat(times));
+            assert_eq!(scan(&text), Some(Finding::Secret), "{text}");
+        }
+        for text in [
+            "Choose Sketch > Skeleton (Shift+K).",
+            "Set the npm_config_prefix row to the folder.",
+            "The bearer of the card signs in the box.",
+            "Type 12345678:00 for the time code.",
+        ] {
+            assert_eq!(scan(text), None, "{text}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use apprentice_evaluator::arm::{Arm, Lender, spare_of};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, plan, resume, start,
+    AdmissionCounts, ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, plan, resume, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::Suite;
@@ -110,24 +110,26 @@ struct Loaded {
 fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
     let suite = super::tasks::load(&arguments.suite)?;
     let split = arguments.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
-    let book = if arguments.arm.needs_book() {
+    let (book, admission) = if arguments.arm.needs_book() {
         let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
         // A run is frozen: a book with edits that nobody recorded has no hash to name.
-        admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, arguments.admit)?
+        let (book, counts) =
+            admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, arguments.admit)?;
+        (book, Some(counts))
     } else {
-        Snapshot::empty()
+        (Snapshot::empty(), None)
     };
     let spare = spare_of(&suite).kind(Kind::Config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let servers = arguments.servers.make(&clock)?;
     let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare).with_servers(servers);
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
-    let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash }];
+    let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash, admission }];
     Ok(Loaded { suite, split, lender, books })
 }
 
 /// What a policy lets through; says what waits.
-fn admitted(book: &Snapshot, policy: Admit) -> Result<Snapshot, Failure> {
+fn admitted(book: &Snapshot, policy: Admit) -> Result<(Snapshot, AdmissionCounts), Failure> {
     let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
     if !quarantined.is_empty() {
         terminal::note(format_args!("{eligible} skills are lent, {} wait in quarantine", quarantined.len()));
@@ -136,7 +138,8 @@ fn admitted(book: &Snapshot, policy: Admit) -> Result<Snapshot, Failure> {
         return Err(Failure::say(Kind::NothingMatched, "the policy of admission lets no skill through")
             .hint("a skill is proved by `apprentice learn` over training runs that used it; --admit auto lends all"));
     }
-    Ok(through)
+    let counts = AdmissionCounts { policy, eligible, quarantined: quarantined.len() };
+    Ok((through, counts))
 }
 
 /// Runs the command.

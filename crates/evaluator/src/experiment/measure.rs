@@ -63,6 +63,7 @@ pub(super) fn request<'a>(
     let books = experiment.arms.iter().map(|arm| ArmPlan {
         arm: arm.to_string(),
         skillbook_hash: arm.needs_book().then(|| lender.hash().to_owned()),
+        admission: None,
     });
     let request = PlanRequest {
         suite: &experiment.suite,

@@ -67,7 +67,8 @@ pub fn learning_plan(
         trials.iter().map(|one| ModelPlan { role: one.role, model: one.model.clone() }).collect();
     let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).collect();
     // The book grows while the run goes on, so that no arm has one hash; each row carries its own.
-    plan.arms = arms.into_iter().map(|arm| ArmPlan { arm: arm.to_owned(), skillbook_hash: None }).collect();
+    let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), skillbook_hash: None, admission: None };
+    plan.arms = arms.into_iter().map(arm).collect();
     plan.models = models.into_iter().collect();
     plan.seeds = options.epochs + u32::from(options.rehearse);
     plan.trials = trials;

@@ -9,8 +9,8 @@ mod trial;
 
 pub use dispatch::{Progress, RunError, RunSummary, carry_out, start};
 pub use plan::{
-    ArmPlan, Contender, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA, RunPlan, TrialSpec, attempt_folder,
-    plan, trial_id,
+    AdmissionCounts, ArmPlan, Contender, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA, RunPlan, TrialSpec,
+    attempt_folder, plan, trial_id,
 };
 pub use resume::{Current, resume};
 pub use store::{RunFolder, StoreError, peek};

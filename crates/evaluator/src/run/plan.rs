@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{Limits, RunId, TaskId, TrialId};
+use apprentice_skills::prove::Admit;
 use jiff::Timestamp;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -65,6 +66,20 @@ pub struct ArmPlan {
     pub arm: String,
     /// Content hash of its frozen book, if it has one.
     pub skillbook_hash: Option<String>,
+    /// What the policy of admission let through, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<AdmissionCounts>,
+}
+
+/// How many skills of a book an arm may lend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AdmissionCounts {
+    /// The policy.
+    pub policy: Admit,
+    /// Skills that may be lent.
+    pub eligible: usize,
+    /// Skills that wait.
+    pub quarantined: usize,
 }
 
 /// A model of the run.
@@ -260,10 +275,9 @@ fn shuffled(mut blocks: Vec<Vec<TrialSpec>>, seed: u64) -> Vec<TrialSpec> {
 
 fn arms(trials: &[TrialSpec], books: &[ArmPlan]) -> Vec<ArmPlan> {
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.arm.as_str()).collect();
-    let hash_of = |name: &str| books.iter().find(|book| book.arm == name);
-    let plan = |arm: &str| ArmPlan {
-        arm: arm.to_owned(),
-        skillbook_hash: hash_of(arm).and_then(|book| book.skillbook_hash.clone()),
+    let plan = |arm: &str| {
+        let known = books.iter().find(|book| book.arm == arm).cloned();
+        known.unwrap_or_else(|| ArmPlan { arm: arm.to_owned(), skillbook_hash: None, admission: None })
     };
     names.into_iter().map(plan).collect()
 }

@@ -1,7 +1,7 @@
 //! The manager's desk: reading before writing, one change per item, support counted by the program.
 
 use apprentice_protocol::{Message, Verdict};
-use apprentice_skills::book::{Gateway, Stage};
+use apprentice_skills::book::{Change, Gateway, Origin, Stage};
 use apprentice_skills::clean::{CleanOptions, CleanupTask, scan};
 use apprentice_skills::manage::{
     Decision, ManageOptions, Matter, Outcome, item, manage, manage_request, manager_tools,
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::clerk::{Written, attempt, run};
-use crate::shelf::{Shelf, id};
+use crate::shelf::{Shelf, id, text, write};
 
 fn learning(confidence: &str) -> Learning {
     serde_json::from_value(json!({
@@ -239,6 +239,33 @@ fn a_pair_that_is_kept_is_not_asked_about_again() {
     drop(gateway);
     shelf.edit("gimp/b.md", &shelf.read("gimp/b.md").replace("1. Open alpha.", "1. Open the alpha."));
     assert_eq!(scan(shelf.open().0.state(), &options).len(), 1, "another text is another question");
+}
+
+/// Two skills of so many words each, of which the first so many are the same.
+fn alike(words: usize, same: usize) -> Vec<CleanupTask> {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    for (skill, own) in [("os/one", "u"), ("os/other", "v")] {
+        let word = |number: usize| format!("{}{number}x", if number < same { "w" } else { own });
+        let all: Vec<String> = (0..words).map(word).collect();
+        let change = Change::SkillCreated {
+            skill: id(skill),
+            text: text(&all[0], &all[1], &all[2..].join(" ")),
+            annotations: Vec::new(),
+            origin: Origin::Learned,
+            domain: None,
+        };
+        write(&mut gateway, change).expect("written");
+    }
+    scan(gateway.state(), &CleanOptions::default())
+}
+
+#[test]
+fn a_pair_at_the_threshold_is_asked_about_and_one_below_is_not() {
+    let tasks = alike(20, 17);
+    let [CleanupTask::Duplicates { similarity, .. }] = tasks.as_slice() else { panic!("{tasks:?}") };
+    assert!((similarity - 0.85).abs() < f64::EPSILON, "{similarity}");
+    assert_eq!(alike(53, 45), [], "0.849");
 }
 
 #[test]
