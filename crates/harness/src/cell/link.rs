@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{MachineError, WorldError, WorldFault};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr};
@@ -71,7 +71,8 @@ struct Doom {
     /// Tells the thread that it is over, also while there is nothing to kill yet: nobody but it knows how far
     /// the start has come.
     over: CancellationToken,
-    starter: OnceLock<OwnedFd>,
+    /// With the number of its process group.
+    starter: OnceLock<(OwnedFd, Pid)>,
     supervisor: OnceLock<OwnedFd>,
     /// Our end of the socket, where the supervisor has to kill what no namespace holds together.
     socket: OnceLock<OwnedFd>,
@@ -90,9 +91,15 @@ impl Doom {
 
     /// Kills the cell: all of it, where its supervisor is the first process of a namespace.
     fn kill(&self) {
-        for process in [self.supervisor.get(), self.starter.get()].into_iter().flatten() {
+        if let Some(supervisor) = self.supervisor.get() {
             // It may be dead already.
-            let _ = pidfd_send_signal(process, Signal::KILL);
+            let _ = pidfd_send_signal(supervisor, Signal::KILL);
+        }
+        let Some((starter, group)) = self.starter.get() else { return };
+        // Its first child is bound to its life only some moments after it begins, and until then waits for it for
+        // ever; it is of its group. While the starter can be signalled, nobody else has the group's number.
+        if pidfd_send_signal(starter, Signal::KILL).is_ok() {
+            let _ = kill_process_group(*group, Signal::KILL);
         }
     }
 
@@ -276,7 +283,7 @@ fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
     }
     let child = jail.command(theirs.into())?.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    if let Some(starter) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
+    if let Some(starter) = pid.and_then(|pid| Some((pidfd_open(pid, PidfdFlags::empty()).ok()?, pid))) {
         let _ = doom.starter.set(starter);
     }
     Ok((UnixStream::from_std(ours).map_err(failed)?, child))

@@ -1,10 +1,13 @@
 //! Clears what dead owners of cells left behind.
 //!
-//! A cell with namespaces dies with its owner and leaves an empty folder. Without namespaces a supervisor
-//! that was killed together with its owner may leave programs; they are known by their home.
+//! A cell with namespaces dies with its owner and leaves an empty folder, unless the owner died in the moment in which
+//! bubblewrap was not bound to it yet: that bubblewrap is known by its arguments. Without namespaces a supervisor that
+//! was killed together with its owner may leave programs; they are known by their home.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -54,7 +57,7 @@ pub fn reap(state: &Path) -> io::Result<Reaped> {
     Ok(reaped)
 }
 
-/// Kills processes whose home is below a folder.
+/// Kills processes whose home is below a folder, and bubblewraps that show something of it inside.
 pub(super) fn end_processes(folder: &Path) -> u32 {
     let home = format!("HOME={}", folder.join("home").display());
     let mut ended = 0;
@@ -65,18 +68,37 @@ pub(super) fn end_processes(folder: &Path) -> u32 {
         let environment = fs::read(process.path().join("environ")).unwrap_or_default();
         let here = fs::read_link(process.path().join("cwd")).is_ok_and(|place| place.starts_with(folder));
         let ours = environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes());
-        if (ours || here) && kill_process(pid, Signal::KILL).is_ok() {
+        let wraps = fs::read(process.path().join("cmdline")).is_ok_and(|line| wraps(&line, folder));
+        if (ours || here || wraps) && kill_process(pid, Signal::KILL).is_ok() {
             ended += 1;
         }
     }
     ended
 }
 
+/// Whether a command line is one of bubblewrap with arguments from a folder.
+fn wraps(line: &[u8], folder: &Path) -> bool {
+    let mut arguments = line.split(|byte| *byte == 0).map(|argument| Path::new(OsStr::from_bytes(argument)));
+    arguments.next().is_some_and(|program| program.ends_with("bwrap"))
+        && arguments.any(|argument| argument.starts_with(folder))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::File;
 
-    use super::{Reaped, reap};
+    use super::{Reaped, reap, wraps};
+
+    #[test]
+    fn a_bubblewrap_is_known_by_what_it_shows() {
+        let folder = std::path::Path::new("/state/cell-one");
+        let line = |line: &str| line.replace(' ', "\0").into_bytes();
+        assert!(wraps(&line("/usr/bin/bwrap --ro-bind /state/cell-one/etc/passwd /etc/passwd"), folder));
+        for other in ["/usr/bin/bwrap --bind /state/cell-one-more/x /x", "cat /state/cell-one/etc/passwd", ""]
+        {
+            assert!(!wraps(&line(other), folder), "{other}");
+        }
+    }
 
     #[test]
     fn only_cells_without_a_living_owner_are_cleared() {

@@ -96,15 +96,19 @@ fn what_a_killed_supervisor_leaves_is_reaped_at_the_next_start() {
     let state = state();
     let mut owner = own("plain", state.path());
     let processes = below(owner.id());
-    let supervisors = processes.iter().filter(|(name, _)| name == "apprentice-cell");
-    for (_, supervisor) in supervisors {
-        rustix::process::pidfd_send_signal(supervisor, rustix::process::Signal::KILL).expect("killed");
-    }
+    let signal = |wanted: &str, signal| {
+        let named = processes.iter().filter(|(name, _)| name == wanted);
+        for (_, process) in named {
+            rustix::process::pidfd_send_signal(process, signal).expect("sent");
+        }
+    };
+    // What depended on another may fall with it: one that is stopped does not.
+    signal("Xvfb", rustix::process::Signal::STOP);
+    signal("apprentice-cell", rustix::process::Signal::KILL);
     owner.kill().expect("killed");
     owner.wait().expect("ended");
     let reaped = reap(state.path()).expect("reaped");
     assert_eq!(reaped.cells, 1);
-    // What depended on another may have fallen with it.
     assert!(reaped.processes >= 1, "{reaped:?}");
     await_ends(&processes);
 }
