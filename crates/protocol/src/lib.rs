@@ -20,6 +20,7 @@ mod model;
 mod observation;
 mod outline;
 mod profile;
+mod prompt;
 mod tool;
 mod trajectory;
 mod tree;
@@ -52,6 +53,7 @@ pub use model::{
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
 pub use profile::{HistoryRule, ImageRule, ModelProfile, ToolRule};
+pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
 pub use tool::{StepRef, Tool, ToolOutcome, ToolSpec};
 pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict};
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, Truncated, UiNode, UiTree};
