@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, compare, config, demo, distill, doctor, grade, learn, mcp, models, perform, plan, report,
-    run, selftest, skills, tasks, view,
+    bench, bundle, compare, config, demo, distill, doctor, grade, learn, mcp, models, perform, plan, prompts,
+    report, run, selftest, skills, tasks, view,
 };
 use crate::config::{IsolationChoice, Settings, Sources};
 use crate::failure::Failure;
@@ -43,6 +43,9 @@ pub(crate) struct ModelFlags {
     /// Record all exchanges with models; `--model cassette:FILE` plays them.
     #[arg(long, global = true, value_name = "FILE")]
     record: Option<String>,
+    /// A folder with texts in place of what the program says to models; see `apprentice prompts`.
+    #[arg(long, global = true, value_name = "DIR")]
+    prompts: Option<String>,
     /// Where files that tasks fetch come from: a folder, an address, or `origin` for the tasks' own addresses.
     #[arg(long, global = true, value_name = "DIR|URL|origin", help_heading = "Suites")]
     mirror: Option<String>,
@@ -67,6 +70,7 @@ impl ModelFlags {
             ("provider.compat.profile", self.profile.as_deref(), "--profile"),
             ("cap.run_usd", dollars.as_deref(), "--max-usd"),
             ("record", self.record.as_deref(), "--record"),
+            ("prompts", self.prompts.as_deref(), "--prompts"),
             ("isolation", self.isolation.map(IsolationChoice::name), "--isolation"),
             ("mirror", self.mirror.as_deref(), "--mirror"),
             ("osworld_compat", self.osworld_compat.as_deref(), "--osworld-compat"),
@@ -108,6 +112,7 @@ enum Command {
     Verify(bundle::Verify),
     Selftest(selftest::SelftestCommand),
     Models(models::ModelsCommand),
+    Prompts(prompts::PromptsCommand),
     Config(config::ConfigCommand),
 }
 
@@ -175,6 +180,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Verify(arguments) => bundle::check(arguments),
         Command::Selftest(arguments) => selftest::run(arguments),
         Command::Models(models) => models::run(models, &settings()?.config()?),
+        Command::Prompts(prompts) => prompts::run(prompts, &settings()?.config()?),
         Command::Config(config) => config::run(config, &settings()?),
     }
 }

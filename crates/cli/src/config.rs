@@ -78,6 +78,8 @@ pub(crate) struct Config {
     pub(crate) safety: SafetyChoice,
     /// A list of prices in place of the one that the program brings along.
     pub(crate) prices: Option<PathBuf>,
+    /// A folder with texts in place of what the program says to models.
+    pub(crate) prompts: Option<PathBuf>,
     /// Where exchanges with models are recorded.
     pub(crate) record: Option<PathBuf>,
     /// A command that may cost more, in US dollars, asks first.
@@ -160,6 +162,7 @@ pub(crate) struct Provider {
 const OPTIONAL: &[(&str, Form)] = &[
     ("prices", Form::Text),
     ("record", Form::Text),
+    ("prompts", Form::Text),
     ("cap.trial_usd", Form::Number),
     ("cap.run_usd", Form::Number),
     ("cap.day_usd", Form::Number),

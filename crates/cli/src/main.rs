@@ -10,6 +10,7 @@ mod key;
 mod live;
 mod models;
 mod progress;
+mod prompts;
 mod role;
 mod servers;
 mod stage;

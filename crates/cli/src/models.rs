@@ -14,6 +14,7 @@ use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret, Transport};
 use apprentice_harness::model::gemini::{Gemini, GeminiConfig};
+use apprentice_harness::model::grounded::Grounded;
 use apprentice_harness::model::openai::{OpenAi, OpenAiConfig};
 use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
@@ -23,7 +24,7 @@ use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, 
 
 use crate::config::{Config, Provider, SafetyChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::{key, surroundings, terminal};
+use crate::{key, prompts, surroundings, terminal};
 
 /// Baselines that the evaluator makes from a task itself.
 pub(crate) const BASELINES: [&str; 4] =
@@ -53,6 +54,9 @@ struct Shared {
 impl Models {
     /// Makes models by these settings.
     pub(crate) fn new(config: &Config, clock: Arc<dyn Clock>) -> Result<Self, Failure> {
+        if let Some(folder) = &config.prompts {
+            prompts::install(folder)?;
+        }
         let prices = match &config.prices {
             None => PriceList::shipped().clone(),
             Some(path) => {
@@ -92,7 +96,7 @@ impl Models {
         }
         match name.split_once('/') {
             Some((provider, model)) if PROVIDERS.contains(&provider) && !model.is_empty() => {
-                self.api(name, trial)
+                self.grounded(name, trial)
             }
             Some(_) | None => Err(self.unknown(name)),
         }
@@ -225,6 +229,18 @@ impl Models {
             }
         };
         Ok((Adapter(adapter), pace))
+    }
+
+    /// A student points by itself, unless another model is named for that.
+    fn grounded(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+        let model = self.api(name, trial)?;
+        match self.config.role.grounder.model.as_deref() {
+            Some(grounder) if name.starts_with("compat/") && name != grounder => {
+                let both = Grounded::new(model, self.api(grounder, trial)?).kind(Kind::Config)?;
+                Ok(Arc::new(both))
+            }
+            Some(_) | None => Ok(model),
+        }
     }
 
     /// The order of wrappers is fixed: an exchange, tried again, at the key's pace, within budget, on record.

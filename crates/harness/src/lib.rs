@@ -7,5 +7,8 @@ pub mod cell;
 pub mod clock;
 pub mod env;
 pub mod model;
+mod prompts;
 pub mod record;
 pub mod tool;
+
+pub use prompts::prompts;

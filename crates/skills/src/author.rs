@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, Tool, ToolOutcome, ToolSpec,
-    Why,
+    Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillHappening, SkillId, StepRef, Tool, ToolOutcome,
+    ToolSpec, Why,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ pub const SKILL_DELETE: &str = "skill_delete";
 /// `skill_validate { id }`
 pub const SKILL_VALIDATE: &str = "skill_validate";
 
-const CREATE: &str = include_str!("prompts/author.md");
+pub(crate) const CREATE: Prompt = Prompt::new("skills/author", include_str!("prompts/author.md"), &[]);
 const PATCH: &str =
     "Replaces a passage of a skill's page. `old` must stand there exactly once, unless replace_all is true.";
 const DELETE: &str = "Takes a skill out of the book. Its content stays in the history.";
@@ -92,7 +92,7 @@ pub fn author_tools(folder: &Path, clock: &Arc<dyn Clock>) -> Vec<Arc<dyn Tool>>
         Arc::new(AuthorTool { deed, spec, folder: folder.to_owned(), clock: Arc::clone(clock) })
     };
     vec![
-        tool(Deed::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE)),
+        tool(Deed::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE.text())),
         tool(Deed::Patch, spec::<PatchArguments>(SKILL_PATCH, PATCH)),
         tool(Deed::Delete, spec::<IdArguments>(SKILL_DELETE, DELETE)),
         tool(Deed::Validate, spec::<IdArguments>(SKILL_VALIDATE, VALIDATE)),

@@ -14,6 +14,7 @@ pub mod leak;
 pub mod lend;
 pub mod manage;
 pub mod package;
+mod prompts;
 pub mod prove;
 pub mod reflect;
 mod scan;
@@ -24,6 +25,7 @@ pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author
 pub use digest::{Digest, DigestError, LearnOptions, Staff, clean as clean_book, digest, digest_given};
 pub use given::{AppliedReflection, AppliedRow, Given, GivenError, apply, no_trajectory};
 pub use handle::{Handled, HandlerOptions, Lesson, Refusal, Row, handle, row};
+pub use prompts::PROMPTS;
 pub use scan::{Finding, scan};
 pub use search::Hit;
 pub use words::domain_name;

@@ -14,6 +14,7 @@ pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod perform;
 pub(crate) mod plan;
+pub(crate) mod prompts;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod selftest;

@@ -9,6 +9,7 @@ mod interrupts;
 mod models;
 mod osworld;
 mod place;
+mod prompts;
 mod proofs;
 mod reword;
 mod servers;

@@ -16,5 +16,6 @@ mod stop;
 
 pub use attempt::{Attempt, Ended, run};
 pub use picture::fit as fitted;
+pub(crate) use prompt::PROMPTS;
 pub use prompt::prompt_hash;
 pub use sight::OUTLINE_BUDGET;

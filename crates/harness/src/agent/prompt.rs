@@ -1,31 +1,32 @@
 //! The words that the loop itself puts before a model. They are files, so that a change is seen.
 
-use apprentice_protocol::{BoundedText, Content, TextBudget, ToolSpec};
+use apprentice_protocol::{BoundedText, Content, Prompt, TextBudget, ToolSpec, replaced_prompts};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-const SYSTEM: &str = include_str!("prompts/system.md");
-const FINISH: &str = include_str!("prompts/finish.md");
-const TASK: &str = include_str!("prompts/task.md");
-const ADVICE: &str = include_str!("prompts/advice.md");
-const UNUSABLE: &str = include_str!("prompts/unusable.md");
-const REPEAT: &str = include_str!("prompts/repeat.md");
+const SYSTEM: Prompt = Prompt::new("agent/system", include_str!("prompts/system.md"), &[]);
+const FINISH: Prompt = Prompt::new("agent/finish", include_str!("prompts/finish.md"), &[]);
+const TASK: Prompt = Prompt::new("agent/task", include_str!("prompts/task.md"), &["instruction"]);
+const ADVICE: Prompt = Prompt::new("agent/advice", include_str!("prompts/advice.md"), &["advice"]);
+const UNUSABLE: Prompt = Prompt::new("agent/unusable", include_str!("prompts/unusable.md"), &[]);
+const REPEAT: Prompt = Prompt::new("agent/repeat", include_str!("prompts/repeat.md"), &["repeats"]);
+
+/// The loop's own texts.
+pub(crate) const PROMPTS: [Prompt; 6] = [SYSTEM, FINISH, TASK, ADVICE, UNUSABLE, REPEAT];
+/// What stands before the names of the loop's own texts.
+const OWN: &str = "agent/";
 
 /// The tool by which a model says that it is finished.
 pub(super) const FINISH_TOOL: &str = "finish";
 const INSTRUCTION_BUDGET: TextBudget = TextBudget(20_000);
 
-/// SHA-256 of everything that the loop says to a model, as hexadecimal text.
+/// SHA-256 of everything that the loop says to a model, and of every other text that a user has replaced, as
+/// hexadecimal text.
 pub fn prompt_hash() -> String {
+    let own = PROMPTS.iter().map(|prompt| (prompt.name.trim_start_matches(OWN), prompt.text()));
+    let replaced = replaced_prompts().filter(|(name, _)| !name.starts_with(OWN));
     let mut hash = Sha256::new();
-    for (label, text) in [
-        ("system", SYSTEM),
-        ("finish", FINISH),
-        ("task", TASK),
-        ("advice", ADVICE),
-        ("unusable", UNUSABLE),
-        ("repeat", REPEAT),
-    ] {
+    for (label, text) in own.chain(replaced) {
         hash.update(format!("{label}:{}:", text.len()));
         hash.update(text);
     }
@@ -33,31 +34,31 @@ pub fn prompt_hash() -> String {
 }
 
 pub(super) fn system() -> String {
-    SYSTEM.trim_end().to_owned()
+    SYSTEM.text().trim_end().to_owned()
 }
 
 pub(super) fn task(instruction: &str) -> Content {
     let bounded = BoundedText::cut(instruction, INSTRUCTION_BUDGET);
-    Content::text(TASK.trim_end().replace("{instruction}", bounded.as_str()))
+    Content::text(TASK.fill(&[("instruction", bounded.as_str())]))
 }
 
 /// Guidance, marked as what it is.
 pub(super) fn advice(text: &BoundedText) -> Content {
-    Content::text(ADVICE.trim_end().replace("{advice}", text.as_str().trim_end()))
+    Content::text(ADVICE.fill(&[("advice", text.as_str().trim_end())]))
 }
 
 pub(super) fn unusable() -> Content {
-    Content::text(UNUSABLE.trim_end())
+    Content::text(UNUSABLE.text().trim_end())
 }
 
 pub(super) fn repeat(repeats: u32) -> Content {
-    Content::text(REPEAT.trim_end().replace("{repeats}", &repeats.to_string()))
+    Content::text(REPEAT.fill(&[("repeats", &repeats.to_string())]))
 }
 
 pub(super) fn finish_tool() -> ToolSpec {
     ToolSpec {
         name: FINISH_TOOL.into(),
-        description: FINISH.trim_end().into(),
+        description: FINISH.text().trim_end().into(),
         schema: json!({
             "type": "object",
             "properties": {

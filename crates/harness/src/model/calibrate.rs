@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use apprentice_pixels::{Frame, PixelError, encode_png};
 use apprentice_protocol::{
-    Action, BlobHash, CallBody, ChatModel, ChatRequest, Content, CoordinateSpace, Image, ImageBytes,
-    ImagePoint, ImageRule, MediaType, Message, ModelError, Purpose, Rect, ScreenPoint, Size, Target, View,
-    WorldTool,
+    BlobHash, CallBody, ChatModel, ChatRequest, Content, CoordinateSpace, Image, ImageBytes, ImagePoint,
+    ImageRule, MediaType, Message, ModelError, Prompt, Purpose, Rect, ScreenPoint, Size, View, WorldTool,
 };
 use sha2::{Digest as _, Sha256};
 
-const PROMPT: &str = include_str!("prompts/calibrate.md");
-const QUESTION: &str = include_str!("prompts/calibrate_target.md");
+use super::tongue::pointed;
+
+pub(crate) const PROMPT: Prompt = Prompt::new("calibrate/system", include_str!("prompts/calibrate.md"), &[]);
+pub(crate) const QUESTION: Prompt =
+    Prompt::new("calibrate/target", include_str!("prompts/calibrate_target.md"), &["colour"]);
 /// Half a target's side, in pixels.
 const HALF: u32 = 12;
 /// The targets' colours, by name and as red, green, blue.
@@ -71,10 +73,10 @@ pub async fn aim(model: &dyn ChatModel, size: Size) -> Result<Vec<Aim>, Calibrat
     let picture = picture(size)?;
     let mut aims = Vec::with_capacity(COLOURS.len());
     for (index, (colour, _)) in COLOURS.iter().enumerate() {
-        let question = QUESTION.trim_end().replace("{colour}", colour);
+        let question = QUESTION.fill(&[("colour", *colour)]);
         let request = ChatRequest {
             purpose: Purpose::Calibrate,
-            system: PROMPT.trim_end().to_owned(),
+            system: PROMPT.text().trim_end().to_owned(),
             messages: vec![Message::User {
                 content: vec![Content::text(question), Content::Image { image: picture.clone() }],
             }],
@@ -90,15 +92,6 @@ pub async fn aim(model: &dyn ChatModel, size: Size) -> Result<Vec<Aim>, Calibrat
         aims.push(Aim { colour, middle: middle(index, size), point });
     }
     Ok(aims)
-}
-
-fn pointed(action: &Action<ImagePoint>) -> Option<ImagePoint> {
-    match action {
-        Action::Click { at: Target::Point(point), .. } | Action::Move { to: Target::Point(point) } => {
-            Some(*point)
-        }
-        _ => None,
-    }
 }
 
 /// Reads the points in every space that models use, the best first.

@@ -11,4 +11,5 @@ mod tools;
 
 pub use activation::{Contributed, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL, ToolServers};
 pub use policy::{ArmPolicy, LendError, TaskView, lend, lend_with};
+pub(crate) use policy::{GIVEN, PULL, TOOLS};
 pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

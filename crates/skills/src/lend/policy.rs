@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use apprentice_protocol::{BoundedText, Guidance, SkillId, TextBudget};
+use apprentice_protocol::{BoundedText, Guidance, Prompt, SkillId, TextBudget};
 
 use super::activation::{self, Contributed};
 use super::{placebo, tools};
 use crate::book::{Skill, Snapshot};
 
-const PULL: &str = include_str!("../prompts/advice.md");
-const TOOLS: &str = include_str!("../prompts/tools.md");
-const GIVEN: &str = include_str!("../prompts/given.md");
+pub(crate) const PULL: Prompt = Prompt::new("skills/advice", include_str!("../prompts/advice.md"), &[]);
+pub(crate) const TOOLS: Prompt = Prompt::new("skills/tools", include_str!("../prompts/tools.md"), &[]);
+pub(crate) const GIVEN: Prompt = Prompt::new("skills/given", include_str!("../prompts/given.md"), &[]);
 const NO_DOMAINS: &str = "(none yet)\n";
 
 /// The opening never has more characters than this.
@@ -134,13 +134,13 @@ fn pull_opening(book: &Snapshot) -> BoundedText {
         let names = |skills: Vec<&str>| if skills.is_empty() { "none".to_owned() } else { skills.join(", ") };
         let all = names(bringing.iter().map(|skill| skill.id.as_str()).collect());
         let active = names(active.map(|skill| skill.id.as_str()).collect());
-        tools = format!("\n{TOOLS}\nNotes with tools: {all}. Active from the start: {active}.\n");
+        tools = format!("\n{}\nNotes with tools: {all}. Active from the start: {active}.\n", TOOLS.text());
     }
-    BoundedText::cut(&format!("{PULL}\n{lines}{tools}"), OPENING_BUDGET)
+    BoundedText::cut(&format!("{}\n{lines}{tools}", PULL.text()), OPENING_BUDGET)
 }
 
 fn given(text: &str) -> Guidance {
-    let opening = BoundedText::cut(&format!("{GIVEN}\n{text}"), GIVEN_BUDGET);
+    let opening = BoundedText::cut(&format!("{}\n{text}", GIVEN.text()), GIVEN_BUDGET);
     Guidance { opening, ..Guidance::default() }
 }
 

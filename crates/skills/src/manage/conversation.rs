@@ -1,8 +1,8 @@
 //! The conversation with the manager about one item.
 
 use apprentice_protocol::{
-    BoundedText, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelError, Purpose,
-    SkillId, StepId, TextBudget,
+    BoundedText, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Message, ModelError, Prompt,
+    Purpose, SkillId, StepId, TextBudget,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use crate::handle::{Lesson, Refusal};
 use crate::reflect::{Confidence, Learning, SkillReview};
 use crate::words::domain_name;
 
-const PROMPT: &str = include_str!("../prompts/manage.md");
+pub(crate) const PROMPT: Prompt = Prompt::new("skills/manage", include_str!("../prompts/manage.md"), &[]);
 const ANSWER_BUDGET: TextBudget = TextBudget(24_000);
 const MAX_OUTPUT_TOKENS: u32 = 4000;
 
@@ -200,7 +200,7 @@ pub fn manage_request(item: &ManageItem) -> Result<ChatRequest, serde_json::Erro
     let block = serde_json::to_string_pretty(item)?;
     Ok(ChatRequest {
         purpose: Purpose::Manage,
-        system: PROMPT.to_owned(),
+        system: PROMPT.text().to_owned(),
         messages: vec![Message::User {
             content: vec![Content::text(format!("The item:\n\n```json\n{block}\n```\n"))],
         }],

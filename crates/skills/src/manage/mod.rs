@@ -13,6 +13,7 @@ mod support;
 mod tools;
 
 pub(crate) use basic::is_basic;
+pub(crate) use conversation::PROMPT;
 pub use conversation::{
     CallMade, Decision, ManageError, ManageOptions, Matter, Outcome, item, manage, manage_request,
 };

@@ -1,14 +1,14 @@
 //! The conversation with a reflector: ask, parse strictly, hand back what is wrong, at most a few times.
 
 use apprentice_protocol::{
-    BoundedText, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, NamedSchema, Purpose,
-    TextBudget, Trajectory,
+    BoundedText, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt,
+    Purpose, TextBudget, Trajectory,
 };
 
 use super::check::contradictions;
 use super::{MaterialBudget, REFLECTION_SCHEMA, TrajectoryReflection, material};
 
-const PROMPT: &str = include_str!("../prompts/reflect.md");
+pub(crate) const PROMPT: Prompt = Prompt::new("skills/reflect", include_str!("../prompts/reflect.md"), &[]);
 const MAX_OUTPUT_TOKENS: u32 = 8000;
 
 /// How a reflection is asked for.
@@ -71,7 +71,7 @@ pub fn reflection_request(
     let block = serde_json::to_string_pretty(&block)?;
     Ok(ChatRequest {
         purpose: Purpose::Reflect,
-        system: PROMPT.to_owned(),
+        system: PROMPT.text().to_owned(),
         messages: vec![Message::User {
             content: vec![Content::text(format!("The attempt:\n\n```json\n{block}\n```\n"))],
         }],

@@ -7,6 +7,7 @@ mod material;
 mod reflection;
 
 pub use check::{Checked, Dropped, Grounds, check};
+pub(crate) use conversation::PROMPT;
 pub use conversation::{
     ReflectError, ReflectOptions, Reflected, reflect, reflection_request, reflection_schema,
 };

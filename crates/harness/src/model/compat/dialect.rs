@@ -1,19 +1,24 @@
 //! The text forms of students: what they are told of theirs, and how their replies are read.
 
 use apprentice_protocol::{
-    Call, CallBody, CallId, ChatRequest, CoordinateSpace, NamedSchema, ToolSpec, WorldTool,
+    Call, CallBody, CallId, ChatRequest, CoordinateSpace, NamedSchema, Prompt, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
 use super::profile::{Dialect, StudentProfile};
 use crate::model::tongue::{Spoken, computer_tool, read_boxes, read_computer, read_flat, read_python};
 
-const QWEN: &str = include_str!("prompts/qwen.md");
-const BOXES: &str = include_str!("prompts/boxes.md");
-const PYAUTOGUI: &str = include_str!("prompts/pyautogui.md");
-const JSON: &str = include_str!("prompts/json.md");
-const COMPUTER_13: &str = include_str!("prompts/computer_13.md");
-const TOOLS: &str = include_str!("prompts/tools.md");
+const QWEN: Prompt = Prompt::new("student/qwen", include_str!("prompts/qwen.md"), &["width", "height"]);
+const BOXES: Prompt = Prompt::new("student/boxes", include_str!("prompts/boxes.md"), &["width", "height"]);
+const PYAUTOGUI: Prompt =
+    Prompt::new("student/pyautogui", include_str!("prompts/pyautogui.md"), &["width", "height"]);
+const JSON: Prompt =
+    Prompt::new("student/json", include_str!("prompts/json.md"), &["width", "height", "tools"]);
+const COMPUTER_13: Prompt =
+    Prompt::new("student/computer_13", include_str!("prompts/computer_13.md"), &["width", "height"]);
+const TOOLS: Prompt = Prompt::new("student/tools", include_str!("prompts/tools.md"), &["tools"]);
+/// What students are told.
+pub(crate) const PROMPTS: [Prompt; 6] = [QWEN, BOXES, PYAUTOGUI, JSON, COMPUTER_13, TOOLS];
 /// The loop's own tool, for which most dialects have words of their own.
 const FINISH: &str = "finish";
 
@@ -29,19 +34,17 @@ pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> S
         Dialect::Computer13 => (COMPUTER_13, false),
     };
     let (width, height) = resolution(student, world);
-    let told = text.trim_end().replace("{width}", &width).replace("{height}", &height);
     let mut lent: Vec<ToolSpec> =
         request.tools.iter().filter(|tool| ends_by_tool || tool.name != FINISH).cloned().collect();
     if student.dialect == Dialect::Json {
         lent.insert(0, computer_tool(world));
     }
-    if lent.is_empty() {
-        return told;
-    }
-    let lines: Vec<String> = lent.iter().map(line_of).collect();
+    let lines = lent.iter().map(line_of).collect::<Vec<_>>().join("\n");
+    let told = text.fill(&[("width", &width), ("height", &height), ("tools", &lines)]);
     match student.dialect {
-        Dialect::Json => told.replace("{tools}", &lines.join("\n")),
-        _ => format!("{told}\n\n{}", TOOLS.trim_end().replace("{tools}", &lines.join("\n"))),
+        _ if lent.is_empty() => told,
+        Dialect::Json => told,
+        _ => format!("{told}\n\n{}", TOOLS.fill(&[("tools", &lines)])),
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::model::exchange::{Endpoint, Fragments, Transport};
 use crate::model::price::Tariff;
 
+pub(crate) use dialect::PROMPTS;
 pub use profile::{Dialect, ProfileError, Space, Structured, StudentProfile};
 
 /// What one model behind such a server needs.

@@ -2,14 +2,14 @@
 //! function tool for models without a native one.
 
 use apprentice_protocol::{
-    Action, Button, Chord, Finish, History, ImagePoint, TabAction, Target, ToolSpec, WorldTool,
+    Action, Button, Chord, Finish, History, ImagePoint, Prompt, TabAction, Target, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
 use super::Spoken;
 use super::arguments::{Arguments, chord, milliseconds, notches, whole};
 
-const DESCRIPTION: &str = include_str!("prompts/computer.md");
+pub(crate) const COMPUTER: Prompt = Prompt::new("tool/computer", include_str!("prompts/computer.md"), &[]);
 /// The most that one key may be repeated.
 const MOST_REPEATS: f64 = 100.0;
 /// Distances up to this are notches, longer ones pixels: Qwen's agents write both.
@@ -70,7 +70,7 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
             json!({ "type": "string", "description": "The address of `navigate` or `open_tab`." });
         schema["properties"]["tab"] = json!({ "type": "string", "description": "The tab's id." });
     }
-    ToolSpec { name: "computer".into(), description: DESCRIPTION.trim_end().into(), schema }
+    ToolSpec { name: "computer".into(), description: COMPUTER.text().trim_end().into(), schema }
 }
 
 /// Reads one call. `member` is the action's name, wherever the provider writes it.

@@ -10,14 +10,14 @@ mod page;
 mod python;
 mod script;
 
-use apprentice_protocol::{Action, CallBody, Finish, ImagePoint};
+use apprentice_protocol::{Action, CallBody, Finish, ImagePoint, Target};
 
 pub(crate) use arguments::{Arguments, chord, milliseconds, node_ref, notches, whole};
 pub(crate) use boxes::read_boxes;
-pub(crate) use computer::{computer_tool, read_computer, region, repeated, towards};
+pub(crate) use computer::{COMPUTER, computer_tool, read_computer, region, repeated, towards};
 pub(crate) use flat::read_flat;
 pub(crate) use outcome::{pictures, summary, texts};
-pub(crate) use page::{PAGE_TOOL, page_tool, read_page};
+pub(crate) use page::{PAGE, PAGE_TOOL, page_tool, read_page};
 pub(crate) use python::read_python;
 
 /// What a model said, read.
@@ -37,5 +37,15 @@ impl Spoken {
             Ok(Self::Finish(finish)) => CallBody::Finish(finish),
             Err(problem) => CallBody::Unusable { problem },
         }
+    }
+}
+
+/// The point of an action that points at one place.
+pub(crate) fn pointed(action: &Action<ImagePoint>) -> Option<ImagePoint> {
+    match action {
+        Action::Click { at: Target::Point(point), .. } | Action::Move { to: Target::Point(point) } => {
+            Some(*point)
+        }
+        _ => None,
     }
 }

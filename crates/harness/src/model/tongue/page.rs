@@ -1,13 +1,13 @@
 //! A function tool for what native computer tools lack in a browser: addresses, tabs, dialogs, list boxes.
 
-use apprentice_protocol::{Action, ToolSpec};
+use apprentice_protocol::{Action, Prompt, ToolSpec};
 use serde_json::{Value, json};
 
 use super::Spoken;
 use super::arguments::Arguments;
 use super::computer::read_browsing;
 
-const DESCRIPTION: &str = include_str!("prompts/page.md");
+pub(crate) const PAGE: Prompt = Prompt::new("tool/page", include_str!("prompts/page.md"), &[]);
 
 /// The tool's name.
 pub(crate) const PAGE_TOOL: &str = "page";
@@ -16,7 +16,7 @@ pub(crate) const PAGE_TOOL: &str = "page";
 pub(crate) fn page_tool() -> ToolSpec {
     ToolSpec {
         name: PAGE_TOOL.into(),
-        description: DESCRIPTION.trim_end().into(),
+        description: PAGE.text().trim_end().into(),
         schema: json!({
             "type": "object",
             "properties": {

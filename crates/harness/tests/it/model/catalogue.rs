@@ -22,7 +22,7 @@ use crate::server::{Server, Speak};
 /// The smallest PNG there is.
 const PNG: &[u8] = include_bytes!("dot.png");
 
-fn picture(name: &str) -> Content {
+pub(crate) fn picture(name: &str) -> Content {
     let bytes = ImageBytes(PNG.into());
     let image = Image { hash: BlobHash::new(name), size: Size::new(1, 1), media: MediaType::Png, bytes };
     Content::Image { image }

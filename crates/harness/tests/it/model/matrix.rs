@@ -189,7 +189,7 @@ fn completions(said: Said) -> Value {
 }
 
 /// How an attempt with this model ends.
-async fn attempt(model: &dyn ChatModel) -> Ended {
+pub(crate) async fn attempt(model: &dyn ChatModel) -> Ended {
     let folder = tempfile::tempdir().expect("a folder");
     let clock = Arc::new(SteppedClock::default());
     let redactor = Arc::new(Redactor::new([PLANTED]).expect("builds"));

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod compat;
+mod grounded;
 mod matrix;
 mod points;
 mod secrets;

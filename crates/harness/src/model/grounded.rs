@@ -1,0 +1,206 @@
+//! A model that names places in words, and another that finds them on the picture.
+//!
+//! The first plans: it gets a function `act` whose places are descriptions. For each of them the second is shown the
+//! latest picture and asked to point. What comes out is an action like any other, in the second one's space.
+
+use std::sync::Arc;
+
+use apprentice_protocol::{
+    Call, CallBody, ChatModel, ChatReply, ChatRequest, Content, HistoryRule, Image, ImageRule, Message,
+    ModelError, ModelProfile, PortFuture, Prompt, ToolSpec, WorldTool,
+};
+use serde_json::{Value, json};
+
+use super::tongue::{Spoken, computer_tool, pointed, read_computer};
+
+pub(crate) const PROMPT: Prompt = Prompt::new("ground/system", include_str!("prompts/ground.md"), &[]);
+pub(crate) const QUESTION: Prompt =
+    Prompt::new("ground/target", include_str!("prompts/ground_target.md"), &["target"]);
+pub(crate) const ACT: Prompt = Prompt::new("ground/act", include_str!("prompts/act.md"), &[]);
+/// The planner's tool.
+const TOOL: &str = "act";
+/// A description, and the field that holds the point found for it.
+const PLACES: [(&str, &str); 2] = [("target", "coordinate"), ("start", "start_coordinate")];
+
+/// Two models that act as one.
+pub struct Grounded {
+    planner: Arc<dyn ChatModel>,
+    grounder: Arc<dyn ChatModel>,
+    profile: ModelProfile,
+}
+
+/// Why two models cannot act as one.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} takes no pictures, so it can point at nothing; name another grounder")]
+pub struct BlindGrounder(String);
+
+impl Grounded {
+    /// `planner` decides what to do, `grounder` points.
+    pub fn new(planner: Arc<dyn ChatModel>, grounder: Arc<dyn ChatModel>) -> Result<Self, BlindGrounder> {
+        let (plans, points) = (planner.profile(), grounder.profile());
+        if points.images == ImageRule::None {
+            return Err(BlindGrounder(points.name.clone()));
+        }
+        let history = match plans.images {
+            // The planner is shown none: one is enough, for the grounder.
+            ImageRule::None => HistoryRule::Window { images: 1 },
+            ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => plans.history,
+        };
+        let profile = ModelProfile {
+            name: format!("{} with {}", plans.name, points.name),
+            space: points.space,
+            images: points.images,
+            history,
+            ..plans.clone()
+        };
+        Ok(Self { planner, grounder, profile })
+    }
+
+    async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let Some(world) = request.world else { return self.planner.reply(request).await };
+        let mut reply = self.planner.reply(&self.plan(request, world)).await?;
+        let mut calls = Vec::with_capacity(reply.calls.len());
+        for call in std::mem::take(&mut reply.calls) {
+            let body = match call.body {
+                CallBody::Tool { name, arguments } if name == TOOL => {
+                    self.ground(request, arguments, &mut reply).await?
+                }
+                other => other,
+            };
+            calls.push(Call { id: call.id, body });
+        }
+        reply.calls = calls;
+        Ok(reply)
+    }
+
+    /// The request as the planner gets it.
+    fn plan(&self, request: &ChatRequest, world: WorldTool) -> ChatRequest {
+        let mut asked = request.clone();
+        asked.world = None;
+        asked.tools.insert(0, act_tool(world));
+        if self.planner.profile().images == ImageRule::None {
+            asked.messages.iter_mut().for_each(without_pictures);
+        }
+        asked
+    }
+
+    /// The action with points in place of descriptions.
+    async fn ground(
+        &self,
+        request: &ChatRequest,
+        mut arguments: Value,
+        reply: &mut ChatReply,
+    ) -> Result<CallBody, ModelError> {
+        for (words, field) in PLACES {
+            let Some(described) = arguments.get(words).and_then(Value::as_str).map(str::to_owned) else {
+                continue;
+            };
+            let Some(picture) = latest_picture(request) else {
+                return Ok(CallBody::Unusable { problem: "there is no picture to point at yet".into() });
+            };
+            let found = self.grounder.reply(&self.question(request, &described, picture)).await?;
+            book(reply, &found);
+            let point = found.calls.iter().find_map(|call| match &call.body {
+                CallBody::World { actions } => actions.iter().find_map(pointed),
+                CallBody::Tool { .. } | CallBody::Finish(_) | CallBody::Unusable { .. } => None,
+            });
+            match point {
+                Some(point) => arguments[field] = json!([point.x, point.y]),
+                None => {
+                    let problem = format!("{described:?} was not found on the screen; describe it otherwise");
+                    return Ok(CallBody::Unusable { problem });
+                }
+            }
+        }
+        let Some(action) = arguments.get("action").and_then(Value::as_str) else {
+            return Ok(CallBody::Unusable { problem: "action is missing".into() });
+        };
+        Ok(Spoken::body(read_computer(action, &arguments)))
+    }
+
+    /// A conversation of its own for each place: the picture, and what to point at.
+    fn question(&self, request: &ChatRequest, described: &str, picture: &Image) -> ChatRequest {
+        let question = Content::text(QUESTION.fill(&[("target", described)]));
+        ChatRequest {
+            purpose: request.purpose,
+            system: PROMPT.text().trim_end().to_owned(),
+            messages: vec![Message::User {
+                content: vec![question, Content::Image { image: picture.clone() }],
+            }],
+            world: request.world,
+            seed: request.seed,
+            max_output_tokens: self.grounder.profile().max_output_tokens,
+            ..ChatRequest::default()
+        }
+    }
+}
+
+impl ChatModel for Grounded {
+    fn profile(&self) -> &ModelProfile {
+        &self.profile
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        Box::pin(self.ask(request))
+    }
+}
+
+/// The common tool with descriptions in place of points.
+fn act_tool(world: WorldTool) -> ToolSpec {
+    let mut tool = computer_tool(world);
+    tool.name = TOOL.into();
+    ACT.text().trim_end().clone_into(&mut tool.description);
+    let described = |what: &str| json!({ "type": "string", "description": what });
+    if let Some(fields) = tool.schema["properties"].as_object_mut() {
+        for field in ["coordinate", "start_coordinate", "region"] {
+            fields.remove(field);
+        }
+        fields.insert("target".into(), described("What to act on, described so that it can be found."));
+        fields.insert("start".into(), described("Where a drag begins, described likewise."));
+    }
+    if let Some(actions) = tool.schema["properties"]["action"]["enum"].as_array_mut() {
+        // It names a part of the picture by numbers, and the planner has none.
+        actions.retain(|action| action != "zoom");
+    }
+    tool
+}
+
+fn without_pictures(message: &mut Message) {
+    let shown = |content: &Content| matches!(content, Content::Text { .. });
+    match message {
+        Message::User { content } => content.retain(shown),
+        Message::Results { results, notices } => {
+            results.iter_mut().for_each(|result| result.content.retain(shown));
+            notices.retain(shown);
+        }
+        Message::Assistant { .. } => {}
+    }
+}
+
+/// The picture that the model saw last.
+fn latest_picture(request: &ChatRequest) -> Option<&Image> {
+    request.messages.iter().rev().find_map(|message| {
+        contents_of(message).into_iter().rev().find_map(|content| match content {
+            Content::Image { image } => Some(image),
+            Content::Text { .. } => None,
+        })
+    })
+}
+
+fn contents_of(message: &Message) -> Vec<&Content> {
+    match message {
+        Message::User { content } => content.iter().collect(),
+        Message::Results { results, notices } => {
+            results.iter().flat_map(|result| &result.content).chain(notices).collect()
+        }
+        Message::Assistant { .. } => Vec::new(),
+    }
+}
+
+/// Books what the grounder used upon the turn that needed it.
+fn book(reply: &mut ChatReply, found: &ChatReply) {
+    reply.usage += found.usage;
+    reply.timing.working_ms += found.timing.working_ms;
+    reply.timing.waiting_ms += found.timing.waiting_ms;
+    reply.cost_usd = reply.cost_usd.zip(found.cost_usd).map(|(own, more)| own + more);
+}

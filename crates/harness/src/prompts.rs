@@ -1,0 +1,38 @@
+//! The list of everything that this crate says to models.
+
+use apprentice_protocol::Prompt;
+
+use crate::agent;
+use crate::model::tongue::{COMPUTER, PAGE};
+use crate::model::{calibrate, compat, grounded};
+
+/// Every text of this crate that reaches a model.
+pub fn prompts() -> Vec<Prompt> {
+    let own = [
+        COMPUTER,
+        PAGE,
+        calibrate::PROMPT,
+        calibrate::QUESTION,
+        grounded::PROMPT,
+        grounded::QUESTION,
+        grounded::ACT,
+    ];
+    [&agent::PROMPTS[..], &compat::PROMPTS[..], &own[..]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::prompts;
+
+    #[test]
+    fn shipped_texts_are_sound_and_named_once() {
+        let all = prompts();
+        for prompt in &all {
+            assert_eq!(prompt.check(prompt.shipped), Ok(()), "{}", prompt.name);
+        }
+        let names: BTreeSet<&str> = all.iter().map(|prompt| prompt.name).collect();
+        assert_eq!(names.len(), all.len());
+    }
+}

@@ -1,0 +1,21 @@
+//! The list of everything that this crate says to models.
+
+use apprentice_protocol::Prompt;
+
+use crate::{author, lend, manage, reflect};
+
+/// Every text of this crate that reaches a model.
+pub const PROMPTS: [Prompt; 6] =
+    [lend::PULL, lend::TOOLS, lend::GIVEN, reflect::PROMPT, manage::PROMPT, author::CREATE];
+
+#[cfg(test)]
+mod tests {
+    use super::PROMPTS;
+
+    #[test]
+    fn shipped_texts_are_sound() {
+        for prompt in PROMPTS {
+            assert_eq!(prompt.check(prompt.shipped), Ok(()), "{}", prompt.name);
+        }
+    }
+}
