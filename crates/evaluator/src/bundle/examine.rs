@@ -14,6 +14,8 @@ use crate::experiment::{self, Definition, ExperimentError};
 use crate::grade::{GradeReport, grade};
 use crate::rows;
 
+/// Where a report's notes stand.
+const NOTES: &str = "/notes";
 /// Characters of a value that are shown where it differs.
 const SHOWN: usize = 80;
 
@@ -106,6 +108,7 @@ fn compare(at: &str, sides: (Option<&Value>, Option<&Value>), differs: &mut Vec<
                 compare(&format!("{at}/{name}"), (one.get(key), other.get(key)), differs);
             }
         }
+        (Some(Value::Array(one)), Some(Value::Array(other))) if at == NOTES => notes(one, other, differs),
         (Some(Value::Array(one)), Some(Value::Array(other))) => {
             for index in 0..one.len().max(other.len()) {
                 compare(&format!("{at}/{index}"), (one.get(index), other.get(index)), differs);
@@ -120,13 +123,20 @@ fn compare(at: &str, sides: (Option<&Value>, Option<&Value>), differs: &mut Vec<
     }
 }
 
+/// Notes stand in any order, and a newer version may have more to say: each stored one must be among those that
+/// follow from the rows.
+fn notes(stored: &[Value], computed: &[Value], differs: &mut Vec<Difference>) {
+    for (index, one) in stored.iter().enumerate().filter(|(_, one)| !computed.contains(one)) {
+        let like = computed.iter().find(|other| numbers(Some(one)) == numbers(Some(other)));
+        let (at, wording) = (format!("{NOTES}/{index}"), like.is_some());
+        differs.push(Difference { at, stored: shown(Some(one)), computed: shown(like), wording });
+    }
+}
+
 /// Whether a place holds a sentence, which another version of the program may word in another way.
 fn is_prose(at: &str) -> bool {
     let sentences = ["/headline/title", "/headline/subject", "/headline/result"];
-    at.starts_with("/notes/")
-        || at.ends_with("/sentence")
-        || at.ends_with("/because")
-        || sentences.contains(&at)
+    at.ends_with("/sentence") || at.ends_with("/because") || sentences.contains(&at)
 }
 
 /// The numbers of a sentence, in order.

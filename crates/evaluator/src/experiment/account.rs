@@ -62,7 +62,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
     let lessons = match (&learning, &definition.book) {
         (Some(run), BookPlan::Learned { epochs, .. }) => {
             let place = folder.join(LEARNING).join(run.plan.run.as_str());
-            Some(lesson::summary(&folder.join("skillbook"), (&place, &run.rows), *epochs)?)
+            Some(lesson::summary(folder, (&place, &run.rows), *epochs)?)
         }
         (Some(_) | None, BookPlan::Learned { .. } | BookPlan::Given { .. }) => None,
     };

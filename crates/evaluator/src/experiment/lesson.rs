@@ -30,12 +30,14 @@ struct Reply {
     usage: Usage,
 }
 
-/// What was learned from the attempts of the run in `run`, in so many epochs, into the book in `book`.
+/// What was learned in the experiment in `folder` from the attempts of its run in `run`, in so many epochs. The
+/// rows name their traces from the experiment's folder.
 pub(super) fn summary(
-    book: &Path,
+    folder: &Path,
     (run, rows): (&Path, &[TrialRow]),
     epochs: u32,
 ) -> Result<LearningSummary, ExperimentError> {
+    let book = &folder.join("skillbook");
     let log = Log::read(book)?;
     let mut reviews: BTreeMap<String, u32> = BTreeMap::new();
     for (_, review) in log.state.reflections.values().flat_map(|checked| &checked.reviews) {
@@ -50,7 +52,7 @@ pub(super) fn summary(
         operations: log.writes,
         tokens: tokens(&run.join("learning"))?,
         cost_usd: None,
-        reviewer: reviewer(&log.state, run, rows),
+        reviewer: reviewer(&log.state, folder, rows),
     })
 }
 

@@ -15,14 +15,14 @@ use crate::row::TrialRow;
 use crate::split::trajectory_id;
 use crate::stats::kappa;
 
-/// What the reviews in a book's log are worth, held against the attempts of the run in `run`. A trace that does
-/// not read counts as one that shows nothing.
-pub(super) fn reviewer(state: &State, run: &Path, rows: &[TrialRow]) -> ReviewerSummary {
+/// What the reviews in a book's log are worth, held against the attempts whose traces stand below `folder`. A
+/// trace that does not read counts as one that shows nothing.
+pub(super) fn reviewer(state: &State, folder: &Path, rows: &[TrialRow]) -> ReviewerSummary {
     let mut sum = ReviewerSummary::default();
     for row in rows.iter().filter(|row| row.verdict != Verdict::Void) {
         let Some(checked) = state.reflections.get(&trajectory_id(row)) else { continue };
         count(&mut sum, checked, row.verdict == Verdict::Pass);
-        if let Some(seen) = seen(run, row) {
+        if let Some(seen) = seen(folder, row) {
             agree(&mut sum, checked, &seen);
         }
     }
@@ -62,8 +62,8 @@ fn agree(sum: &mut ReviewerSummary, checked: &Checked, seen: &Trajectory) {
     }
 }
 
-fn seen(run: &Path, row: &TrialRow) -> Option<Trajectory> {
-    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl")).ok()?;
+fn seen(folder: &Path, row: &TrialRow) -> Option<Trajectory> {
+    let trace = Trace::read(&folder.join(&row.trace).join("events.jsonl")).ok()?;
     // Which programs took part and what stood on the screen do not matter here.
     trajectory(&trace, row, Vec::new(), &|_| None).ok().map(|(seen, _)| seen)
 }

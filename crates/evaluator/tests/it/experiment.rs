@@ -260,6 +260,12 @@ async fn a_report_is_made_again_byte_for_byte() {
     // No world of this suite varies, so that two seeds are one trial each; the library's book holds one skill.
     assert_eq!(passed("none"), Some((0, 4)), "{:#?}", again.arms);
     assert_eq!(passed("pull"), Some((3, 4)), "{:#?}", again.arms);
+    let judge = again.learning.as_ref().expect("learned").reviewer;
+    let held = judge.both_followed + judge.only_reviewer + judge.only_detector + judge.neither;
+    assert!(
+        judge.reviewed > 0 && held + judge.undecided == judge.reviewed,
+        "every review is held: {judge:?}"
+    );
     let strata: BTreeMap<&str, Option<Stratum>> =
         again.templates.iter().map(|line| (line.template.as_str(), line.stratum)).collect();
     assert_eq!(strata["mend"], Some(Stratum::Unseen));
