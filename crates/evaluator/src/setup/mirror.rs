@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
@@ -107,7 +108,7 @@ fn paths(url: &str) -> Result<Vec<String>, MirrorError> {
     let below = rest.split_once("/resolve/").and_then(|(_, rest)| rest.split_once('/')).map(|(_, path)| path);
     let mut found = Vec::new();
     for path in below.into_iter().chain([rest]) {
-        for path in [path.to_owned(), unquoted(path)] {
+        for path in [path.to_owned(), percent_decode_str(path).decode_utf8_lossy().into_owned()] {
             let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
             if path.is_empty() || path.contains('\\') || !Path::new(&path).components().all(plain) {
                 return Err(outside());
@@ -118,26 +119,6 @@ fn paths(url: &str) -> Result<Vec<String>, MirrorError> {
         }
     }
     Ok(found)
-}
-
-/// A path with its percent signs read.
-fn unquoted(path: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 async fn read(folder: &Path, url: &str) -> Result<Vec<u8>, MirrorError> {

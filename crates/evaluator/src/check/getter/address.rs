@@ -1,5 +1,6 @@
 //! Getters that take the address of the active tab apart.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::{CollectContext, CollectError, Look, tree};
@@ -43,22 +44,7 @@ fn plain(text: &str) -> String {
 
 /// A text with its percent signs read.
 pub(super) fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 /// One part of the address between slashes.

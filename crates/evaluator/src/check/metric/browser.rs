@@ -30,18 +30,16 @@ fn told(passed: bool, found: &str, wanted: &str) -> Mark {
 }
 
 pub(super) fn active_tab(case: &Case<'_>) -> Result<Mark, Fault> {
-    let found = match address(case)? {
-        Ok(found) => found,
-        Err(mark) => return Ok(mark),
-    };
-    if case.rule("type")? != "url" {
-        return Ok(Mark::none(format!("tabs are not compared by {}", case.rule("type")?)));
-    }
-    let wanted = case.rule_text("url")?;
-    Ok(told(url::same(wanted, found), found, wanted))
+    compared(case, url::same)
 }
 
 pub(super) fn active_tab_without_query(case: &Case<'_>) -> Result<Mark, Fault> {
+    let bare = |text: &str| Url { query: String::new(), ..Url::parse(text) }.write();
+    compared(case, |wanted, found| bare(found) == bare(wanted))
+}
+
+/// The address of a tab against the one that is wanted.
+fn compared(case: &Case<'_>, same: impl Fn(&str, &str) -> bool) -> Result<Mark, Fault> {
     let found = match address(case)? {
         Ok(found) => found,
         Err(mark) => return Ok(mark),
@@ -50,8 +48,7 @@ pub(super) fn active_tab_without_query(case: &Case<'_>) -> Result<Mark, Fault> {
         return Ok(Mark::none(format!("tabs are not compared by {}", case.rule("type")?)));
     }
     let wanted = case.rule_text("url")?;
-    let bare = |text: &str| Url { query: String::new(), ..Url::parse(text) }.write();
-    Ok(told(bare(found) == bare(wanted), found, wanted))
+    Ok(told(same(wanted, found), found, wanted))
 }
 
 /// Every pattern must be found in the address.

@@ -3,7 +3,7 @@
 
 use apprentice_protocol::Chord;
 
-use super::naming::{closer, head_label, labels, strip_marks, tail_label};
+use super::naming::{head_label, labels, strip_marks, tail_label, unquoted};
 use super::words::plain;
 
 /// A label that guidance names.
@@ -104,27 +104,17 @@ fn without_marker(line: &str) -> &str {
 /// Splits a line at sentence ends and semicolons, never inside quotation marks or at three dots.
 fn sentences(line: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut current = String::new();
-    let mut closing: Option<char> = None;
-    let chars: Vec<char> = line.chars().collect();
-    for (at, c) in chars.iter().copied().enumerate() {
-        let before = at.checked_sub(1).and_then(|at| chars.get(at)).copied();
-        let after = chars.get(at + 1).copied();
-        if closing == Some(c) {
-            closing = None;
-        } else if closing.is_none() && before.is_none_or(|before| !before.is_alphanumeric()) {
-            closing = closer(c);
-        }
+    let mut from = 0;
+    for (at, c) in unquoted(line) {
+        let (before, after) = (line[..at].chars().next_back(), line[at + c.len_utf8()..].chars().next());
         let dots = before == Some('.') || after == Some('.');
-        let ends = c == ';' || matches!(c, '.' | '!') && !dots && after.is_none_or(char::is_whitespace);
-        if ends && closing.is_none() {
-            found.push(std::mem::take(&mut current));
-        } else {
-            current.push(c);
+        if c == ';' || matches!(c, '.' | '!') && !dots && after.is_none_or(char::is_whitespace) {
+            found.push(&line[from..at]);
+            from = at + c.len_utf8();
         }
     }
-    found.push(current);
-    found.iter().flat_map(|sentence| split_then(sentence)).flat_map(|part| split_deeds(&part)).collect()
+    found.push(&line[from..]);
+    found.into_iter().flat_map(split_then).flat_map(|part| split_deeds(&part)).collect()
 }
 
 /// Splits `press this, type that and click there` into its deeds, never inside quotation marks. What only says where
@@ -138,17 +128,11 @@ fn split_deeds(sentence: &str) -> Vec<String> {
         first.is_some_and(|word| DOING.contains(&word.as_str()))
     };
     let mut found: Vec<String> = Vec::new();
-    let (mut from, mut before, mut closing) = (0, ' ', None);
-    for (at, c) in sentence.char_indices() {
-        if closing == Some(c) {
-            closing = None;
-        } else if closing.is_none() && !before.is_alphanumeric() {
-            closing = closer(c);
-        }
-        before = c;
+    let mut from = 0;
+    for (at, _) in unquoted(sentence) {
         let rest = &sentence[at..];
         let joint = [", and ", ", ", " and "].into_iter().find(|joint| rest.starts_with(joint));
-        let Some(joint) = joint.filter(|_| closing.is_none() && at > from) else { continue };
+        let Some(joint) = joint.filter(|_| at > from) else { continue };
         let next = &rest[joint.len()..];
         if next.starts_with(char::is_lowercase) && acts(next) && acts(&sentence[from..at]) {
             found.push(sentence[from..at].to_owned());
@@ -248,18 +232,12 @@ fn without_list(sentence: &str) -> Option<String> {
 /// Splits at commas and behind colons, never inside quotation marks or parentheses.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    let (mut from, mut before, mut closing) = (0, ' ', None);
-    for (at, c) in sentence.char_indices() {
-        if closing == Some(c) {
-            closing = None;
-        } else if closing.is_none() && !before.is_alphanumeric() {
-            closing = closer(c);
-        }
-        if closing.is_none() && (c == ',' || c == ':') && sentence[at + 1..].starts_with(' ') {
+    let mut from = 0;
+    for (at, c) in unquoted(sentence) {
+        if (c == ',' || c == ':') && sentence[at + 1..].starts_with(' ') {
             found.push(sentence[from..at + usize::from(c == ':')].trim());
             from = at + 1;
         }
-        before = c;
     }
     found.push(sentence[from..].trim());
     found

@@ -172,7 +172,7 @@ const JOINING: &[&str] =
     &["of", "to", "and", "the", "for", "in", "on", "with", "a", "or", "as", "at", "by", "from"];
 
 /// The mark that closes a quotation.
-pub(super) fn closer(open: char) -> Option<char> {
+fn closer(open: char) -> Option<char> {
     match open {
         '"' => Some('"'),
         '`' => Some('`'),
@@ -182,6 +182,20 @@ pub(super) fn closer(open: char) -> Option<char> {
         '«' => Some('»'),
         _ => None,
     }
+}
+
+/// The characters of a text that stand in no quotation, each with where it begins. A mark within a word opens none.
+pub(super) fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut before, mut closing) = (' ', None);
+    text.char_indices().filter(move |(_, c)| {
+        if closing == Some(*c) {
+            closing = None;
+        } else if closing.is_none() && !before.is_alphanumeric() {
+            closing = closer(*c);
+        }
+        before = *c;
+        closing.is_none()
+    })
 }
 
 pub(super) fn strip_marks(text: &str) -> &str {
