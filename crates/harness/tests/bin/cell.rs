@@ -56,6 +56,7 @@ async fn own(isolation: CellIsolation, words: &[String]) -> Result<(), WorldErro
             print!("{}", output.stdout_text());
         }
         [] => {
+            cell.machine().launch(&Command::new(["sleep", "infinity"])).await.expect("starts");
             println!("ready");
             std::future::pending::<()>().await;
         }
