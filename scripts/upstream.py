@@ -1,16 +1,18 @@
-"""A model's server that knows two tasks: to type a line at the end of the open file and save it, and to count lines in
-the terminal. It speaks Messages, Responses, Chat and Interactions, in the vendors' own words, and finishes at its
-second turn.
+"""A model's server that knows a few starter tasks by the keyboard. It speaks Messages, Responses, Chat and
+Interactions, in the vendors' own words, and does a whole task in its first turn. Under the name of a student it speaks
+that student's own form instead, one action a turn, and clicks into the middle of what it sees first.
 
     upstream.py PORT_FILE
 
 It listens on a free port of the loopback and writes it into PORT_FILE.
 """
 
+import base64
 import http.server
 import json
 import pathlib
 import re
+import struct
 import sys
 
 SKILLS = (
@@ -18,6 +20,13 @@ SKILLS = (
      lambda line: [("key", "ctrl+End"), ("type", line), ("key", "ctrl+s")]),
     (r"The file (\S+) has many lines\. .* hold the word (\S+), and write .* into (\S+)\.",
      lambda file, word, answer: [("type", f"grep -c {word} {file} > {answer}\n")]),
+    (r"keep what the terminal shows now\. Save its contents to the file (\S+)\.",
+     lambda file: [("type", f"cat ~/.profile-shown > {file}\n")]),
+    (r"write all the contents of the window to (\S+)\.",
+     lambda file: [("type", f"cat ~/.profile-shown > {file}\n")]),
+    # The browser shows its window before its page.
+    (r'Type (.*?) into the field "Full name" of this page',
+     lambda name: [("wait", 5), ("key", "Tab"), ("type", name), ("key", "Tab"), ("key", "Return")]),
 )
 
 
@@ -37,13 +46,63 @@ def deeds(conversation):
     return []
 
 
+def middle(conversation):
+    """The middle of the last picture, in its pixels."""
+    pictures = [text for text in texts(conversation) if text.startswith("data:image/png;base64,")]
+    head = base64.b64decode(pictures[-1].split(",", 1)[1][:64])
+    width, height = struct.unpack(">II", head[16:24])
+    return width // 2, height // 2
+
+
+def qwen(deed, value, _):
+    arguments = {"click": {"action": "left_click", "coordinate": [500, 500]},
+                 "key": {"action": "key", "keys": value.lower().split("+") if deed == "key" else None},
+                 "type": {"action": "type", "text": value},
+                 "end": {"action": "terminate", "status": "success"}}[deed]
+    call = json.dumps({"name": "computer_use", "arguments": arguments})
+    return f"Action: {deed}.\n<tool_call>\n{call}\n</tool_call>"
+
+
+def boxes(deed, value, at):
+    quoted = str(value).replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    words = {"click": f"click(start_box='({at[0]},{at[1]})')",
+             "key": f"hotkey(key='{str(value).lower().replace('+', ' ')}')",
+             "type": f"type(content='{quoted}')",
+             "end": "finished(content='')"}[deed]
+    return f"Thought: I {deed}.\nAction: {words}"
+
+
+def pyautogui(deed, value, at):
+    keys = ", ".join(repr(key.lower()) for key in str(value).split("+"))
+    code = {"click": f"pyautogui.click(x={at[0]}, y={at[1]})", "key": f"pyautogui.hotkey({keys})",
+            "type": f"pyautogui.write({value!r})", "end": "computer.terminate(status='success')"}[deed]
+    return f"## Thought\nI {deed}.\n\n## Action\nI {deed}.\n\n## Code\n```python\n{code}\n```"
+
+
+def objects(deed, value, at):
+    arguments = {"click": {"action": "left_click", "coordinate": list(at)}, "key": {"action": "key", "text": value},
+                 "type": {"action": "type", "text": value}, "end": {"finish": "done"}}[deed]
+    tool = "finish" if deed == "end" else "computer"
+    return json.dumps({"thought": f"I {deed}.", "tool": tool, "arguments": arguments})
+
+
+def computer_13(deed, value, at):
+    action = {"click": {"action_type": "CLICK", "x": at[0], "y": at[1]},
+              "key": {"action_type": "HOTKEY", "keys": str(value).lower().split("+")},
+              "type": {"action_type": "TYPING", "text": value}, "end": {"action_type": "DONE"}}[deed]
+    return f"I {deed}.\n```json\n{json.dumps(action)}\n```"
+
+
+STUDENTS = {"qwen3-vl": qwen, "ui-tars-1.5": boxes, "opencua": pyautogui, "holo1.5": objects, "flat": computer_13}
+
+
 def messages(body):
     if any(message["role"] == "assistant" for message in body["messages"]):
         content = [{"type": "tool_use", "id": "toolu_9", "name": "finish", "input": {"finish": "done"}}]
     else:
         content = [{"type": "thinking", "thinking": "", "signature": "c2lnbmF0dXJl"}] + [
             {"type": "tool_use", "id": f"toolu_{number}", "name": name, "toolset_name": "computer",
-             "input": {"text": text}}
+             "input": {"duration": text} if name == "wait" else {"text": text}}
             for number, (name, text) in enumerate(deeds(body["messages"]))
         ]
     return {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
@@ -57,8 +116,11 @@ def responses(body):
         output = [{"type": "function_call", "id": "fc_1", "call_id": "call_9", "name": "finish",
                    "status": "completed", "arguments": '{"finish": "done"}'}]
     else:
-        actions = [{"type": "type", "text": text} if name == "type" else
-                   {"type": "keypress", "keys": text.upper().split("+")} for name, text in deeds(body["input"])]
+        actions = []
+        for name, text in deeds(body["input"]):
+            # Nobody can say how long it is to wait here.
+            actions += {"wait": lambda: [{"type": "wait"}] * text, "type": lambda: [{"type": "type", "text": text}],
+                        "key": lambda: [{"type": "keypress", "keys": text.upper().split("+")}]}[name]()
         output = [{"type": "computer_call", "id": "cu_1", "call_id": "call_1", "status": "completed",
                    "pending_safety_checks": [], "actions": actions}]
     return {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": body["model"],
@@ -70,24 +132,39 @@ def responses(body):
 
 
 def chat(body):
+    if form := STUDENTS.get(body["model"]):
+        return completion(body, {"content": said(body, form)}, "stop")
     if any(message["role"] == "assistant" for message in body["messages"]):
         steps = [("finish", {"finish": "done"})]
     else:
-        steps = [("computer", {"action": name, "text": text}) for name, text in deeds(body["messages"])]
+        steps = [("computer", {"action": name, "duration" if name == "wait" else "text": text})
+                 for name, text in deeds(body["messages"])]
     calls = [{"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
              for number, (name, given) in enumerate(steps)]
+    return completion(body, {"content": None, "tool_calls": calls}, "tool_calls")
+
+
+def said(body, form):
+    """What a student says in its turn: a click, then one deed after the other, then that it is done."""
+    turn = sum(message["role"] == "assistant" for message in body["messages"])
+    steps = [("click", None), *deeds(body["messages"]), ("end", None)]
+    deed, value = steps[min(turn, len(steps) - 1)]
+    return form(deed, value, middle(body["messages"]))
+
+
+def completion(body, message, reason):
     return {"id": "c1", "object": "chat.completion", "created": 1, "model": body["model"],
-            "choices": [{"index": 0, "finish_reason": "tool_calls",
-                         "message": {"role": "assistant", "content": None, "tool_calls": calls}}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}}
+            "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", **message}}],
+            "usage": {"prompt_tokens": 3000, "completion_tokens": 10, "total_tokens": 3010}}
 
 
 def interactions(body):
     if any(step.get("type") == "function_result" for step in body["input"]):
         calls = [("finish", {"finish": "done"})]
     else:
-        calls = [("type", {"text": text}) if name == "type" else
-                 ("hotkey", {"keys": text.lower().split("+")}) for name, text in deeds(body["input"])]
+        given = {"wait": lambda text: ("wait", {"seconds": text}), "type": lambda text: ("type", {"text": text}),
+                 "key": lambda text: ("hotkey", {"keys": text.lower().split("+")})}
+        calls = [given[name](text) for name, text in deeds(body["input"])]
     steps = [{"type": "function_call", "id": f"f{number}", "name": name, "arguments": given}
              for number, (name, given) in enumerate(calls)]
     return {"id": "i1", "status": "requires_action", "model": body["model"], "steps": steps,
