@@ -101,6 +101,31 @@ impl Follow {
             Step::Context(label) => Some(context(label.as_deref(), scene, hands)),
             Step::Visit(address) => Some(Followed::Act(visit(&address, scene))),
             Step::Cell => Some(self.take_cell(scene, hands)),
+            Step::Maybe(steps) => self.take_group(steps, scene, hands),
+        }
+    }
+
+    /// What is said on a condition: once its first deed is done the rest belongs to it, and where that finds
+    /// nothing, none of it is done.
+    fn take_group(&mut self, steps: Vec<Step>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+        let mut rest = steps.clone();
+        let first = if rest.is_empty() { return None } else { rest.remove(0) };
+        let after = self.steps.len();
+        for step in rest.into_iter().rev() {
+            self.steps.push_front(step);
+        }
+        match self.take(first, scene, hands) {
+            Some(Followed::Stuck) => {
+                while self.steps.len() > after {
+                    self.steps.pop_front();
+                }
+                if self.waited >= patience(scene) {
+                    return None;
+                }
+                self.steps.push_front(Step::Maybe(steps));
+                Some(Followed::Stuck)
+            }
+            other => other,
         }
     }
 
@@ -247,7 +272,7 @@ impl Follow {
         self.steps.iter().any(|step| match step {
             Step::Context(_) | Step::Pick | Step::Cell => true,
             Step::Path(_) | Step::Fill(_) => !asked,
-            Step::Labels(_) | Step::Keys(_) | Step::Visit(_) => false,
+            Step::Labels(_) | Step::Keys(_) | Step::Visit(_) | Step::Maybe(_) => false,
         })
     }
 

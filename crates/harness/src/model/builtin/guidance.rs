@@ -34,6 +34,8 @@ pub(super) enum Step {
     Visit(String),
     /// A double click on the cell that the task is about.
     Cell,
+    /// What a sentence says on a condition: where its first deed finds nothing, none of it is done.
+    Maybe(Vec<Self>),
 }
 
 const ARROWS: &[&str] = &[" > ", " → ", " -> ", " » ", " › ", " ▸ ", " => ", "→", "▸", "›", "»", ">"];
@@ -78,15 +80,48 @@ const LISTING: &[&str] = &["of", "among", "amongst", "between", "out", "from"];
 /// Words that open a clause about where to go.
 const PLACING: &[&str] = &["in", "under", "on", "at", "within", "inside", "there", "then"];
 
+/// Words of a condition that something is in sight.
+const CONDITIONS: &[&str] = &["there", "appears", "appear", "asks", "shown", "comes", "opens", "visible"];
+
 /// Reads the guidance of a note: its Guidance section if it has one, else all of it.
 pub(super) fn read(note: &str) -> Vec<Step> {
     let mut steps = Vec::new();
-    for line in section(note).lines() {
-        for sentence in sentences(without_marker(line)) {
-            steps.extend(read_sentence(&sentence));
+    for sentence in lines(note).iter().flat_map(|line| sentences(line)) {
+        let read = |text: &str| -> Vec<Step> {
+            let parts = split_then(text).into_iter().flat_map(|part| split_deeds(&part));
+            parts.flat_map(|part| read_sentence(&part)).collect()
+        };
+        match on_condition(&sentence) {
+            Some(deed) => steps.extend(Some(read(deed)).filter(|group| !group.is_empty()).map(Step::Maybe)),
+            None => steps.extend(read(&sentence)),
         }
     }
     steps
+}
+
+/// The same as one list: what is said on a condition stands where it is said.
+pub(super) fn read_all(note: &str) -> Vec<Step> {
+    let flat = |step| if let Step::Maybe(steps) = step { steps } else { vec![step] };
+    read(note).into_iter().flat_map(flat).collect()
+}
+
+/// The lines of a note's guidance, without numbers and marks.
+pub(super) fn lines(note: &str) -> Vec<String> {
+    let lines = section(note).lines().map(without_marker);
+    lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// What a sentence says to do if something is there: `If it asks, press OK` and `Press OK if it asks`.
+fn on_condition(sentence: &str) -> Option<&str> {
+    let (sentence, lower) = (sentence.trim(), sentence.trim().to_lowercase());
+    if lower.starts_with("if ") {
+        let mut joints = unquoted(sentence)
+            .filter(|(at, c)| matches!(c, ',' | ':') && sentence[at + 1..].starts_with(' '));
+        return joints.next().map(|(at, _)| sentence[at + 2..].trim());
+    }
+    let (at, _) = unquoted(sentence).find(|(at, _)| sentence[*at..].starts_with(" if "))?;
+    let there = |word: &String| CONDITIONS.contains(&word.as_str());
+    plain(&sentence[at..]).iter().any(there).then(|| &sentence[..at])
 }
 
 fn section(note: &str) -> &str {
@@ -114,7 +149,7 @@ fn sentences(line: &str) -> Vec<String> {
         }
     }
     found.push(&line[from..]);
-    found.into_iter().flat_map(split_then).flat_map(|part| split_deeds(&part)).collect()
+    found.into_iter().map(str::to_owned).collect()
 }
 
 /// Splits `press this, type that and click there` into its deeds, never inside quotation marks. What only says where
@@ -426,6 +461,7 @@ mod tests {
                 Step::Context(label) => format!("context {}", label.unwrap_or_default()),
                 Step::Visit(address) => format!("visit {address}"),
                 Step::Cell => "cell".into(),
+                Step::Maybe(_) => "perhaps".into(),
             })
             .collect()
     }
@@ -475,6 +511,21 @@ mod tests {
         check("Everything of this kind is on the tab Sponge. Set what you want there.", &["Sponge", "pick"]);
         check("How it rises is set in the Bake menu, under Sponge.", &["Bake | Sponge"]);
         check("Tick \"Cut, press and bake\" and press OK.", &["Cut, press and bake on", "OK"]);
+    }
+
+    #[test]
+    fn what_is_said_on_a_condition_is_kept_together() {
+        let inside = |text: &str| match read(text).as_slice() {
+            [Step::Maybe(steps)] => steps.clone(),
+            other => panic!("{text}: {other:?}"),
+        };
+        let group =
+            inside("If it is there, double-click the cell that the task is about, then press Ctrl+A.");
+        assert_eq!(group, [Step::Cell, Step::Keys("ctrl+a".into())]);
+        assert!(matches!(inside("Press \"Warm\" if a question appears.").as_slice(), [Step::Labels(_)]));
+        check("Tick \"Bake if there is dough\".", &["Bake if there is dough on"]);
+        check("Choose Sponge if the task wants it.", &["Sponge"]);
+        assert_eq!(super::read_all("If it is there: press F6.\nPress F7.").len(), 2);
     }
 
     #[test]

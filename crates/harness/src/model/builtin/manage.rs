@@ -114,7 +114,7 @@ fn shown(call: &Made) -> Vec<Shown> {
 /// The way that a guidance tells, as one list: what comes before the first labels belongs to it.
 fn way(guidance: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for step in guidance::read(guidance) {
+    for step in guidance::read_all(guidance) {
         match step {
             Step::Path(labels) | Step::Labels(labels) => {
                 found.extend(labels.into_iter().map(|label| label.text));
@@ -126,7 +126,7 @@ fn way(guidance: &str) -> Vec<String> {
             }
             Step::Cell => found.push("cell".into()),
             Step::Keys(chord) => found.push(chord),
-            Step::Fill(_) | Step::Pick | Step::Context(_) => {}
+            Step::Fill(_) | Step::Pick | Step::Context(_) | Step::Maybe(_) => {}
         }
     }
     found
@@ -314,10 +314,13 @@ fn clean(item: &Item, made: &[Made]) -> Move {
         ("negative_heavy", [only, ..]) if item.allows("delete_skill") => {
             ask("delete_skill", json!({ "skill_id": only.skill_id }))
         }
-        ("negative_heavy" | "low_follow_rate", [only, ..]) if item.allows("annotate_skill") => ask(
-            "annotate_skill",
-            json!({ "skill_id": only.skill_id, "annotation": "The counters speak against it; check it before use." }),
-        ),
+        ("negative_heavy" | "low_follow_rate", [only, ..]) if item.allows("annotate_skill") => {
+            let note = match kind.as_str() {
+                "negative_heavy" => "The counters speak against it; check it before use.",
+                _ => "Often read and seldom followed: its situation seems to promise more than it holds.",
+            };
+            ask("annotate_skill", json!({ "skill_id": only.skill_id, "annotation": note }))
+        }
         _ => nothing("They are used for different things."),
     }
 }

@@ -55,22 +55,28 @@ pub(super) fn answer(request: &ChatRequest) -> Move {
     let Some(material) = block::<Material>(request) else {
         return Move::Say(json!({ "skill_reviews": [], "new_learnings": [] }).to_string());
     };
-    let on_pages = page::is_of_pages(&material.steps);
     let goal = Goal::read(&material.goal);
     let asked = |label: &str| goal.wants.iter().any(|want| Care::Exact.accepts(want.wanted.fit(label)));
     let lesson = walk(&material.steps).join(asked);
     let passed = material.verdict == "pass";
+    let on_pages = page::is_of_pages(&material.steps);
+    let scope = material.apps.first().map_or("general", String::as_str);
+    let trail = if passed && on_pages {
+        page::lesson(&material.steps, scope, &|label| is_own(&goal, label))
+    } else {
+        None
+    };
     let learnings: Vec<Value> = match (passed, on_pages) {
-        (true, true) => page_learning(&material, &goal).into_iter().collect(),
+        (true, true) => trail.iter().filter_map(|trail| page_learning(&material, trail)).collect(),
         (true, false) => learnings(&material, &lesson, &goal),
         (false, _) => Vec::new(),
     };
-    let reviews: Vec<Value> =
-        material.skills.iter().map(|skill| review(skill, &lesson, &goal, passed, on_pages)).collect();
+    let attempt = Attempt { material: &material, lesson, goal, passed, on_pages, trail };
+    let reviews: Vec<Value> = material.skills.iter().map(|skill| attempt.review(skill)).collect();
     Move::Say(json!({ "skill_reviews": reviews, "new_learnings": learnings }).to_string())
 }
 
-/// Labels that a skill's guidance names.
+/// Labels that a skill's guidance names, but for those on a condition.
 fn named(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for step in guidance::read(text) {
@@ -79,51 +85,167 @@ fn named(text: &str) -> Vec<String> {
                 found.extend(labels.into_iter().map(|label| label.text));
             }
             Step::Fill(Some(label)) | Step::Context(Some(label)) => found.push(label),
-            Step::Fill(None) | Step::Context(None) | Step::Keys(_) | Step::Pick | Step::Cell => {}
+            Step::Fill(None)
+            | Step::Context(None)
+            | Step::Keys(_)
+            | Step::Pick
+            | Step::Cell
+            | Step::Maybe(_) => {}
             Step::Visit(address) => found.push(address),
         }
     }
     found
 }
 
-fn review(skill: &Received, lesson: &Lesson, goal: &Goal, passed: bool, on_pages: bool) -> Value {
-    let labels = named(&skill.text);
-    let followed = labels.iter().filter(|label| lesson.has_pressed(label)).count();
-    let astray = labels.iter().any(|label| lesson.in_vain.iter().any(|vain| same_label(vain, label)));
-    let id = &skill.id;
-    let whole = followed == labels.len();
-    let how = if whole { "yes" } else { "partially" };
-    let way = lesson.visits.iter().map(route).collect::<Vec<_>>().join("; then ");
-    let led = on_pages
-        || lesson
-            .visits
-            .iter()
-            .any(|visit| visit.way.iter().any(|leg| labels.iter().any(|label| same_label(label, leg))));
-    let concerns = goal.words.fit(&skill.text.lines().take(3).collect::<Vec<_>>().join(" ")).matched > 0.0;
-    if followed == 0 {
-        return if concerns && passed && !way.is_empty() {
-            json!({ "skill_id": id, "followed": "no", "reason": "chose_alternative",
-                "explanation": "Another way led to the goal.", "alternative_used": way })
-        } else {
-            json!({ "skill_id": id, "followed": "no", "reason": "irrelevant",
-                "explanation": "It speaks of something else than the task." })
+/// Where a skill's guidance leads first.
+fn destination(text: &str) -> Option<String> {
+    let mut steps = guidance::read(text).into_iter();
+    let path =
+        steps.find_map(|step| if let Step::Path(labels) = step { labels.last().cloned() } else { None });
+    path.map(|label| label.text).or_else(|| named(text).pop())
+}
+
+/// An attempt as its reviewer sees it.
+struct Attempt<'m> {
+    material: &'m Material,
+    lesson: Lesson,
+    goal: Goal,
+    passed: bool,
+    on_pages: bool,
+    trail: Option<Trail>,
+}
+
+impl Attempt<'_> {
+    /// What one skill was worth.
+    fn review(&self, skill: &Received) -> Value {
+        let labels = named(&skill.text);
+        let done = labels.iter().filter(|label| self.lesson.has_pressed(label)).count();
+        let vain = |label: &String| self.lesson.in_vain.iter().any(|vain| same_label(vain, label));
+        let astray = labels.iter().any(vain);
+        let (id, whole) = (&skill.id, done == labels.len());
+        let how = if whole { "yes" } else { "partially" };
+        if done == 0 || done * 2 < labels.len() {
+            return self.left(skill);
+        }
+        let led = self.on_pages || destination(&skill.text).is_some_and(|place| self.went_through(&place));
+        if self.passed && led && (whole || !astray) {
+            let mended = self.trail.as_ref().and_then(|trail| mend(&skill.text, &trail.guidance));
+            return match mended {
+                Some(better) => json!({ "skill_id": id, "followed": "partially", "impact": "neutral",
+                    "reason": "marginal", "suggested_improvement": better }),
+                None => json!({ "skill_id": id, "followed": how, "impact": "positive",
+                    "what_helped": "It named where to go, so that nothing had to be searched." }),
+            };
+        }
+        // Only what is right in part can be put right: a place that is where it should be and did not lead to
+        // the goal was another place than the task's.
+        if self.passed && astray && led && !whole && self.lesson.visits.len() == 1 {
+            return json!({ "skill_id": id, "followed": how, "impact": "negative", "issue_type": "incorrect",
+                "what_went_wrong": "Not everything that it names is where it says.",
+                "corrected_guidance": format!("1. Choose {}.", self.way()) });
+        }
+        if astray && !led {
+            return json!({ "skill_id": id, "followed": how, "impact": "negative", "issue_type": "unclear",
+                "what_went_wrong": "Its situation seemed to be the task's, and its way was gone and left again." });
+        }
+        let reason = if self.passed { "not_needed" } else { "marginal" };
+        json!({ "skill_id": id, "followed": how, "impact": "neutral", "reason": reason })
+    }
+
+    /// A skill that was read and left.
+    fn left(&self, skill: &Received) -> Value {
+        let (id, way) = (&skill.id, self.way());
+        let situation = skill.text.lines().take(3).collect::<Vec<_>>().join(" ");
+        let concerns = self.goal.words.fit(&situation).matched > 0.0;
+        if concerns && self.passed && !way.is_empty() && !self.is_told_besides(id) {
+            return json!({ "skill_id": id, "followed": "no", "reason": "chose_alternative",
+                "explanation": "Another way led to the goal.", "alternative_used": way });
+        }
+        if concerns && !self.passed {
+            return json!({ "skill_id": id, "followed": "no", "reason": "seemed_wrong",
+                "explanation": "It speaks of what the task asks, and what it names was not there to be done." });
+        }
+        json!({ "skill_id": id, "followed": "no", "reason": "irrelevant",
+            "explanation": "It speaks of something else than the task." })
+    }
+
+    /// The way that led to the goal, in words.
+    fn way(&self) -> String {
+        self.lesson.visits.iter().map(route).collect::<Vec<_>>().join("; then ")
+    }
+
+    /// Whether a label stands on a way that led somewhere, or was done there.
+    fn went_through(&self, label: &str) -> bool {
+        let stands = |visit: &Visit| {
+            let before = visit
+                .first
+                .iter()
+                .flat_map(|(way, deed)| way.iter().map(String::as_str).chain([deed.label()]));
+            let own = visit.way.iter().map(String::as_str).chain(visit.deeds.iter().map(Deed::label));
+            before.chain(own).any(|leg| same_label(leg, label))
         };
+        self.lesson.visits.iter().any(stands)
     }
-    if passed && led && (whole || !astray) {
-        return json!({ "skill_id": id, "followed": how, "impact": "positive",
-            "what_helped": "It named where to go, so that nothing had to be searched." });
+
+    /// Whether another skill that was read tells the way that was gone.
+    fn is_told_besides(&self, id: &str) -> bool {
+        let others = self.material.skills.iter().filter(|other| other.id != id);
+        others.map(|other| named(&other.text)).any(|labels| {
+            let told = |leg: &String| labels.iter().any(|label| same_label(label, leg));
+            self.lesson.visits.iter().all(|visit| visit.way.iter().all(told))
+        })
     }
-    // Only what is right in part can be put right: a place that is where it should be and did not lead to the
-    // goal was another place than the task's.
-    if passed && astray && led && !whole && lesson.visits.len() == 1 {
-        return json!({ "skill_id": id, "followed": how, "impact": "negative", "issue_type": "incorrect",
-            "what_went_wrong": "Not everything that it names is where it says.",
-            "corrected_guidance": format!("1. Choose {way}.") });
+}
+
+/// Guidance for pages brought together with what an attempt showed to be enough: what it did without is said on
+/// a condition. None if the guidance says it already.
+fn mend(skill: &str, shown: &str) -> Option<String> {
+    let told = guidance::lines(skill);
+    let is_bound = |line: &str| guidance::read(line).iter().all(|step| matches!(step, Step::Maybe(_)));
+    let known = guidance::read_all(skill);
+    let mut lines: Vec<(String, bool)> = Vec::new();
+    let mut at = 0;
+    for line in guidance::lines(shown) {
+        let steps = guidance::read(&line);
+        match told[at..].iter().position(|other| guidance::read(other) == steps) {
+            Some(further) => {
+                lines.extend(told[at..at + further].iter().map(|line| (line.clone(), !is_bound(line))));
+                lines.push((told[at + further].clone(), false));
+                at += further + 1;
+            }
+            None if steps.iter().all(|step| known.contains(step)) => {}
+            None => lines.push((line.clone(), !is_bound(&line))),
+        }
     }
-    if passed {
-        return json!({ "skill_id": id, "followed": how, "impact": "neutral", "reason": "not_needed" });
+    let shared = lines.iter().any(|(line, loose)| !loose && !is_bound(line));
+    lines.extend(told[at..].iter().map(|line| (line.clone(), !is_bound(line))));
+    if !shared || lines.iter().all(|(_, loose)| !loose) {
+        return None;
     }
-    json!({ "skill_id": id, "followed": how, "impact": "neutral", "reason": "marginal" })
+    let mut mended: Vec<String> = Vec::new();
+    for group in lines.chunk_by(|(_, one), (_, other)| *one && *other) {
+        match group {
+            [(line, false)] => mended.push(line.clone()),
+            loose => {
+                let deeds: Vec<String> = loose.iter().map(|(line, _)| lowered(line)).collect();
+                mended.push(format!("If it is there, {}.", deeds.join(", then ")));
+            }
+        }
+    }
+    Some(
+        mended
+            .iter()
+            .enumerate()
+            .map(|(at, line)| format!("{}. {line}", at + 1))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    )
+}
+
+/// A sentence as a part of another.
+fn lowered(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 
 fn route(visit: &Visit) -> String {
@@ -154,10 +276,9 @@ fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Vec<Value> {
 }
 
 /// What an attempt on pages teaches, unless a skill that was read says it.
-fn page_learning(material: &Material, goal: &Goal) -> Option<Value> {
+fn page_learning(material: &Material, trail: &Trail) -> Option<Value> {
     let scope = material.apps.first().map_or("general", String::as_str);
-    let Trail { situation, guidance, evidence, wasted, labels } =
-        page::lesson(&material.steps, scope, &|label| is_own(goal, label))?;
+    let Trail { situation, guidance, evidence, wasted, labels } = trail;
     let says = |skill: &Received| {
         let known = named(&skill.text);
         !labels.is_empty() && labels.iter().all(|label| known.iter().any(|known| same_label(known, label)))
@@ -166,11 +287,11 @@ fn page_learning(material: &Material, goal: &Goal) -> Option<Value> {
         return None;
     }
     let most = u32::try_from(material.steps.len()).unwrap_or(u32::MAX).max(1);
-    let (kind, confidence) = if wasted > 0 { ("friction", "high") } else { ("discovered", "medium") };
+    let (kind, confidence) = if *wasted > 0 { ("friction", "high") } else { ("discovered", "medium") };
     let mut learning = json!({ "type": kind, "scope": scope, "situation": situation, "guidance": guidance,
         "confidence": confidence, "evidence": evidence });
-    if wasted > 0 {
-        learning["steps_wasted"] = json!(wasted.min(most));
+    if *wasted > 0 {
+        learning["steps_wasted"] = json!((*wasted).min(most));
     }
     Some(learning)
 }
@@ -352,7 +473,7 @@ mod tests {
     use apprentice_protocol::{ChatRequest, Content, Message};
     use serde_json::{Value, json};
 
-    use super::{Move, answer};
+    use super::{Move, answer, mend};
 
     fn step(id: u32, changed: &[&str], action: &str, role: &str, name: &str) -> Value {
         json!({ "id": format!("s{id}"), "seen": { "title": "Kitchen", "changed": changed },
@@ -435,9 +556,48 @@ mod tests {
                 "\"kitchen/right\" \"yes\" \"positive\"",
                 "\"kitchen/wrong\" \"partially\" \"negative\"",
                 "\"garden/hose\" \"no\" null",
-                "\"kitchen/elsewhere\" \"yes\" \"neutral\""
+                "\"kitchen/elsewhere\" \"yes\" \"negative\""
             ]
         );
+        assert_eq!(said["skill_reviews"][3]["issue_type"], "unclear", "it led to another place");
         assert_eq!(said["new_learnings"], json!([]), "a skill says it already");
+    }
+
+    #[test]
+    fn what_another_note_tells_is_no_alternative() {
+        let skill = |id: &str, guidance: &str| json!({ "id": id, "step": "s1", "text": format!("# {id}\nSponges\n## Guidance\n{guidance}") });
+        let told = skill("kitchen/right", "1. Open Bake > Sponge.");
+        let read = skill("kitchen/other", "1. Open Window > Curtain.");
+        let reason = |skills: Value| {
+            let said = reflect("Turn the sponge sideways and save it.", &skills, &searched());
+            let reviews = said["skill_reviews"].as_array().cloned().unwrap_or_default();
+            reviews.last().map(|review| review["reason"].clone())
+        };
+        assert_eq!(reason(json!([told, read])), Some(json!("irrelevant")));
+        assert_eq!(reason(json!([read])), Some(json!("chose_alternative")));
+    }
+
+    #[test]
+    fn what_an_attempt_did_without_is_said_on_a_condition() {
+        let known = "## Situation\nLoaves\n## Guidance\n1. Double-click the cell that the task is about.\n\
+                     2. Press Ctrl+A.\n3. Type the value that the task names into the field.\n4. Press Enter.\n\
+                     5. Open \"Oven\".\n## Annotations\nNone";
+        let shown =
+            "1. Type the value that the task names into the field.\n2. Press Enter.\n3. Open \"Oven\".";
+        let mended = mend(known, shown).expect("there is more to say");
+        insta::assert_snapshot!(mended, @r#"
+        1. If it is there, double-click the cell that the task is about, then press Ctrl+A.
+        2. Type the value that the task names into the field.
+        3. Press Enter.
+        4. Open "Oven".
+        "#);
+        for said in [
+            shown,
+            "1. Double-click the cell that the task is about.\n2. Press Ctrl+A.\n\
+            3. Type the value that the task names into the field.\n4. Press Enter.\n5. Open \"Oven\".",
+        ] {
+            assert_eq!(mend(&mended, said), None, "it says both now");
+        }
+        assert_eq!(mend(known, "1. Open \"Larder\"."), None, "nothing is shared");
     }
 }

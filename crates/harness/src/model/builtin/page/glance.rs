@@ -12,13 +12,13 @@ use super::told::{Ask, Told};
 /// Labels and addresses that notes name, in order.
 pub(super) fn hints(notes: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    for step in notes.iter().flat_map(|note| guidance::read(note)) {
+    for step in notes.iter().flat_map(|note| guidance::read_all(note)) {
         match step {
             Step::Path(labels) | Step::Labels(labels) => {
                 found.extend(labels.into_iter().map(|label| label.text));
             }
             Step::Visit(address) => found.push(address),
-            Step::Fill(_) | Step::Context(_) | Step::Keys(_) | Step::Pick | Step::Cell => {}
+            Step::Fill(_) | Step::Context(_) | Step::Keys(_) | Step::Pick | Step::Cell | Step::Maybe(_) => {}
         }
     }
     found
