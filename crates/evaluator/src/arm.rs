@@ -8,9 +8,11 @@ use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Snapshot};
 use apprentice_skills::domain_name;
-use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend_with};
+use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend, lend_with};
+use apprentice_skills::prove::{Admit, admit};
 use sha2::{Digest as _, Sha256};
 
+use crate::precedent::{Precedent, nearest};
 use crate::row::TrialRow;
 use crate::seed::{VaryError, vary};
 use crate::servers::contributed;
@@ -45,8 +47,14 @@ pub enum Arm {
     Push,
     /// Every skill, put in.
     All,
+    /// `pull` over the skills that have shown that they work.
+    Verified,
     /// The skills that bear on the task, put in.
     Forced,
+    /// Exactly the text that `pull` looked at in the same trial, put in, without tools.
+    Inline,
+    /// The nearest successful training attempt, as long as the skill that would have helped, put in.
+    RawTrace,
     /// True skills of the same program that do not bear on the task.
     PlaceboInert,
     /// Names as they are, bodies of other domains.
@@ -95,14 +103,17 @@ pub enum ArmError {
 
 impl Arm {
     /// Every arm.
-    pub const EVERY: [Self; 12] = [
+    pub const EVERY: [Self; 15] = [
         Self::None,
         Self::ToolsOnly,
         Self::Index,
         Self::Pull,
         Self::Push,
         Self::All,
+        Self::Verified,
         Self::Forced,
+        Self::Inline,
+        Self::RawTrace,
         Self::PlaceboInert,
         Self::PlaceboWrong,
         Self::Masked,
@@ -119,7 +130,10 @@ impl Arm {
             Self::Pull => "pull",
             Self::Push => "push",
             Self::All => "all",
+            Self::Verified => "verified",
             Self::Forced => "forced",
+            Self::Inline => "inline",
+            Self::RawTrace => "raw-trace",
             Self::PlaceboInert => "placebo-inert",
             Self::PlaceboWrong => "placebo-wrong",
             Self::Masked => "masked",
@@ -136,7 +150,7 @@ impl Arm {
 
     /// Whether what it lends comes from a book.
     pub fn needs_book(self) -> bool {
-        !matches!(self, Self::None | Self::ToolsOnly)
+        !matches!(self, Self::None | Self::ToolsOnly | Self::RawTrace)
     }
 
     fn list() -> String {
@@ -148,12 +162,17 @@ impl Arm {
             Self::None => ArmPolicy::None,
             Self::ToolsOnly => ArmPolicy::ToolsOnly,
             Self::Index => ArmPolicy::Index,
-            Self::Pull | Self::Masked | Self::SelfMade | Self::Human => ArmPolicy::Pull,
+            // What `inline` puts in is known once `pull` has run; it has something wherever `pull` has.
+            Self::Pull | Self::Inline | Self::Verified | Self::Masked | Self::SelfMade | Self::Human => {
+                ArmPolicy::Pull
+            }
             Self::Push => ArmPolicy::Push { count: PUSHED },
             Self::All => ArmPolicy::All,
             Self::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
             Self::PlaceboInert => ArmPolicy::PlaceboInert,
             Self::PlaceboWrong => ArmPolicy::PlaceboWrong,
+            // Its text is found by the lender.
+            Self::RawTrace => ArmPolicy::None,
         }
     }
 }
@@ -240,6 +259,7 @@ pub struct Lender {
     hash: String,
     provenance: Option<Provenance>,
     spare: Option<Snapshot>,
+    precedents: Vec<Precedent>,
     servers: Option<MakeServers>,
 }
 
@@ -247,13 +267,19 @@ impl Lender {
     /// Lends `book`; provenance, where there is one, tells which skills bear on which task.
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
-        Self { suite, book, hash, provenance, spare: None, servers: None }
+        Self { suite, book, hash, provenance, spare: None, precedents: Vec::new(), servers: None }
     }
 
     /// The same, with true skills that bear on no task of the suite, for the inert placebo.
     #[must_use]
     pub fn with_spare(self, spare: Option<Snapshot>) -> Self {
         Self { spare, ..self }
+    }
+
+    /// The same, with successful training attempts, for the arm `raw-trace`.
+    #[must_use]
+    pub fn with_precedents(self, precedents: Vec<Precedent>) -> Self {
+        Self { precedents, ..self }
     }
 
     /// The same, with servers of tools for the skills that bring some.
@@ -285,18 +311,53 @@ impl Lender {
             _ => BTreeSet::new(),
         };
         // Where the lot hides all of it, the tools stay, over an empty book: it is a trial like the others.
-        let left = if hidden.is_empty() { self.book.clone() } else { self.book.without(&hidden) };
-        let policy = match left.is_empty() && !hidden.is_empty() {
-            true => ArmPolicy::ToolsOnly,
-            false => arm.policy(relevant.as_ref()),
+        let left = match arm {
+            Arm::Verified => admit(&self.book, Admit::Verified).0,
+            _ if hidden.is_empty() => self.book.clone(),
+            _ => self.book.without(&hidden),
         };
-        let guidance = lend_with(&left, &policy, &view, &contributed(servers.as_ref()))
-            .map_err(|source| ArmError::Nothing { arm, task: task.clone(), source })?;
+        let nothing = |source| ArmError::Nothing { arm, task: task.clone(), source };
+        let without = |why: &str| nothing(LendError::NothingEligible(why.to_owned()));
+        let policy = match arm {
+            Arm::Verified if left.is_empty() => return Err(without("no skill of the book is proved")),
+            Arm::RawTrace => ArmPolicy::Inline {
+                text: self.precedent(&view).ok_or_else(|| {
+                    without("no successful training attempt in a program of the task is at hand")
+                })?,
+            },
+            _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
+            _ => arm.policy(relevant.as_ref()),
+        };
+        let guidance = lend_with(&left, &policy, &view, &contributed(servers.as_ref())).map_err(nothing)?;
         Ok(Loan { guidance, skillbook_hash: arm.needs_book().then(|| self.hash.clone()), servers })
     }
 }
 
 impl Lender {
+    /// What `inline` lends: the text that `pull` looked at, or nothing where it looked at nothing.
+    pub fn inline(&self, task: &TaskId, text: &str) -> Result<Loan, ArmError> {
+        let policy = match text.trim().is_empty() {
+            true => ArmPolicy::None,
+            false => ArmPolicy::Inline { text: text.to_owned() },
+        };
+        let guidance = lend(&self.book, &policy, &TaskView::default())
+            .map_err(|source| ArmError::Nothing { arm: Arm::Inline, task: task.clone(), source })?;
+        Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), servers: None })
+    }
+
+    /// The nearest successful training attempt, no longer than the longest skill that bears on the task; where no
+    /// skill does, than the longest one of its programs, or of the book.
+    fn precedent(&self, view: &TaskView) -> Option<String> {
+        let longest = |wanted: &dyn Fn(&SkillId) -> bool| {
+            let skills = self.book.skills().filter(|skill| wanted(&skill.id));
+            skills.map(|skill| skill.view().chars().count()).max()
+        };
+        let relevant = |id: &SkillId| view.relevant.as_ref().is_some_and(|known| known.contains(id));
+        let of_program = |id: &SkillId| view.apps.iter().any(|app| app == id.domain());
+        let length = longest(&relevant).or_else(|| longest(&of_program)).or_else(|| longest(&|_| true))?;
+        nearest(&self.precedents, &view.instruction, &view.apps).map(|found| found.within(length))
+    }
+
     /// What the lot hides of the book from a trial.
     fn hidden(&self, task: &TaskId, seed: u32) -> BTreeSet<SkillId> {
         let skills = self.book.skills().map(|skill| &skill.id);

@@ -10,6 +10,7 @@ pub mod experiment;
 pub mod grade;
 pub mod hygiene;
 pub mod learn;
+pub mod precedent;
 pub mod report;
 pub mod row;
 pub mod rows;

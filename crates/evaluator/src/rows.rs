@@ -41,7 +41,7 @@ pub enum RowsError {
         source: io::Error,
     },
     /// A finished line is no row.
-    #[error("{path}, line {line}: not a trial row (field {field})")]
+    #[error("{path}, line {line}: not a trial row{}", place(field))]
     Line {
         /// The file.
         path: PathBuf,
@@ -63,6 +63,36 @@ pub enum RowsError {
         /// What it says.
         schema: String,
     },
+    /// A score that is none.
+    #[error("{path}, line {line}: the score {score} is not from 0 to 1")]
+    Score {
+        /// The file.
+        path: PathBuf,
+        /// The line number, from 1.
+        line: usize,
+        /// What it says.
+        score: f64,
+    },
+    /// Two rows of one attempt that say different things.
+    #[error(
+        "{path}, lines {first} and {line}: two different rows of attempt {} of trial {} of run {}; an attempt has one result",
+        at.attempt, at.trial, at.run
+    )]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// The line number of the later row, from 1.
+        line: usize,
+        /// The line number of the earlier one.
+        first: usize,
+        /// Which attempt.
+        at: TrialRef,
+    },
+}
+
+/// Where in a row, in brackets; nothing for the row as a whole.
+fn place(field: &str) -> String {
+    if field == "." { String::new() } else { format!(" (field {field})") }
 }
 
 /// Reads a `trials.jsonl`. A line is finished when it ends in a line break; blank lines are skipped.
@@ -74,6 +104,7 @@ pub fn read(path: &Path) -> Result<Rows, RowsError> {
 /// Reads rows from memory; `path` is for messages only.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
     let mut read = Rows::default();
+    let mut known: BTreeMap<TrialRef, (usize, usize)> = BTreeMap::new();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let number = index + 1;
         let Some(line) = line.strip_suffix(b"\n") else {
@@ -91,7 +122,21 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
         if row.schema != ROW_SCHEMA {
             return Err(RowsError::Schema { path: path.to_owned(), line: number, schema: row.schema });
         }
-        read.rows.push(row);
+        if !(0.0..=1.0).contains(&row.score) {
+            return Err(RowsError::Score { path: path.to_owned(), line: number, score: row.score });
+        }
+        let at = TrialRef::of(&row);
+        match known.get(&at) {
+            // A line that stands twice, as where files were joined, is one result.
+            Some((_, place)) if read.rows[*place] == row => {}
+            Some((first, _)) => {
+                return Err(RowsError::Twice { path: path.to_owned(), line: number, first: *first, at });
+            }
+            None => {
+                known.insert(at, (number, read.rows.len()));
+                read.rows.push(row);
+            }
+        }
     }
     Ok(read)
 }
@@ -256,6 +301,23 @@ mod tests {
             error.to_string(),
             "trials.jsonl, line 1: schema \"apprentice.trial/9\", expected \"apprentice.trial/1\""
         );
+    }
+
+    #[test]
+    fn an_attempt_has_one_result_and_a_score_is_a_share() {
+        let passed = line("none", 1, Verdict::Pass);
+        let said = |text: String| {
+            parse(text.as_bytes(), Path::new("trials.jsonl")).map_err(|error| error.to_string())
+        };
+        let joined = said(passed.clone() + "\n" + &passed).expect("the same line twice");
+        assert_eq!(joined.rows.len(), 1);
+        let torn = said(passed.clone() + &line("none", 2, Verdict::Pass) + &line("none", 1, Verdict::Fail));
+        let told = torn.expect_err("two results");
+        assert!(told.starts_with("trials.jsonl, lines 1 and 3: two different rows of attempt 1"), "{told}");
+        let high = said(passed.replace("\"score\":1.0", "\"score\":7.5")).expect_err("no share");
+        assert_eq!(high, "trials.jsonl, line 1: the score 7.5 is not from 0 to 1");
+        let bare = said(passed.replace("\"template\":\"save-as\",", "")).expect_err("no template");
+        assert_eq!(bare, "trials.jsonl, line 1: not a trial row");
     }
 
     #[test]

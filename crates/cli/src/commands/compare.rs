@@ -79,16 +79,19 @@ fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
 fn print(found: &Comparison) {
     let side = |one: &apprentice_evaluator::compare::Contestant| format!("{} / {}", one.model, one.arm);
     terminal::line(format_args!("a: {}\nb: {}", side(&found.a), side(&found.b)));
-    let points = |share: f64| format!("{:+.1} points", share * 100.0);
+    // A tiny difference is no difference below zero.
+    let rounded =
+        |share: f64| Some((share * 1000.0).round() / 10.0).filter(|points| *points != 0.0).unwrap_or(0.0);
+    let points = |share: f64| format!("{:+.1} points", rounded(share));
     let difference = found.difference.map_or("none".into(), points);
     let interval = found.ci95.map_or(String::new(), |interval| {
-        format!(" (95 %: {:+.1} to {:+.1})", interval.low * 100.0, interval.high * 100.0)
+        format!(" (95 %: {:+.1} to {:+.1})", rounded(interval.low), rounded(interval.high))
     });
     let (templates, tasks, trials) = (found.templates, found.tasks, found.trials);
     terminal::line(format_args!(
         "b - a: {difference}{interval} over {templates} templates, {tasks} tasks, {trials} pairs"
     ));
-    terminal::line(format_args!("verdict: {:?}: {}", found.verdict, found.because));
+    terminal::line(format_args!("verdict: {}: {}", found.verdict.words(), found.because));
     for note in &found.notes {
         terminal::line(format_args!("note: {note}"));
     }

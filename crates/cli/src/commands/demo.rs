@@ -1,31 +1,26 @@
-//! `apprentice demo`: the whole loop on real programs, without any key.
+//! `apprentice demo`: the shipped experiment on real programs, without any key.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::Arm;
-use apprentice_evaluator::experiment::{BookSource, Experiment, Lessons, Primary};
-use apprentice_evaluator::learn::{CycleOptions, Phase, Worked};
+use apprentice_evaluator::experiment::sheet::Marked;
+use apprentice_evaluator::experiment::{Experiment, Sheet};
+use apprentice_evaluator::learn::{Phase, Worked};
 use clap::Args;
 
+use super::distill::{Described, described_as, experiment};
 use super::study;
 use crate::config::Config;
-use crate::failure::{Failure, Kind};
-use crate::models::Models;
+use crate::failure::Failure;
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
-/// Attempts side by side over one state of the book. It shapes the book, so that it must not depend on the
-/// machine.
-const BATCH: usize = 2;
-
-/// Variations of each test task for the student.
-const SEEDS: u32 = 3;
-
 /// Shows the whole loop: a capable agent works and fills a skillbook, a weak one is measured with and without it.
 ///
-/// Both agents are rule-based policies, not language models: the demo checks the mechanism, on real programs,
-/// and says nothing about what a skillbook does for a language model.
+/// It is `apprentice distill tasks/starter/experiment.toml` with what is named here in place of what the file
+/// says. Both agents are rule-based policies, not language models: the demo checks the mechanism, on real
+/// programs, and says nothing about what a skillbook does for a language model.
 ///
 /// A demo that was stopped goes on where it was, in learning and in measuring: give the same command with the
 /// same `--out`, or `apprentice resume DIR`.
@@ -35,24 +30,24 @@ pub(crate) struct Demo {
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The suite.
+    /// The suite; its `experiment.toml` is what is carried out.
     #[arg(long, default_value = "tasks/starter", value_name = "PATH")]
     suite: PathBuf,
-    /// Its locked split [default: `split.json` beside the suite].
+    /// Its locked split.
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
-    /// The tasks that take part [default: `demo.json` beside the suite, if there is one].
+    /// The tasks that take part.
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     select: Option<PathBuf>,
     /// The capable model.
-    #[arg(long, default_value = "builtin/explorer")]
-    teacher: String,
+    #[arg(long)]
+    teacher: Option<String>,
     /// The weak model.
-    #[arg(long, default_value = "builtin/novice")]
-    student: String,
+    #[arg(long)]
+    student: Option<String>,
     /// Variations of each test task for the student.
-    #[arg(long, default_value_t = SEEDS)]
-    seeds: u32,
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: Option<u32>,
     /// All tasks, more arms, and the baselines.
     #[arg(long)]
     full: bool,
@@ -63,19 +58,50 @@ impl Demo {
     pub(crate) fn within(&self, out: PathBuf) -> Self {
         Self { out: Some(out), ..self.clone() }
     }
+
+    /// The file that it carries out.
+    fn sheet(&self) -> PathBuf {
+        let above = self.suite.parent().filter(|_| self.suite.is_file());
+        let folder = above.unwrap_or(&self.suite);
+        folder.join("experiment.toml")
+    }
+
+    /// Puts what is named here in place of what the file says.
+    fn lay_over(&self, sheet: &mut Sheet) {
+        let path =
+            |path: &PathBuf| Marked::unplaced(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+        sheet.split = self.split.as_ref().map(path).or(sheet.split.take());
+        sheet.select = self.select.as_ref().map(path).or(sheet.select.take());
+        sheet.teacher = self.teacher.clone().map(Marked::unplaced).or(sheet.teacher.take());
+        if let Some(student) = &self.student {
+            sheet.students = vec![Marked::unplaced(student.clone())];
+        }
+        sheet.seeds = self.seeds.unwrap_or(sheet.seeds);
+        if self.full {
+            sheet.select = None;
+            sheet.baselines = true;
+            for arm in [Arm::PlaceboWrong, Arm::ToolsOnly, Arm::All].map(|arm| arm.to_string()) {
+                if !sheet.arms.iter().any(|known| known.value == arm) {
+                    sheet.arms.push(Marked::unplaced(arm));
+                }
+            }
+        }
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let clock = study::clock();
-    let models = wire::models(config, Arc::clone(&clock))?;
-    let experiment = experiment(arguments, config, &models)?;
-    let folder = study::folder(arguments.out.as_ref(), "demo", config, &*clock);
-    introduce(arguments, &folder);
+    let change = |sheet: &mut Sheet| arguments.lay_over(sheet);
+    let Described { config, models, draft } =
+        described_as(&arguments.sheet(), config, Arc::clone(&clock), change)?;
+    let experiment = experiment(draft, (&config, &models), args::given())?;
+    let folder = study::folder(arguments.out.as_ref(), "demo", &config, &*clock);
+    introduce(&experiment, &folder);
     let began = clock.mono();
     let outcome = wire::runtime()?.block_on(study::perform(
         &experiment,
-        (config, Arc::clone(&clock), &models),
+        (&config, Arc::clone(&clock), &models),
         &folder,
         Voice::Aloud,
     ))?;
@@ -84,8 +110,8 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-fn introduce(arguments: &Demo, folder: &Path) {
-    let Demo { teacher, student, .. } = arguments;
+fn introduce(experiment: &Experiment, folder: &Path) {
+    let (teacher, student) = (experiment.teacher.as_deref().unwrap_or_default(), &experiment.student);
     terminal::note(format_args!(
         "{teacher} learns how to work in real programs and writes a skillbook;\n\
          then {student} is measured on other tasks, alone, with the book, and with irrelevant skills."
@@ -94,49 +120,6 @@ fn introduce(arguments: &Demo, folder: &Path) {
         terminal::note(format_args!("Both are rule-based policies, not language models."));
     }
     terminal::note(format_args!("Everything is kept in {}\n", folder.display()));
-}
-
-fn experiment(arguments: &Demo, config: &Config, models: &Models) -> Result<Experiment, Failure> {
-    let suite = super::tasks::load(&arguments.suite)?;
-    let Some(lock) = study::split(arguments.split.as_ref(), &suite)? else {
-        let story = format!("{} has no locked split", suite.root.display());
-        return Err(Failure::say(Kind::Config, story).hint("name one with --split FILE"));
-    };
-    let beside = suite.root.join("demo.json");
-    let selection = match &arguments.select {
-        _ if arguments.full => None,
-        Some(path) => Some(path),
-        None => Some(&beside).filter(|path| path.is_file()),
-    };
-    models.check(&arguments.student)?;
-    let teacher = models.resolve(&arguments.teacher)?.to_owned();
-    let mut arms = vec![Arm::None, Arm::Pull, Arm::PlaceboInert];
-    if arguments.full {
-        arms.extend([Arm::PlaceboWrong, Arm::ToolsOnly, Arm::All]);
-    }
-    Ok(Experiment {
-        tasks: selection.map(|path| study::selected(path, &suite)).transpose()?,
-        suite: Arc::new(suite),
-        lock: Some(lock),
-        book: BookSource::Learned(Lessons {
-            teacher: teacher.clone(),
-            learner: models.get(&arguments.teacher, "learn")?,
-            cycle: CycleOptions { epochs: config.epochs, batch: BATCH, ..CycleOptions::default() },
-        }),
-        teacher: Some(teacher),
-        student: models.resolve(&arguments.student)?.to_owned(),
-        others: Vec::new(),
-        arms,
-        primary: Primary::default(),
-        seeds: arguments.seeds.max(1),
-        baselines: arguments.full,
-        attempts: config.attempts.max(1),
-        order_seed: 0,
-        limits: None,
-        registered: None,
-        command: args::given(),
-        program: env!("CARGO_PKG_VERSION").into(),
-    })
 }
 
 /// What one worked-in trajectory did to the book, in a line.

@@ -56,9 +56,20 @@ pub(crate) struct Described {
 
 /// Reads an experiment's file and looks up all that it names.
 pub(crate) fn described(path: &Path, config: &Config, clock: Arc<dyn Clock>) -> Result<Described, Failure> {
+    described_as(path, config, clock, |_| {})
+}
+
+/// The same of a file that is changed before anything is looked up.
+pub(crate) fn described_as(
+    path: &Path,
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    change: impl FnOnce(&mut Sheet),
+) -> Result<Described, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
-    let sheet = Sheet::read(path, &text).kind(Kind::Config)?;
+    let mut sheet = Sheet::read(path, &text).kind(Kind::Config)?;
+    change(&mut sheet);
     let mut config = config.clone();
     // A cap on the command line is kept where it is the lower one.
     let caps = [sheet.most_usd, config.cap.run_usd];

@@ -15,11 +15,12 @@ use crate::terminal;
 /// no suite, no world, no model.
 ///
 /// For the folder of an experiment (`demo`, `bench`) and for that of a run; several runs give one report of
-/// them all. A run that is still going on is reported as far as it has come.
+/// them all. A run that is still going on is reported as far as it has come. A file of rows in the form of a run's
+/// `trials.jsonl` is reported too, whoever wrote it.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders of runs, or the folder of one experiment.
-    #[arg(required = true, value_name = "RUN|EXPERIMENT")]
+    /// Folders of runs, files of rows, or the folder of one experiment.
+    #[arg(required = true, value_name = "RUN|FILE|EXPERIMENT")]
     folders: Vec<PathBuf>,
     /// Compare rows of different suite or book versions all the same; the report says so.
     #[arg(long)]
@@ -36,6 +37,15 @@ pub(crate) struct Report {
 pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
     let out = match (&arguments.out, arguments.folders.as_slice()) {
         (Some(out), _) => out.clone(),
+        (None, [file]) if file.is_file() => {
+            return match arguments.json {
+                true => terminal::json(&made(&arguments.folders, Path::new("."), mixed(arguments))?),
+                false => {
+                    Err(Failure::say(Kind::Usage, "a file of rows has no folder of its own for its report")
+                        .hint("name one with --out DIR"))
+                }
+            };
+        }
         (None, [only]) => only.clone(),
         (None, _) if arguments.json => PathBuf::from("."),
         (None, _) => {
@@ -47,8 +57,7 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
         std::fs::create_dir_all(&out)
             .map_err(|error| Failure::say(Kind::Environment, format!("{}: {error}", out.display())))?;
     }
-    let mixed = if arguments.allow_mixed { Mixed::Allow } else { Mixed::Refuse };
-    let report = made(&arguments.folders, &out, mixed)?;
+    let report = made(&arguments.folders, &out, mixed(arguments))?;
     if arguments.json {
         return terminal::json(&report);
     }
@@ -57,9 +66,13 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
+fn mixed(arguments: &Report) -> Mixed {
+    if arguments.allow_mixed { Mixed::Allow } else { Mixed::Refuse }
+}
+
 fn made(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Made, Failure> {
     let mut experiments = Vec::new();
-    for folder in folders {
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
         if Definition::read(folder).kind(Kind::Config)?.is_some() {
             experiments.push(folder);
         }

@@ -88,9 +88,11 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::Unsplit
         | ExperimentError::Empty(_)
         | ExperimentError::Arm(_)
+        | ExperimentError::Partner
         | ExperimentError::Definition(_)
         | ExperimentError::Drift { .. }
         | ExperimentError::Missing(_)
+        | ExperimentError::NoRows(_)
         | ExperimentError::Prereg(_)
         | ExperimentError::Rows(_) => Kind::Config,
         ExperimentError::Store(_)

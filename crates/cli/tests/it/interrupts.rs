@@ -2,7 +2,7 @@
 //! stops soon, says how to go on, and leaves nothing behind; and what is killed instead loses no result.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use apprentice_harness::clock::SystemClock;
@@ -126,20 +126,25 @@ fn a_second_interrupt_ends_at_once() {
     assert_eq!(place.cells(), [""; 0], "{cleared:?}");
 }
 
+/// Starts a run of the quick tasks, and waits until all its traces together have so many lines.
+fn running_until(place: &Place, tasks: &[&str], moment: usize) -> (Running, PathBuf) {
+    let running = Running::start(place.run("baseline/solution", tasks, "2"));
+    let run = place.run_folder();
+    await_some("the moment", || (events(&run).len() >= moment).then_some(()));
+    (running, run)
+}
+
 #[test]
 fn interrupts_at_many_moments_of_busy_runs_leave_nothing() {
     if !worlds_can_start() {
         return;
     }
-    // So many lines of all traces together are awaited before the interrupt.
     std::thread::scope(|tests| {
         for moments in [[1, 7], [2, 12], [4, 19]] {
             tests.spawn(move || {
                 for moment in moments {
                     let place = Place::new();
-                    let running = Running::start(place.run("baseline/solution", &QUICK, "2"));
-                    let run = place.run_folder();
-                    await_some("the moment", || (events(&run).len() >= moment).then_some(()));
+                    let (running, run) = running_until(&place, &QUICK, moment);
                     check_stops(&place, running, PATIENCE);
                     check_record(&place, &run);
                 }
@@ -157,9 +162,7 @@ fn killed_at_any_moment_a_run_loses_no_result_and_is_resumed() {
         for moment in [1, 3, 9, 15] {
             tests.spawn(move || {
                 let place = Place::new();
-                let mut running = Running::start(place.run("baseline/solution", &QUICK[..1], "2"));
-                let run = place.run_folder();
-                await_some("the moment", || (events(&run).len() >= moment).then_some(()));
+                let (mut running, run) = running_until(&place, &QUICK[..1], moment);
                 let descendants = below(running.id());
                 running.signal(Signal::KILL);
                 running.ended();

@@ -101,6 +101,19 @@ pub enum Finding {
     NoVerdict,
 }
 
+impl Finding {
+    /// It in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Inconclusive => "inconclusive",
+            Self::TooFew => "too few to decide",
+            Self::NoVerdict => "no verdict",
+        }
+    }
+}
+
 /// Who stands on one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contestant {
@@ -225,7 +238,7 @@ pub enum CompareError {
     },
     /// Rows of different versions.
     #[error(
-        "{what} differ ({found}): the numbers would not be of one thing; allow mixed versions to compare all the same"
+        "{what} differ ({found}): the numbers would not be of one thing; allow mixed versions (--allow-mixed) to compare all the same"
     )]
     Mixed {
         /// What differs.

@@ -14,7 +14,8 @@ use crate::report::{
     default_contrasts,
 };
 use crate::row::{Role, TrialRow};
-use crate::run::{RunPlan, peek};
+use crate::rows;
+use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan, peek};
 
 /// Folders of an experiment, as they are named below it.
 const LEARNING: &str = "learning";
@@ -168,28 +169,69 @@ fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&S
     notes
 }
 
-/// The report of finished or unfinished runs, with rows of different versions compared only if that is allowed. Links to traces start in `out`, where the report will lie.
-pub fn runs(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, ExperimentError> {
-    let mut stored = Vec::new();
-    for folder in folders {
-        stored.push(Stored::read(folder, &way(out, folder)?)?);
+/// Rows that are reported: of a run, with its plan, or of a file by itself, whoever wrote it.
+struct Source {
+    plan: Option<RunPlan>,
+    rows: Vec<TrialRow>,
+    planned: Vec<PlannedTrial>,
+}
+
+impl Source {
+    /// Of a run's folder, of a folder that holds rows alone, or of a file of rows.
+    fn read(place: &Path, out: &Path) -> Result<Self, ExperimentError> {
+        let folder = if place.is_file() { place.parent().unwrap_or(Path::new("")) } else { place };
+        let from = way(out, folder)?;
+        if !place.is_file() && place.join(PLAN_FILE).is_file() {
+            let stored = Stored::read(place, &from)?;
+            let planned = stored.planned().collect();
+            return Ok(Self { plan: Some(stored.plan), rows: stored.rows, planned });
+        }
+        let file = if place.is_file() { place.to_owned() } else { place.join(ROWS_FILE) };
+        if !file.is_file() {
+            return Err(ExperimentError::Missing(place.to_owned()));
+        }
+        let mut rows = rows::read(&file)?.rows;
+        for row in rows.iter_mut().filter(|_| !from.is_empty()) {
+            row.trace = format!("{from}/{}", row.trace);
+        }
+        if rows.is_empty() {
+            return Err(ExperimentError::NoRows(file));
+        }
+        Ok(Self { plan: None, rows, planned: Vec::new() })
     }
-    let rows: Vec<TrialRow> = stored.iter().flat_map(|run| run.rows.clone()).collect();
-    let planned: Vec<PlannedTrial> = stored.iter().flat_map(Stored::planned).collect();
-    let Some(first) = stored.iter().min_by_key(|run| run.plan.planned_at) else {
+}
+
+/// The report of finished or unfinished runs, or of files of rows, with rows of different versions compared only if
+/// that is allowed. Links to traces start in `out`, where the report will lie.
+pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, ExperimentError> {
+    let mut sources = Vec::new();
+    for place in places {
+        sources.push(Source::read(place, out)?);
+    }
+    let rows: Vec<TrialRow> = sources.iter().flat_map(|source| source.rows.clone()).collect();
+    let planned: Vec<PlannedTrial> = sources.iter().flat_map(|source| source.planned.clone()).collect();
+    let plans = || sources.iter().filter_map(|source| source.plan.as_ref());
+    let first = plans().map(|plan| (plan.planned_at, &plan.run)).min();
+    let first = first.or_else(|| rows.iter().map(|row| (row.started_at, &row.run)).min());
+    let Some((started_at, run)) = first.map(|(time, run)| (time, run.clone())) else {
         return Err(ExperimentError::Missing(out.to_owned()));
     };
-    let names = |of: fn(&Stored) -> String| -> String {
-        let names: BTreeSet<String> = stored.iter().map(of).collect();
-        names.into_iter().collect::<Vec<_>>().join(", ")
-    };
-    let models: BTreeSet<&str> =
-        stored.iter().flat_map(|run| &run.plan.models).map(|one| one.model.as_str()).collect();
-    let suite = names(|run| run.plan.suite.clone());
+    let joined = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
+    let of_plans = |of: fn(&RunPlan) -> String| joined(plans().map(of).collect());
+    let suite = joined(
+        rows.iter().map(|row| row.suite.clone()).chain(plans().map(|plan| plan.suite.clone())).collect(),
+    );
+    let models: BTreeSet<String> = rows
+        .iter()
+        .map(|row| row.model.clone())
+        .chain(plans().flat_map(|plan| plan.models.iter().map(|one| one.model.clone())))
+        .collect();
+    let runs = rows.iter().map(|row| row.run.to_string()).chain(plans().map(|plan| plan.run.to_string()));
+    let runs = joined(runs.collect());
     Ok(build(&ReportInput {
-        run: first.plan.run.clone(),
-        title: format!("{} on {suite}", models.into_iter().collect::<Vec<_>>().join(", ")),
-        started_at: Some(first.plan.planned_at),
+        run,
+        title: format!("{} on {suite}", joined(models)),
+        started_at: Some(started_at),
         contrasts: default_contrasts(&rows),
         rows: &rows,
         planned: &planned,
@@ -201,9 +243,9 @@ pub fn runs(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, Exp
         hygiene: None,
         mixed,
         facts: BTreeMap::from([
-            ("command".to_owned(), names(|run| run.plan.command.join(" "))),
-            ("program".to_owned(), names(|run| run.plan.program.clone())),
-            ("runs".to_owned(), names(|run| run.plan.run.to_string())),
+            ("command".to_owned(), of_plans(|plan| plan.command.join(" "))),
+            ("program".to_owned(), of_plans(|plan| plan.program.clone())),
+            ("runs".to_owned(), runs),
             ("suite".to_owned(), suite),
         ]),
         notes: Vec::new(),

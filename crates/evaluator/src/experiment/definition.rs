@@ -12,7 +12,7 @@ use apprentice_skills::clean::CleanOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BookSource, Experiment};
+use super::{BookSource, CleanupRule, Experiment};
 use crate::arm::spare_of;
 use crate::report::{Primary, Stratum};
 use crate::row::Split;
@@ -25,7 +25,7 @@ const FILE: &str = "experiment.json";
 const DRAFT: &str = "experiment.json.draft";
 
 /// Where the book of an experiment comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BookPlan {
     /// It is learned on the training tasks.
@@ -41,6 +41,9 @@ pub enum BookPlan {
         /// Trajectories between two cleanups.
         #[serde(default = "usual_interval")]
         cleanup_interval: usize,
+        /// What singles a skill out for a cleanup, if not the usual.
+        #[serde(default, skip_serializing_if = "CleanupRule::is_usual")]
+        cleanup: CleanupRule,
     },
     /// It was there before.
     Given {
@@ -179,6 +182,7 @@ impl Definition {
                     batch: lessons.cycle.batch,
                     rehearse: lessons.cycle.rehearse,
                     cleanup_interval: lessons.cycle.learn.clean.every,
+                    cleanup: CleanupRule::of(&lessons.cycle.learn.clean),
                 },
                 BookSource::Given(book) => BookPlan::Given { content_hash: book.content_hash() },
             },

@@ -2,6 +2,7 @@
 //! effect that its design finds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use apprentice_harness::model::price::{Tariff, Tokens};
 use apprentice_protocol::{Limits, TaskId};
@@ -168,7 +169,7 @@ fn lessons(experiment: &Experiment) -> Vec<PlannedPart> {
 /// The measured trials, by part: as they are planned, or at most where the book is yet to be learned.
 fn measured(experiment: &Experiment) -> Result<Vec<PlannedPart>, ExperimentError> {
     let request = match &experiment.book {
-        BookSource::Given(book) => measure::request(experiment, book, &[])?.0,
+        BookSource::Given(book) => measure::request(experiment, book, (Path::new(""), &[]))?.0,
         BookSource::Learned(_) => at_most(experiment),
     };
     let planned = plan(&request, Timestamp::UNIX_EPOCH, &experiment.program).map_err(RunError::from)?;

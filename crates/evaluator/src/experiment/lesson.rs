@@ -1,12 +1,12 @@
 //! What learning did, read from the book's log, the rows and the kept conversations: whoever was interrupted
 //! and went on reads the same as one who was not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use apprentice_protocol::{Usage, Verdict};
-use apprentice_skills::book::{At, Change, Operation, Skill, Snapshot, State};
+use apprentice_skills::book::{At, Change, Operation, Skill, Snapshot, Stage, State};
 use serde::Deserialize;
 
 use super::ExperimentError;
@@ -50,6 +50,8 @@ pub(super) fn summary(
         skills: if book.is_dir() { skills(book)? } else { Vec::new() },
         curve: curve(&log, rows),
         operations: log.writes,
+        updated_by_reviews: log.updated_by_reviews,
+        cleanup_tasks: u32::try_from(log.cleanups.len()).unwrap_or(u32::MAX),
         tokens: tokens(&run.join("learning"))?,
         cost_usd: None,
         reviewer: reviewer(&log.state, folder, rows),
@@ -68,10 +70,15 @@ fn skills(book: &Path) -> Result<Vec<SkillSummary>, ExperimentError> {
 }
 
 /// The book's log, folded.
+#[derive(Default)]
 struct Log {
     state: State,
     /// Changes of skills, by name.
     writes: BTreeMap<String, u32>,
+    /// Updates that came from reviews.
+    updated_by_reviews: u32,
+    /// Cleanup tasks that were decided, by the trajectory at which they were found and their names.
+    cleanups: BTreeSet<(String, String)>,
     /// Skills in the book when a trajectory was worked in, by trajectory.
     sizes: BTreeMap<String, usize>,
 }
@@ -79,7 +86,7 @@ struct Log {
 impl Log {
     fn read(book: &Path) -> Result<Self, ExperimentError> {
         let path = book.join(".meta/ops.jsonl");
-        let mut log = Self { state: State::default(), writes: BTreeMap::new(), sizes: BTreeMap::new() };
+        let mut log = Self::default();
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(log),
@@ -91,8 +98,18 @@ impl Log {
             if let Some(written) = written(&operation) {
                 *log.writes.entry(written).or_default() += 1;
             }
-            if let (Change::TrajectoryLearned, Some(cause)) = (&operation.change, &operation.cause) {
-                log.sizes.insert(cause.trajectory.clone(), log.state.skills.len());
+            let Some(cause) = &operation.cause else { continue };
+            match (&operation.change, cause.stage) {
+                (Change::TrajectoryLearned, _) => {
+                    log.sizes.insert(cause.trajectory.clone(), log.state.skills.len());
+                }
+                (Change::SkillUpdated { .. }, Stage::Manage) if cause.item.starts_with("review:") => {
+                    log.updated_by_reviews += 1;
+                }
+                (_, Stage::Clean) if !cause.item.is_empty() => {
+                    log.cleanups.insert((cause.trajectory.clone(), cause.item.clone()));
+                }
+                _ => {}
             }
         }
         Ok(log)

@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::TaskId;
+use apprentice_harness::record::Trace;
+use apprentice_protocol::{EventKind, SkillHappening, TaskId};
 use apprentice_skills::book::Snapshot;
 
 use super::{Experiment, ExperimentError, Laboratory, existing, keep};
 use crate::arm::{Arm, ArmError, Lender, Provenance, spare_of};
+use crate::precedent::precedents;
 use crate::row::{Role, Split, TrialRow};
+use crate::rows;
 use crate::run::{
     ArmPlan, Contender, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary, Runner,
     TrialSpec, carry_out, plan,
@@ -25,7 +28,7 @@ pub(super) async fn measure(
     laboratory: &Laboratory,
     (folder, book, learned): (&Path, &Snapshot, &[TrialRow]),
 ) -> Result<RunSummary, ExperimentError> {
-    let (request, lender) = request(experiment, book, learned)?;
+    let (request, lender) = request(experiment, book, (folder, learned))?;
     let now = laboratory.deps.clock.now();
     let wanted = plan(&request, now, &experiment.program).map_err(RunError::from)?;
     let root = folder.join("measure");
@@ -41,7 +44,8 @@ pub(super) async fn measure(
         }
     };
     keep(book, &run)?;
-    let lend = Arc::new(move |trial: &TrialSpec| lent(&lender, trial));
+    let place = run.path().to_owned();
+    let lend = Arc::new(move |trial: &TrialSpec| lent(&lender, &place, trial));
     let deps = RunDeps { lend, ..laboratory.deps.clone() };
     let (progress, cancel) = (laboratory.progress.clone(), laboratory.cancel.clone());
     let runner = Runner::new(run, experiment.suite.as_ref().clone(), deps, progress, cancel);
@@ -53,12 +57,17 @@ pub(super) async fn measure(
 pub(super) fn request<'a>(
     experiment: &'a Experiment,
     book: &Snapshot,
-    learned: &[TrialRow],
+    (folder, learned): (&Path, &[TrialRow]),
 ) -> Result<(PlanRequest<'a>, Lender), ExperimentError> {
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     let provenance = Provenance::trace(book, learned, &experiment.suite);
     let spare = spare_of(&experiment.suite)?;
-    let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance).with_spare(spare);
+    let attempts = match (existing(&folder.join("learning")), &experiment.lock) {
+        (Some(run), Some(lock)) => precedents(&run, learned, (&experiment.suite, lock)),
+        _ => Vec::new(),
+    };
+    let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance);
+    let lender = lender.with_spare(spare).with_precedents(attempts);
     let contenders = contenders(experiment, &lender, &tasks)?;
     let books = experiment.arms.iter().map(|arm| ArmPlan {
         arm: arm.to_string(),
@@ -98,11 +107,32 @@ fn same(run: &RunFolder, wanted: &RunPlan) -> Result<(), ExperimentError> {
     }
 }
 
-fn lent(lender: &Lender, trial: &TrialSpec) -> Lent {
+fn lent(lender: &Lender, run: &Path, trial: &TrialSpec) -> Lent {
     let arm = if trial.role == Role::Student { Arm::parse(&trial.arm) } else { Ok(Arm::None) };
-    let loan = arm.and_then(|arm| lender.lend(arm, &trial.task, trial.seed));
+    let loan = arm.and_then(|arm| match arm {
+        Arm::Inline => lender.inline(&trial.task, &looked_at(run, trial)),
+        arm => lender.lend(arm, &trial.task, trial.seed),
+    });
     // The plan holds eligible trials only, so that there is always a loan.
     loan.map_or_else(|_| Lent::default(), Lent::from)
+}
+
+/// The text that the same model looked at in the same trial of the arm `pull`, which is finished before.
+fn looked_at(run: &Path, trial: &TrialSpec) -> String {
+    let Ok(read) = rows::read(&run.join("trials.jsonl")) else { return String::new() };
+    let same = |row: &&TrialRow| {
+        row.arm == Arm::Pull.as_str()
+            && (row.role, &row.model, &row.task, row.seed)
+                == (trial.role, &trial.model, &trial.task, trial.seed)
+    };
+    let Some(row) = read.rows.iter().rfind(same) else { return String::new() };
+    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"));
+    let events = trace.map(|trace| trace.events).unwrap_or_default();
+    let texts = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Skill(skill) if skill.happening == SkillHappening::Viewed => skill.text.as_deref(),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn contenders(

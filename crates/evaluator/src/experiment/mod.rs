@@ -7,6 +7,7 @@
 //! of it. Begun again in the same folder, an experiment goes on where it was.
 
 mod account;
+mod cleanup;
 mod definition;
 mod forecast;
 mod lesson;
@@ -39,6 +40,7 @@ use definition::Begun;
 
 pub use crate::report::Primary;
 pub use account::{report, runs};
+pub use cleanup::CleanupRule;
 pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
 pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, forecast};
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
@@ -152,6 +154,9 @@ pub enum ExperimentError {
     /// A book is learned on training tasks only, and without a split there are none.
     #[error("a book can only be learned where a split says which tasks are for training: lock the suite")]
     Unsplit,
+    /// An arm is lent what another one looked at, and that is not run.
+    #[error("the arm inline puts in what the arm pull looked at: add pull to the arms")]
+    Partner,
     /// Nothing is left to do.
     #[error("no {0} task takes part: check the split and the selection of tasks")]
     Empty(&'static str),
@@ -163,9 +168,12 @@ pub enum ExperimentError {
         /// What differs.
         fields: Vec<&'static str>,
     },
-    /// The folder holds no experiment.
-    #[error("{} holds no experiment", .0.display())]
+    /// There is nothing to report.
+    #[error("{} holds no experiment, no run and no file trials.jsonl", .0.display())]
     Missing(PathBuf),
+    /// A file holds no row.
+    #[error("{} holds no row", .0.display())]
+    NoRows(PathBuf),
     /// The page cannot be made.
     #[error(transparent)]
     Page(#[from] PageError),
@@ -223,7 +231,7 @@ pub async fn carry_out(
 pub fn outline(experiment: &Experiment, now: jiff::Timestamp) -> Result<Option<RunPlan>, ExperimentError> {
     check(experiment)?;
     let BookSource::Given(book) = &experiment.book else { return Ok(None) };
-    let (request, _) = measure::request(experiment, book, &[])?;
+    let (request, _) = measure::request(experiment, book, (Path::new(""), &[]))?;
     Ok(Some(plan(&request, now, &experiment.program).map_err(RunError::from)?))
 }
 
@@ -232,6 +240,9 @@ fn check(experiment: &Experiment) -> Result<(), ExperimentError> {
         (Some(lock), _) => lock.check_suite(&experiment.suite.hash)?,
         (None, BookSource::Learned(_)) => return Err(ExperimentError::Unsplit),
         (None, BookSource::Given(_)) => {}
+    }
+    if experiment.arms.contains(&Arm::Inline) && !experiment.arms.contains(&Arm::Pull) {
+        return Err(ExperimentError::Partner);
     }
     match experiment.tasks(Split::Test).is_empty() {
         true => Err(ExperimentError::Empty("test")),

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Registration, Stratum};
+use super::rival::Rival;
 use super::value::SkillValue;
 use crate::compare::{Comparison, Finding};
 use crate::hygiene::Hygiene;
@@ -248,6 +249,9 @@ pub struct Report {
     pub comparisons: Vec<ComparisonReport>,
     /// The distance to the teacher.
     pub gap_closed: Vec<GapClosed>,
+    /// What the same models reach together without a book.
+    #[serde(default)]
+    pub rivals: Vec<Rival>,
     /// Comparisons by stratum.
     pub strata: Vec<StratumReport>,
     /// Template by template.

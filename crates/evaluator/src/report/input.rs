@@ -213,6 +213,12 @@ pub struct LearningSummary {
     pub reviews: BTreeMap<String, u32>,
     /// Operations on the book, by kind.
     pub operations: BTreeMap<String, u32>,
+    /// Updates that reviews of a skill led to: two attempts agreed, or one proved its correction.
+    #[serde(default)]
+    pub updated_by_reviews: u32,
+    /// Cleanup tasks that were decided.
+    #[serde(default)]
+    pub cleanup_tasks: u32,
     /// The frozen book.
     pub skills: Vec<SkillSummary>,
     /// The curve, in order.

@@ -14,6 +14,7 @@ mod headline;
 mod input;
 mod page;
 mod plot;
+mod rival;
 mod step;
 mod tally;
 pub mod trace;
@@ -29,6 +30,7 @@ pub use input::{
     Primary, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts, default_contrasts,
 };
 pub use page::{PageError, render_page, render_text};
+pub use rival::Rival;
 pub use tally::build;
 pub use value::SkillValue;
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::content::{ArmReport, ComparisonReport, Report};
 use super::headline::{claim, help, percent, points};
 use super::input::{CurvePoint, Family, Stratum};
+use super::rival::Rival;
 
 /// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends stay whole.
 #[derive(Clone, Copy)]
@@ -86,6 +87,8 @@ pub(super) struct FrontMark {
     ahead: bool,
     /// Whether its name stands to its left, for want of room on its right.
     turned: bool,
+    /// How many names stand above its own, where marks crowd.
+    line: u32,
 }
 
 /// The learning curve: one line segment per pair of neighbouring points.
@@ -110,7 +113,7 @@ pub(super) fn plots(report: &Report) -> Plots {
         forest: forest(report),
         success: success(&report.arms),
         steps: steps(&report.arms),
-        front: front(&report.arms),
+        front: front(&report.arms, &report.rivals),
         curve: report.learning.as_ref().and_then(|learning| curve(&learning.curve)),
     }
 }
@@ -230,8 +233,12 @@ fn steps(arms: &[ArmReport]) -> Plot {
     }
 }
 
+/// Marks that are nearer to each other than this, in percent of the width and of the height, have their names below
+/// each other.
+const CROWDED: (f64, f64) = (14.0, 10.0);
+
 /// Success against money, or against tokens where some arm has no price. An arm's void attempts cost as well.
-fn front(arms: &[ArmReport]) -> Option<Front> {
+fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
     let priced = arms.iter().all(|arm| arm.cost_usd.is_some_and(|usd| usd > 0.0));
     #[expect(clippy::cast_precision_loss, reason = "tokens of a run are far below 2^52")]
     let took = |arm: &ArmReport| {
@@ -244,18 +251,23 @@ fn front(arms: &[ArmReport]) -> Option<Front> {
         .enumerate()
         .filter_map(|(index, arm)| Some((index, arm, took(arm), arm.success?.value)))
         .collect();
-    let most = places.iter().map(|place| place.2).fold(0.0, f64::max);
+    let spent = |rival: &Rival| if priced { rival.cost_usd } else { Some(rival.tokens) };
+    let also: Vec<(&Rival, f64)> = rivals.iter().filter_map(|one| Some((one, spent(one)?))).collect();
+    let took_most = places.iter().map(|place| place.2).chain(also.iter().map(|(_, took)| *took));
+    let most = took_most.fold(0.0, f64::max);
     if places.len() < 2 || most <= 0.0 {
         return None;
     }
     let (across, up) = (Scale { low: 0.0, high: most }, Scale { low: 1.0, high: 0.0 });
     let amount = |value: f64| if priced { format!("${value:.4}") } else { format!("{value:.0} tokens") };
+    let teaches = |arm: &ArmReport| arm.key.role == crate::row::Role::Teacher;
     let mark = |(index, arm, took, success): &(usize, &ArmReport, f64, f64)| FrontMark {
         x: across.at(*took),
         y: 4.0 + up.at(*success) * 0.92,
-        name: arm.key.arm.clone(),
+        name: if teaches(arm) { "teacher".to_owned() } else { arm.key.arm.clone() },
+        line: 0,
         label: format!("{}: {} for {} per trial", arm.key, percent(*success), amount(*took)),
-        class: if arm.key.role == crate::row::Role::Teacher { "teacher" } else { "student" },
+        class: if teaches(arm) { "teacher" } else { "student" },
         href: format!("#arm-{}", index + 1),
         ahead: !places
             .iter()
@@ -263,11 +275,39 @@ fn front(arms: &[ArmReport]) -> Option<Front> {
         turned: *took > most * 0.7,
     };
     let label = if priced { |value: f64| format!("${value:.4}") } else { |value: f64| format!("{value:.0}") };
+    let mut marks: Vec<FrontMark> = places.iter().map(mark).collect();
+    marks.extend(also.iter().map(|(one, took)| FrontMark {
+        x: across.at(*took),
+        y: 4.0 + up.at(one.success) * 0.92,
+        name: one.name.clone(),
+        line: 0,
+        label: format!("{}: {} for {} per trial", one.name, percent(one.success), amount(*took)),
+        class: "teacher",
+        href: "#rivals".into(),
+        ahead: !places.iter().any(|other| other.2 <= *took && other.3 >= one.success),
+        turned: *took > most * 0.7,
+    }));
+    set_apart(&mut marks);
     Some(Front {
-        marks: places.iter().map(mark).collect(),
+        marks,
         ticks: across.ticks(&[0.0, most / 2.0, most], label),
         unit: if priced { "US dollars" } else { "tokens" },
     })
+}
+
+/// Puts the names of marks that crowd below each other.
+fn set_apart(marks: &mut [FrontMark]) {
+    for at in 1..marks.len() {
+        let (before, rest) = marks.split_at_mut(at);
+        let Some(one) = rest.first_mut() else { continue };
+        let near = |other: &&FrontMark| {
+            other.turned == one.turned
+                && (other.x - one.x).abs() < CROWDED.0
+                && (other.y - one.y).abs() < CROWDED.1
+        };
+        // Below the lowest name that stands there already.
+        one.line = before.iter().filter(near).map(|other| other.line + 1).max().unwrap_or(0);
+    }
 }
 
 fn curve(points: &[CurvePoint]) -> Option<Curve> {

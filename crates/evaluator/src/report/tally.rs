@@ -9,7 +9,7 @@ use super::content::{
     ArmReport, BaselineReport, REPORT_SCHEMA, Report, Tally, TemplateReport, Totals, TrialLine,
 };
 use super::input::{ArmKey, ReportInput, measured_split};
-use super::{contrast, headline, value};
+use super::{contrast, headline, rival, value};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::{self, Trial, trials};
 use crate::stats::{self, Cluster, clustered_rate, mean};
@@ -41,6 +41,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         measured_split,
         baselines: baselines(&grouped),
         gap_closed: contrast::gaps(&grouped),
+        rivals: rival::rivals(&grouped),
         strata: contrast::strata(&comparisons.made, &input.strata),
         templates: templates(&grouped, &comparisons.made, input),
         learning: input.learning.clone(),
@@ -65,7 +66,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
 /// Trials by model and arm.
 pub(super) type Grouped<'a> = BTreeMap<ArmKey, Vec<Trial<'a>>>;
 
-fn by_key(rows: &[TrialRow]) -> Grouped<'_> {
+pub(super) fn by_key(rows: &[TrialRow]) -> Grouped<'_> {
     let mut grouped = Grouped::new();
     for trial in trials(rows) {
         grouped.entry(ArmKey::of(trial.last)).or_default().push(trial);

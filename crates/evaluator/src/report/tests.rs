@@ -105,6 +105,8 @@ fn learning() -> LearningSummary {
         trajectories: 24,
         reviews: BTreeMap::from([("helpful".into(), 14), ("not_followed".into(), 3)]),
         operations: BTreeMap::from([("create".into(), 9), ("update".into(), 4), ("merge".into(), 1)]),
+        updated_by_reviews: 2,
+        cleanup_tasks: 3,
         skills: vec![SkillSummary {
             skill: "mousepad/word-wrap".into(),
             situation: "Long lines must be wrapped in Mousepad".into(),

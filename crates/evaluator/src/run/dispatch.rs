@@ -151,7 +151,7 @@ pub async fn carry_out(runner: Runner, jobs: usize) -> Result<RunSummary, RunErr
     let mut first_error = None;
     loop {
         while running.len() < jobs.max(1) && first_error.is_none() && !runner.cancel.is_cancelled() {
-            let Some(trial) = waiting.pop_front() else { break };
+            let Some(trial) = next(&mut waiting, &runner, running.is_empty()) else { break };
             let runner = runner.clone();
             running.spawn(async move { runner.run_trial(&trial).await });
         }
@@ -167,6 +167,25 @@ pub async fn carry_out(runner: Runner, jobs: usize) -> Result<RunSummary, RunErr
         }
     }
     first_error.map_or_else(|| Ok(summary(&runner)), Err)
+}
+
+/// The first trial that need not wait: one that is lent what its partner looked at waits for that partner. When
+/// nothing else runs any more, nothing is left to wait for.
+fn next(waiting: &mut VecDeque<TrialSpec>, runner: &Runner, idle: bool) -> Option<TrialSpec> {
+    let is_open = |partner: &TrialSpec| !runner.folder.is_finished(&partner.trial);
+    let planned = &runner.folder.plan().trials;
+    let ready = |trial: &TrialSpec| {
+        trial.partner().is_none_or(|arm| {
+            !planned.iter().any(|other| {
+                other.arm == arm
+                    && (other.role, &other.model, &other.task, other.seed)
+                        == (trial.role, &trial.model, &trial.task, trial.seed)
+                    && is_open(other)
+            })
+        })
+    };
+    let place = waiting.iter().position(ready).or_else(|| idle.then_some(0))?;
+    waiting.remove(place)
 }
 
 fn summary(runner: &Runner) -> RunSummary {

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::arm::Arm;
 use crate::row::{Role, Split};
 use crate::seed::{VaryError, vary};
 use crate::split::SplitLock;
@@ -113,6 +114,13 @@ pub struct TrialSpec {
     pub arm: String,
     /// The index of the world's variation.
     pub seed: u32,
+}
+
+impl TrialSpec {
+    /// The arm in which the same trial is run before this one, if it needs what came of that.
+    pub(super) fn partner(&self) -> Option<&'static str> {
+        (self.arm == Arm::Inline.as_str()).then_some(Arm::Pull.as_str())
+    }
 }
 
 /// `run.json`: written once, before the first trial.

@@ -13,8 +13,10 @@ use super::plan::{RunPlan, TrialSpec, attempt_folder};
 use crate::row::{ROW_SCHEMA, TrialRow};
 use crate::rows::{self, RowsError};
 
-const PLAN: &str = "run.json";
-const ROWS: &str = "trials.jsonl";
+/// The file of a run's plan.
+pub const PLAN_FILE: &str = "run.json";
+/// The file of a run's rows.
+pub const ROWS_FILE: &str = "trials.jsonl";
 const TORN: &str = "trials.torn";
 const LOCK: &str = "run.lock";
 
@@ -77,13 +79,13 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
 /// Plan and rows of a run as they stand, read without becoming its writer: nothing is mended or settled.
 pub fn peek(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
     let plan = read_plan(path)?;
-    let file = path.join(ROWS);
+    let file = path.join(ROWS_FILE);
     let rows = if file.exists() { rows::read(&file)?.rows } else { Vec::new() };
     Ok((plan, rows))
 }
 
 fn read_plan(path: &Path) -> Result<RunPlan, StoreError> {
-    let file = path.join(PLAN);
+    let file = path.join(PLAN_FILE);
     let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
     serde_json::from_str(&text).map_err(|source| StoreError::Plan { path: file, source })
 }
@@ -95,7 +97,7 @@ impl RunFolder {
         std::fs::create_dir_all(root).map_err(failed(root))?;
         std::fs::create_dir(&path).map_err(failed(&path))?;
         let lock = lock(&path)?;
-        let file = path.join(PLAN);
+        let file = path.join(PLAN_FILE);
         let text = serde_json::to_string_pretty(&plan)
             .map_err(|source| StoreError::Plan { path: file.clone(), source })?;
         // Under another name first: a run without a whole plan is no run.
@@ -118,7 +120,7 @@ impl RunFolder {
     }
 
     fn with(path: PathBuf, plan: RunPlan, lock: File) -> Result<Self, StoreError> {
-        let file = path.join(ROWS);
+        let file = path.join(ROWS_FILE);
         let handle = OpenOptions::new().append(true).create(true).open(&file).map_err(failed(&file))?;
         let length = handle.metadata().map_err(failed(&file))?.len();
         let rows = rows::read(&file)?.rows;
@@ -164,7 +166,7 @@ impl RunFolder {
 
     /// Writes one line with one write and waits until it is on disk: only now is the attempt finished.
     pub fn append(&self, row: &TrialRow) -> Result<(), StoreError> {
-        let path = self.path.join(ROWS);
+        let path = self.path.join(ROWS_FILE);
         let line = serde_json::to_string(row)
             .map_err(|source| StoreError::Io { path: path.clone(), source: source.into() })?;
         let bytes = format!("{line}\n");
@@ -302,7 +304,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 
 /// What stands behind the last line break is no result: it is kept in a file of its own.
 fn set_torn_line_aside(folder: &Path) -> Result<(), StoreError> {
-    let path = folder.join(ROWS);
+    let path = folder.join(ROWS_FILE);
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

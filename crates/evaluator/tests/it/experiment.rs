@@ -14,7 +14,7 @@ use apprentice_evaluator::experiment::{
 };
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::report::{Report, Stratum};
-use apprentice_evaluator::row::Split;
+use apprentice_evaluator::row::{Role, Split, TrialRow};
 use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::suite::Suite;
@@ -31,6 +31,8 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
+
+use crate::run::copy;
 
 /// A program with two drawers of commands, each behind a menu of its own.
 fn program(title: &str, drawers: [(&str, &str, [&str; 3]); 2]) -> Value {
@@ -202,17 +204,6 @@ pub(crate) async fn finished() -> &'static (PathBuf, Outcome) {
 
 /// A copy of it, and the folder of its measured run.
 pub(crate) async fn copied() -> (TempDir, PathBuf) {
-    fn copy(from: &Path, to: &Path) {
-        fs::create_dir_all(to).expect("a folder");
-        for entry in fs::read_dir(from).expect("a folder").map(|entry| entry.expect("an entry")) {
-            let target = to.join(entry.file_name());
-            if entry.path().is_dir() {
-                copy(&entry.path(), &target);
-            } else {
-                fs::copy(entry.path(), target).expect("copies");
-            }
-        }
-    }
     let (folder, outcome) = finished().await;
     let own = TempDir::new().expect("a folder");
     copy(folder, own.path());
@@ -315,6 +306,67 @@ async fn a_folder_takes_one_experiment_and_nothing_else() {
     let error = work(&experiment(learned()), occupied.path(), None).await.err().expect("is refused");
     assert!(error.to_string().contains("holds other files"), "{error}");
     assert!(matches!(report(occupied.path()), Err(ExperimentError::Missing(_))));
+}
+
+#[tokio::test]
+async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
+    let folder = TempDir::new().expect("a folder");
+    let arms = vec![Arm::None, Arm::Pull, Arm::Inline, Arm::RawTrace, Arm::Verified];
+    let primary = Primary { treatment: "pull".into(), control: "none".into() };
+    let wanted = Experiment { arms, primary, ..experiment(learned()) };
+    let outcome = work(&wanted, folder.path(), None).await.expect("works");
+    let rows = &outcome.measured.results;
+    let of = |arm: &str| -> BTreeMap<TaskId, TrialRow> {
+        let own = rows.iter().filter(|row| row.role == Role::Student && row.arm == arm);
+        own.map(|row| (row.task.clone(), row.clone())).collect()
+    };
+    let (pull, inline, trace) = (of("pull"), of("inline"), of("raw-trace"));
+    assert_eq!(pull.keys().collect::<Vec<_>>(), inline.keys().collect::<Vec<_>>());
+    for (task, row) in &inline {
+        let looked = !pull[task].skills_viewed.is_empty();
+        assert_eq!(row.delivered_tokens > 0, looked, "{task}: what pull looked at, and no more");
+        assert!(row.skills_viewed.is_empty(), "{task}: there are no tools");
+        assert!(!looked || row.delivered_tokens < pull[task].delivered_tokens, "{task}: no index, no tools");
+    }
+    assert!(inline.values().any(|row| row.delivered_tokens > 0));
+    // Every program of this suite was worked in, so that each task has a training attempt near it.
+    assert_eq!(trace.len(), 4);
+    let longest = inline.values().map(|row| row.delivered_tokens).max().unwrap_or_default();
+    for (task, row) in &trace {
+        assert!(
+            (1..=longest).contains(&row.delivered_tokens),
+            "{task}: {} of {longest}",
+            row.delivered_tokens
+        );
+    }
+    // No skill was followed on two attempts at one other template: the arm has nothing to lend, and says so.
+    let verified = outcome.report.eligible.iter().find(|one| one.arm == "verified").expect("is told");
+    assert_eq!((verified.templates, of("verified").len()), (0, 0));
+
+    let lone = Experiment { arms: vec![Arm::None, Arm::Inline], ..experiment(learned()) };
+    let error = work(&lone, &folder.path().join("lone"), None).await.err().expect("is refused").to_string();
+    assert_eq!(error, "the arm inline puts in what the arm pull looked at: add pull to the arms");
+}
+
+#[tokio::test]
+async fn rows_by_themselves_have_a_report() {
+    let (_, outcome) = finished().await;
+    let folder = TempDir::new().expect("a folder");
+    let lines: Vec<String> =
+        outcome.measured.results.iter().map(|row| serde_json::to_string(row).expect("a line")).collect();
+    let file = folder.path().join("theirs.jsonl");
+    fs::write(&file, lines.join("\n") + "\n").expect("writes");
+    let of_file = runs(std::slice::from_ref(&file), folder.path(), Mixed::Refuse).expect("a report");
+    let difference = |report: &Report| report.comparisons.first().and_then(|one| one.result.difference);
+    assert!(difference(&of_file).is_some());
+    assert_eq!(difference(&of_file), difference(&outcome.report));
+    fs::rename(&file, folder.path().join("trials.jsonl")).expect("moves");
+    let of_folder = runs(&[folder.path().to_owned()], folder.path(), Mixed::Refuse).expect("a report");
+    assert_eq!(of_folder, of_file);
+    fs::write(folder.path().join("trials.jsonl"), "\n").expect("writes");
+    let empty =
+        runs(&[folder.path().to_owned()], folder.path(), Mixed::Refuse).expect_err("nothing to report");
+    assert!(matches!(empty, ExperimentError::NoRows(_)), "{empty}");
 }
 
 #[tokio::test]

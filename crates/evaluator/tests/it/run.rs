@@ -307,7 +307,8 @@ async fn a_model_that_cannot_be_had_stops_the_run_with_the_remedy() {
     assert!(error.to_string().starts_with("model \"no/such\": no such model"), "{error}");
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder with all that is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");

@@ -62,6 +62,10 @@ fn the_shipped_sheet_is_the_demo() {
     assert_eq!(definition.primary, Primary::default());
     let json = serde_json::to_string(&definition).expect("json");
     assert!(json.contains(r#""epochs":2,"batch":2,"rehearse":true,"cleanup_interval":10"#), "{json}");
+    assert!(
+        json.contains(r#""cleanup":{"negatives":3,"positive_share":0.3,"likeness":0.85,"requests":4"#),
+        "{json}"
+    );
 }
 
 #[test]
@@ -76,6 +80,9 @@ baselines = "yes"
 
 [learning]
 epoch = 2
+[learning.cleanup]
+request = 4
+follow_share = 2
 "#;
     let astray = r#"
 suite = "."
@@ -83,7 +90,7 @@ split = "demo.json"
 students = ["builtin/novise"]
 teacher = "builtin/explorer"
 templates = ["mousepad-ad-line", "no such thing"]
-arms = ["none", "pul", "all"]
+arms = ["none", "pul", "inline"]
 skillbook = "nowhere"
 "#;
     let both = shipped().replace("seeds = 3", "seeds = 3\nskillbook = \"inert\"");
@@ -98,6 +105,8 @@ skillbook = "nowhere"
     experiment.toml:6:9: `seeds` is a whole number from 1 to 1000
     experiment.toml:7:13: `baselines` is true or false
     experiment.toml:10:1: there is no key `learning.epoch`; did you mean `learning.epochs`?
+    experiment.toml:12:1: there is no key `cleanup.request`; did you mean `cleanup.requests`?
+    experiment.toml:13:16: `follow_share` is a number from 0 to 1
 
     experiment.toml:3:9: STARTER/demo.json: not a split lock (field rule): unknown field `rule`, expected one of `schema`, `suite`, `suite_hash`, `salt`, `templates`, `tasks` at line 4 column 8
     experiment.toml:4:13: there is no model "builtin/novise"
@@ -106,6 +115,7 @@ skillbook = "nowhere"
     experiment.toml:7:9: the comparison that decides is pull against placebo-inert, and "pull" is none of the arms: add it to `arms`, or name two others under [primary]
     experiment.toml:7:9: the comparison that decides is pull against placebo-inert, and "placebo-inert" is none of the arms: add it to `arms`, or name two others under [primary]
     experiment.toml:7:17: there is no arm "pul"; did you mean "pull"?
+    experiment.toml:7:24: `inline` puts in what `pull` looked at: add "pull" to `arms`
     experiment.toml:8:13: there is no book STARTER/nowhere
 
     experiment.toml:2:29: unclosed array, expected `]`

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use apprentice_protocol::Limits;
 
-use super::Primary;
+use super::{CleanupRule, Primary};
 use crate::suite::Spot;
 
 pub use settle::{Draft, Setting, Ways};
@@ -21,6 +21,13 @@ pub struct Marked<T> {
     pub value: T,
     /// Where it stands.
     pub spot: Spot,
+}
+
+impl<T> Marked<T> {
+    /// A value that stands in no sheet, such as one of the command line.
+    pub fn unplaced(value: T) -> Self {
+        Self { value, spot: Spot { line: 0, column: 0 } }
+    }
 }
 
 /// A sheet as it was written. Nothing in it is known to exist yet; [`Sheet::settle`] sees to that.
@@ -75,6 +82,8 @@ pub struct Learning {
     pub rehearsal: bool,
     /// Trajectories between two cleanups; the program's setting, if absent.
     pub cleanup_interval: Option<usize>,
+    /// What singles a skill out for a cleanup.
+    pub cleanup: CleanupRule,
     /// Who reviews attempts and keeps the book; the teacher, if absent.
     pub learner: Option<Marked<String>>,
 }

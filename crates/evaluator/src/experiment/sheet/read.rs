@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Design, Fault, Learning, Marked, Sheet, SheetError};
 use crate::arm::Arm;
-use crate::experiment::Primary;
+use crate::experiment::{CleanupRule, Primary};
 use crate::stats::Assumed;
 use crate::suite::{Spot, nearest};
 
@@ -32,7 +32,8 @@ const KEYS: [&str; 17] = [
     "teacher",
     "templates",
 ];
-const LEARNING: [&str; 5] = ["batch", "cleanup_interval", "epochs", "learner", "rehearsal"];
+const LEARNING: [&str; 6] = ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "rehearsal"];
+const CLEANUP: [&str; 5] = ["follow_share", "likeness", "negatives", "positive_share", "requests"];
 const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s", "world_steps"];
 const PRIMARY: [&str; 2] = ["control", "treatment"];
 const DESIGN: [&str; 2] = ["base", "effect"];
@@ -112,7 +113,21 @@ fn learning(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Learning {
         batch: reader.count(table, "batch", 1..=1000).map_or(2, |batch| batch as usize),
         rehearsal: reader.truth(table, "rehearsal").unwrap_or(true),
         cleanup_interval: reader.count(table, "cleanup_interval", 1..=MANY).map(|every| every as usize),
+        cleanup: cleanup(reader, table),
         learner: reader.text(table, "learner"),
+    }
+}
+
+fn cleanup(reader: &mut Reader<'_>, learning: &DeTable<'_>) -> CleanupRule {
+    let usual = CleanupRule::default();
+    let Some(table) = reader.table(learning, "cleanup", &CLEANUP) else { return usual };
+    let share = 0.0..=1.0;
+    CleanupRule {
+        negatives: reader.count(table, "negatives", 1..=MANY).unwrap_or(usual.negatives),
+        positive_share: reader.real(table, "positive_share", share.clone()).unwrap_or(usual.positive_share),
+        likeness: reader.real(table, "likeness", share.clone()).unwrap_or(usual.likeness),
+        requests: reader.count(table, "requests", 1..=MANY).unwrap_or(usual.requests),
+        follow_share: reader.real(table, "follow_share", share).unwrap_or(usual.follow_share),
     }
 }
 

@@ -172,6 +172,10 @@ impl Desk<'_> {
                 }
             }
         }
+        let inline = sheet.arms.iter().find(|arm| arm.value == Arm::Inline.as_str());
+        if let Some(inline) = inline.filter(|_| !arms.contains(&Arm::Pull)) {
+            self.fault(inline.spot, "`inline` puts in what `pull` looked at: add \"pull\" to `arms`".into());
+        }
         let primary = &sheet.primary;
         let stated = Some(primary.spot).filter(|spot| spot.line > 0);
         let spot = stated.or(sheet.arms.first().map(|arm| arm.spot)).unwrap_or(primary.spot);
@@ -238,8 +242,8 @@ impl Draft {
         let mut students = students.into_iter();
         let student = students.next().unwrap_or_default();
         let learning = &sheet.learning;
-        let mut learn = LearnOptions::default();
-        learn.clean.every = learning.cleanup_interval.unwrap_or(setting.cleanup_every);
+        let every = learning.cleanup_interval.unwrap_or(setting.cleanup_every);
+        let learn = LearnOptions { clean: learning.cleanup.options(every), ..LearnOptions::default() };
         let cycle = CycleOptions {
             epochs: learning.epochs.unwrap_or(setting.epochs),
             batch: learning.batch,

@@ -1,0 +1,148 @@
+//! Successful training attempts in words: what the arm `raw-trace` puts before a student in place of skills.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use apprentice_protocol::{TaskId, Trajectory, Verdict};
+
+use crate::arm::apps_of;
+use crate::learn::recorded;
+use crate::row::TrialRow;
+use crate::split::SplitLock;
+use crate::suite::Suite;
+
+/// A successful attempt at a training task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Precedent {
+    /// The task.
+    pub task: TaskId,
+    /// Its programs, as domains.
+    apps: Vec<String>,
+    /// What was asked.
+    goal: String,
+    /// What was done, a step a line.
+    text: String,
+    world_steps: u32,
+}
+
+/// The successful attempts among a learning run's rows, the shortest one of each task. An attempt that the split
+/// does not admit to learning, or whose trace cannot be read, is none.
+pub fn precedents(run: &Path, rows: &[TrialRow], (suite, lock): (&Suite, &SplitLock)) -> Vec<Precedent> {
+    let mut found: Vec<Precedent> = Vec::new();
+    for row in rows.iter().filter(|row| row.verdict == Verdict::Pass) {
+        let Some(task) = suite.task(row.task.as_str()) else { continue };
+        let seen = recorded(run, row.clone(), suite).ok().and_then(|attempted| attempted.seen);
+        let Some(Ok(admitted)) = seen.map(|(trajectory, _)| lock.admit(row, trajectory)) else { continue };
+        let trajectory = admitted.trajectory();
+        let one = Precedent {
+            task: row.task.clone(),
+            apps: apps_of(task),
+            goal: trajectory.goal.clone(),
+            text: told(trajectory),
+            world_steps: row.world_steps,
+        };
+        match found.iter_mut().find(|known| known.task == one.task) {
+            Some(known) if one.world_steps < known.world_steps => *known = one,
+            Some(_) => {}
+            None => found.push(one),
+        }
+    }
+    found
+}
+
+/// An attempt as numbered lines: what was done, and to which element.
+fn told(trajectory: &Trajectory) -> String {
+    let mut text = format!("An attempt that succeeded at another task: {}\n", trajectory.goal.trim());
+    let actions = trajectory.steps.iter().flat_map(|step| &step.actions);
+    for (place, action) in (1..).zip(actions.filter(|action| action.outcome == "done")) {
+        let _ = write!(text, "{place}. {}", action.action);
+        let target = [action.role.as_deref(), action.name.as_deref().filter(|name| !name.is_empty())];
+        if let [Some(role), Some(name)] = target {
+            let _ = write!(text, " {role} {name:?}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The attempt whose task is nearest: one in a program of the task, with the most words in common.
+pub fn nearest<'p>(precedents: &'p [Precedent], instruction: &str, apps: &[String]) -> Option<&'p Precedent> {
+    let wanted = words(instruction);
+    let near = precedents.iter().filter(|one| one.apps.iter().any(|app| apps.contains(app)));
+    near.fold(None, |best: Option<(f64, &Precedent)>, one| {
+        let likeness = overlap(&wanted, &words(&one.goal));
+        match best {
+            Some((most, _)) if most >= likeness => best,
+            Some(_) | None => Some((likeness, one)),
+        }
+    })
+    .map(|(_, one)| one)
+}
+
+impl Precedent {
+    /// As much of it as fits into so many characters, in whole lines; the first line always.
+    pub fn within(&self, characters: usize) -> String {
+        let mut text = String::new();
+        for line in self.text.lines() {
+            let length = text.chars().count() + line.chars().count() + 1;
+            if length > characters && !text.is_empty() {
+                break;
+            }
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    words.map(str::to_lowercase).collect()
+}
+
+/// The share of words that two texts have in common.
+fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    let all = one.union(other).count();
+    if all == 0 { 0.0 } else { count(one.intersection(other).count()) / count(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Precedent, nearest};
+
+    fn precedent(task: &str, app: &str, goal: &str) -> Precedent {
+        Precedent {
+            task: apprentice_protocol::TaskId::new(task),
+            apps: vec![app.into()],
+            goal: goal.into(),
+            text: format!("An attempt: {goal}\n1. click menu \"Beds\"\n2. click menuitem \"Care\"\n"),
+            world_steps: 2,
+        }
+    }
+
+    #[test]
+    fn the_nearest_attempt_is_one_of_the_same_program() {
+        let known = [
+            precedent("mow", "garden", "Mow the whole lawn"),
+            precedent("prune", "garden", "Prune the old roses"),
+            precedent("roses", "kitchen", "Prune the young roses"),
+        ];
+        let garden = ["garden".to_owned()];
+        let found = nearest(&known, "Prune the young roses", &garden);
+        assert_eq!(found.map(|one| one.task.as_str()), Some("prune"));
+        assert_eq!(nearest(&known, "Prune the young roses", &["cellar".to_owned()]), None);
+    }
+
+    #[test]
+    fn it_is_cut_at_whole_lines() {
+        let one = precedent("mow", "garden", "Mow");
+        let whole = one.within(1000);
+        assert_eq!(whole.lines().count(), 3);
+        let cut = one.within(whole.chars().count() - 1);
+        assert_eq!(cut.lines().count(), 2);
+        assert!(whole.starts_with(&cut));
+        assert_eq!(one.within(1).lines().count(), 1, "what it is about always stands there");
+    }
+}
