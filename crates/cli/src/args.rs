@@ -19,7 +19,7 @@ use crate::failure::Failure;
 )]
 pub(crate) struct Apprentice {
     #[command(flatten)]
-    flags: ModelFlags,
+    flags: Overrides,
     #[command(subcommand)]
     command: Command,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Apprentice {
 /// Settings of models, worlds and suites of others as flags; they stand for any command that uses them.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Models")]
-pub(crate) struct ModelFlags {
+pub(crate) struct Overrides {
     /// How worlds are kept apart: `cell` has namespaces of its own, `plain` none.
     #[arg(long, global = true, value_enum, value_name = "HOW", help_heading = "Worlds")]
     isolation: Option<IsolationChoice>,
@@ -54,7 +54,7 @@ pub(crate) struct ModelFlags {
     osworld_compat: Option<String>,
 }
 
-impl ModelFlags {
+impl Overrides {
     fn lay_over(&self, settings: &mut Settings) -> Result<(), Failure> {
         if let Some(url) = &self.base_url {
             for provider in crate::models::PROVIDERS {
@@ -84,7 +84,7 @@ impl ModelFlags {
 }
 
 /// The settings in force below these flags, the later ones over the earlier.
-pub(crate) fn settings(flags: &[&ModelFlags]) -> Result<Settings, Failure> {
+pub(crate) fn settings(flags: &[&Overrides]) -> Result<Settings, Failure> {
     let mut settings = Settings::layer(&Sources::read()?)?;
     flags.iter().try_for_each(|flags| flags.lay_over(&mut settings))?;
     Ok(settings)
@@ -146,7 +146,7 @@ impl Apprentice {
     }
 
     /// Its settings of models.
-    pub(crate) fn flags(&self) -> &ModelFlags {
+    pub(crate) fn flags(&self) -> &Overrides {
         &self.flags
     }
 }

@@ -154,6 +154,8 @@ pub(crate) struct Provider {
     pub(crate) forget_above: Option<u64>,
     /// How a student sees and speaks: a profile's name or file (compat).
     pub(crate) profile: Option<String>,
+    /// Tokens that the server gives a request and its answer together, where it does not say so itself (compat).
+    pub(crate) context_tokens: Option<u64>,
     /// What an hour of the machine costs, for models of one's own; zero for free (compat).
     pub(crate) usd_per_hour: Option<f64>,
 }
@@ -177,6 +179,7 @@ const OPTIONAL_OF_PROVIDERS: &[(&str, Form)] = &[
     ("version", Form::Text),
     ("forget_above", Form::Whole),
     ("profile", Form::Text),
+    ("context_tokens", Form::Whole),
     ("usd_per_hour", Form::Number),
 ];
 

@@ -55,6 +55,9 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
         }
         EventKind::Action(record) => Some(tell_action(record)),
         EventKind::LoopSuspected { repeats } => Some(format!("the same again, {repeats} times")),
+        EventKind::HistoryTrimmed { pictures, texts, .. } => {
+            Some(format!("the context is full: {pictures} old pictures and {texts} old texts are left out"))
+        }
         EventKind::Stopped { reason, void, detail, .. } => {
             let why =
                 reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));

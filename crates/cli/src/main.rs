@@ -13,6 +13,7 @@ mod progress;
 mod prompts;
 mod role;
 mod servers;
+mod spelling;
 mod stage;
 mod surroundings;
 mod terminal;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use apprentice_evaluator::forecast::Quote;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelFacts};
 use apprentice_harness::model::around::{
@@ -13,9 +14,11 @@ use apprentice_harness::model::around::{
 use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret, Transport};
-use apprentice_harness::model::gemini::{Gemini, GeminiConfig};
+use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::grounded::Grounded;
-use apprentice_harness::model::openai::{OpenAi, OpenAiConfig};
+use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::identity::{ModelIdentity, Served};
+use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
 use apprentice_harness::model::scripted::Scripted;
@@ -24,6 +27,7 @@ use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, 
 
 use crate::config::{Config, Provider, SafetyChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::spelling::{Spelling, spelling};
 use crate::{key, prompts, surroundings, terminal};
 
 /// Baselines that the evaluator makes from a task itself.
@@ -49,6 +53,10 @@ struct Shared {
     /// Keys and paces, by address and source of the key.
     gates: BTreeMap<String, (Option<Secret>, Arc<Pace>)>,
     cassettes: BTreeMap<String, Arc<Cassette>>,
+    /// Names that are in no list of ours, once they have been told of.
+    told: BTreeSet<String>,
+    /// What servers have said of their models, by the model's name.
+    identities: BTreeMap<String, ModelIdentity>,
 }
 
 impl Models {
@@ -149,6 +157,21 @@ impl Models {
         Ok(hourly.or_else(|| self.prices.of(name).cloned().map(Tariff::Tokens)))
     }
 
+    /// What a model is charged by, for a forecast.
+    pub(crate) fn quote(&self, name: &str) -> Result<Quote, Failure> {
+        let name = self.resolve(name)?;
+        let (provider, _) = name.split_once('/').unwrap_or((name, ""));
+        if !PROVIDERS.contains(&provider) {
+            return Ok(Quote::free());
+        }
+        let tariff = self.tariff(name)?;
+        let profile = match tariff {
+            Some(Tariff::Tokens(_)) => Some(self.profile(name)?),
+            Some(Tariff::Hour(_)) | None => None,
+        };
+        Ok(Quote { tariff, profile, attempt_cap: self.trial_cap(name)? })
+    }
+
     /// The prices in force.
     pub(crate) fn prices(&self) -> &PriceList {
         &self.prices
@@ -200,61 +223,108 @@ impl Models {
 
     /// What is known of a model, without asking it anything.
     pub(crate) fn profile(&self, name: &str) -> Result<ModelProfile, Failure> {
-        Ok(self.adapter(name)?.0.profile().clone())
+        Ok(self.client(name, &self.settings(name)?, None)?.profile().clone())
+    }
+
+    /// Refuses a name that is most likely mistyped, before anything is sent under it; says when it is merely new.
+    fn vet(&self, name: &str) -> Result<(), Failure> {
+        let Some((provider, model)) = name.split_once('/') else { return Ok(()) };
+        // Whoever runs a server names its models.
+        if provider == "compat" || self.shared().told.contains(name) {
+            return Ok(());
+        }
+        let head = format!("{provider}/");
+        let known = self.prices.price.keys().filter_map(|name| name.strip_prefix(&head));
+        match spelling(model, known) {
+            Spelling::Known => {}
+            Spelling::New => {
+                terminal::note(format_args!("{name} is in no list of ours; it is asked for as it is named"));
+            }
+            Spelling::Mistyped(near) => {
+                let near: Vec<String> = near.iter().map(|name| format!("{head}{name}")).collect();
+                return Err(Failure::say(Kind::Model, format!("unknown model {name:?}"))
+                    .hint(format!("the nearest names are {}", near.join(", ")))
+                    .hint("if it is meant so, give it a price in the file of the setting `prices`"));
+            }
+        }
+        self.shared().told.insert(name.to_owned());
+        Ok(())
     }
 
     /// The bare client of a provider's model.
     fn adapter(&self, name: &str) -> Result<(Adapter, Arc<Pace>), Failure> {
+        self.vet(name)?;
         let (settings, key, pace) = self.gate(name)?;
+        Ok((self.client(name, &settings, key)?, pace))
+    }
+
+    fn client(&self, name: &str, settings: &Provider, key: Option<Secret>) -> Result<Adapter, Failure> {
         let endpoint = Endpoint::new(&settings.base_url, key);
         let tariff = self.tariff(name)?;
         let transport = self.transport()?;
         let (provider, model) = name.split_once('/').ok_or_else(|| self.unknown(name))?;
         let (model, effort) = (model.to_owned(), settings.effort.clone());
-        let adapter: Box<dyn ChatModel> = match provider {
-            "anthropic" => {
-                Box::new(Anthropic::new(anthropic(model, endpoint, &settings, tariff)?, transport))
-            }
-            "openai" => {
-                let safety = self.safety();
-                Box::new(OpenAi::new(OpenAiConfig { model, endpoint, effort, safety, tariff }, transport))
-            }
-            "gemini" => {
-                let safety = self.safety();
-                Box::new(Gemini::new(GeminiConfig { model, endpoint, effort, safety, tariff }, transport))
-            }
+        let hosted = || {
+            let (model, endpoint, tariff) = (model.clone(), endpoint.clone(), tariff.clone());
+            Hosted { model, endpoint, effort, safety: self.safety(), tariff }
+        };
+        let adapter: Box<dyn Served> = match provider {
+            "anthropic" => Box::new(Anthropic::new(anthropic(model, endpoint, settings, tariff)?, transport)),
+            "openai" => Box::new(OpenAi::new(hosted(), transport)),
+            "gemini" => Box::new(Gemini::new(hosted(), transport)),
             _ => {
-                let student = student(settings.profile.as_deref(), &model)?;
+                let mut student = student(settings.profile.as_deref(), &model)?;
+                let told = self.shared().identities.get(name).and_then(|one| one.context_tokens);
+                let least = u64::from(student.max_output_tokens) + 1;
+                // What a user says holds, then what the server says, then what the profile believes.
+                let context = settings.context_tokens.or(told).or(student.context_tokens);
+                student.context_tokens = context.map(|tokens| tokens.max(least));
                 Box::new(Compat::new(CompatConfig { model, endpoint, student, tariff }, transport))
             }
         };
-        Ok((Adapter(adapter), pace))
+        Ok(Adapter(adapter))
+    }
+
+    /// What a model's server says that it serves; none for models without one. Asked once per command.
+    pub(crate) async fn identify(&self, name: &str) -> Option<ModelIdentity> {
+        let name = self.resolve(name).ok()?;
+        let served = name.split_once('/').is_some_and(|(provider, _)| PROVIDERS.contains(&provider));
+        if !served {
+            return None;
+        }
+        if let Some(known) = self.shared().identities.get(name) {
+            return Some(known.clone());
+        }
+        let (adapter, _) = self.adapter(name).ok()?;
+        let identity = adapter.0.identity().await;
+        self.shared().identities.insert(name.to_owned(), identity.clone());
+        Some(identity)
     }
 
     /// A student points by itself, unless another model is named for that.
     fn grounded(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
-        let model = self.api(name, trial)?;
+        let purse = Arc::new(Ledger::new("trial", self.trial_cap(name)?));
+        let model = self.api(name, &purse)?;
         match self.config.role.grounder.model.as_deref() {
             Some(grounder) if name.starts_with("compat/") && name != grounder => {
-                let both = Grounded::new(model, self.api(grounder, trial)?).kind(Kind::Config)?;
-                Ok(Arc::new(both))
+                let both = Grounded::new(Arc::new(model), Arc::new(self.api(grounder, &purse)?));
+                // On record the two are one, as they are to whoever asks them.
+                Ok(self.recorded(both.kind(Kind::Config)?, trial))
             }
-            Some(_) | None => Ok(model),
+            Some(_) | None => Ok(self.recorded(model, trial)),
         }
     }
 
-    /// The order of wrappers is fixed: an exchange, tried again, at the key's pace, within budget, on record.
-    fn api(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
+    /// The order of wrappers is fixed: an exchange, tried again, at the key's pace, within budget.
+    fn api(&self, name: &str, trial: &Arc<Ledger>) -> Result<impl ChatModel + use<>, Failure> {
         let (adapter, pace) = self.adapter(name)?;
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
         let patience = Patience { retries: self.config.retries, seed, ..Patience::default() };
         let retrying = Retrying::new(adapter, Arc::clone(&self.clock), patience);
         let limited = Limited::new(retrying, pace, Arc::clone(&self.clock));
-        let ledgers =
-            vec![Arc::new(Ledger::new("trial", self.trial_cap(name)?)), Arc::clone(&self.run), self.day()?];
+        let ledgers = vec![Arc::clone(trial), Arc::clone(&self.run), self.day()?];
         let longest = u64::try_from(Deadlines::default().whole.as_millis()).unwrap_or(u64::MAX);
-        let budgeted = Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock));
-        Ok(self.recorded(budgeted, trial))
+        Ok(Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock)))
     }
 
     /// Most that a model may cost in one try at a trial, in US dollars: its part's own cap, else the common one.
@@ -334,7 +404,7 @@ fn student(profile: Option<&str>, model: &str) -> Result<StudentProfile, Failure
 }
 
 /// A client of whichever provider.
-struct Adapter(Box<dyn ChatModel>);
+struct Adapter(Box<dyn Served>);
 
 impl ChatModel for Adapter {
     fn profile(&self) -> &ModelProfile {
@@ -372,6 +442,10 @@ impl ModelSource for Models {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         let label = format!("{}/{}/{}/{}", trial.task, trial.role.as_str(), trial.arm, trial.seed);
         self.get(&trial.model, &label).map_err(|failure| failure.to_string())
+    }
+
+    fn identity<'a>(&'a self, model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+        Box::pin(self.identify(model))
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) const OPTIONAL: &[(&str, Form)] = &[
     ("max_in_flight", Form::Whole),
     ("effort", Form::Text),
     ("profile", Form::Text),
+    ("context_tokens", Form::Whole),
     ("usd_per_hour", Form::Number),
     ("trial_usd", Form::Number),
 ];
@@ -60,6 +61,8 @@ pub(crate) struct Part {
     pub(crate) effort: Option<String>,
     /// How it sees and speaks (compat).
     pub(crate) profile: Option<String>,
+    /// Tokens that its server gives a request and its answer together (compat).
+    pub(crate) context_tokens: Option<u64>,
     /// What an hour of its machine costs.
     pub(crate) usd_per_hour: Option<f64>,
     /// Most that it may cost in one try at a trial.
@@ -110,6 +113,7 @@ impl Provider {
         own.max_in_flight = part.max_in_flight.unwrap_or(own.max_in_flight);
         own.effort = part.effort.clone().or(own.effort);
         own.profile = part.profile.clone().or(own.profile);
+        own.context_tokens = part.context_tokens.or(own.context_tokens);
         own.usd_per_hour = part.usd_per_hour.or(own.usd_per_hour);
         own
     }

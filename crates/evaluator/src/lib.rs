@@ -7,6 +7,7 @@ pub mod bundle;
 pub mod check;
 pub mod compare;
 pub mod experiment;
+pub mod forecast;
 pub mod grade;
 pub mod hygiene;
 pub mod learn;

@@ -8,8 +8,9 @@ use apprentice_harness::clock::SystemClock;
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelFacts};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::{Deadlines, Endpoint, Transport};
-use apprentice_harness::model::gemini::{Gemini, GeminiConfig};
-use apprentice_harness::model::openai::{OpenAi, OpenAiConfig};
+use apprentice_harness::model::gemini::Gemini;
+use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_harness::record::Redactor;
 use apprentice_protocol::{
@@ -112,7 +113,7 @@ fn main() {
     measure("anthropic", &block, &|request| length(anthropic.body(request)));
 
     let (model, safety) = ("gpt-6.1-sol".to_owned(), SafetyPolicy::Refuse);
-    let config = OpenAiConfig { model, endpoint: endpoint(), effort: None, safety, tariff: None };
+    let config = Hosted { model, endpoint: endpoint(), effort: None, safety, tariff: None };
     let openai = OpenAi::new(config, transport.clone());
     let block = |id: &str| {
         format!(
@@ -122,7 +123,7 @@ fn main() {
     measure("openai", &block, &|request| length(openai.body(request)));
 
     let (model, safety) = ("gemini-3.8-flash".to_owned(), SafetyPolicy::Refuse);
-    let config = GeminiConfig { model, endpoint: endpoint(), effort: None, safety, tariff: None };
+    let config = Hosted { model, endpoint: endpoint(), effort: None, safety, tariff: None };
     let gemini = Gemini::new(config, transport.clone());
     let block = |id: &str| {
         format!(r#"{{"type":"function_call","id":"{id}","name":"take_screenshot","arguments":{{}}}}"#)

@@ -294,6 +294,20 @@ pub enum EventKind {
         /// How often in a row.
         repeats: u32,
     },
+    /// Old parts of the conversation are no longer sent, so that the rest fits the model's context.
+    #[serde(rename = "history.trimmed")]
+    HistoryTrimmed {
+        /// Pictures left out by this.
+        pictures: u32,
+        /// Views and tools' answers whose text was left out by this.
+        texts: u32,
+        /// Tokens of the request before, by estimate.
+        before_tokens: u64,
+        /// Tokens after.
+        after_tokens: u64,
+        /// Tokens that a request may hold, beside the room for its answer.
+        limit_tokens: u64,
+    },
     /// The model said that it is finished.
     #[serde(rename = "finished")]
     Finished(Finish),
@@ -399,6 +413,7 @@ impl EventKind {
         "skill",
         "notice",
         "loop.suspected",
+        "history.trimmed",
         "finished",
         "stopped",
         "judged",

@@ -52,7 +52,7 @@ pub use model::{
 };
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
-pub use profile::{HistoryRule, ImageRule, ModelProfile, ToolRule};
+pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
 pub use tool::{StepRef, Tool, ToolOutcome, ToolSpec};
 pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict};

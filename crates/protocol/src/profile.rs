@@ -29,6 +29,23 @@ pub enum ImageRule {
     },
 }
 
+/// How much fits into a model's context, and how a picture counts in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextRule {
+    /// Tokens of a request and its answer together.
+    pub tokens: u64,
+    /// Pixels on a side of the square of a picture that counts as one token.
+    pub patch: u32,
+}
+
+impl ContextRule {
+    /// Tokens that a picture of this size counts as, by estimate.
+    pub fn picture(&self, size: Size) -> u64 {
+        let patches = |side: u32| u64::from(side.div_ceil(self.patch.max(1)));
+        patches(size.width) * patches(size.height)
+    }
+}
+
 /// What of a conversation is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -40,10 +57,13 @@ pub enum HistoryRule {
         /// Whether pictures can be uploaded once and named afterwards.
         uploads: bool,
     },
-    /// All text, and only the last few pictures.
+    /// All text, and only the last few pictures; less where the context is known and would not hold them.
     Window {
         /// How many pictures.
         images: u32,
+        /// What fits; none when nobody knows, then only the server can tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context: Option<ContextRule>,
     },
 }
 

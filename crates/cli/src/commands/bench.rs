@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::Arm;
-use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Primary, outline};
+use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Primary, done, outline};
 use apprentice_evaluator::report::Report;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::Verdict;
@@ -102,9 +102,9 @@ struct OutlinedArm {
 }
 
 impl Bench {
-    /// The same below another folder.
-    pub(crate) fn within(&self, out: PathBuf) -> Self {
-        Self { out: Some(out), ..self.clone() }
+    /// The same once more, in its own folder.
+    pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
+        Self { out: Some(out), consent, ..self.clone() }
     }
 }
 
@@ -115,7 +115,8 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
     let experiment = experiment(arguments, config, &models)?;
     let planned = outline(&experiment, clock.now()).map_err(study::failure)?;
     if let Some(plan) = &planned {
-        let forecast = Forecast::of_plan(&models, plan, &experiment.suite)?;
+        let done = arguments.out.as_deref().map(done).unwrap_or_default();
+        let forecast = Forecast::of_plan(&models, plan, &experiment.suite, &done)?;
         let quiet = arguments.consent.dry_run && arguments.json;
         if quiet || forecast.agree(config, arguments.consent)? == Going::Off {
             return dry_run(arguments, &experiment, plan);

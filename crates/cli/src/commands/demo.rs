@@ -13,6 +13,7 @@ use super::distill::{Described, described_as, experiment};
 use super::study;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::forecast::{Consent, Going};
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
@@ -51,12 +52,14 @@ pub(crate) struct Demo {
     /// All tasks, more arms, and the baselines.
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 impl Demo {
-    /// The same below another folder.
-    pub(crate) fn within(&self, out: PathBuf) -> Self {
-        Self { out: Some(out), ..self.clone() }
+    /// The same once more, in its own folder.
+    pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
+        Self { out: Some(out), consent, ..self.clone() }
     }
 
     /// The file that it carries out.
@@ -95,7 +98,12 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let change = |sheet: &mut Sheet| arguments.lay_over(sheet);
     let Described { config, models, draft } =
         described_as(&arguments.sheet(), config, Arc::clone(&clock), change)?;
+    let learner = draft.learner.clone();
     let experiment = experiment(draft, (&config, &models), args::given())?;
+    let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
+    if study::agreed(paid, (&config, &models), arguments.consent)? == Going::Off {
+        return Ok(());
+    }
     let folder = study::folder(arguments.out.as_ref(), "demo", &config, &*clock);
     introduce(&experiment, &folder);
     let began = clock.mono();

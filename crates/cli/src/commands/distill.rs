@@ -11,6 +11,7 @@ use clap::Args;
 use super::study;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Going};
 use crate::models::Models;
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
@@ -32,15 +33,17 @@ pub(crate) struct Distill {
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    consent: Consent,
     /// Print the report as one JSON object (`apprentice.report/1`).
     #[arg(long)]
     json: bool,
 }
 
 impl Distill {
-    /// The same below another folder.
-    pub(crate) fn within(&self, out: PathBuf) -> Self {
-        Self { out: Some(out), ..self.clone() }
+    /// The same once more, in its own folder.
+    pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
+        Self { out: Some(out), consent, ..self.clone() }
     }
 }
 
@@ -116,8 +119,13 @@ pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let clock = study::clock();
     let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
     let registered = Prereg::read(&registration_of(&arguments.sheet)).kind(Kind::Config)?;
+    let learner = draft.learner.clone();
     let experiment = experiment(draft, (&config, &models), args::given())?;
     let experiment = Experiment { registered, ..experiment };
+    let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
+    if study::agreed(paid, (&config, &models), arguments.consent)? == Going::Off {
+        return Ok(());
+    }
     let folder = study::folder(arguments.out.as_ref(), "distill", &config, &*clock);
     let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
     if voice == Voice::Aloud {

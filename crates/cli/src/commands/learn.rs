@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::learn::{SealedIndex, Worked, learn_from, recorded, results};
 use apprentice_evaluator::row::Split;
-use apprentice_evaluator::run::RunFolder;
+use apprentice_evaluator::run::{RunFolder, finished, peek};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::Suite;
 use apprentice_harness::clock::SystemClock;
@@ -17,6 +17,8 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
+use crate::models::Models;
 use crate::{terminal, wire};
 
 /// Learns from finished runs: training attempts only, in the order of their plan.
@@ -37,6 +39,8 @@ pub(crate) struct Learn {
     /// The model that reviews and decides.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
+    #[command(flatten)]
+    consent: Consent,
     /// Print one JSON object (`apprentice.learn/1`).
     #[arg(long)]
     json: bool,
@@ -59,6 +63,9 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     lock.check_suite(&suite.hash).kind(Kind::Config)?;
     let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
+    if forecast(arguments, &lock, &models)?.agree(config, arguments.consent)? == Going::Off {
+        return Ok(());
+    }
     let model = models.get(&arguments.model, "learn")?;
     let staff = Staff { reflector: Arc::clone(&model), manager: model };
     let leaks = Arc::new(SealedIndex::build(&lock, &suite));
@@ -78,6 +85,20 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
         })?;
     }
     conclude(&tally, folder, arguments.json)
+}
+
+/// What learning from the runs may cost; what was learned before costs nothing again, so it is the most.
+fn forecast(arguments: &Learn, lock: &SplitLock, models: &Models) -> Result<Forecast, Failure> {
+    let mut count = 0;
+    for path in &arguments.runs {
+        let (plan, rows) = peek(path).kind(Kind::Config)?;
+        for row in finished(&plan, rows).iter().filter(|row| row.verdict != Verdict::Void) {
+            count += usize::from(lock.split_of_task(&row.task).kind(Kind::Config)? == Split::Train);
+        }
+    }
+    let mut forecast = Forecast::default();
+    forecast.add_reviews(models, &arguments.model, count)?;
+    Ok(forecast)
 }
 
 fn stopped(folder: &Path) -> Failure {

@@ -6,7 +6,7 @@ use apprentice_harness::clock::SystemClock;
 use apprentice_harness::model::builtin::Policy;
 use apprentice_harness::model::calibrate::{Fit, aim, fits};
 use apprentice_harness::model::compat::StudentProfile;
-use apprentice_harness::model::price::Tariff;
+use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_protocol::{
     ChatReply, ChatRequest, Clock, Content, CoordinateSpace, ImageRule, Message, Purpose, Size,
 };
@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
 use crate::models::{BASELINES, Models};
 use crate::{key, terminal, wire};
 
@@ -39,17 +40,15 @@ enum What {
     Check {
         /// The model, as PROVIDER/NAME.
         model: String,
-        /// Only say what it may cost.
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        consent: Consent,
     },
     /// Shows nine targets, asks for nine clicks, and says in which space the model points, and how far off.
     Calibrate {
         /// The model, as PROVIDER/NAME.
         model: String,
-        /// Only say what it may cost.
-        #[arg(long)]
-        dry_run: bool,
+        #[command(flatten)]
+        consent: Consent,
     },
 }
 
@@ -59,21 +58,33 @@ pub(crate) fn run(arguments: &ModelsCommand, config: &Config) -> Result<(), Fail
     let models = wire::models(config, clock)?;
     match &arguments.what {
         What::List => list(config, &models),
-        What::Check { model, dry_run } => {
+        What::Check { model, consent } => {
             let model = models.resolve(model)?;
-            if *dry_run {
-                return range(&models, model, 1);
+            match agreed(&models, config, (model, (1, FEW_TOKENS, None)), *consent)? {
+                Going::On => check(&models, model),
+                Going::Off => Ok(()),
             }
-            check(&models, model)
         }
-        What::Calibrate { model, dry_run } => {
+        What::Calibrate { model, consent } => {
             let model = models.resolve(model)?;
-            if *dry_run {
-                return range(&models, model, 9);
+            let output = models.profile(model).map_or(FEW_TOKENS, |profile| profile.max_output_tokens);
+            match agreed(&models, config, (model, (9, output, Some(SCREEN))), *consent)? {
+                Going::On => calibrate(&models, model),
+                Going::Off => Ok(()),
             }
-            calibrate(&models, model)
         }
     }
+}
+
+fn agreed(
+    models: &Models,
+    config: &Config,
+    (name, requests): (&str, (u32, u32, Option<Size>)),
+    consent: Consent,
+) -> Result<Going, Failure> {
+    let mut forecast = Forecast::default();
+    forecast.add_requests(models, name, requests)?;
+    forecast.agree(config, consent)
 }
 
 fn list(config: &Config, models: &Models) -> Result<(), Failure> {
@@ -112,22 +123,6 @@ fn list(config: &Config, models: &Models) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What some small requests with a picture may cost.
-fn range(models: &Models, name: &str, requests: u32) -> Result<(), Failure> {
-    match models.tariff(name)? {
-        None => terminal::line(format_args!("{requests} requests; {name} has no price")),
-        Some(Tariff::Hour(dollars)) => {
-            terminal::line(format_args!("{requests} requests, at ${dollars} per hour of the machine"));
-        }
-        Some(tariff) => {
-            let request = ChatRequest { max_output_tokens: FEW_TOKENS, ..asking() };
-            let most = tariff.worst(&request, 0) * f64::from(requests);
-            terminal::line(format_args!("{requests} requests, from $0 to about ${most:.4}"));
-        }
-    }
-    Ok(())
-}
-
 fn asking() -> ChatRequest {
     ChatRequest {
         purpose: Purpose::Check,
@@ -147,6 +142,9 @@ fn check(models: &Models, name: &str) -> Result<(), Failure> {
     terminal::line(format_args!("  elements as text: {}", if profile.outline { "yes" } else { "no" }));
     let reply = wire::runtime()?.block_on(async { model.reply(&asking()).await.kind(Kind::Model) })?;
     say(&reply);
+    if let Some(identity) = wire::runtime()?.block_on(async { Ok(models.identify(name).await) })? {
+        introduce(&identity);
+    }
     terminal::line(format_args!("  this command spent ${:.6}", models.spent()));
     Ok(())
 }
@@ -164,6 +162,26 @@ fn say(reply: &ChatReply) {
     match reply.cost_usd {
         Some(cost) => terminal::line(format_args!("  cost: ${cost:.6}")),
         None => terminal::line(format_args!("  cost: unknown; the model has no price")),
+    }
+}
+
+/// What the server says of the model, beside its answer.
+fn introduce(identity: &ModelIdentity) {
+    if identity.is_unknown() {
+        terminal::line(format_args!("  its server says nothing more of it"));
+        return;
+    }
+    let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
+    let ModelIdentity { id, revision, quantization, context_tokens, server } = identity;
+    let context = context_tokens.map(|tokens| format!("{tokens} tokens"));
+    for (what, told) in [
+        ("served by", said(server)),
+        ("serves", said(id)),
+        ("revision", said(revision)),
+        ("quantisation", said(quantization)),
+        ("context", said(&context)),
+    ] {
+        terminal::line(format_args!("  {what}: {told}"));
     }
 }
 

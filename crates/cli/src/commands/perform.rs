@@ -72,10 +72,11 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     let mut forecast = Forecast::default();
-    forecast.add(&models, &arguments.model, &brief(arguments).limits)?;
+    forecast.add_attempt(&models, &arguments.model, &brief(arguments).limits)?;
     if forecast.agree(config, arguments.consent)? == Going::Off {
         return Ok(());
     }
+    models.identify(&arguments.model).await;
     let model = models.get(&arguments.model, "do")?;
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let servers = arguments.servers.make(&clock)?.map(|make| make());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
+use apprentice_evaluator::forecast::Quote;
 use apprentice_evaluator::report::Deviation;
 use clap::Args;
 use serde::Serialize;
@@ -51,8 +52,9 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let (design, learner) = (draft.sheet.design, draft.learner.clone());
     // The command that will carry it out is not known yet, and says nothing about what is measured.
     let experiment = experiment(draft, (&config, &models), Vec::new())?;
-    let tariff = |model: &str| models.tariff(model).ok().flatten();
-    let forecast = forecast(&experiment, (design, learner.as_deref()), &tariff).map_err(study::failure)?;
+    let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Quote::free());
+    let told = forecast(&experiment, (design, learner.as_deref()), &quote, &[]);
+    let forecast = told.map_err(study::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;
     let path = registration_of(&arguments.sheet);
     let (registration, deviations) = match Prereg::read(&path).kind(Kind::Config)? {

@@ -8,7 +8,8 @@ use apprentice_evaluator::arm::{Arm, Lender, spare_of};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, plan, resume, start,
+    AdmissionCounts, ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, finished, peek, plan,
+    resume, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::Suite;
@@ -18,7 +19,7 @@ use apprentice_skills::book::Snapshot;
 use apprentice_skills::prove::{Admission, Admit, admit};
 use clap::{Args, Parser as _};
 
-use crate::args::ModelFlags;
+use crate::args::Overrides;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
@@ -79,9 +80,12 @@ pub(crate) struct Run {
 pub(crate) struct Resume {
     /// The folder of the run, or of the experiment (`demo`, `bench`).
     run: PathBuf,
-    /// Go on although suite, book, prompts, split or program have changed; every later row says so.
+    /// Go on although suite, book, prompts, split, program or what a server serves have changed; every later row
+    /// says so.
     #[arg(long)]
     accept_drift: bool,
+    #[command(flatten)]
+    consent: Consent,
     /// Print one JSON object (`apprentice.run-summary/1`).
     #[arg(long)]
     json: bool,
@@ -172,7 +176,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         books: loaded.books.clone(),
     };
     let planned = plan(&request, clock.now(), env!("CARGO_PKG_VERSION")).kind(Kind::NothingMatched)?;
-    let forecast = Forecast::of_plan(&models, &planned, &loaded.suite)?;
+    let forecast = Forecast::of_plan(&models, &planned, &loaded.suite, &[])?;
     if forecast.agree(config, arguments.consent)? == Going::Off {
         return Ok(());
     }
@@ -232,7 +236,7 @@ fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTree
 }
 
 /// Runs `apprentice resume`: reads back from the plan how the run was asked for.
-pub(crate) fn go_on(arguments: &Resume, flags: &ModelFlags) -> Result<(), Failure> {
+pub(crate) fn go_on(arguments: &Resume, flags: &Overrides) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
         return go_on_with(arguments, (&folder, &definition), flags);
     }
@@ -248,6 +252,11 @@ pub(crate) fn go_on(arguments: &Resume, flags: &ModelFlags) -> Result<(), Failur
     let models = wire::models(config, Arc::clone(&clock))?;
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
     let loaded = load(asked, config)?;
+    let (_, rows) = peek(&arguments.run).kind(Kind::Config)?;
+    let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &finished(&plan, rows))?;
+    if forecast.agree(config, arguments.consent)? == Going::Off {
+        return Ok(());
+    }
     let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
     let jobs = wire::jobs(config);
     let summary =
@@ -269,7 +278,7 @@ fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure
 fn go_on_with(
     arguments: &Resume,
     (folder, definition): (&Path, &Definition),
-    flags: &ModelFlags,
+    flags: &Overrides,
 ) -> Result<(), Failure> {
     if arguments.accept_drift {
         return Err(Failure::say(Kind::Usage, "an experiment is not gone on with under changed conditions")
@@ -277,11 +286,11 @@ fn go_on_with(
     }
     let given = args::Apprentice::try_parse_from(&definition.command).kind(Kind::Config)?;
     let config = &args::settings(&[given.flags(), flags])?.config()?;
-    let out = folder.to_owned();
+    let (out, consent) = (folder.to_owned(), arguments.consent);
     match given.as_experiment() {
-        Some(args::Experiment::Demo(demo)) => super::demo::run(&demo.within(out), config),
-        Some(args::Experiment::Bench(bench)) => super::bench::run(&bench.within(out), config),
-        Some(args::Experiment::Distill(distill)) => super::distill::run(&distill.within(out), config),
+        Some(args::Experiment::Demo(demo)) => super::demo::run(&demo.again(out, consent), config),
+        Some(args::Experiment::Bench(bench)) => super::bench::run(&bench.again(out, consent), config),
+        Some(args::Experiment::Distill(distill)) => super::distill::run(&distill.again(out, consent), config),
         None => {
             let command = definition.command.join(" ");
             Err(Failure::say(Kind::Config, format!("{command:?} carries no experiment out")))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::experiment::{Experiment, ExperimentError, Laboratory, Outcome, carry_out};
+use apprentice_evaluator::experiment::{Experiment, ExperimentError, Laboratory, Outcome, carry_out, done};
 use apprentice_evaluator::report::Report;
 use apprentice_evaluator::run::Lent;
 use apprentice_evaluator::split::SplitLock;
@@ -13,6 +13,7 @@ use apprentice_protocol::{Clock, TaskId, Verdict};
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
 use crate::models::Models;
 use crate::stage::{Stage, Voice};
 use crate::{terminal, wire};
@@ -40,6 +41,17 @@ pub(crate) fn split(named: Option<&PathBuf>, suite: &Suite) -> Result<Option<Spl
 /// The tasks that a selection names.
 pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::BTreeSet<TaskId>, Failure> {
     Ok(Selection::read(path, suite).kind(Kind::Config)?.chosen())
+}
+
+/// Whether an experiment, or what is left of it in its folder, goes on: where much may be spent only when a person
+/// agrees.
+pub(crate) fn agreed(
+    (experiment, learner, folder): (&Experiment, Option<&str>, Option<&Path>),
+    (config, models): (&Config, &Models),
+    consent: Consent,
+) -> Result<Going, Failure> {
+    let done = folder.map(done).unwrap_or_default();
+    Forecast::of_experiment(models, experiment, learner, &done)?.agree(config, consent)
 }
 
 /// Carries an experiment out, or goes on with it.

@@ -15,5 +15,6 @@ mod reword;
 mod servers;
 mod skillbook;
 mod space;
+mod spending;
 mod starter;
 mod tidy;

@@ -4,31 +4,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use apprentice_harness::model::price::{Tariff, Tokens};
 use apprentice_protocol::{Limits, TaskId};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sheet::Design as Asked;
-use super::{BookSource, Experiment, ExperimentError, Primary, check, measure};
+use super::{BookSource, Experiment, ExperimentError, Primary, check, existing, measure};
+use crate::forecast::{Quote, Range};
 use crate::learn::wanted;
-use crate::row::{Role, Split};
-use crate::run::{Contender, PlanRequest, RunError, plan};
+use crate::row::{Role, Split, TrialRow};
+use crate::run::{Contender, PlanRequest, RunError, TrialSpec, finished, peek, plan};
 use crate::stats::{Assumed, Design, MIN_TEMPLATES, power, smallest_effect, templates_needed};
 
 /// The name of the forecast's format.
 pub const PLAN_SCHEMA: &str = "apprentice.plan/1";
 
-/// What one turn of a trial reads and writes, in tokens: in the cheapest case and in the dearest.
-const TURN: [[u64; 2]; 2] = [[1_500, 60], [15_000, 800]];
-/// Turns of the shortest trial that does anything.
-const LEAST_TURNS: u64 = 4;
-/// Seconds that a machine of one's own is busy with one turn.
-const TURN_S: [u64; 2] = [1, 20];
-/// Calls about one trajectory of learning, and what one reads and writes.
-const CALLS: [u64; 2] = [1, 8];
-const CALL: [[u64; 2]; 2] = [[4_000, 300], [20_000, 2_000]];
+/// The folders of an experiment's runs, below its own.
+const LEARNING: &str = "learning";
+const MEASURE: &str = "measure";
 
 /// What an experiment will take and what it can show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -111,20 +105,21 @@ pub struct ModelCost {
     pub most_usd: Option<f64>,
 }
 
-/// Foretells an experiment. `tariff` knows what a model is priced by; `learner` is the model that reviews.
+/// Foretells an experiment, or what is left of it. `quote` knows what a model is charged by; `learner` is the model
+/// that reviews; `done` are the results that there are already.
 pub fn forecast(
     experiment: &Experiment,
     (asked, learner): (Asked, Option<&str>),
-    tariff: &dyn Fn(&str) -> Option<Tariff>,
+    quote: &dyn Fn(&str) -> Quote,
+    done: &[TrialRow],
 ) -> Result<Forecast, ExperimentError> {
     check(experiment)?;
     let test = experiment.tasks(Split::Test);
     let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).collect();
-    let mut parts = lessons(experiment);
-    let reviews = parts.iter().map(|part| part.trials).sum();
-    parts.extend(measured(experiment)?);
-    let limits = experiment.limits.unwrap_or_else(|| widest(experiment));
-    let cost = costs(&parts, learner.map(|model| (model, reviews)), limits, tariff);
+    let mut ahead = lessons(experiment);
+    ahead.extend(measured(experiment)?);
+    leave_out(&mut ahead, done);
+    let cost = costs(experiment, &ahead, learner, quote);
     let sum = |of: fn(&ModelCost) -> Option<f64>| cost.iter().map(of).sum::<Option<f64>>();
     let power = show(experiment, (test.as_slice(), templates.len()), asked);
     Ok(Forecast {
@@ -136,15 +131,63 @@ pub fn forecast(
         },
         test_tasks: test.len(),
         test_templates: templates.len(),
-        trials: parts.iter().map(|part| part.trials).sum(),
+        trials: ahead.len(),
         primary: experiment.primary.clone(),
         least_usd: sum(|one| one.least_usd),
         most_usd: sum(|one| one.most_usd),
         notes: notes(experiment, &test, (&power, cost.as_slice())),
-        parts,
+        parts: parts(&ahead),
         power,
         cost,
     })
+}
+
+/// What is left of an experiment will cost, model by model.
+pub fn expense(
+    experiment: &Experiment,
+    learner: Option<&str>,
+    quote: &dyn Fn(&str) -> Quote,
+    done: &[TrialRow],
+) -> Result<Vec<ModelCost>, ExperimentError> {
+    check(experiment)?;
+    let mut ahead = lessons(experiment);
+    ahead.extend(measured(experiment)?);
+    leave_out(&mut ahead, done);
+    Ok(costs(experiment, &ahead, learner, quote))
+}
+
+/// The results that stand below an experiment's folder: nothing of them is run again.
+pub fn done(folder: &Path) -> Vec<TrialRow> {
+    let runs = [LEARNING, MEASURE].into_iter().filter_map(|part| existing(&folder.join(part)));
+    let read = runs.filter_map(|run| peek(&run).ok());
+    read.flat_map(|(plan, rows)| finished(&plan, rows)).collect()
+}
+
+/// One trial that is still to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ahead {
+    learning: bool,
+    role: Role,
+    model: String,
+    arm: String,
+    task: TaskId,
+    seed: u32,
+}
+
+impl Ahead {
+    fn is(&self, row: &TrialRow) -> bool {
+        (self.role, &self.model, &self.arm, &self.task, self.seed)
+            == (row.role, &row.model, &row.arm, &row.task, row.seed)
+    }
+}
+
+/// Takes out what has a result, once for each result.
+fn leave_out(ahead: &mut Vec<Ahead>, done: &[TrialRow]) {
+    for row in done {
+        if let Some(place) = ahead.iter().position(|one| one.is(row)) {
+            ahead.remove(place);
+        }
+    }
 }
 
 fn template<'e>(experiment: &'e Experiment, id: &TaskId) -> Option<&'e str> {
@@ -155,29 +198,29 @@ fn varies(experiment: &Experiment, id: &TaskId) -> bool {
     experiment.suite.task(id.as_str()).is_some_and(|task| task.varies())
 }
 
-/// The attempts of learning, by part.
-fn lessons(experiment: &Experiment) -> Vec<PlannedPart> {
+/// The attempts of learning.
+fn lessons(experiment: &Experiment) -> Vec<Ahead> {
     let BookSource::Learned(lessons) = &experiment.book else { return Vec::new() };
-    let mut counts: BTreeMap<(Role, String, String), usize> = BTreeMap::new();
-    for one in wanted(&experiment.tasks(Split::Train), &lessons.cycle) {
+    let ahead = wanted(&experiment.tasks(Split::Train), &lessons.cycle).into_iter().map(|one| {
         let model = if one.role == Role::Teacher { &lessons.teacher } else { &experiment.student };
-        *counts.entry((one.role, model.clone(), one.arm.to_string())).or_default() += 1;
-    }
-    listed(counts, true)
+        let (model, arm) = (model.clone(), one.arm.to_string());
+        Ahead { learning: true, role: one.role, model, arm, task: one.task, seed: one.seed }
+    });
+    ahead.collect()
 }
 
-/// The measured trials, by part: as they are planned, or at most where the book is yet to be learned.
-fn measured(experiment: &Experiment) -> Result<Vec<PlannedPart>, ExperimentError> {
+/// The measured trials: as they are planned, or at most where the book is yet to be learned.
+fn measured(experiment: &Experiment) -> Result<Vec<Ahead>, ExperimentError> {
     let request = match &experiment.book {
         BookSource::Given(book) => measure::request(experiment, book, (Path::new(""), &[]))?.0,
         BookSource::Learned(_) => at_most(experiment),
     };
     let planned = plan(&request, Timestamp::UNIX_EPOCH, &experiment.program).map_err(RunError::from)?;
-    let mut counts: BTreeMap<(Role, String, String), usize> = BTreeMap::new();
-    for trial in planned.trials {
-        *counts.entry((trial.role, trial.model, trial.arm)).or_default() += 1;
-    }
-    Ok(listed(counts, false))
+    let ahead = planned.trials.into_iter().map(|trial| {
+        let TrialSpec { role, model, arm, task, seed, .. } = trial;
+        Ahead { learning: false, role, model, arm, task, seed }
+    });
+    Ok(ahead.collect())
 }
 
 fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
@@ -208,60 +251,56 @@ fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
     }
 }
 
-fn listed(counts: BTreeMap<(Role, String, String), usize>, learning: bool) -> Vec<PlannedPart> {
-    let part = |((role, model, arm), trials)| PlannedPart { learning, role, model, arm, trials };
+/// How many trials each model has in each arm, those of learning first.
+fn parts(ahead: &[Ahead]) -> Vec<PlannedPart> {
+    let mut counts: BTreeMap<(bool, Role, &str, &str), usize> = BTreeMap::new();
+    for one in ahead {
+        *counts.entry((!one.learning, one.role, &one.model, &one.arm)).or_default() += 1;
+    }
+    let part = |((measuring, role, model, arm), trials): ((bool, Role, &str, &str), usize)| {
+        let (model, arm) = (model.to_owned(), arm.to_owned());
+        PlannedPart { learning: !measuring, role, model, arm, trials }
+    };
     counts.into_iter().map(part).collect()
 }
 
-/// The widest caps of the tasks that take part.
-fn widest(experiment: &Experiment) -> Limits {
-    let parts = [Split::Train, Split::Test].map(|part| experiment.tasks(part));
-    let tasks = parts.iter().flatten().filter_map(|id| experiment.suite.task(id.as_str()));
-    let turns = tasks.map(|task| task.limits().turns).max();
-    let standard = Limits::default();
-    Limits { turns: turns.unwrap_or(standard.turns), ..standard }
+fn limits(experiment: &Experiment, task: &TaskId) -> Limits {
+    let own = || experiment.suite.task(task.as_str()).map(|task| task.limits());
+    experiment.limits.or_else(own).unwrap_or_default()
 }
 
 fn costs(
-    parts: &[PlannedPart],
-    learner: Option<(&str, usize)>,
-    limits: Limits,
-    tariff: &dyn Fn(&str) -> Option<Tariff>,
+    experiment: &Experiment,
+    ahead: &[Ahead],
+    learner: Option<&str>,
+    quote: &dyn Fn(&str) -> Quote,
 ) -> Vec<ModelCost> {
-    let mut models: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for part in parts {
-        models.entry(&part.model).or_default().0 += part.trials;
+    let mut models: BTreeMap<&str, (Vec<&Ahead>, usize)> = BTreeMap::new();
+    for one in ahead {
+        models.entry(&one.model).or_default().0.push(one);
     }
-    if let Some((model, reviews)) = learner.filter(|(_, reviews)| *reviews > 0) {
-        models.entry(model).or_default().1 += reviews;
+    let lessons = ahead.iter().filter(|one| one.learning).count();
+    if let Some(model) = learner.filter(|_| lessons > 0) {
+        models.entry(model).or_default().1 = lessons;
     }
-    let cost = |(model, (trials, reviews)): (&str, (usize, usize))| {
-        let tariff = tariff(model);
-        let usd =
-            |end: usize| tariff.as_ref().map(|tariff| one_end(tariff, (trials, reviews), (end, limits)));
-        ModelCost { model: model.to_owned(), trials, reviews, least_usd: usd(0), most_usd: usd(1) }
+    let cost = |(model, (trials, reviews)): (&str, (Vec<&Ahead>, usize))| {
+        let quote = quote(model);
+        let mut attempts = trials.iter().map(|one| quote.attempt(&limits(experiment, &one.task)));
+        let attempts = attempts.try_fold(Range::default(), |sum, one| one.map(|one| sum + one));
+        // Whoever only works needs no price for reviews.
+        let range = match reviews {
+            0 => attempts,
+            _ => attempts.zip(quote.review()).map(|(range, one)| range + one.times(reviews)),
+        };
+        ModelCost {
+            model: model.to_owned(),
+            trials: trials.len(),
+            reviews,
+            least_usd: range.map(|range| range.least),
+            most_usd: range.map(|range| range.most),
+        }
     };
     models.into_iter().map(cost).collect()
-}
-
-/// One end of a model's range.
-fn one_end(tariff: &Tariff, (trials, reviews): (usize, usize), (end, limits): (usize, Limits)) -> f64 {
-    let call = |[fresh, output]: [u64; 2]| {
-        let tokens = Tokens { fresh, output, ..Tokens::default() };
-        tariff.cost(&tokens, TURN_S[end] * 1000)
-    };
-    let turns = [LEAST_TURNS, u64::from(limits.turns)][end].min(u64::from(limits.turns));
-    let spent: u64 = TURN[end].iter().sum();
-    // A cap on tokens ends the trial earlier.
-    let turns = limits.tokens.map_or(turns, |most| turns.min(most.div_ceil(spent)));
-    let [turns, calls, trials, reviews] = [turns, CALLS[end], trials as u64, reviews as u64].map(real);
-    let trial = turns * call(TURN[end]);
-    trials * limits.cost_usd.map_or(trial, |most| trial.min(most)) + reviews * calls * call(CALL[end])
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of trials and turns are far below 2^52")]
-fn real(number: u64) -> f64 {
-    number as f64
 }
 
 fn show(experiment: &Experiment, (test, templates): (&[TaskId], usize), asked: Asked) -> Power {

@@ -35,13 +35,12 @@ pub(super) async fn measure(
     let run = match existing(&root) {
         Some(path) => {
             let run = RunFolder::open(&path)?;
-            same(&run, &wanted)?;
+            let mut differing = differing(run.plan(), &wanted);
+            differing.extend(run.plan().changed_models(&laboratory.deps).await);
+            undrifted(&run, differing)?;
             run
         }
-        None => {
-            let concessions = laboratory.deps.worlds.concessions();
-            RunFolder::create(&root, RunPlan { concessions, ..wanted })?
-        }
+        None => RunFolder::create(&root, wanted.settle(&laboratory.deps).await)?,
     };
     keep(book, &run)?;
     let place = run.path().to_owned();
@@ -89,9 +88,8 @@ pub(super) fn request<'a>(
     Ok((request, lender))
 }
 
-/// Refuses to go on with a run that was planned for something else.
-fn same(run: &RunFolder, wanted: &RunPlan) -> Result<(), ExperimentError> {
-    let begun = run.plan();
+/// What a run was planned with and is no longer so.
+fn differing(begun: &RunPlan, wanted: &RunPlan) -> Vec<String> {
     let same = [
         ("suite", begun.suite_hash == wanted.suite_hash),
         ("split", begun.split_hash == wanted.split_hash),
@@ -100,7 +98,11 @@ fn same(run: &RunFolder, wanted: &RunPlan) -> Result<(), ExperimentError> {
         ("program version", begun.program == wanted.program),
         ("trials", begun.trials == wanted.trials),
     ];
-    let fields: Vec<&str> = same.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect();
+    same.iter().filter(|(_, same)| !same).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Refuses to go on with a run that was planned for something else.
+pub(super) fn undrifted(run: &RunFolder, fields: Vec<String>) -> Result<(), ExperimentError> {
     match fields.is_empty() {
         true => Ok(()),
         false => Err(ExperimentError::Drift { run: run.path().to_owned(), fields }),

@@ -42,7 +42,7 @@ pub use crate::report::Primary;
 pub use account::{report, runs};
 pub use cleanup::CleanupRule;
 pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
-pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, forecast};
+pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, done, expense, forecast};
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
 pub use sheet::{Draft, Setting, Sheet, SheetError, Ways};
 
@@ -166,7 +166,7 @@ pub enum ExperimentError {
         /// The run.
         run: PathBuf,
         /// What differs.
-        fields: Vec<&'static str>,
+        fields: Vec<String>,
     },
     /// There is nothing to report.
     #[error("{} holds no experiment, no run and no file trials.jsonl", .0.display())]

@@ -8,7 +8,7 @@ use apprentice_skills::Staff;
 use apprentice_skills::book::{Gateway, GatewayOptions};
 
 use super::note::Noted;
-use super::{Experiment, ExperimentError, Laboratory, Lessons, existing};
+use super::{Experiment, ExperimentError, Laboratory, Lessons, existing, measure};
 use crate::arm::Arm;
 use crate::learn::{Classroom, LearningRun, Pupils, SealedIndex, Worked, cycle, learning_plan, results};
 use crate::row::{Role, Split, TrialRow};
@@ -30,7 +30,7 @@ pub(super) async fn learn(
     let leaks = Arc::new(SealedIndex::build(lock, &experiment.suite));
     let options = GatewayOptions { time: clock.now(), leaks };
     let (mut gateway, _) = Gateway::open(&folder.join("skillbook"), options)?;
-    let run = opened((experiment, lessons, lock), laboratory, &folder.join("learning"))?;
+    let run = opened((experiment, lessons, lock), laboratory, &folder.join("learning")).await?;
     let kept = run.folder().path().join("learning");
     let noted = |name| {
         let (model, cancel) = (Arc::clone(&lessons.learner), laboratory.cancel.clone());
@@ -64,17 +64,20 @@ fn announce(folder: &RunFolder, laboratory: &Laboratory) {
 }
 
 /// Opens the learning run below `root`, or plans it.
-fn opened(
+async fn opened(
     (experiment, lessons, lock): (&Experiment, &Lessons, &SplitLock),
     laboratory: &Laboratory,
     root: &Path,
 ) -> Result<LearningRun, ExperimentError> {
     let folder = match existing(root) {
-        Some(path) => RunFolder::open(&path)?,
+        Some(path) => {
+            let folder = RunFolder::open(&path)?;
+            measure::undrifted(&folder, folder.plan().changed_models(&laboratory.deps).await)?;
+            folder
+        }
         None => {
             let plan = planned((experiment, lessons, lock), laboratory)?;
-            let concessions = laboratory.deps.worlds.concessions();
-            RunFolder::create(root, RunPlan { concessions, ..plan })?
+            RunFolder::create(root, plan.settle(&laboratory.deps).await)?
         }
     };
     let ends = (laboratory.progress.clone(), laboratory.cancel.clone());

@@ -63,8 +63,10 @@ pub fn learning_plan(
             seed: wanted.seed,
         });
     }
-    let models: BTreeSet<ModelPlan> =
-        trials.iter().map(|one| ModelPlan { role: one.role, model: one.model.clone() }).collect();
+    let models: BTreeSet<ModelPlan> = trials
+        .iter()
+        .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None })
+        .collect();
     let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).collect();
     // The book grows while the run goes on, so that no arm has one hash; each row carries its own.
     let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), skillbook_hash: None, admission: None };

@@ -231,6 +231,12 @@ fn other_event(kind: &EventKind) -> Option<Shown> {
         EventKind::LoopSuspected { repeats } => {
             Some(("failed", format!("the same actions on the same screen, {repeats} times"), None, None))
         }
+        EventKind::HistoryTrimmed { pictures, texts, before_tokens, after_tokens, limit_tokens } => Some((
+            "notice",
+            format!("{pictures} old pictures and {texts} old texts are no longer sent"),
+            Some(format!("about {before_tokens} tokens, now {after_tokens} of {limit_tokens}")),
+            None,
+        )),
         EventKind::Finished(finish) => Some(("finish", deed::finish(finish), None, None)),
         EventKind::Unknown { kind, data } => Some(("unknown", kind.clone(), None, Some(data.clone()))),
         EventKind::Started(_)

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::plan::{PlanError, PlanRequest, RunPlan, TrialSpec, plan};
+use super::plan::{PlanError, PlanRequest, TrialSpec, plan};
 use super::store::{RunFolder, StoreError};
 use super::trial::{RunDeps, Runner};
 use crate::row::TrialRow;
@@ -130,7 +130,7 @@ pub async fn start(
     (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
 ) -> Result<RunSummary, RunError> {
     let plan = plan(request, deps.clock.now(), program)?;
-    let plan = RunPlan { concessions: deps.worlds.concessions(), ..plan };
+    let plan = plan.settle(&deps).await;
     let folder = RunFolder::create(root, plan)?;
     carry_out(Runner::new(folder, request.suite.clone(), deps, progress, cancel), jobs).await
 }

@@ -13,5 +13,5 @@ pub use plan::{
     attempt_folder, plan, trial_id,
 };
 pub use resume::{Current, resume};
-pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, peek};
+pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, finished, peek};
 pub use trial::{Lend, Lent, ModelSource, RunDeps, Runner};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_protocol::{Limits, RunId, TaskId, TrialId};
 use apprentice_skills::prove::Admit;
 use jiff::Timestamp;
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::trial::RunDeps;
 use crate::arm::Arm;
 use crate::row::{Role, Split};
 use crate::seed::{VaryError, vary};
@@ -90,6 +92,9 @@ pub struct ModelPlan {
     pub role: Role,
     /// Its name.
     pub model: String,
+    /// What its server said that it serves, when the run began; none for a model without a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<ModelIdentity>,
 }
 
 /// One trial of the plan.
@@ -166,6 +171,32 @@ pub struct RunPlan {
     pub trials: Vec<TrialSpec>,
 }
 
+impl RunPlan {
+    /// The plan with what is known only where it is carried out: what of the worlds' separation is given up, and
+    /// what the models' servers say that they serve.
+    pub async fn settle(mut self, deps: &RunDeps) -> Self {
+        self.concessions = deps.worlds.concessions();
+        for one in &mut self.models {
+            one.identity = deps.models.identity(&one.model).await;
+        }
+        self
+    }
+
+    /// What the models' servers say otherwise than when the run began, in words. They are asked in any case: what
+    /// they say also tells how much they take.
+    pub async fn changed_models(&self, deps: &RunDeps) -> Vec<String> {
+        let mut changed = Vec::new();
+        for one in &self.models {
+            let now = deps.models.identity(&one.model).await;
+            if let Some((before, now)) = one.identity.as_ref().zip(now) {
+                changed
+                    .extend(before.differences(&now).iter().map(|what| format!("{what} of {}", one.model)));
+            }
+        }
+        changed
+    }
+}
+
 /// Why there is nothing to run.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
@@ -234,8 +265,10 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
     if trials.is_empty() {
         return Err(PlanError::Empty(suite.name.clone()));
     }
-    let models: BTreeSet<ModelPlan> =
-        trials.iter().map(|one| ModelPlan { role: one.role, model: one.model.clone() }).collect();
+    let models: BTreeSet<ModelPlan> = trials
+        .iter()
+        .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None })
+        .collect();
     Ok(RunPlan {
         schema: RUN_SCHEMA.to_owned(),
         run: run_id(now, &request.command, &trials),

@@ -34,7 +34,9 @@ pub async fn resume(
     (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
 ) -> Result<RunSummary, RunError> {
     let folder = RunFolder::open(folder)?;
-    let drift = drift(folder.plan(), &current);
+    let mut drift = drift(folder.plan(), &current);
+    drift.extend(folder.plan().changed_models(&deps).await);
+    let drift = (!drift.is_empty()).then(|| format!("{} changed", drift.join(", ")));
     if let (Some(drift), false) = (&drift, current.accept_drift) {
         return Err(RunError::Drift(drift.clone()));
     }
@@ -44,7 +46,7 @@ pub async fn resume(
 }
 
 /// What differs, in words.
-fn drift(plan: &RunPlan, current: &Current) -> Option<String> {
+fn drift(plan: &RunPlan, current: &Current) -> Vec<String> {
     let prompt_hash = apprentice_harness::agent::prompt_hash();
     let book = |arm: &ArmPlan| {
         let now = current.books.iter().find(|now| now.arm == arm.arm);
@@ -57,6 +59,5 @@ fn drift(plan: &RunPlan, current: &Current) -> Option<String> {
         ("prompts", plan.prompt_hash == prompt_hash),
         ("program version", plan.program == current.program),
     ];
-    let differing: Vec<&str> = same.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect();
-    (!differing.is_empty()).then(|| format!("{} changed", differing.join(", ")))
+    same.iter().filter(|(_, same)| !same).map(|(name, _)| (*name).to_owned()).collect()
 }

@@ -84,6 +84,22 @@ pub fn peek(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
     Ok((plan, rows))
 }
 
+/// The results among a run's rows: the last attempt of each trial that is not tried again.
+pub fn finished(plan: &RunPlan, rows: Vec<TrialRow>) -> Vec<TrialRow> {
+    let mut trials: BTreeMap<TrialId, Vec<TrialRow>> = BTreeMap::new();
+    for row in rows {
+        trials.entry(row.trial.clone()).or_default().push(row);
+    }
+    let done = trials.into_values().filter(|attempts| has_result(attempts, plan.attempts));
+    done.filter_map(|mut attempts| attempts.pop()).collect()
+}
+
+fn has_result(attempts: &[TrialRow], most: u32) -> bool {
+    let judged = attempts.iter().any(|row| row.verdict != Verdict::Void);
+    let tried = attempts.iter().filter(|row| row.void_cause != Some(VoidCause::Interrupted)).count();
+    judged || tried >= most as usize
+}
+
 fn read_plan(path: &Path) -> Result<RunPlan, StoreError> {
     let file = path.join(PLAN_FILE);
     let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
@@ -158,10 +174,7 @@ impl RunFolder {
     /// Whether a trial has its result: passed, failed, or void as often as it is tried. An attempt that was
     /// interrupted from outside counts for nothing.
     pub fn is_finished(&self, trial: &TrialId) -> bool {
-        let attempts = self.attempts(trial);
-        let judged = attempts.iter().any(|row| row.verdict != Verdict::Void);
-        let tried = attempts.iter().filter(|row| row.void_cause != Some(VoidCause::Interrupted)).count();
-        judged || tried >= self.plan.attempts as usize
+        has_result(&self.attempts(trial), self.plan.attempts)
     }
 
     /// Writes one line with one write and waits until it is on disk: only now is the attempt finished.

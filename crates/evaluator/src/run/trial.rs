@@ -5,9 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_harness::record::Redactor;
 use apprentice_harness::tool::mcp::McpServers;
-use apprentice_protocol::{ChatModel, Clock, EnvironmentSource, Guidance, TrialId, Verdict, VoidCause};
+use apprentice_protocol::{
+    ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, TrialId, Verdict, VoidCause,
+};
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
@@ -28,6 +31,12 @@ use crate::suite::{Reading, Suite};
 pub trait ModelSource: Send + Sync {
     /// The model for one trial of this task; the error says what to do about it.
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String>;
+
+    /// What a model's server says that it serves; none where there is no server. It is asked before a run's first
+    /// trial, never fails, and takes seconds at most.
+    fn identity<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// What an arm lends to one trial.

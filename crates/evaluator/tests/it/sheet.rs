@@ -7,10 +7,12 @@ use std::sync::Arc;
 use apprentice_evaluator::experiment::{
     Definition, Draft, Experiment, Prereg, Setting, Sheet, SheetError, Ways, forecast, report,
 };
+use apprentice_evaluator::forecast::Quote;
 use apprentice_evaluator::report::{Family, Primary};
 use apprentice_evaluator::row::Split;
 use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::model::price::{Price, Tariff};
+use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -151,11 +153,22 @@ fn a_plan_counts_trials_money_and_power() {
     let draft = settled(&text).expect("settles");
     let design = draft.sheet.design;
     let experiment = carried(draft);
-    let tariff = |model: &str| match model {
-        "paid/one" => Some(Tariff::Tokens(Price { input: 1.0, output: 10.0, ..Price::default() })),
-        _ => Some(Tariff::Hour(0.0)),
+    let paid = Quote {
+        tariff: Some(Tariff::Tokens(Price { input: 1.0, output: 10.0, ..Price::default() })),
+        profile: Some(ModelProfile {
+            name: "paid/one".into(),
+            consumer: "c".into(),
+            space: CoordinateSpace::Unit,
+            images: ImageRule::None,
+            outline: true,
+            history: HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false },
+            tools: ToolRule::Fixed,
+            max_output_tokens: 1000,
+        }),
+        attempt_cap: None,
     };
-    let found = forecast(&experiment, (design, Some("builtin/explorer")), &tariff).expect("a forecast");
+    let quote = |model: &str| if model == "paid/one" { paid.clone() } else { Quote::free() };
+    let found = forecast(&experiment, (design, Some("builtin/explorer")), &quote, &[]).expect("a forecast");
     let lock = experiment.lock.as_ref().expect("a lock");
     let tests = Definition::of(&experiment).expect("a definition").test;
     assert_eq!((found.test_tasks, found.power.templates), (tests.len(), found.test_templates));
@@ -167,9 +180,9 @@ fn a_plan_counts_trials_money_and_power() {
     assert!(student(false) <= tests.len() * 3 * 3 && student(false) > tests.len() * 3);
     let paid = found.cost.iter().find(|one| one.model == "paid/one").expect("its cost");
     let trials = (student(true) + student(false)) as f64;
-    // Four turns of 1,500 and 60 tokens at least, ten of 15,000 and 800 at most.
-    assert!((paid.least_usd.expect("priced") - trials * 4.0 * 0.0021).abs() < 1e-9, "{paid:?}");
-    assert!((paid.most_usd.expect("priced") - trials * 10.0 * 0.023).abs() < 1e-9, "{paid:?}");
+    // One turn of 9,000 and 150 tokens at least; ten, each with 4,000 more, and 1,000 each at most.
+    assert!((paid.least_usd.expect("priced") - trials * 0.0105).abs() < 1e-9, "{paid:?}");
+    assert!((paid.most_usd.expect("priced") - trials * 0.37).abs() < 1e-9, "{paid:?}");
     assert_eq!(found.most_usd, paid.most_usd, "the others cost nothing");
     assert!(
         found.power.smallest_effect.is_some_and(|effect| (0.1..0.9).contains(&effect)),
@@ -178,14 +191,15 @@ fn a_plan_counts_trials_money_and_power() {
     );
     assert!(found.power.found.is_some() && found.power.templates_needed.is_some());
 
-    let unknown = forecast(&experiment, (design, None), &|_| None).expect("a forecast");
+    let unknown = Quote { tariff: None, ..Quote::free() };
+    let unknown = forecast(&experiment, (design, None), &|_| unknown.clone(), &[]).expect("a forecast");
     assert!(unknown.most_usd.is_none() && unknown.notes.iter().any(|note| note.contains("no known price")));
     let few: Vec<String> = lock.templates(Split::Test).take(3).map(|name| format!("{name:?}")).collect();
     let few = format!("{}\ntemplates = [{}]", "suite = \".\"", few.join(","));
     let few = shipped().replace("select = \"demo.json\"\n", "").replace("suite = \".\"", &few);
     let few = few.replace("templates = [", &train(&experiment));
     let draft = settled(&few).expect("settles");
-    let found = forecast(&carried(draft), (design, None), &tariff).expect("a forecast");
+    let found = forecast(&carried(draft), (design, None), &quote, &[]).expect("a forecast");
     assert_eq!(found.power.smallest_effect, None);
     assert!(found.notes.iter().any(|note| note.contains("too few")), "{:?}", found.notes);
 }

@@ -138,15 +138,15 @@ impl<'a> Run<'a> {
     async fn open(&mut self) -> Result<Sight, Stop> {
         let sight = self.look().await?;
         let guidance = self.attempt.guidance;
-        let mut content = vec![prompt::task(&self.attempt.brief.instruction)];
+        let mut told = vec![prompt::task(&self.attempt.brief.instruction)];
         if !guidance.opening.is_empty() {
             let advice = prompt::advice(&guidance.opening);
             self.deliver(&guidance.opening, vec![advice.clone()])?;
-            content.push(advice);
+            told.push(advice);
         }
-        content.extend(sight.contents(self.attempt.model.profile().outline));
-        content.extend(self.refresh(&sight)?);
-        self.talk.push(Message::User { content });
+        let seen = sight.contents(self.attempt.model.profile().outline);
+        let below = self.refresh(&sight)?;
+        self.talk.open(told, seen, below);
         Ok(sight)
     }
 

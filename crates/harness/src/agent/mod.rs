@@ -5,6 +5,7 @@
 mod attempt;
 mod batch;
 mod budget;
+mod context;
 mod conversation;
 mod look;
 mod picture;

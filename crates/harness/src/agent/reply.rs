@@ -3,6 +3,7 @@
 use apprentice_protocol::{ChatReply, EventKind, Finish, Message, ReplyStop, StopReason};
 
 use super::attempt::Run;
+use super::conversation::{Room, Trimmed};
 use super::prompt;
 use super::stop::{Stop, until};
 
@@ -12,15 +13,11 @@ const UNUSABLE_LIMIT: u32 = 3;
 impl Run<'_> {
     /// Asks the model and records what it replied.
     pub(super) async fn ask(&mut self) -> Result<ChatReply, Stop> {
-        if !self.talk.fits() {
-            return Err(Stop::judged(
-                StopReason::ContextFull,
-                "the next request would pass the model's limit",
-            ));
-        }
+        self.make_room()?;
         let (model, request) = (self.attempt.model, self.talk.request());
         let reply = until(&self.attempt.cancel, model.reply(request)).await??;
         self.budget.count_reply(&reply);
+        self.talk.learn(reply.usage);
         self.provider_model.clone_from(&reply.provider_model);
         let raw = reply.raw.blocks.iter().map(|block| self.sink.keep(block.as_bytes(), "json"));
         let raw = raw.collect::<Result<Vec<_>, _>>()?;
@@ -54,6 +51,27 @@ impl Run<'_> {
             calls: reply.calls.clone(),
         });
         Ok(reply)
+    }
+
+    /// Leaves old parts of the conversation out where it no longer fits, and tells so in the trace.
+    fn make_room(&mut self) -> Result<(), Stop> {
+        match self.talk.make_room() {
+            Room::Enough => Ok(()),
+            Room::Made(Trimmed { pictures, texts, before, after, limit }) => {
+                self.emit(EventKind::HistoryTrimmed {
+                    pictures,
+                    texts,
+                    before_tokens: before,
+                    after_tokens: after,
+                    limit_tokens: limit,
+                })
+            }
+            Room::None { unit, needed, limit } => {
+                let detail =
+                    format!("the next request would hold {needed} {unit}, and the model takes {limit}");
+                Err(Stop::judged(StopReason::ContextFull, detail))
+            }
+        }
     }
 
     /// Words without calls: an answer when the turn is complete, else nothing usable.

@@ -43,7 +43,10 @@ impl Grounded {
         }
         let history = match plans.images {
             // The planner is shown none: one is enough, for the grounder.
-            ImageRule::None => HistoryRule::Window { images: 1 },
+            ImageRule::None => match plans.history {
+                HistoryRule::Window { context, .. } => HistoryRule::Window { images: 1, context },
+                HistoryRule::AppendOnly { .. } => HistoryRule::Window { images: 1, context: None },
+            },
             ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => plans.history,
         };
         let profile = ModelProfile {

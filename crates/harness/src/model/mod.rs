@@ -8,6 +8,8 @@ pub mod compat;
 pub mod exchange;
 pub mod gemini;
 pub mod grounded;
+pub mod hosted;
+pub mod identity;
 pub mod openai;
 pub mod price;
 pub mod safety;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use apprentice_harness::model::scripted::ScriptedReply;
 use apprentice_protocol::{
-    BoundedText, CallBody, ChatRequest, Content, CoordinateSpace, EventKind, Guidance, HistoryRule,
-    ImageRule, Message, ModelProfile, PerAction, PortFuture, Size, SkillEvent, SkillHappening, SkillId,
-    StepRef, StopReason, TextBudget, Tool, ToolOutcome, ToolRule, ToolSpec,
+    BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace, EventKind, Guidance,
+    HistoryRule, ImageRule, Message, ModelProfile, PerAction, PortFuture, Size, SkillEvent, SkillHappening,
+    SkillId, StepRef, StopReason, TextBudget, Tool, ToolOutcome, ToolRule, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -236,7 +236,8 @@ async fn pictures_come_at_the_size_that_the_model_takes_and_points_are_read_in_i
 async fn only_a_window_of_pictures_is_sent_again_and_the_text_stays() {
     let type_one = |text: &str| acts(json!([{ "do": "type", "text": text }]));
     let mut bench = Bench::new(editor(), vec![type_one("a"), type_one("b"), type_one("c"), done()]);
-    bench.script = bench.script.with_profile(seeing(ImageRule::AsIs, HistoryRule::Window { images: 2 }));
+    bench.script =
+        bench.script.with_profile(seeing(ImageRule::AsIs, HistoryRule::Window { images: 2, context: None }));
     let left = bench.run().await;
     let text = last_request(&left);
     assert_eq!(text.matches("[picture 640x400]").count(), 2);
@@ -256,6 +257,44 @@ async fn a_conversation_that_no_longer_fits_ends_as_context_full() {
     let sent = left.requests.iter().map(|request| serde_json::to_vec(request).expect("writes").len());
     let largest = sent.max().expect("a request");
     assert!((8_000..=12_000).contains(&largest), "{largest}");
+}
+
+#[tokio::test]
+async fn a_full_context_loses_old_pictures_before_old_views_and_says_so() {
+    let context = |tokens| Some(ContextRule { tokens, patch: 28 });
+    let run = |tokens| {
+        let wait = |ms: u32| acts(json!([{ "do": "wait", "ms": ms }]));
+        let mut bench = Bench::new(editor(), (1..31).map(wait).chain([done()]).collect());
+        let history = HistoryRule::Window { images: 4, context: context(tokens) };
+        bench.script = bench.script.with_profile(seeing(ImageRule::AsIs, history));
+        bench.run()
+    };
+    let left = run(5_500).await;
+    assert_eq!(left.ended.stop, Ok(StopReason::Done), "{}", left.ended.detail);
+    let trimmed: Vec<_> = left
+        .trace
+        .events
+        .iter()
+        .filter_map(|event| match event.kind {
+            EventKind::HistoryTrimmed { pictures, texts, after_tokens, limit_tokens, .. } => {
+                assert!(after_tokens <= limit_tokens && limit_tokens == 4_500);
+                Some((pictures, texts))
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(trimmed[0].0 > 0 && trimmed.iter().any(|(_, texts)| *texts > 0), "{trimmed:?}");
+    let text = last_request(&left);
+    assert!(text.contains("[an earlier text, left out]") && text.contains("[picture 640x400]"));
+    assert_eq!(text.matches("Elements:").count() + text.matches("earlier text, left out]").count(), 31);
+
+    let left = run(1_800).await;
+    assert_eq!(left.ended.stop, Ok(StopReason::ContextFull));
+    assert!(
+        left.requests.is_empty() && left.ended.detail.contains("the model takes 800"),
+        "{}",
+        left.ended.detail
+    );
 }
 
 #[tokio::test]

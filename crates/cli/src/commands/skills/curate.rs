@@ -18,6 +18,8 @@ use serde_json::json;
 use super::{open, write};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
+use crate::models::Models;
 use crate::{terminal, wire};
 
 /// Works reflections into the book that were written elsewhere: counts every review, and has the manager decide.
@@ -36,14 +38,15 @@ pub(crate) struct Apply {
     /// Separate attempts that make a pattern.
     #[arg(long, value_name = "K", default_value_t = 2)]
     corroboration: usize,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 /// Finds skills that cause trouble, say the same or are rarely followed, and has the manager decide on each.
 #[derive(Debug, Args)]
 pub(crate) struct Clean {
-    /// Only say what stands out.
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    consent: Consent,
     /// The manager.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
@@ -59,12 +62,12 @@ pub(crate) struct Clean {
 }
 
 /// The model that decides. A script is a list of replies, whatever they are about.
-fn manager(name: &str, config: &Config) -> Result<Arc<dyn ChatModel>, Failure> {
+fn manager(name: &str, models: &Models) -> Result<Arc<dyn ChatModel>, Failure> {
     match name.strip_prefix("scripted:") {
         Some(file) => {
             Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?.in_order().then_nothing()))
         }
-        None => wire::models(config, Arc::new(SystemClock::default()))?.get(name, "curate"),
+        None => models.get(name, "curate"),
     }
 }
 
@@ -74,7 +77,13 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
         .map_err(|error| Failure::say(Kind::Config, format!("{place}: {error}")))?;
     let given =
         Given::read(&text).map_err(|error| Failure::new(Kind::Config, error).hint(format!("in {place}")))?;
-    let manager = manager(&arguments.model, config)?;
+    let models = wire::models(config, Arc::new(SystemClock::default()))?;
+    let mut forecast = Forecast::default();
+    forecast.add_reviews(&models, &arguments.model, given.len())?;
+    if forecast.agree(config, arguments.consent)? == Going::Off {
+        return Ok(());
+    }
+    let manager = manager(&arguments.model, &models)?;
     let mut options = LearnOptions {
         handler: HandlerOptions { positive_partial_credit: arguments.positive_partial_credit },
         ..LearnOptions::default()
@@ -149,8 +158,11 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
         cross_domain: arguments.cross_domain,
         ..CleanOptions::default()
     };
-    if arguments.dry_run {
-        let tasks = scan(open(folder)?.state(), &options);
+    let models = wire::models(config, Arc::new(SystemClock::default()))?;
+    let tasks = scan(open(folder)?.state(), &options);
+    let mut forecast = Forecast::default();
+    forecast.add_reviews(&models, &arguments.model, tasks.len())?;
+    if arguments.consent.dry_run {
         if as_json {
             let schema = "apprentice.skills.clean/1";
             let none: [Decision; 0] = [];
@@ -161,9 +173,11 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
         for task in &tasks {
             terminal::line(format_args!("{}", task.headline()));
         }
+    }
+    if forecast.agree(config, arguments.consent)? == Going::Off {
         return Ok(());
     }
-    let manager = manager(&arguments.model, config)?;
+    let manager = manager(&arguments.model, &models)?;
     let mut gateway = write(folder)?;
     let tasks = scan(gateway.state(), &options);
     let trajectory = no_trajectory(&format!("cleaning-after-{}", gateway.state().last));

@@ -10,6 +10,7 @@ use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelPr
 use serde_json::Value;
 
 use crate::model::exchange::{Endpoint, Fragments, Transport};
+use crate::model::identity::{ModelIdentity, PATIENCE, Served, said};
 use crate::model::price::Tariff;
 
 pub use facts::{ApiVersion, ComputerTool, Effort, ModelFacts, Thinking};
@@ -76,10 +77,9 @@ impl Anthropic {
     }
 
     /// What the server says of the model.
-    pub async fn describe(&self) -> Result<Value, ModelError> {
+    async fn describe(&self) -> Result<Value, ModelError> {
         let url = format!("{}/v1/models/{}", self.config.endpoint.base_url, self.config.model);
-        let answer = self.transport.get(&url, &self.headers()).await?;
-        serde_json::from_slice(&answer.body).map_err(|error| self.transport.not_json(&answer.body, &error))
+        self.transport.get_json(&url, &self.headers()).await
     }
 }
 
@@ -90,5 +90,25 @@ impl ChatModel for Anthropic {
 
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
+    }
+}
+
+impl Served for Anthropic {
+    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+        Box::pin(async {
+            let told = tokio::time::timeout(PATIENCE, self.describe()).await;
+            let told = told.ok().and_then(Result::ok).map(|told| identity(&told)).unwrap_or_default();
+            told.cleaned(&self.transport)
+        })
+    }
+}
+
+/// What of the server's words names the model.
+fn identity(told: &Value) -> ModelIdentity {
+    ModelIdentity {
+        id: said(&told["id"]),
+        revision: said(&told["created_at"]),
+        context_tokens: told["max_input_tokens"].as_u64(),
+        ..ModelIdentity::default()
     }
 }

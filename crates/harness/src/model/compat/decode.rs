@@ -67,7 +67,7 @@ pub(super) fn reply(
     if !fragments.is_empty() {
         message = message.with("tool_calls", list(fragments));
     }
-    let refused = choice.message.refusal.is_some();
+    let refused = choice.message.refusal.as_deref().is_some_and(|words| !words.trim().is_empty());
     Ok(Decoded {
         raw: RawContent { blocks: vec![serde_json::to_string(&message)?] },
         stop: stop(choice.finish_reason.as_deref(), refused, calls.is_empty()),
@@ -87,9 +87,13 @@ fn text_of(raw: &RawValue) -> String {
     }
 }
 
-/// One function call, and the fragment that is sent back for it: the server's own, unless it gave no id.
+/// One function call, and the fragment that is sent back for it: the server's own, unless it gave no id, or
+/// arguments that servers themselves cannot read when they see them again.
 fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Unreadable> {
     let mut value = value_of(raw);
+    if !value.is_object() {
+        return Err(Unreadable::form("a tool call is no object"));
+    }
     let name = value["function"]["name"].as_str().unwrap_or_default().to_owned();
     let arguments = match &value["function"]["arguments"] {
         Value::String(text) if text.trim().is_empty() => Ok(serde_json::json!({})),
@@ -97,6 +101,7 @@ fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Un
         Value::Null => Ok(serde_json::json!({})),
         other => Ok(other.clone()),
     };
+    let readable = value["function"].is_object() && arguments.as_ref().is_ok_and(Value::is_object);
     let body = match arguments {
         Ok(arguments) => body_of(&name, arguments),
         Err(error) => {
@@ -104,16 +109,20 @@ fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Un
         }
     };
     let given = value["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
-    let (id, fragment) = match given {
-        Some(id) => (id, Json::raw(raw.get())?),
-        None => {
-            let id = format!("call_{turn}_{place}");
+    match given {
+        Some(id) if readable => Ok((Call { id: CallId::new(id), body }, Json::raw(raw.get())?)),
+        given => {
+            let id = given.unwrap_or_else(|| format!("call_{turn}_{place}"));
             value["id"] = id.as_str().into();
             value["type"] = "function".into();
-            (id, value.into())
+            if !readable {
+                // Chat templates read the arguments of earlier calls, and a server that fails in that says so to
+                // every later request.
+                value["function"] = serde_json::json!({ "name": name, "arguments": "{}" });
+            }
+            Ok((Call { id: CallId::new(id), body }, value.into()))
         }
-    };
-    Ok((Call { id: CallId::new(id), body }, fragment))
+    }
 }
 
 /// Servers differ in what they say when functions were called, so the calls themselves decide.
@@ -204,6 +213,18 @@ mod tests {
         let broken = read(&message(broken, "tool_calls")).expect("reads");
         assert!(matches!(&broken.calls[0].body, CallBody::Unusable { .. }));
         assert!(broken.raw.blocks[0].contains("\"id\":\"call_1_1\""));
+        assert!(broken.raw.blocks[0].contains("\"arguments\":\"{}\""), "a server reads its own words again");
+        let unsaid = message(json!({ "content": "42", "refusal": "" }), "stop");
+        assert_eq!(stop(&unsaid), ReplyStop::EndTurn);
+        for call in [json!(7), json!("x"), json!([])] {
+            let odd = message(json!({ "content": null, "tool_calls": [call] }), "tool_calls");
+            assert!(matches!(read(&odd), Err(Unreadable::Form(_))), "{odd}");
+        }
+        for function in [json!(7), json!([]), json!({ "name": "computer", "arguments": "[1]" })] {
+            let odd = json!({ "content": null, "tool_calls": [{ "id": "c", "function": function }] });
+            let odd = read(&message(odd, "tool_calls")).expect("reads");
+            assert!(odd.raw.blocks[0].contains("\"arguments\":\"{}\""), "{odd:?}");
+        }
         assert!(matches!(read("{\"choices\":[]}"), Err(Unreadable::Form(_))));
         assert!(matches!(read("<html>"), Err(Unreadable::Form(_))));
         assert!(matches!(read(r#"{"error":{"code":"server_error"}}"#), Err(Unreadable::Error(_))));

@@ -4,12 +4,13 @@
 mod decode;
 mod dialect;
 mod encode;
+mod identity;
 mod profile;
 
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
-use serde_json::Value;
 
 use crate::model::exchange::{Endpoint, Fragments, Transport};
+use crate::model::identity::{ModelIdentity, Served};
 use crate::model::price::Tariff;
 
 pub(crate) use dialect::PROMPTS;
@@ -51,27 +52,12 @@ impl Compat {
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let url = format!("{}/chat/completions", self.config.endpoint.base_url);
-        let answer = self.post(&url, self.body(request)?).await?;
+        let bearer = self.config.endpoint.bearer();
+        let headers = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect::<Vec<_>>();
+        let answer = self.transport.post(&url, &headers, self.body(request)?).await?;
         let decoded = decode::reply(&answer.body, &self.config.student, request);
         let decoded = decoded.map_err(|error| error.into_model_error(&self.transport, &answer.body))?;
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))
-    }
-
-    async fn post(&self, url: &str, body: Vec<u8>) -> Result<crate::model::exchange::Answer, ModelError> {
-        let bearer = self.config.endpoint.key.as_ref().map(|key| format!("Bearer {}", key.reveal()));
-        let headers: Vec<(&'static str, &str)> =
-            bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
-        self.transport.post(url, &headers, body).await
-    }
-
-    /// What the server says of its models (`/models`), as it says it.
-    pub async fn models(&self) -> Result<Value, ModelError> {
-        let bearer = self.config.endpoint.key.as_ref().map(|key| format!("Bearer {}", key.reveal()));
-        let headers: Vec<(&'static str, &str)> =
-            bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
-        let url = format!("{}/models", self.config.endpoint.base_url);
-        let answer = self.transport.get(&url, &headers).await?;
-        serde_json::from_slice(&answer.body).map_err(|error| self.transport.not_json(&answer.body, &error))
     }
 }
 
@@ -82,5 +68,11 @@ impl ChatModel for Compat {
 
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
+    }
+}
+
+impl Served for Compat {
+    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+        Box::pin(identity::ask(&self.config, &self.transport))
     }
 }

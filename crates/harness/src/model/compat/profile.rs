@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
+use apprentice_protocol::{
+    ContextRule, CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule,
+};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -18,6 +20,8 @@ const SHIPPED: &[(&str, &str)] = &[
     ("generic", include_str!("profiles/generic.toml")),
 ];
 const FALLBACK: &str = "generic";
+/// Pixels on a side of the square that counts as one token, where the rule for pictures names none.
+const PATCH: u32 = 28;
 
 /// The form in which a student says what it wants to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -88,6 +92,8 @@ pub struct StudentProfile {
     pub images: ImageRule,
     /// How many pictures of the conversation are sent again.
     pub history_images: u32,
+    /// Tokens of a request and its answer together; none when only the server knows.
+    pub context_tokens: Option<u64>,
     /// Whether the interface tree is put before it.
     pub outline: bool,
     /// Words at which the server stops.
@@ -128,6 +134,8 @@ struct Written {
     images: Spanned<Pictures>,
     #[serde(default = "three")]
     history_images: u32,
+    #[serde(default)]
+    context_tokens: Option<Spanned<u64>>,
     #[serde(default)]
     outline: bool,
     #[serde(default)]
@@ -251,6 +259,13 @@ impl StudentProfile {
                 ImageRule::Factor { factor, min_pixels, max_pixels }
             }
         };
+        let context_tokens = match written.context_tokens {
+            Some(tokens) if *tokens.get_ref() <= u64::from(written.max_output_tokens) => {
+                let problem = "context_tokens: an answer of max_output_tokens leaves no room for a request";
+                return Err(wrong(tokens.span(), problem));
+            }
+            tokens => tokens.map(Spanned::into_inner),
+        };
         Ok(Self {
             name: name.to_owned(),
             consumer: written.consumer,
@@ -258,6 +273,7 @@ impl StudentProfile {
             space,
             images,
             history_images: written.history_images,
+            context_tokens,
             outline: written.outline,
             stop: written.stop,
             max_output_tokens: written.max_output_tokens,
@@ -276,10 +292,20 @@ impl StudentProfile {
             space: self.space,
             images: self.images,
             outline: self.outline || self.images == ImageRule::None,
-            history: HistoryRule::Window { images: self.history_images.max(1) },
+            history: HistoryRule::Window { images: self.history_images.max(1), context: self.context() },
             tools: ToolRule::MayChange,
             max_output_tokens: self.max_output_tokens,
         }
+    }
+}
+
+impl StudentProfile {
+    fn context(&self) -> Option<ContextRule> {
+        let patch = match self.images {
+            ImageRule::Factor { factor, .. } => factor,
+            ImageRule::None | ImageRule::AsIs | ImageRule::Within { .. } => PATCH,
+        };
+        self.context_tokens.map(|tokens| ContextRule { tokens, patch })
     }
 }
 
@@ -342,6 +368,10 @@ mod tests {
         check(
             &format!("{head}space = \"inches\"\nimages = \"as_is\"\n"),
             "mine.toml:4: unknown variant `inches`",
+        );
+        check(
+            &format!("{head}space = \"pixels\"\nimages = \"as_is\"\ncontext_tokens = 512\n"),
+            "mine.toml:6: context_tokens: an answer",
         );
         check(&format!("{head}spac = \"pixels\"\n"), "mine.toml:4: unknown field `spac`");
     }

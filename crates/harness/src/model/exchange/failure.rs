@@ -23,8 +23,28 @@ const TOO_LONG: &[&str] = &[
     "model_context_window_exceeded",
 ];
 /// Open servers give no code for it, only words.
-const TOO_LONG_WORDS: &[&str] =
-    &["prompt is too long", "maximum context length", "context size", "exceeds the available context"];
+const TOO_LONG_WORDS: &[&str] = &[
+    "prompt is too long",
+    "maximum context length",
+    "maximum model length",
+    "model's context length",
+    "context size",
+    "exceed context limit",
+    "exceeds the context",
+    "exceeds the available context",
+    "exceeds the maximum number of tokens",
+    "contextwindowexceeded",
+    "`max_new_tokens` must be",
+];
+/// Words of servers whose model takes no pictures, or fewer than it got.
+const NO_PICTURES: &[&str] = &[
+    "not a multimodal model",
+    "does not support image",
+    "doesn't support image",
+    "image input is not supported",
+    "image(s) may be provided",
+    "mmproj",
+];
 
 /// The parts of an error body, whichever provider wrote it.
 #[derive(Debug, Default)]
@@ -81,14 +101,22 @@ fn lasting(status: u16, told: &Told, message: &str) -> Option<ModelError> {
     let never = |fault, hint: &str| Some(ModelError::never(fault, format!("{message}{hint}")));
     if TOO_LONG.contains(&code.as_str())
         || status == 413
-        || (status == 400 && TOO_LONG_WORDS.iter().any(|part| words.contains(part)))
+        || TOO_LONG_WORDS.iter().any(|part| words.contains(part))
     {
         return never(ModelFault::ContextFull, "");
     }
     match status {
         401 | 403 => never(ModelFault::Unavailable, "; check the key"),
         402 => never(ModelFault::Unavailable, "; check the account's balance"),
-        404 => never(ModelFault::Unavailable, "; check the model's name and the base URL"),
+        404 | 405 => never(ModelFault::Unavailable, "; check the model's name and the base URL"),
+        300..=399 => {
+            never(ModelFault::Unavailable, "; it sends one on to another address: set that as base_url")
+        }
+        _ if NO_PICTURES.iter().any(|part| words.contains(part)) => {
+            let hint =
+                "; choose a profile that sends fewer pictures (history_images), or none (--profile text)";
+            never(ModelFault::Request, hint)
+        }
         429 if SPENT.iter().any(|part| code.contains(part)) => {
             never(ModelFault::Unavailable, "; a spending limit does not pass by waiting")
         }
@@ -217,6 +245,27 @@ mod tests {
         let vllm = r#"{"object":"error","message":"This model's maximum context length is 4096 tokens"}"#;
         check(400, &[], vllm, (ModelFault::ContextFull, Retry::Never));
         check(413, &[], "", (ModelFault::ContextFull, Retry::Never));
+        for (status, words) in [
+            (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."),
+            (400, "The input (8192 tokens) is longer than the model's context length (4096 tokens)."),
+            (400, "The input token count (9) exceeds the maximum number of tokens allowed (8)."),
+            (500, "the request exceeds the available context size, try increasing it"),
+            (422, "`inputs` tokens + `max_new_tokens` must be <= 4096."),
+        ] {
+            let body = json!({ "error": { "message": words } }).to_string();
+            check(status, &[], &body, (ModelFault::ContextFull, Retry::Never));
+        }
+    }
+
+    #[test]
+    fn what_a_person_can_mend_is_said() {
+        let told = |status, body: &str| refused(status, &|_| None, body.as_bytes(), Timestamp::UNIX_EPOCH);
+        let moved = told(308, "");
+        assert_eq!((moved.fault, moved.retry), (UNAVAILABLE, Retry::Never));
+        assert!(moved.message.contains("base_url"), "{moved}");
+        let blind = told(400, r#"{"error":{"message":"At most 0 image(s) may be provided in one prompt."}}"#);
+        assert_eq!(blind.fault, ModelFault::Request);
+        assert!(blind.message.contains("--profile text"), "{blind}");
     }
 
     #[test]

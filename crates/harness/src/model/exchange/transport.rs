@@ -49,6 +49,11 @@ impl Endpoint {
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
         Self { base_url: base_url.trim_end_matches('/').to_owned(), key }
     }
+
+    /// The value of an `authorization` header, if there is a key.
+    pub(crate) fn bearer(&self) -> Option<String> {
+        self.key.as_ref().map(|key| format!("Bearer {}", key.reveal()))
+    }
 }
 
 /// How long each wait of an exchange may take.
@@ -149,6 +154,16 @@ impl Transport {
         Ok(headers)
     }
 
+    /// Gets JSON.
+    pub(crate) async fn get_json(
+        &self,
+        url: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<serde_json::Value, ModelError> {
+        let answer = self.get(url, headers).await?;
+        serde_json::from_slice(&answer.body).map_err(|error| self.not_json(&answer.body, &error))
+    }
+
     async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<Answer, ModelError> {
         let begun = self.clock.mono();
         let done = tokio::time::timeout(self.deadlines.whole, self.talk(request)).await;
@@ -199,6 +214,11 @@ impl Transport {
         ModelError { fault: ModelFault::Unavailable, retry: Retry::Now, message }
     }
 
+    /// A server's words without secrets.
+    pub(crate) fn clean(&self, words: &str) -> String {
+        self.redactor.apply(words).into_owned()
+    }
+
     /// The error without secrets.
     pub(crate) fn redacted(&self, mut error: ModelError) -> ModelError {
         error.message = self.redactor.apply(&error.message).into_owned();
@@ -208,6 +228,8 @@ impl Transport {
     /// What a body that is no JSON means: some proxy spoke, or the answer was cut short.
     pub(crate) fn not_json(&self, body: &[u8], error: &serde_json::Error) -> ModelError {
         let text = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
+        // What is no text at all (a packed body, say) must not reach a terminal as it is.
+        let text = text.replace(|c: char| c.is_control() && !c.is_whitespace(), "\u{fffd}");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let message = format!("the server's answer is not as its API has it ({error}): {text}");
         let message = self.redactor.apply(&message).into_owned();

@@ -7,8 +7,8 @@ use apprentice_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-use super::GeminiConfig;
 use crate::model::exchange::{Fragments, Json, Optional, lowered, media_type, object};
+use crate::model::hosted::Hosted;
 use crate::model::tongue::{page_tool, summary};
 
 /// Predefined functions that no world of ours can do: keys are pressed as chords.
@@ -18,7 +18,7 @@ const ACKNOWLEDGED: &str = "{\"safety_acknowledgement\":true}";
 
 /// The body of a request.
 pub(super) fn body(
-    config: &GeminiConfig,
+    config: &Hosted,
     request: &ChatRequest,
     fragments: &Fragments,
 ) -> Result<Vec<u8>, ModelError> {

@@ -5,40 +5,22 @@ mod decode;
 mod encode;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, CoordinateSpace, HistoryRule, ImageRule, ModelError, ModelProfile,
-    PortFuture, ReplyStop, Size, ToolRule,
+    ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, PortFuture, ReplyStop,
 };
 use serde_json::Value;
 
-use crate::model::exchange::{Endpoint, Fragments, Transport};
-use crate::model::price::Tariff;
-use crate::model::safety::SafetyPolicy;
+use crate::model::exchange::{Fragments, Transport};
+use crate::model::hosted::Hosted;
+use crate::model::identity::{ModelIdentity, PATIENCE, Served, said};
 
-const PICTURE: Size = Size::new(1440, 900);
 const MAX_REQUEST_BYTES: u64 = 18 << 20;
-const MAX_OUTPUT_TOKENS: u32 = 16_000;
 /// Points are given from 0 to 999, in thousandths of the picture.
 const GRID: u32 = 1000;
-
-/// What one of Gemini's models needs.
-#[derive(Clone, Debug)]
-pub struct GeminiConfig {
-    /// The model's id.
-    pub model: String,
-    /// Where the API is.
-    pub endpoint: Endpoint,
-    /// How hard it is to think (`minimal` to `xhigh`), if it is told.
-    pub effort: Option<String>,
-    /// Who answers safety decisions.
-    pub safety: SafetyPolicy,
-    /// What it costs, if that is known.
-    pub tariff: Option<Tariff>,
-}
 
 /// One of Gemini's models. One exchange per reply; it never tries again by itself.
 #[derive(Debug)]
 pub struct Gemini {
-    config: GeminiConfig,
+    config: Hosted,
     profile: ModelProfile,
     transport: Transport,
     fragments: Fragments,
@@ -46,18 +28,8 @@ pub struct Gemini {
 
 impl Gemini {
     /// A client of the Interactions API.
-    pub fn new(config: GeminiConfig, transport: Transport) -> Self {
-        let name = format!("gemini/{}", config.model);
-        let profile = ModelProfile {
-            consumer: name.clone(),
-            name,
-            space: CoordinateSpace::Grid { max: GRID },
-            images: ImageRule::Within { size: PICTURE },
-            outline: false,
-            history: HistoryRule::AppendOnly { max_request_bytes: MAX_REQUEST_BYTES, uploads: false },
-            tools: ToolRule::Fixed,
-            max_output_tokens: MAX_OUTPUT_TOKENS,
-        };
+    pub fn new(config: Hosted, transport: Transport) -> Self {
+        let profile = config.profile("gemini", CoordinateSpace::Grid { max: GRID }, MAX_REQUEST_BYTES);
         Self { config, profile, transport, fragments: Fragments::default() }
     }
 
@@ -84,10 +56,9 @@ impl Gemini {
     }
 
     /// What the server says of the model.
-    pub async fn describe(&self) -> Result<Value, ModelError> {
+    async fn describe(&self) -> Result<Value, ModelError> {
         let url = format!("{}/v1beta/models/{}", self.config.endpoint.base_url, self.config.model);
-        let answer = self.transport.get(&url, &self.headers()).await?;
-        serde_json::from_slice(&answer.body).map_err(|error| self.transport.not_json(&answer.body, &error))
+        self.transport.get_json(&url, &self.headers()).await
     }
 }
 
@@ -98,5 +69,25 @@ impl ChatModel for Gemini {
 
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
+    }
+}
+
+impl Served for Gemini {
+    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+        Box::pin(async {
+            let told = tokio::time::timeout(PATIENCE, self.describe()).await;
+            let told = told.ok().and_then(Result::ok).map(|told| identity(&told)).unwrap_or_default();
+            told.cleaned(&self.transport)
+        })
+    }
+}
+
+/// What of the server's words names the model.
+fn identity(told: &Value) -> ModelIdentity {
+    ModelIdentity {
+        id: said(&told["name"]),
+        revision: said(&told["version"]),
+        context_tokens: told["inputTokenLimit"].as_u64(),
+        ..ModelIdentity::default()
     }
 }

@@ -7,8 +7,8 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::OpenAiConfig;
 use crate::model::exchange::{Fragments, Json, Optional, list, lowered, object};
+use crate::model::hosted::Hosted;
 use crate::model::tongue::{page_tool, pictures, summary, texts};
 
 /// The only detail at which points are exact.
@@ -16,7 +16,7 @@ const DETAIL: &str = "original";
 
 /// The body of a request.
 pub(super) fn body(
-    config: &OpenAiConfig,
+    config: &Hosted,
     request: &ChatRequest,
     fragments: &Fragments,
 ) -> Result<Vec<u8>, ModelError> {

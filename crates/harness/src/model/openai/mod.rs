@@ -5,39 +5,20 @@ mod decode;
 mod encode;
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, CoordinateSpace, HistoryRule, ImageRule, ModelError, ModelProfile,
-    PortFuture, ReplyStop, Size, ToolRule,
+    ChatModel, ChatReply, ChatRequest, CoordinateSpace, ModelError, ModelProfile, PortFuture, ReplyStop,
 };
 use serde_json::Value;
 
-use crate::model::exchange::{Endpoint, Fragments, Transport};
-use crate::model::price::Tariff;
-use crate::model::safety::SafetyPolicy;
+use crate::model::exchange::{Fragments, Transport};
+use crate::model::hosted::Hosted;
+use crate::model::identity::{ModelIdentity, PATIENCE, Served, said};
 
-/// A size that the API neither shrinks nor tiles.
-const PICTURE: Size = Size::new(1440, 900);
 const MAX_REQUEST_BYTES: u64 = 45 << 20;
-const MAX_OUTPUT_TOKENS: u32 = 16_000;
-
-/// What one of OpenAI's models needs.
-#[derive(Clone, Debug)]
-pub struct OpenAiConfig {
-    /// The model's id.
-    pub model: String,
-    /// Where the API is.
-    pub endpoint: Endpoint,
-    /// How hard it is to reason, if it is told.
-    pub effort: Option<String>,
-    /// Who answers pending safety checks.
-    pub safety: SafetyPolicy,
-    /// What it costs, if that is known.
-    pub tariff: Option<Tariff>,
-}
 
 /// One of OpenAI's models. One exchange per reply; it never tries again by itself.
 #[derive(Debug)]
 pub struct OpenAi {
-    config: OpenAiConfig,
+    config: Hosted,
     profile: ModelProfile,
     transport: Transport,
     fragments: Fragments,
@@ -45,18 +26,8 @@ pub struct OpenAi {
 
 impl OpenAi {
     /// A client of the Responses API.
-    pub fn new(config: OpenAiConfig, transport: Transport) -> Self {
-        let name = format!("openai/{}", config.model);
-        let profile = ModelProfile {
-            consumer: name.clone(),
-            name,
-            space: CoordinateSpace::ImagePixels,
-            images: ImageRule::Within { size: PICTURE },
-            outline: false,
-            history: HistoryRule::AppendOnly { max_request_bytes: MAX_REQUEST_BYTES, uploads: false },
-            tools: ToolRule::Fixed,
-            max_output_tokens: MAX_OUTPUT_TOKENS,
-        };
+    pub fn new(config: Hosted, transport: Transport) -> Self {
+        let profile = config.profile("openai", CoordinateSpace::ImagePixels, MAX_REQUEST_BYTES);
         Self { config, profile, transport, fragments: Fragments::default() }
     }
 
@@ -67,7 +38,7 @@ impl OpenAi {
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let url = format!("{}/responses", self.config.endpoint.base_url);
-        let bearer = self.bearer();
+        let bearer = self.config.endpoint.bearer();
         let headers: Vec<(&'static str, &str)> =
             bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
         let answer = self.transport.post(&url, &headers, self.body(request)?).await?;
@@ -80,18 +51,13 @@ impl OpenAi {
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))
     }
 
-    fn bearer(&self) -> Option<String> {
-        self.config.endpoint.key.as_ref().map(|key| format!("Bearer {}", key.reveal()))
-    }
-
     /// What the server says of the model.
-    pub async fn describe(&self) -> Result<Value, ModelError> {
-        let bearer = self.bearer();
+    async fn describe(&self) -> Result<Value, ModelError> {
+        let bearer = self.config.endpoint.bearer();
         let headers: Vec<(&'static str, &str)> =
             bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();
         let url = format!("{}/models/{}", self.config.endpoint.base_url, self.config.model);
-        let answer = self.transport.get(&url, &headers).await?;
-        serde_json::from_slice(&answer.body).map_err(|error| self.transport.not_json(&answer.body, &error))
+        self.transport.get_json(&url, &headers).await
     }
 }
 
@@ -102,5 +68,25 @@ impl ChatModel for OpenAi {
 
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
+    }
+}
+
+impl Served for OpenAi {
+    fn identity(&self) -> PortFuture<'_, ModelIdentity> {
+        Box::pin(async {
+            let told = tokio::time::timeout(PATIENCE, self.describe()).await;
+            let told = told.ok().and_then(Result::ok).map(|told| identity(&told)).unwrap_or_default();
+            told.cleaned(&self.transport)
+        })
+    }
+}
+
+/// What of the server's words names the model.
+fn identity(told: &Value) -> ModelIdentity {
+    ModelIdentity {
+        id: said(&told["id"]),
+        revision: told["created"].as_u64().map(|seconds| seconds.to_string()),
+        context_tokens: None,
+        ..ModelIdentity::default()
     }
 }

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelFacts};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::Endpoint;
-use apprentice_harness::model::gemini::{Gemini, GeminiConfig};
-use apprentice_harness::model::openai::{OpenAi, OpenAiConfig};
+use apprentice_harness::model::gemini::Gemini;
+use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{
     BlobHash, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes, MediaType,
@@ -245,7 +246,7 @@ async fn anthropics_older_tools_and_schemas() {
 
 fn openai() -> impl FnOnce(&str) -> OpenAi {
     |base| {
-        let config = OpenAiConfig {
+        let config = Hosted {
             model: "gpt-6.1-sol".into(),
             endpoint: Endpoint::new(base, None),
             effort: Some("medium".into()),
@@ -310,7 +311,7 @@ async fn a_pending_safety_check_that_nobody_answers_ends_the_turn() {
     let call = json!([{ "type": "computer_call", "id": "cu_1", "call_id": "c1", "status": "completed",
         "pending_safety_checks": [{ "id": "sc_1" }], "actions": [{ "type": "screenshot" }] }]);
     let server = Server::start(move |_, _| Speak::ok(response(&call))).await;
-    let config = OpenAiConfig {
+    let config = Hosted {
         model: "gpt-6.1-sol".into(),
         endpoint: Endpoint::new(&server.base, None),
         effort: None,
@@ -323,7 +324,7 @@ async fn a_pending_safety_check_that_nobody_answers_ends_the_turn() {
 
 fn gemini() -> impl FnOnce(&str) -> Gemini {
     |base| {
-        let config = GeminiConfig {
+        let config = Hosted {
             model: "gemini-3.8-flash".into(),
             endpoint: Endpoint::new(base, None),
             effort: Some("low".into()),

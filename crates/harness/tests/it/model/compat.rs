@@ -2,6 +2,7 @@
 
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::{Endpoint, Secret};
+use apprentice_harness::model::identity::{ModelIdentity, Served as _};
 use apprentice_protocol::{
     BlobHash, CallBody, CallId, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes, MediaType,
     Message, PerAction, Size, ToolSpec, WorldTool,
@@ -121,4 +122,56 @@ async fn words_are_answered_in_words() {
     let parts = body["messages"][3]["content"].as_array().expect("parts").clone();
     let kinds: Vec<&Value> = parts.iter().map(|part| &part["type"]).collect();
     assert_eq!(kinds, ["text", "text", "image_url", "text"]);
+}
+
+/// What a client learns of a server that answers these paths so, and with 404 elsewhere.
+async fn identity(answers: Vec<(&'static str, Value)>) -> (ModelIdentity, Vec<String>) {
+    let server = Server::start(move |heard, _| {
+        let found = answers.iter().find(|(path, _)| *path == heard.path);
+        found.map_or(Speak::Answer(404, Vec::new(), "no".into()), |(_, body)| Speak::ok(body))
+    })
+    .await;
+    let told = model(&server.base, "generic").identity().await;
+    (told, server.heard().into_iter().map(|heard| heard.path).collect())
+}
+
+#[tokio::test]
+async fn a_server_is_asked_what_it_serves_and_silence_is_no_failure() {
+    let list =
+        |owner: &str| json!({ "data": [{ "id": "student", "owned_by": owner, "max_model_len": 4096 }] });
+    let (told, asked) =
+        identity(vec![("/v1/models", list("vllm")), ("/version", json!({ "version": "0.13" }))]).await;
+    assert_eq!((told.context_tokens, told.server.as_deref()), (Some(4096), Some("vllm 0.13")));
+    assert_eq!(asked, ["/v1/models", "/version"], "nothing else is asked of a server that says who it is");
+
+    let (told, _) = identity(vec![
+        ("/v1/models", json!({ "data": [{ "id": "student", "owned_by": "library" }] })),
+        ("/api/show", json!({ "details": { "quantization_level": format!("Q4 {PLANTED}") } })),
+        ("/api/tags", json!({ "models": [{ "name": "student:latest", "digest": "9f86" }] })),
+    ])
+    .await;
+    assert_eq!((told.id.as_deref(), told.revision.as_deref()), (Some("student"), Some("9f86")));
+    assert_eq!(told.quantization.as_deref(), Some("Q4 [redacted]"));
+
+    let (told, _) = identity(vec![("/v1/models", list("somebody"))]).await;
+    assert_eq!((told.id.as_deref(), told.server.as_deref()), (Some("student"), Some("somebody")));
+    let (told, _) = identity(Vec::new()).await;
+    assert!(told.is_unknown());
+    let nobody = model("http://127.0.0.1:9", "generic").identity().await;
+    assert!(nobody.is_unknown());
+    let silent = Server::start(|_, _| Speak::Silent).await;
+    assert!(model(&silent.base, "generic").identity().await.is_unknown());
+}
+
+#[tokio::test]
+async fn what_a_server_could_not_read_again_is_not_sent_to_it_again() {
+    let broken = json!({ "name": "computer", "arguments": "{\"action\": \"wait\"" });
+    let call = json!({ "id": "c1", "type": "function", "function": broken });
+    let server = server(vec![json!({ "role": "assistant", "content": null, "tool_calls": [call] })]).await;
+    let model = model(&server.base, "generic");
+    let (next, bodies) = second(&model, opening()).await;
+    assert!(matches!(&bodies[0], CallBody::Unusable { problem } if problem.contains("no JSON")));
+    let sent: Value = serde_json::from_slice(&model.body(&next).expect("writes")).expect("JSON");
+    assert_eq!(sent["messages"][2]["tool_calls"][0]["function"]["arguments"], "{}");
+    assert_eq!(sent["messages"][2]["tool_calls"][0]["id"], "c1");
 }

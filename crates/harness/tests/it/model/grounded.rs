@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use apprentice_harness::model::around::{Cassette, Recorded, Tape};
 use apprentice_harness::model::grounded::Grounded;
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
+use apprentice_harness::record::Redactor;
 use apprentice_protocol::{
     CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, ImageRule, Message,
     ModelError, ModelProfile, PortFuture, ReplyStop, Size, StopReason, ToolRule, Usage, WorldTool,
@@ -44,7 +46,7 @@ fn model(
         space,
         images,
         outline: true,
-        history: HistoryRule::Window { images: 3 },
+        history: HistoryRule::Window { images: 3, context: None },
         tools: ToolRule::Fixed,
         max_output_tokens: 500,
     };
@@ -161,6 +163,23 @@ async fn points_stand_where_descriptions_stood_and_both_are_paid_for() {
     assert_eq!(body["actions"][0]["at"]["point"], json!({ "x": 7.0, "y": 8.0 }));
     assert_eq!(body["actions"][0]["count"], 2);
     assert_eq!((reply.cost_usd, reply.usage.input), (Some(0.75), 20));
+}
+
+#[tokio::test]
+async fn both_are_recorded_and_played_as_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tape.jsonl");
+    let tape = Arc::new(Tape::create(&file, Redactor::new([]).expect("builds")).expect("a tape"));
+    let plans = vec![act(json!({ "action": "left_click", "target": "the Note box" })), done()];
+    let (planner, _) = model("planner", CoordinateSpace::ImagePixels, ImageRule::None, plans);
+    let (grounder, _) =
+        model("grounder", CoordinateSpace::Grid { max: 1000 }, SEEN, vec![points(500.0, 500.0)]);
+    let both = Grounded::new(Arc::new(planner), Arc::new(grounder)).expect("sees");
+    let lived = attempt(&Recorded::new(both, tape, "trial")).await;
+    let cassette = Arc::new(Cassette::load(&file, None).expect("holds one model"));
+    let played = attempt(&cassette.play("trial")).await;
+    assert_eq!((played.stop, played.spent.world_steps), (lived.stop, 1));
+    assert_eq!(played.spent.tokens, lived.spent.tokens);
 }
 
 #[test]

@@ -11,8 +11,9 @@ use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersio
 use apprentice_harness::model::around::{Budgeted, Ledger, Patience, Retrying};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret, Transport};
-use apprentice_harness::model::gemini::{Gemini, GeminiConfig};
-use apprentice_harness::model::openai::{OpenAi, OpenAiConfig};
+use apprentice_harness::model::gemini::Gemini;
+use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_harness::record::{Recorder, Redactor};
@@ -35,14 +36,14 @@ const RETRIES: u32 = 2;
 
 /// The four adapters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Adapter {
+pub(super) enum Adapter {
     Anthropic,
     OpenAi,
     Gemini,
     Compat,
 }
 
-const ALL: [Adapter; 4] = [Adapter::Anthropic, Adapter::OpenAi, Adapter::Gemini, Adapter::Compat];
+pub(super) const ALL: [Adapter; 4] = [Adapter::Anthropic, Adapter::OpenAi, Adapter::Gemini, Adapter::Compat];
 
 /// What a model says in its provider's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,12 @@ impl Adapter {
         .to_string()
     }
 
-    fn model(self, base: &str, transport: Transport, tariff: Option<Tariff>) -> Box<dyn ChatModel> {
+    pub(super) fn model(
+        self,
+        base: &str,
+        transport: Transport,
+        tariff: Option<Tariff>,
+    ) -> Box<dyn ChatModel> {
         let clock = Arc::new(SteppedClock::default());
         let patience = Patience { retries: RETRIES, ..Patience::default() };
         let endpoint = Endpoint::new(base, Some(Secret::new(PLANTED)));
@@ -89,12 +95,11 @@ impl Adapter {
                 Box::new(Retrying::new(Anthropic::new(config, transport), clock, patience))
             }
             Self::OpenAi => {
-                let config = OpenAiConfig { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff };
+                let config = Hosted { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff };
                 Box::new(Retrying::new(OpenAi::new(config, transport), clock, patience))
             }
             Self::Gemini => {
-                let config =
-                    GeminiConfig { model: "gemini-3.8-flash".into(), endpoint, effort, safety, tariff };
+                let config = Hosted { model: "gemini-3.8-flash".into(), endpoint, effort, safety, tariff };
                 Box::new(Retrying::new(Gemini::new(config, transport), clock, patience))
             }
             Self::Compat => {

@@ -5,6 +5,7 @@ mod compat;
 mod grounded;
 mod matrix;
 mod points;
+mod round;
 mod secrets;
 
 use std::sync::Arc;

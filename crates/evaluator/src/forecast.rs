@@ -1,0 +1,228 @@
+//! What may be spent, said before it is: one arithmetic for everything that asks models.
+
+use std::ops::{Add, AddAssign};
+
+use apprentice_harness::agent::fitted;
+use apprentice_harness::model::price::{Price, Tariff, Tokens};
+use apprentice_protocol::{HistoryRule, Limits, ModelProfile, Size};
+
+/// The screen of worlds.
+const SCREEN: Size = Size::new(1920, 1080);
+/// Pixels on a side of the square that counts as one token.
+const PATCH: u32 = 28;
+/// Tokens of what stands before the first turn: prompt, tools, task, a list of elements.
+const OPENING: u64 = 9000;
+/// Tokens of text that a turn leaves in the conversation: a reply and the answers to it.
+const TURN: u64 = 600;
+/// The same where every view comes with a list of elements.
+const TURN_WITH_OUTLINE: u64 = 4000;
+/// Output tokens of a short turn.
+const SHORT_REPLY: u64 = 150;
+/// Calls about one trajectory of learning, and tokens read and written by each.
+const CALLS: [u32; 2] = [1, 8];
+const CALL: [[u64; 2]; 2] = [[4_000, 300], [20_000, 2_000]];
+/// Milliseconds that a machine of one's own is busy with one such call, or with one turn, at the least.
+const CALL_MS: [u64; 2] = [1_000, 20_000];
+
+/// From the least to the most, in US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    /// Every attempt ends after one short turn.
+    pub least: f64,
+    /// Every turn is used, and nothing comes from a cache.
+    pub most: f64,
+}
+
+impl Range {
+    /// So many times this.
+    #[must_use]
+    pub fn times(self, count: usize) -> Self {
+        let count = u32::try_from(count).map_or(f64::INFINITY, f64::from);
+        Self { least: self.least * count, most: self.most * count }
+    }
+
+    fn capped(self, cap: Option<f64>) -> Self {
+        let cap = cap.unwrap_or(f64::INFINITY);
+        Self { least: self.least.min(cap), most: self.most.min(cap) }
+    }
+}
+
+impl Add for Range {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { least: self.least + other.least, most: self.most + other.most }
+    }
+}
+
+impl AddAssign for Range {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// What one model is charged by, as far as a forecast needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quote {
+    /// Its price, if it has one.
+    pub tariff: Option<Tariff>,
+    /// How it sees, where it sees at all; only what is priced by the token needs it.
+    pub profile: Option<ModelProfile>,
+    /// Most that it may cost in one attempt, in US dollars.
+    pub attempt_cap: Option<f64>,
+}
+
+impl Quote {
+    /// A model that costs nothing.
+    pub fn free() -> Self {
+        Self { tariff: Some(Tariff::Hour(0.0)), profile: None, attempt_cap: None }
+    }
+
+    /// What one attempt within these limits may cost; none when the model has no price.
+    pub fn attempt(&self, limits: &Limits) -> Option<Range> {
+        let range = match self.tariff.as_ref()? {
+            Tariff::Hour(dollars) => Range {
+                least: dollars * hours(CALL_MS[0]),
+                most: dollars * hours(limits.working_s.saturating_mul(1000)),
+            },
+            Tariff::Tokens(price) => turns(price, self.profile.as_ref(), limits),
+        };
+        Some(range.capped(limits.cost_usd).capped(self.attempt_cap))
+    }
+
+    /// What learning from one trajectory, or deciding on one item of a book, may cost.
+    pub fn review(&self) -> Option<Range> {
+        let tariff = self.tariff.as_ref()?;
+        let [least, most] = [0, 1].map(|end| {
+            let [fresh, output] = CALL[end];
+            let tokens = Tokens { fresh, output, ..Tokens::default() };
+            f64::from(CALLS[end]) * tariff.cost(&tokens, CALL_MS[end])
+        });
+        Some(Range { least, most })
+    }
+
+    /// What so many small requests, each with a picture of this size at most, may cost.
+    pub fn requests(&self, count: u32, output: u32, picture: Option<Size>) -> Option<Range> {
+        let tariff = self.tariff.as_ref()?;
+        let fresh = OPENING / 10 + picture.map_or(0, patches);
+        let cost = |output, busy_ms| tariff.cost(&Tokens { fresh, output, ..Tokens::default() }, busy_ms);
+        let count = f64::from(count);
+        let [least, most] = [cost(1, CALL_MS[0]), cost(u64::from(output), CALL_MS[1])];
+        Some(Range { least: count * least, most: count * most })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of an attempt are far below 2^52")]
+fn hours(ms: u64) -> f64 {
+    ms as f64 / 3_600_000.0
+}
+
+fn patches(size: Size) -> u64 {
+    u64::from(size.width.div_ceil(PATCH)) * u64::from(size.height.div_ceil(PATCH))
+}
+
+/// One short turn, and all turns with nothing from a cache.
+fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Range {
+    let tariff = Tariff::Tokens(price.clone());
+    let cost = |fresh: u64, output: u64| tariff.cost(&Tokens { fresh, output, ..Tokens::default() }, 0);
+    let Some(profile) = profile else { return Range::default() };
+    let picture = fitted(&profile.images, SCREEN).map_or(0, patches);
+    let text = if profile.outline { TURN_WITH_OUTLINE } else { TURN };
+    let output = u64::from(profile.max_output_tokens);
+    let (mut most, mut tokens) = (0.0, 0);
+    for turn in 0..u64::from(limits.turns) {
+        if limits.tokens.is_some_and(|cap| tokens >= cap) {
+            break;
+        }
+        let input = match profile.history {
+            HistoryRule::AppendOnly { .. } => OPENING + turn * text + (turn + 1) * picture,
+            HistoryRule::Window { images, context } => {
+                let whole = OPENING + turn * text + (turn + 1).min(u64::from(images)) * picture;
+                context.map_or(whole, |context| whole.min(context.tokens))
+            }
+        };
+        most += cost(input, output);
+        tokens += input + output;
+    }
+    Range { least: cost(OPENING + picture, SHORT_REPLY).min(most), most }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_harness::model::price::{Price, Tariff};
+    use apprentice_protocol::{
+        ContextRule, CoordinateSpace, HistoryRule, ImageRule, Limits, ModelProfile, Size, ToolRule,
+    };
+    use proptest::prelude::{prop_assert, proptest};
+
+    use super::{Quote, Range};
+
+    fn quote(images: ImageRule, history: HistoryRule) -> Quote {
+        let profile = ModelProfile {
+            name: "p/m".into(),
+            consumer: "c".into(),
+            space: CoordinateSpace::ImagePixels,
+            images,
+            outline: false,
+            history,
+            tools: ToolRule::Fixed,
+            max_output_tokens: 1000,
+        };
+        let price = Price { input: 1.0, output: 10.0, ..Price::default() };
+        Quote { tariff: Some(Tariff::Tokens(price)), profile: Some(profile), attempt_cap: None }
+    }
+
+    const WITHIN: ImageRule = ImageRule::Within { size: Size::new(1280, 720) };
+    const GROWING: HistoryRule = HistoryRule::AppendOnly { max_request_bytes: 1, uploads: false };
+    const SLIDING: HistoryRule = HistoryRule::Window { images: 1, context: None };
+
+    fn close(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    }
+
+    #[test]
+    fn the_range_follows_from_turns_pictures_and_prices() {
+        let limits = Limits { turns: 2, ..Limits::default() };
+        let range = |quote: &Quote, limits: &Limits| quote.attempt(limits).expect("has a price");
+        let Range { least, most } = range(&quote(WITHIN, GROWING), &limits);
+        // 46 by 26 patches are 1,196 tokens.
+        close(least, (9000.0 + 1196.0 + 150.0 * 10.0) / 1e6);
+        close(most, (2.0 * 9000.0 + 600.0 + 3.0 * 1196.0 + 2.0 * 1000.0 * 10.0) / 1e6);
+        close(range(&quote(WITHIN, SLIDING), &limits).most, most - 1196.0 / 1e6);
+        close(range(&quote(ImageRule::None, SLIDING), &limits).most, most - 3.0 * 1196.0 / 1e6);
+        let narrow = Some(ContextRule { tokens: 10_000, patch: 28 });
+        let narrow = quote(WITHIN, HistoryRule::Window { images: 1, context: narrow });
+        close(range(&narrow, &limits).most, (2.0 * 10_000.0 + 2.0 * 1000.0 * 10.0) / 1e6);
+        let short = Limits { tokens: Some(5000), ..limits };
+        close(range(&quote(WITHIN, GROWING), &short).most, (9000.0 + 1196.0 + 10_000.0) / 1e6);
+        let capped = Quote { attempt_cap: Some(0.001), ..quote(WITHIN, GROWING) };
+        assert_eq!(range(&capped, &limits), Range { least: 0.001, most: 0.001 });
+    }
+
+    #[test]
+    fn a_machine_of_ones_own_costs_by_the_hour_and_what_has_no_price_is_not_guessed() {
+        let own = Quote { tariff: Some(Tariff::Hour(3.6)), ..Quote::free() };
+        let limits = Limits { working_s: 1000, ..Limits::default() };
+        let range = own.attempt(&limits).expect("has a price");
+        close(range.least, 0.001);
+        close(range.most, 1.0);
+        assert_eq!(Quote::free().attempt(&limits), Some(Range::default()));
+        assert_eq!(Quote::free().review(), Some(Range::default()));
+        let unknown = Quote { tariff: None, ..Quote::free() };
+        assert_eq!((unknown.attempt(&limits), unknown.review()), (None, None));
+        let review = quote(WITHIN, GROWING).review().expect("has a price");
+        close(review.least, (4_000.0 + 300.0 * 10.0) / 1e6);
+        close(review.most, 8.0 * (20_000.0 + 2_000.0 * 10.0) / 1e6);
+        assert_eq!(review.times(3).least, review.least * 3.0);
+    }
+
+    proptest! {
+        #[test]
+        fn more_turns_never_cost_less(turns in 1u32..60, tokens in proptest::option::of(1u64..200_000)) {
+            let quote = quote(WITHIN, GROWING);
+            let range = |turns| quote.attempt(&Limits { turns, tokens, ..Limits::default() }).expect("a price");
+            let (fewer, more) = (range(turns), range(turns + 1));
+            prop_assert!(fewer.least <= fewer.most && fewer.most <= more.most && fewer.least <= more.least);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! How much of a model's context a conversation fills: an estimate, set right by what the server counts.
+
+use apprentice_protocol::{ContextRule, ToolSpec};
+
+/// Tokens around a message besides its words.
+const AROUND_A_MESSAGE: u64 = 8;
+/// ASCII bytes of words, markup and JSON that count as one token.
+const BYTES_PER_TOKEN: u64 = 3;
+/// Before the server has counted once: the world tool and the adapter's own words.
+const UNSEEN: u64 = 1500;
+/// A count this many times beside the estimate is not believed.
+const BELIEVED: u64 = 3;
+
+/// Tokens of a text, by estimate: letters outside of ASCII count as one each.
+pub(super) fn tokens_of(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
+    let other = text.chars().count() as u64 - ascii;
+    ascii.div_ceil(BYTES_PER_TOKEN) + other
+}
+
+/// The meter of one conversation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meter {
+    pub(super) rule: ContextRule,
+    /// Tokens of all that is sent, by estimate alone.
+    estimated: u64,
+    /// What the server counted, and what had been estimated, when it counted last.
+    counted: Option<(u64, u64)>,
+}
+
+impl Meter {
+    pub(super) fn new(rule: ContextRule) -> Self {
+        Self { rule, estimated: UNSEEN, counted: None }
+    }
+
+    pub(super) fn add_text(&mut self, text: &str) {
+        self.estimated += tokens_of(text);
+    }
+
+    pub(super) fn add_tool(&mut self, tool: &ToolSpec) {
+        self.add_text(&tool.description);
+        self.add_text(&tool.schema.to_string());
+    }
+
+    pub(super) fn add_message(&mut self) {
+        self.estimated += AROUND_A_MESSAGE;
+    }
+
+    pub(super) fn add(&mut self, tokens: u64) {
+        self.estimated += tokens;
+    }
+
+    pub(super) fn take(&mut self, tokens: u64) {
+        self.estimated = self.estimated.saturating_sub(tokens);
+    }
+
+    /// Learns what the server counted for the conversation as it stood when it was sent.
+    pub(super) fn learn(&mut self, sent: u64, counted: u64) {
+        let believed = sent / BELIEVED..=sent.saturating_mul(BELIEVED);
+        if counted > 0 && believed.contains(&counted) {
+            self.counted = Some((counted, sent));
+        }
+    }
+
+    /// What has been estimated so far; to be handed to [`Self::learn`] with the count.
+    pub(super) fn estimated(&self) -> u64 {
+        self.estimated
+    }
+
+    /// Tokens of the next request: what the server counted last, with what has come and gone since.
+    pub(super) fn tokens(&self) -> u64 {
+        match self.counted {
+            Some((counted, then)) => (counted + self.estimated).saturating_sub(then),
+            None => self.estimated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{ContextRule, Size};
+
+    use super::{Meter, UNSEEN, tokens_of};
+
+    const RULE: ContextRule = ContextRule { tokens: 4096, patch: 28 };
+
+    #[test]
+    fn text_counts_by_its_bytes_and_pictures_by_their_patches() {
+        assert_eq!((tokens_of(""), tokens_of("abcdef"), tokens_of("日本語")), (0, 2, 3));
+        assert_eq!(RULE.picture(Size::new(1288, 728)), 46 * 26);
+        assert_eq!(RULE.picture(Size::new(1, 29)), 2);
+    }
+
+    #[test]
+    fn the_servers_count_replaces_the_estimate_of_all_that_it_saw() {
+        let mut meter = Meter::new(RULE);
+        meter.add(500);
+        let sent = meter.estimated();
+        assert_eq!((sent, meter.tokens()), (UNSEEN + 500, UNSEEN + 500));
+        meter.add(100);
+        meter.learn(sent, 900);
+        assert_eq!(meter.tokens(), 1000);
+        meter.take(300);
+        assert_eq!(meter.tokens(), 700);
+        for nonsense in [0, 1, sent * 10] {
+            meter.learn(sent, nonsense);
+            assert_eq!(meter.tokens(), 700, "{nonsense} is not believed");
+        }
+    }
+}
