@@ -6,7 +6,7 @@ use crate::commands::{
     bench, bundle, compare, config, demo, distill, doctor, grade, learn, mcp, models, perform, plan, prompts,
     report, run, selftest, skills, tasks, view,
 };
-use crate::config::{IsolationChoice, Settings, Sources};
+use crate::config::{IsolationChoice, Settings, Sources, WorldChoice};
 use crate::failure::Failure;
 
 /// A capable model works on real desktops and in browsers; what it learns the hard way becomes a skillbook;
@@ -31,6 +31,15 @@ pub(crate) struct Overrides {
     /// How worlds are kept apart: `cell` has namespaces of its own, `plain` none.
     #[arg(long, global = true, value_enum, value_name = "HOW", help_heading = "Worlds")]
     isolation: Option<IsolationChoice>,
+    /// Where desktop tasks run: in cells of this machine, or on machines behind OSWorld's server protocol.
+    #[arg(long, global = true, value_enum, value_name = "WHERE", help_heading = "Worlds")]
+    world: Option<WorldChoice>,
+    /// Where these machines are reached, separated by commas.
+    #[arg(long, global = true, value_name = "URL", help_heading = "Worlds")]
+    vm_url: Option<String>,
+    /// A line for the shell that brings a machine into its first state before each attempt.
+    #[arg(long, global = true, value_name = "LINE", help_heading = "Worlds")]
+    vm_reset: Option<String>,
     /// Where the model is reached, in place of its provider's address.
     #[arg(long, global = true, value_name = "URL")]
     base_url: Option<String>,
@@ -72,6 +81,9 @@ impl Overrides {
             ("record", self.record.as_deref(), "--record"),
             ("prompts", self.prompts.as_deref(), "--prompts"),
             ("isolation", self.isolation.map(IsolationChoice::name), "--isolation"),
+            ("world", self.world.map(WorldChoice::name), "--world"),
+            ("vm.url", self.vm_url.as_deref(), "--vm-url"),
+            ("vm.reset", self.vm_reset.as_deref(), "--vm-reset"),
             ("mirror", self.mirror.as_deref(), "--mirror"),
             ("osworld_compat", self.osworld_compat.as_deref(), "--osworld-compat"),
         ] {

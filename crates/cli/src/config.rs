@@ -36,6 +36,44 @@ impl IsolationChoice {
     }
 }
 
+/// Where desktop tasks run, as a user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WorldChoice {
+    /// In cells of this machine.
+    Cell,
+    /// On machines behind OSWorld's server protocol.
+    Vm,
+}
+
+impl WorldChoice {
+    /// Its name in settings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Cell => "cell",
+            Self::Vm => "vm",
+        }
+    }
+}
+
+/// Machines behind OSWorld's server protocol.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Machines {
+    /// Where they are reached, separated by commas.
+    pub(crate) url: String,
+    /// A line for the shell that brings one into its first state.
+    pub(crate) reset: String,
+    /// A line for the shell that is run after each attempt.
+    pub(crate) release: String,
+    /// How many there are, where `reset` says where they are.
+    pub(crate) machines: usize,
+    /// How long a reset may take, in seconds.
+    pub(crate) reset_s: u64,
+    /// How long one may take to answer after it, in seconds.
+    pub(crate) ready_s: u64,
+}
+
 /// Whether the browser of a browser world keeps its own sandbox, as a user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,6 +96,8 @@ pub(crate) struct Config {
     pub(crate) state: PathBuf,
     /// Worlds active at once.
     pub(crate) jobs: usize,
+    /// Where desktop tasks run.
+    pub(crate) world: WorldChoice,
     /// How worlds are kept apart.
     pub(crate) isolation: IsolationChoice,
     /// Whether browsers keep their sandbox.
@@ -92,6 +132,8 @@ pub(crate) struct Config {
     pub(crate) role: Roles,
     /// Where models are reached.
     pub(crate) provider: Providers,
+    /// Machines that desktop tasks run on, with `world = "vm"`.
+    pub(crate) vm: Machines,
 }
 
 /// Who answers a provider's safety checks.

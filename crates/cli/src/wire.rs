@@ -10,6 +10,7 @@ use apprentice_harness::cell::{self, CellIsolation, CellSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
+use apprentice_harness::env::vm::{Place, VmConfig, VmSource};
 use apprentice_protocol::{
     Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault, WorldSpec,
 };
@@ -17,7 +18,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, IsolationChoice, SandboxChoice};
+use crate::config::{Config, IsolationChoice, Machines, SandboxChoice, WorldChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::models::Models;
 use crate::{surroundings, terminal};
@@ -64,16 +65,25 @@ struct Worlds {
     desktop: DesktopSource,
     browser: BrowserSource,
     scene: SceneSource,
+    vm: Option<VmSource>,
+    /// Whether desktop tasks run on machines.
+    elsewhere: bool,
     concessions: Vec<String>,
 }
 
 impl EnvironmentSource for Worlds {
     fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
-        match spec.environment {
-            EnvironmentKind::Desktop => self.desktop.open(spec),
-            EnvironmentKind::Browser => self.browser.open(spec),
-            EnvironmentKind::Scene => self.scene.open(spec),
-            EnvironmentKind::Vm | EnvironmentKind::Host => {
+        match (spec.environment, &self.vm) {
+            (EnvironmentKind::Vm, Some(vm)) => vm.open(spec),
+            (EnvironmentKind::Desktop, Some(vm)) if self.elsewhere => vm.open(spec),
+            (EnvironmentKind::Desktop, _) => self.desktop.open(spec),
+            (EnvironmentKind::Browser, _) => self.browser.open(spec),
+            (EnvironmentKind::Scene, _) => self.scene.open(spec),
+            (EnvironmentKind::Vm, None) => {
+                let story = "no machine is known: set vm.url or vm.reset, or give --vm-url or --vm-reset";
+                Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
+            }
+            (EnvironmentKind::Host, _) => {
                 let story = format!("worlds of kind {:?} are not offered by this command", spec.environment);
                 Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
             }
@@ -114,14 +124,42 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         SandboxChoice::On => (BrowserSandbox::On, None),
         SandboxChoice::Off => (BrowserSandbox::Off, Some("browser_sandbox: off".to_owned())),
     };
+    let vm = machines(&config.vm, Arc::clone(&clock))?;
+    let elsewhere = config.world == WorldChoice::Vm;
+    if elsewhere && vm.is_none() {
+        let failure = Failure::say(Kind::Config, "world is vm, and no machine is known");
+        return Err(failure.hint("set vm.url or vm.reset, or give --vm-url or --vm-reset"));
+    }
+    let moved = elsewhere.then(|| "world: vm".to_owned());
+    let vms = vm.as_ref().filter(|_| elsewhere).map(EnvironmentSource::concessions).unwrap_or_default();
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
     let desktop = DesktopConfig { isolation, program, argument, state, golden: None };
     Ok(Arc::new(Worlds {
         desktop: DesktopSource::new(desktop, Arc::clone(&clock)),
         browser: BrowserSource { cell, program: browser.into(), sandbox, clock },
         scene: SceneSource::default(),
-        concessions: plain.into_iter().chain(no_sandbox).collect(),
+        vm,
+        elsewhere,
+        concessions: plain.into_iter().chain(no_sandbox).chain(moved).chain(vms).collect(),
     }))
+}
+
+/// The machines that are known by address or by the command that makes them.
+fn machines(set: &Machines, clock: Arc<dyn Clock>) -> Result<Option<VmSource>, Failure> {
+    let places: Result<Vec<Place>, _> =
+        set.url.split(',').map(str::trim).filter(|place| !place.is_empty()).map(str::parse).collect();
+    let places = places.map_err(|error| Failure::say(Kind::Config, format!("vm.url: {error}")))?;
+    let line = |line: &String| Some(line.clone()).filter(|line| !line.trim().is_empty());
+    let config = VmConfig {
+        places,
+        reset: line(&set.reset),
+        release: line(&set.release),
+        machines: set.machines,
+        reset_within: Duration::from_secs(set.reset_s),
+        ready_within: Duration::from_secs(set.ready_s),
+    };
+    let known = !config.places.is_empty() || config.reset.is_some();
+    Ok(known.then(|| VmSource::new(config, clock)))
 }
 
 /// The folder of run-time state: as set, else in the user's run-time folder, else one of the user's own in

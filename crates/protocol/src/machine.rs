@@ -225,6 +225,11 @@ pub trait Machine: Send + Sync {
     fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>>;
     /// Reads the interface tree (`GET /accessibility`).
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>>;
+    /// The interface tree as the machine itself writes it, for those that do (`GET /accessibility`): it holds what
+    /// [`UiTree`] has no word for, and checks made for that form look at it.
+    fn tree_document(&self) -> PortFuture<'_, Result<Option<String>, MachineError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     /// Takes a picture (`GET /screenshot`).
     fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>>;
     /// Lists top-level windows, front to back (`POST /execute` with the window tools of the image).

@@ -18,3 +18,4 @@ mod space;
 mod spending;
 mod starter;
 mod tidy;
+mod vm;

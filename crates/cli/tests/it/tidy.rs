@@ -125,7 +125,7 @@ fn the_agent_loop_names_no_model_and_no_world() {
 fn adapters_do_not_know_each_other() {
     for (family, members) in [
         ("model", &["anthropic", "builtin", "compat", "gemini", "openai", "scripted"][..]),
-        ("env", &["browser", "desktop", "scene"][..]),
+        ("env", &["browser", "desktop", "scene", "vm"][..]),
     ] {
         for (name, text) in sources() {
             for own in

@@ -20,7 +20,8 @@ use crate::check::{Asked, CollectContext, CollectError, Ending, collect, judge_a
 use crate::seed::Varied;
 use crate::setup::{SetupContext, SetupError, Stage, prepare};
 
-const OPEN_DEADLINE: Duration = Duration::from_secs(180);
+/// A machine elsewhere may be waited for, reset and started; a cell gives up long before.
+const OPEN_DEADLINE: Duration = Duration::from_secs(1800);
 const SETUP_DEADLINE: Duration = Duration::from_secs(600);
 const CHECK_DEADLINE: Duration = Duration::from_secs(300);
 const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
@@ -274,7 +275,8 @@ impl Life<'_> {
             machine,
             clock: self.runner.deps.clock.as_ref(),
             suite_root: self.runner.suite_root(),
-            screen: self.varied.world.screen,
+            // A machine elsewhere has the screen that it has.
+            screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
             cache_dir: cache,
             mirror: self.runner.deps.reading.mirror.as_ref(),
             pace: self.runner.deps.reading.pace(),

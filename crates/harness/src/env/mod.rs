@@ -3,3 +3,4 @@
 pub mod browser;
 pub mod desktop;
 pub mod scene;
+pub mod vm;

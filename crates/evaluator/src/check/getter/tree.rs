@@ -11,7 +11,11 @@ const NAMESPACE: &str = "https://accessibility.ubuntu.example.org/ns";
 
 /// The tree as OSWorld's XML.
 pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    Ok(Look::value(to_xml(&tree("accessibility_tree", context).await?)))
+    let own = context.machine.tree_document().await.map_err(refused("accessibility_tree"))?;
+    Ok(Look::value(match own {
+        Some(document) => document,
+        None => to_xml(&tree("accessibility_tree", context).await?),
+    }))
 }
 
 /// The text of the focused terminal, or of the first one.

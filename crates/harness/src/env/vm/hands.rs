@@ -1,0 +1,304 @@
+//! Says actions in the words that machines of OSWorld act on: lines of Python that use `pyautogui`. Pure.
+
+use std::fmt::Write as _;
+
+use apprentice_protocol::{Action, Button, Chord, Key, NodeRef, ScreenPoint, Size, Target};
+
+/// The most notches of the wheel in one action.
+const NOTCHES: u32 = 50;
+/// The longest that a chord may be held, in milliseconds.
+const LONGEST_HOLD: u32 = 30_000;
+/// The most clicks in one action.
+const CLICKS: u8 = 5;
+/// The most characters typed in one action: a command there may take two minutes.
+const CHARACTERS: usize = 4000;
+/// What stands before each action, as the suite's own harness has it.
+const BEGIN: &str = "import pyautogui; import time; pyautogui.FAILSAFE = False; ";
+
+/// What is to be run for an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Script {
+    /// Nothing: it only looks, or the loop itself waits.
+    Nothing,
+    /// This line, and what is to be told of it.
+    Line {
+        /// Python.
+        code: String,
+        /// Characters that no key types.
+        untyped: String,
+    },
+}
+
+/// Where an element is, by its reference.
+pub(super) type Find<'a> = &'a dyn Fn(&NodeRef) -> Result<ScreenPoint, String>;
+
+/// The line for an action, or what the model is to be told in its place.
+pub(super) fn script(action: &Action<ScreenPoint>, screen: Size, find: Find<'_>) -> Result<Script, String> {
+    let aim = |target: &Target<ScreenPoint>| match target {
+        Target::Point(point) => inside(*point, screen),
+        Target::Ref(node) => find(node).and_then(|point| inside(point, screen)),
+    };
+    let to = |target: Option<&Target<ScreenPoint>>| match target {
+        None => Ok(String::new()),
+        Some(target) => aim(target).map(|point| format!("pyautogui.moveTo({}, {}); ", point.x, point.y)),
+    };
+    let lines = match action {
+        Action::Click { at, button, count, hold } => {
+            if !(1..=CLICKS).contains(count) {
+                return Err(format!("a click may be repeated up to {CLICKS} times, not {count}"));
+            }
+            let point = aim(at)?;
+            let held = hold.as_ref().map(names).transpose()?.unwrap_or_default();
+            let down: String = held.iter().map(|key| format!("pyautogui.keyDown({key}); ")).collect();
+            let up: String = held.iter().rev().map(|key| format!("pyautogui.keyUp({key}); ")).collect();
+            let (x, y, button) = (point.x, point.y, name(*button));
+            format!(
+                "{down}pyautogui.click(x={x}, y={y}, clicks={count}, interval=0.05, button={button}); {up}"
+            )
+        }
+        Action::Move { to: target } => to(Some(target))?,
+        Action::Press { at, button } => {
+            format!("{}pyautogui.mouseDown(button={}); ", to(at.as_ref())?, name(*button))
+        }
+        Action::Release { at, button } => {
+            format!("{}pyautogui.mouseUp(button={}); ", to(at.as_ref())?, name(*button))
+        }
+        Action::Drag { path, button } => drag(path, *button, screen)?,
+        Action::Scroll { at, dx, dy } => {
+            if dx.unsigned_abs() > NOTCHES || dy.unsigned_abs() > NOTCHES {
+                return Err(format!("scroll by at most {NOTCHES} notches at a time"));
+            }
+            let down = if *dy == 0 { String::new() } else { format!("pyautogui.scroll({}); ", -dy) };
+            let across = if *dx == 0 { String::new() } else { format!("pyautogui.hscroll({dx}); ") };
+            format!("{}{down}{across}", to(at.as_ref())?)
+        }
+        Action::Type { text } => return typed(text),
+        Action::Key { chord, hold_ms } => pressed(chord, *hold_ms)?,
+        Action::Select { .. } => {
+            return Err(
+                "click the list to open it, then click its option: this world cannot choose by name".into()
+            );
+        }
+        Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => return Ok(Script::Nothing),
+        Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
+            return Err(
+                "this is a desktop, not a browser page: use the keyboard and the mouse in its windows".into(),
+            );
+        }
+    };
+    Ok(line(&lines, String::new()))
+}
+
+fn line(lines: &str, untyped: String) -> Script {
+    if lines.is_empty() && untyped.is_empty() {
+        return Script::Nothing;
+    }
+    Script::Line { code: format!("{BEGIN}{}", lines.trim_end_matches("; ")), untyped }
+}
+
+/// A point of the screen, if it is one.
+fn inside(point: ScreenPoint, screen: Size) -> Result<ScreenPoint, String> {
+    let (width, height) = (screen.width, screen.height);
+    if (0..width.cast_signed()).contains(&point.x) && (0..height.cast_signed()).contains(&point.y) {
+        return Ok(point);
+    }
+    Err(format!("point ({}, {}) is not on the screen of {width} by {height}", point.x, point.y))
+}
+
+fn drag(path: &[ScreenPoint], button: Button, screen: Size) -> Result<String, String> {
+    let [start, rest @ ..] = path else { return Err("a drag needs two points".into()) };
+    if rest.is_empty() {
+        return Err("a drag needs two points at least".into());
+    }
+    let start = inside(*start, screen)?;
+    let button = name(button);
+    let mut lines =
+        format!("pyautogui.moveTo({}, {}); pyautogui.mouseDown(button={button}); ", start.x, start.y);
+    for point in rest {
+        let point = inside(*point, screen)?;
+        let _ = write!(lines, "pyautogui.moveTo({}, {}, duration=0.2); ", point.x, point.y);
+    }
+    let _ = write!(lines, "pyautogui.mouseUp(button={button}); ");
+    Ok(lines)
+}
+
+fn name(button: Button) -> &'static str {
+    match button {
+        Button::Left => "'left'",
+        Button::Middle => "'middle'",
+        Button::Right => "'right'",
+    }
+}
+
+/// Typing, with the one sign that `pyautogui` types as another told by its keys.
+fn typed(text: &str) -> Result<Script, String> {
+    if text.chars().count() > CHARACTERS {
+        return Err(format!("type at most {CHARACTERS} characters at a time"));
+    }
+    let (mut lines, mut run, mut untyped) = (String::new(), String::new(), String::new());
+    let flush = |lines: &mut String, run: &mut String| {
+        if !run.is_empty() {
+            let _ = write!(lines, "pyautogui.write({}, interval=0.01); ", quoted(run));
+            run.clear();
+        }
+    };
+    for c in text.chars() {
+        let special = match c {
+            '\n' => "pyautogui.press('enter'); ",
+            '\t' => "pyautogui.press('tab'); ",
+            '<' => "pyautogui.hotkey('shift', ','); ",
+            ' '..='~' => {
+                run.push(c);
+                continue;
+            }
+            '\r' => continue,
+            other => {
+                untyped.push(other);
+                continue;
+            }
+        };
+        flush(&mut lines, &mut run);
+        lines.push_str(special);
+    }
+    flush(&mut lines, &mut run);
+    Ok(line(&lines, untyped))
+}
+
+fn pressed(chord: &Chord, hold: Option<u32>) -> Result<String, String> {
+    if hold.is_some_and(|hold| hold > LONGEST_HOLD) {
+        return Err(format!("keys may be held for up to {} s", LONGEST_HOLD / 1000));
+    }
+    let keys = names(chord)?;
+    let Some(hold) = hold else { return Ok(format!("pyautogui.hotkey({}); ", keys.join(", "))) };
+    let down: String = keys.iter().map(|key| format!("pyautogui.keyDown({key}); ")).collect();
+    let up: String = keys.iter().rev().map(|key| format!("pyautogui.keyUp({key}); ")).collect();
+    Ok(format!("{down}time.sleep({}.{:03}); {up}", hold / 1000, hold % 1000))
+}
+
+/// The keys of a chord by the names that `pyautogui` knows, as texts of Python.
+fn names(chord: &Chord) -> Result<Vec<String>, String> {
+    let mut names = Vec::new();
+    for key in chord.keys() {
+        match key.as_str() {
+            "<" => names.extend(["'shift'".to_owned(), "','".to_owned()]),
+            _ => names.push(
+                key_name(key).map(quoted).ok_or_else(|| format!("the keyboard has no key for {chord}"))?,
+            ),
+        }
+    }
+    Ok(names)
+}
+
+fn key_name(key: &Key) -> Option<&str> {
+    Some(match key.as_str() {
+        "super" => "win",
+        "plus" => "+",
+        "page_up" => "pageup",
+        "page_down" => "pagedown",
+        "caps_lock" => "capslock",
+        "print" => "printscreen",
+        "menu" => "apps",
+        other if Key::NAMED.contains(&other) => other,
+        other => Some(other).filter(|other| other.len() == 1 && other.is_ascii())?,
+    })
+}
+
+/// A text of Python.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{Action, Button, Chord, NodeRef, ScreenPoint, Size, Target};
+
+    use super::{BEGIN, Script, script};
+
+    fn find(node: &NodeRef) -> Result<ScreenPoint, String> {
+        if node.0 == "n1" { Ok(ScreenPoint::new(7, 8)) } else { Err(format!("{node} is gone")) }
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
+    fn check(action: Action<ScreenPoint>, expected: Result<&str, &str>) {
+        let found = script(&action, Size::new(800, 600), &find);
+        let found = found.map(|script| match script {
+            Script::Nothing => String::new(),
+            Script::Line { code, untyped } => {
+                let code = code.strip_prefix(BEGIN).expect("begins as all do").to_owned();
+                if untyped.is_empty() { code } else { format!("{code} # {untyped}") }
+            }
+        });
+        assert_eq!(found.as_deref().map_err(String::as_str), expected, "{action:?}");
+    }
+
+    fn point(x: i32, y: i32) -> Target<ScreenPoint> {
+        Target::Point(ScreenPoint::new(x, y))
+    }
+
+    fn key(chord: &str, hold_ms: Option<u32>) -> Action<ScreenPoint> {
+        Action::Key { chord: Chord::parse(chord).expect("a chord"), hold_ms }
+    }
+
+    #[test]
+    fn the_pointer_acts_where_it_is_told() {
+        let click = |at, count| Action::Click { at, button: Button::Left, count, hold: None };
+        check(click(point(3, 4), 2), Ok("pyautogui.click(x=3, y=4, clicks=2, interval=0.05, button='left')"));
+        check(
+            click(Target::Ref(NodeRef("n1".into())), 1),
+            Ok("pyautogui.click(x=7, y=8, clicks=1, interval=0.05, button='left')"),
+        );
+        check(click(Target::Ref(NodeRef("n2".into())), 1), Err("n2 is gone"));
+        check(click(point(800, 4), 1), Err("point (800, 4) is not on the screen of 800 by 600"));
+        check(click(point(0, 0), 9), Err("a click may be repeated up to 5 times, not 9"));
+        check(
+            Action::Click {
+                at: point(1, 1),
+                button: Button::Right,
+                count: 1,
+                hold: Chord::parse("ctrl+shift").ok(),
+            },
+            Ok("pyautogui.keyDown('ctrl'); pyautogui.keyDown('shift'); \
+                pyautogui.click(x=1, y=1, clicks=1, interval=0.05, button='right'); \
+                pyautogui.keyUp('shift'); pyautogui.keyUp('ctrl')"),
+        );
+        check(
+            Action::Drag { path: vec![ScreenPoint::new(1, 2), ScreenPoint::new(3, 4)], button: Button::Left },
+            Ok(
+                "pyautogui.moveTo(1, 2); pyautogui.mouseDown(button='left'); pyautogui.moveTo(3, 4, duration=0.2); \
+                pyautogui.mouseUp(button='left')",
+            ),
+        );
+        check(Action::Drag { path: vec![], button: Button::Left }, Err("a drag needs two points"));
+        check(
+            Action::Scroll { at: Some(point(5, 5)), dx: 0, dy: 3 },
+            Ok("pyautogui.moveTo(5, 5); pyautogui.scroll(-3)"),
+        );
+        check(Action::Scroll { at: None, dx: -2, dy: 0 }, Ok("pyautogui.hscroll(-2)"));
+        check(Action::Scroll { at: None, dx: 0, dy: 99 }, Err("scroll by at most 50 notches at a time"));
+        check(Action::Release { at: None, button: Button::Left }, Ok("pyautogui.mouseUp(button='left')"));
+        check(Action::Wait { ms: 5 }, Ok(""));
+    }
+
+    #[test]
+    fn text_and_keys_are_told_by_their_names() {
+        let text = |text: &str| Action::Type { text: text.into() };
+        check(
+            text("it's \\ \"a\" <b>\n\tü"),
+            Ok("pyautogui.write('it\\'s \\\\ \"a\" ', interval=0.01); pyautogui.hotkey('shift', ','); \
+                pyautogui.write('b>', interval=0.01); pyautogui.press('enter'); pyautogui.press('tab') # ü"),
+        );
+        check(text(""), Ok(""));
+        check(text(&"x".repeat(4001)), Err("type at most 4000 characters at a time"));
+        check(key("ctrl+shift+page_down", None), Ok("pyautogui.hotkey('ctrl', 'shift', 'pagedown')"));
+        check(key("super+plus", None), Ok("pyautogui.hotkey('win', '+')"));
+        check(key("ctrl+<", None), Ok("pyautogui.hotkey('ctrl', 'shift', ',')"));
+        check(key("'", None), Ok("pyautogui.hotkey('\\'')"));
+        check(
+            key("alt+f4", Some(1250)),
+            Ok("pyautogui.keyDown('alt'); pyautogui.keyDown('f4'); time.sleep(1.250); \
+            pyautogui.keyUp('f4'); pyautogui.keyUp('alt')"),
+        );
+        check(key("ctrl+ß", None), Err("the keyboard has no key for ctrl+ß"));
+        check(key("a", Some(40_000)), Err("keys may be held for up to 30 s"));
+    }
+}

@@ -1,0 +1,121 @@
+//! Where a machine is reached: an address, or a host with the ports that its keeper publishes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use reqwest::Url;
+
+/// The port of the server inside the machine.
+const SERVER: u16 = 5000;
+/// The browser's debugging port inside.
+const BROWSER: u16 = 9222;
+/// The player's web interface inside.
+const PLAYER: u16 = 8080;
+
+/// One machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    base: Url,
+    /// Ports inside and outside, where they differ; `None`: each is published as itself.
+    published: Option<Vec<(u16, u16)>>,
+    text: String,
+}
+
+/// Why a text is no place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} names no machine: give an address such as http://10.0.0.5:5000, or HOST:SERVER:BROWSER:SCREEN:PLAYER \
+     with the ports published for 5000, 9222, the remote screen and 8080"
+)]
+pub struct PlaceError(pub String);
+
+impl Place {
+    /// The address of one of the server's paths.
+    pub(super) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.base.as_str().trim_end_matches('/'))
+    }
+
+    /// The host's name.
+    pub(super) fn host(&self) -> &str {
+        self.base.host_str().unwrap_or_default().trim_matches(['[', ']'])
+    }
+
+    /// The port outside that leads to one inside, if one does.
+    pub(super) fn port(&self, inside: u16) -> Option<u16> {
+        match &self.published {
+            None => Some(inside),
+            Some(ports) => ports.iter().find(|(known, _)| *known == inside).map(|(_, outside)| *outside),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Place {
+    type Err = PlaceError;
+
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
+        let text = text.trim();
+        let wrong = || PlaceError(text.to_owned());
+        let url = |address: &str| Url::parse(address).ok().filter(Url::has_host).ok_or_else(wrong);
+        let parts: Vec<&str> = text.split(':').collect();
+        if let ([host, ports @ ..], false) = (parts.as_slice(), text.contains('/') || text.contains('['))
+            && ports.len() == 4
+        {
+            let ports: Option<Vec<u16>> = ports.iter().map(|port| port.parse().ok()).collect();
+            let Some([server, browser, _, player]) = ports.as_deref() else { return Err(wrong()) };
+            let base = url(&format!("http://{host}:{server}"))?;
+            // A port of nought is one that is not published.
+            let pairs = [(SERVER, *server), (BROWSER, *browser), (PLAYER, *player)];
+            let published = pairs.into_iter().filter(|(_, outside)| *outside != 0).collect();
+            return Ok(Self { base, published: Some(published), text: text.to_owned() });
+        }
+        if text.is_empty() || text.contains(char::is_whitespace) {
+            return Err(wrong());
+        }
+        let (base, bare) = if text.contains("://") {
+            (url(text)?, false)
+        } else {
+            (url(&format!("http://{text}"))?, !text.rsplit(']').next().unwrap_or(text).contains(':'))
+        };
+        if !["http", "https"].contains(&base.scheme()) || base.query().is_some() {
+            return Err(wrong());
+        }
+        let mut base = base;
+        if bare && base.set_port(Some(SERVER)).is_err() {
+            return Err(wrong());
+        }
+        Ok(Self { base, published: None, text: text.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    #[test]
+    fn places_are_read_in_each_form() {
+        for (text, server, browser) in [
+            ("http://10.0.0.5:5000", "http://10.0.0.5:5000/screenshot", Some(9222)),
+            ("10.0.0.5", "http://10.0.0.5:5000/screenshot", Some(9222)),
+            ("vm7:5001", "http://vm7:5001/screenshot", Some(9222)),
+            ("[::1]:5001", "http://[::1]:5001/screenshot", Some(9222)),
+            ("https://5000-x.example.org/", "https://5000-x.example.org/screenshot", Some(9222)),
+            ("localhost:5003:9225:8009:8083", "http://localhost:5003/screenshot", Some(9225)),
+            ("localhost:5003:0:0:0", "http://localhost:5003/screenshot", None),
+        ] {
+            let place: Place = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!((place.at("/screenshot").as_str(), place.port(9222)), (server, browser), "{text}");
+            assert_eq!(place.to_string(), text);
+        }
+        let place: Place = "[::1]:5001".parse().expect("a place");
+        assert_eq!(place.host(), "::1");
+        for text in ["", "a b", "ftp://h", "h:1:2:3:x", "http://", "http://h/?a=1", "h:99999"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+}

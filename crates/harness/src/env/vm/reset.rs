@@ -1,0 +1,116 @@
+//! The user's own commands that bring a machine into its first state and give it back: Docker's, a cloud's.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use apprentice_protocol::{WorldError, WorldFault};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+
+use super::place::Place;
+
+/// At most so much of what a command says is kept.
+const SAID: u64 = 64 << 10;
+/// How long the rest of what an ended command said may take.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What a command is told, as environment variables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told<'a> {
+    /// Which of the machines, from nought: `APPRENTICE_VM_SLOT`.
+    pub(super) slot: usize,
+    /// Where it is reached, if that is known: `APPRENTICE_VM_URL`.
+    pub(super) place: Option<&'a Place>,
+}
+
+/// Runs a line for the shell to its end. Its last line, if it names a place, is where the machine now is.
+pub(super) async fn run(line: &str, told: Told<'_>, within: Duration) -> Result<Option<Place>, WorldError> {
+    let failed = |story: String| {
+        WorldError::new(WorldFault::Start, format!("the machine was not reset: {line:?} {story}"))
+    };
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).env("APPRENTICE_VM_SLOT", told.slot.to_string());
+    if let Some(place) = told.place {
+        command.env("APPRENTICE_VM_URL", place.to_string());
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().map_err(|error| failed(format!("could not be started: {error}")))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let ended = {
+        let said = async { tokio::join!(read(stdout, &mut out), read(stderr, &mut err)) };
+        tokio::pin!(said);
+        tokio::time::timeout(within, async {
+            tokio::select! {
+                ended = child.wait() => {
+                    // What it leaves running may hold its output open: what was said by now is enough.
+                    let _ = tokio::time::timeout(LAST_WORDS, &mut said).await;
+                    ended
+                }
+                _ = &mut said => child.wait().await,
+            }
+        })
+        .await
+    };
+    let Ok(ended) = ended else {
+        return Err(failed(format!("did not end within {} s", within.as_secs_f32())));
+    };
+    let (out, err) = (String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
+    let status = ended.map_err(|error| failed(error.to_string()))?;
+    if !status.success() {
+        let tail: String = err.trim().chars().rev().take(400).collect();
+        let tail: String = tail.chars().rev().collect();
+        return Err(failed(format!("ended with {status}: {tail}")));
+    }
+    let last = out.lines().map(str::trim).rfind(|line| !line.is_empty());
+    Ok(last.filter(|line| line.contains(':')).and_then(|line| line.parse().ok()))
+}
+
+/// Reads what is said; a torn pipe ends it, nothing more.
+async fn read(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+    let Some(mut stream) = stream else { return };
+    let _ = (&mut stream).take(SAID).read_to_end(kept).await;
+    // A command that says more is not to be stuck by it.
+    let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Told, run};
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    #[tokio::test]
+    async fn a_command_may_say_where_the_machine_is() {
+        let told = Told { slot: 3, place: Some(&"h:5001".parse().expect("a place")) };
+        let said =
+            async |line: &str| run(line, told, SOON).await.map(|place| place.map(|place| place.to_string()));
+        for (line, expected) in [
+            ("echo started; echo http://h:$APPRENTICE_VM_SLOT/", "http://h:3/"),
+            ("echo \"$APPRENTICE_VM_URL\"", "h:5001"),
+        ] {
+            assert_eq!(said(line).await.expect("runs").as_deref(), Some(expected), "{line}");
+        }
+        assert_eq!(said("echo done: all is well").await.expect("runs"), None);
+        assert_eq!(said("echo done").await.expect("runs"), None);
+        let error = said("echo no such image >&2; exit 3").await.expect_err("fails").to_string();
+        assert!(error.contains("exit status: 3: no such image"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_command_that_hangs_is_ended() {
+        let told = Told { slot: 0, place: None };
+        let error = run("exec tail -f /dev/null", told, Duration::from_millis(100)).await.expect_err("hangs");
+        assert!(error.to_string().contains("did not end within"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_a_command_leaves_running_does_not_hold_it_up() {
+        let told = Told { slot: 0, place: None };
+        let line = "sleep 5 & echo h:5001";
+        let place = run(line, told, SOON).await.expect("ends");
+        assert_eq!(place.map(|place| place.to_string()).as_deref(), Some("h:5001"));
+    }
+}

@@ -1,0 +1,368 @@
+//! Speaks the server protocol over HTTP: asks again where that does no harm, and knows a machine that is gone from one
+//! that says no.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_protocol::{
+    BlobHash, Clock, Image, ImageBytes, MachineError, MediaType, Size, Why, WorldError, WorldFault,
+};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, Method, Url};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio::sync::Mutex;
+
+use super::place::Place;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a picture may take.
+const PICTURE: Duration = Duration::from_secs(30);
+/// How long a file may take, either way.
+const FILE: Duration = Duration::from_secs(600);
+/// How long the interface tree may take: some programs' run to thousands of elements, each asked over a bus.
+const TREE: Duration = Duration::from_secs(120);
+/// Tries at a question that changes nothing.
+const TRIES: u32 = 4;
+/// The pause before another try.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Bytes of one answer.
+const LIMIT: usize = 1 << 30;
+
+/// What a server answered.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn is_good(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The complaint in the body.
+    pub(super) fn complaint(&self) -> String {
+        let said: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let said = ["message", "error"].iter().find_map(|field| said.get(field)?.as_str().map(str::to_owned));
+        let said = said.unwrap_or_else(|| String::from_utf8_lossy(&self.body).chars().take(400).collect());
+        format!("it answers {}: {said}", self.status)
+    }
+}
+
+/// What `/execute` says of a command that was run.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Executed {
+    #[serde(default)]
+    pub(super) output: String,
+    #[serde(default)]
+    pub(super) error: String,
+    #[serde(default)]
+    pub(super) returncode: i32,
+}
+
+/// A request's body with its type.
+type Body = (&'static str, Vec<u8>);
+
+/// One machine's server.
+pub(super) struct Server {
+    client: Client,
+    place: Place,
+    clock: Arc<dyn Clock>,
+    /// Pictures and trees are taken one after the other: servers keep the former in one file, and reading the latter
+    /// twice at once has killed some.
+    looking: Mutex<()>,
+}
+
+impl Server {
+    pub(super) fn new(place: Place, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
+        // Another part of the process may have chosen a provider already: then that one serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder()
+            .connect_timeout(CONNECT)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .build()
+            .map_err(|error| WorldError::new(WorldFault::Start, error.to_string()))?;
+        Ok(Self { client, place, clock, looking: Mutex::new(()) })
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Asks once.
+    async fn once(
+        &self,
+        (method, path): (Method, &str),
+        body: Option<&Body>,
+        within: Duration,
+    ) -> Result<Answer, Trouble> {
+        let mut request = self.client.request(method, self.place.at(path)).timeout(within);
+        if let Some((kind, bytes)) = body {
+            request = request.header(CONTENT_TYPE, *kind).body(bytes.clone());
+        }
+        let mut response = request.send().await.map_err(Trouble::of)?;
+        let (status, mut body) = (response.status().as_u16(), Vec::new());
+        while let Some(piece) = response.chunk().await.map_err(Trouble::of)? {
+            body.extend_from_slice(&piece);
+            if body.len() > LIMIT {
+                let why = format!("its answer is larger than {} MB", LIMIT >> 20);
+                return Err(Trouble { kind: TroubleKind::Broken, why });
+            }
+        }
+        Ok(Answer { status, body })
+    }
+
+    /// Asks what may be asked again: answers of the server's own faults and lost connections are not taken at once.
+    async fn ask(
+        &self,
+        (method, path): (Method, &str),
+        body: Option<Body>,
+        within: Duration,
+    ) -> Result<Answer, MachineError> {
+        let mut tried = 1;
+        loop {
+            let answer = self.once((method.clone(), path), body.as_ref(), within).await;
+            let last = tried >= TRIES;
+            match answer {
+                Ok(answer) if answer.status < 500 || last => return Ok(answer),
+                Err(trouble) if last || trouble.kind == TroubleKind::Late => {
+                    return Err(trouble.told(path, &self.place));
+                }
+                Ok(_) | Err(_) => {}
+            }
+            tried += 1;
+            self.clock.pause(AGAIN, Why::Backoff).await;
+        }
+    }
+
+    /// Asks what must not happen twice: only a connection that never came about is tried again.
+    async fn order(&self, path: &str, body: &Value, within: Duration) -> Result<Answer, MachineError> {
+        let body = ("application/json", body.to_string().into_bytes());
+        let mut tried = 1;
+        loop {
+            match self.once((Method::POST, path), Some(&body), within).await {
+                Ok(answer) => return Ok(answer),
+                Err(trouble) if trouble.kind == TroubleKind::Unreached && tried < TRIES => {}
+                Err(trouble) => return Err(trouble.told(path, &self.place)),
+            }
+            tried += 1;
+            self.clock.pause(AGAIN, Why::Backoff).await;
+        }
+    }
+
+    /// The screen (`GET /screenshot`).
+    pub(super) async fn screenshot(&self) -> Result<Image, MachineError> {
+        let _turn = self.looking.lock().await;
+        let mut tried = 1;
+        loop {
+            let answer = self.ask((Method::GET, "/screenshot"), None, PICTURE).await?;
+            let read = if answer.is_good() { image(answer.body) } else { Err(answer.complaint()) };
+            match read {
+                Ok(image) => return Ok(image),
+                // One that is taken while the file is written comes out torn.
+                Err(_) if tried < TRIES => {}
+                Err(why) => return Err(MachineError::Lost(format!("its picture of the screen: {why}"))),
+            }
+            tried += 1;
+            self.clock.pause(AGAIN, Why::Backoff).await;
+        }
+    }
+
+    /// Whether a picture can be had now, asked once.
+    pub(super) async fn is_ready(&self) -> Result<Image, String> {
+        let answer =
+            self.once((Method::GET, "/screenshot"), None, PICTURE).await.map_err(|trouble| trouble.why)?;
+        if answer.is_good() { image(answer.body) } else { Err(answer.complaint()) }
+    }
+
+    /// The interface tree as XML (`GET /accessibility`).
+    pub(super) async fn tree(&self) -> Result<String, MachineError> {
+        #[derive(Deserialize)]
+        struct Tree {
+            #[serde(rename = "AT")]
+            xml: String,
+        }
+        let _turn = self.looking.lock().await;
+        let answer = self.ask((Method::GET, "/accessibility"), None, TREE).await?;
+        let refused = |why: String| MachineError::Refused { what: "the interface tree".into(), why };
+        if !answer.is_good() {
+            return Err(refused(answer.complaint()));
+        }
+        let tree: Tree = serde_json::from_slice(&answer.body).map_err(|error| refused(error.to_string()))?;
+        Ok(tree.xml)
+    }
+
+    /// A file's bytes (`POST /file`).
+    pub(super) async fn read(&self, path: &str) -> Result<Vec<u8>, MachineError> {
+        let form = ("application/x-www-form-urlencoded", form("file_path", path));
+        let answer = self.ask((Method::POST, "/file"), Some(form), FILE).await?;
+        match answer.status {
+            404 => Err(MachineError::NotFound(path.to_owned())),
+            _ if answer.is_good() => Ok(answer.body),
+            _ => Err(MachineError::Refused { what: path.to_owned(), why: answer.complaint() }),
+        }
+    }
+
+    /// Writes a file and its folders (`POST /setup/upload`).
+    pub(super) async fn write(&self, path: &str, bytes: &[u8]) -> Result<(), MachineError> {
+        let answer = self.ask((Method::POST, "/setup/upload"), Some(upload(path, bytes)), FILE).await?;
+        if answer.is_good() {
+            return Ok(());
+        }
+        Err(MachineError::Refused { what: path.to_owned(), why: answer.complaint() })
+    }
+
+    /// What stands below a folder (`POST /list_directory`); nothing where it is no folder.
+    pub(super) async fn list(&self, path: &str) -> Result<Option<Value>, MachineError> {
+        let body = ("application/json", json!({"path": path}).to_string().into_bytes());
+        let answer = self.ask((Method::POST, "/list_directory"), Some(body), FILE).await?;
+        if answer.is_good() {
+            let found: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            return Ok(found.get("directory_tree").cloned());
+        }
+        if answer.status < 500 {
+            return Ok(None);
+        }
+        Err(MachineError::Refused { what: path.to_owned(), why: answer.complaint() })
+    }
+
+    /// Runs a command to its end (`POST /execute`).
+    pub(super) async fn execute(&self, words: &[String], within: Duration) -> Result<Executed, MachineError> {
+        let answer = self.order("/execute", &json!({"command": words, "shell": false}), within).await?;
+        let what = || words.first().cloned().unwrap_or_default();
+        if !answer.is_good() {
+            return Err(refusal(&answer, &what()));
+        }
+        serde_json::from_slice(&answer.body)
+            .map_err(|error| MachineError::Refused { what: what(), why: format!("its answer: {error}") })
+    }
+
+    /// Starts a program that goes on (`POST /setup/launch`).
+    pub(super) async fn launch(&self, words: &[String]) -> Result<(), MachineError> {
+        let answer = self.order("/setup/launch", &json!({"command": words, "shell": false}), FILE).await?;
+        if answer.is_good() {
+            return Ok(());
+        }
+        Err(refusal(&answer, &words.first().cloned().unwrap_or_default()))
+    }
+}
+
+/// What an answer to a command that was not run means.
+fn refusal(answer: &Answer, program: &str) -> MachineError {
+    let why = answer.complaint();
+    if why.contains("No such file or directory") && why.contains(program) {
+        return MachineError::MissingProgram(program.to_owned());
+    }
+    if why.contains("timed out after") {
+        return MachineError::TimedOut(program.to_owned());
+    }
+    MachineError::Refused { what: program.to_owned(), why }
+}
+
+/// Why there is no answer.
+struct Trouble {
+    kind: TroubleKind,
+    why: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TroubleKind {
+    /// The request never went out.
+    Unreached,
+    /// The deadline passed.
+    Late,
+    /// The connection broke, or the answer is none.
+    Broken,
+}
+
+impl Trouble {
+    #[expect(clippy::needless_pass_by_value, reason = "the form that `map_err` wants")]
+    fn of(error: reqwest::Error) -> Self {
+        let kind = match (error.is_connect(), error.is_timeout()) {
+            (true, _) => TroubleKind::Unreached,
+            (false, true) => TroubleKind::Late,
+            (false, false) => TroubleKind::Broken,
+        };
+        let mut cause: &dyn std::error::Error = &error;
+        while let Some(inner) = cause.source() {
+            cause = inner;
+        }
+        Self { kind, why: cause.to_string() }
+    }
+
+    fn told(self, path: &str, place: &Place) -> MachineError {
+        match self.kind {
+            TroubleKind::Late => MachineError::TimedOut(format!("{path} of the machine at {place}")),
+            TroubleKind::Unreached | TroubleKind::Broken => {
+                MachineError::Lost(format!("the machine at {place} does not answer {path}: {}", self.why))
+            }
+        }
+    }
+}
+
+/// One field as a form's body.
+fn form(name: &str, value: &str) -> Vec<u8> {
+    let Ok(mut url) = Url::parse("http://form") else { return Vec::new() };
+    url.query_pairs_mut().append_pair(name, value);
+    url.query().unwrap_or_default().as_bytes().to_vec()
+}
+
+/// A file with its path as a body of several parts.
+fn upload(path: &str, bytes: &[u8]) -> Body {
+    /// Long enough to stand in no file by chance.
+    const BORDER: &str = "----apprentice-5f2c1d0e9b8a4763a1e0c4d2b6f87930";
+    const KIND: &str = "multipart/form-data; boundary=----apprentice-5f2c1d0e9b8a4763a1e0c4d2b6f87930";
+    let name = path.rsplit('/').next().unwrap_or(path).replace(['"', '\r', '\n'], "_");
+    let mut body = format!(
+        "--{BORDER}\r\nContent-Disposition: form-data; name=\"file_path\"\r\n\r\n{path}\r\n--{BORDER}\r\n\
+         Content-Disposition: form-data; name=\"file_data\"; filename=\"{name}\"\r\n\
+         Content-Type: application/octet-stream\r\n\r\n"
+    )
+    .into_bytes();
+    body.extend_from_slice(bytes);
+    body.extend_from_slice(format!("\r\n--{BORDER}--\r\n").as_bytes());
+    (KIND, body)
+}
+
+/// A picture with its identity.
+fn image(bytes: Vec<u8>) -> Result<Image, String> {
+    let frame = apprentice_pixels::decode_png(&bytes).map_err(|error| error.to_string())?;
+    let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Image {
+        hash: BlobHash::new(hash),
+        size: Size::new(frame.width(), frame.height()),
+        media: MediaType::Png,
+        bytes: ImageBytes(bytes.into()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{form, image, upload};
+
+    #[test]
+    fn bodies_are_in_the_forms_that_servers_read() {
+        assert_eq!(
+            form("file_path", "/home/user/a b&c=ü.txt"),
+            b"file_path=%2Fhome%2Fuser%2Fa+b%26c%3D%C3%BC.txt"
+        );
+        let (kind, body) = upload("/tmp/x \"y\".bin", b"\x00\xff");
+        let border = kind.rsplit('=').next().expect("a border");
+        let text = String::from_utf8_lossy(&body).into_owned();
+        assert!(
+            text.starts_with(&format!("--{border}\r\n")) && text.ends_with(&format!("--{border}--\r\n")),
+            "{text}"
+        );
+        assert!(text.contains("name=\"file_path\"\r\n\r\n/tmp/x \"y\".bin\r\n"), "{text}");
+        assert!(text.contains("filename=\"x _y_.bin\""), "{text}");
+        assert!(body.windows(2).any(|two| two == b"\x00\xff"));
+    }
+
+    #[test]
+    fn what_is_no_picture_is_told() {
+        assert!(image(b"<html>".to_vec()).is_err());
+    }
+}

@@ -1,0 +1,321 @@
+//! Reads the interface tree as machines of OSWorld write it, and keeps the references of its elements. Pure.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use apprentice_protocol::{
+    HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, Truncated, UiNode, UiTree,
+};
+use roxmltree::{Document, Node, ParsingOptions};
+
+/// What all of the form's names of places begin with; systems differ in what follows.
+const FAMILY: &str = "https://accessibility.";
+/// Elements of a document that is read at all.
+const NODES: u32 = 400_000;
+/// Levels that are read at all.
+const LEVELS: u32 = 400;
+
+/// The names that elements have had in one world, and those that are there now.
+#[derive(Default)]
+pub(super) struct Names {
+    known: HashMap<String, NodeRef>,
+    now: HashMap<NodeRef, (String, Option<Rect>)>,
+}
+
+impl Names {
+    fn name(&mut self, identity: &str) -> NodeRef {
+        let next = self.known.len() + 1;
+        self.known.entry(identity.to_owned()).or_insert_with(|| NodeRef(format!("n{next}"))).clone()
+    }
+
+    /// Where an element of the last tree can be pointed at.
+    pub(super) fn find(&self, node: &NodeRef) -> Result<ScreenPoint, String> {
+        let (told, bounds) =
+            self.now.get(node).ok_or_else(|| format!("{node} is gone; look at the new list of elements"))?;
+        bounds
+            .and_then(|bounds| bounds.centre())
+            .ok_or_else(|| format!("{told} is not on the screen: open what holds it, or scroll it into view"))
+    }
+}
+
+/// Reads a document within a budget.
+pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut Names) -> Result<UiTree, String> {
+    let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
+    names.now.clear();
+    let mut walk = Walk { budget: *budget, names, tree: UiTree::default(), seen: HashSet::new() };
+    for top in document.root_element().children().filter(Node::is_element) {
+        walk.take(top, None, 0, "");
+    }
+    Ok(walk.tree)
+}
+
+struct Walk<'n> {
+    budget: TreeBudget,
+    names: &'n mut Names,
+    tree: UiTree,
+    /// Identities of this tree: equal ones are told apart by their order.
+    seen: HashSet<String>,
+}
+
+impl Walk<'_> {
+    fn take(&mut self, node: Node<'_, '_>, parent: Option<u32>, depth: u32, above: &str) {
+        let facts = Facts::of(node);
+        if self.budget.hidden == HiddenNodes::Skip && !facts.shows && !shows_below(node, 0) {
+            return;
+        }
+        let at = u32::try_from(self.tree.nodes.len()).unwrap_or(u32::MAX);
+        let out = match (at >= self.budget.nodes, depth >= self.budget.depth.min(LEVELS)) {
+            (true, _) => Some(Truncated::Nodes),
+            (false, true) => Some(Truncated::Depth),
+            (false, false) => None,
+        };
+        if out.is_some() {
+            self.tree.truncated = self.tree.truncated.or(out);
+            return;
+        }
+        let identity = self.identity(above, node.tag_name().name(), &facts.name);
+        let id = self.names.name(&identity);
+        let told = format!("{} {id} {:?}", facts.role.as_str(), facts.name);
+        let bounds = facts.bounds.filter(|_| facts.shows);
+        self.names.now.insert(id.clone(), (told, bounds));
+        let (role, name, value, states) = (facts.role, facts.name, facts.value, facts.states);
+        self.tree.nodes.push(UiNode { id, parent, role, name, value, states, bounds });
+        for child in node.children().filter(Node::is_element) {
+            self.take(child, Some(at), depth + 1, &identity);
+        }
+    }
+
+    fn identity(&mut self, above: &str, tag: &str, name: &str) -> String {
+        let plain = format!("{above}/{tag}\u{1}{name}");
+        let numbered = (0u32..).map(|at| format!("{plain}\u{2}{at}")).find(|one| !self.seen.contains(one));
+        let identity = numbered.unwrap_or(plain);
+        self.seen.insert(identity.clone());
+        identity
+    }
+}
+
+/// What one element says of itself.
+struct Facts {
+    role: Role,
+    name: String,
+    value: Option<String>,
+    states: BTreeSet<State>,
+    bounds: Option<Rect>,
+    shows: bool,
+}
+
+impl Facts {
+    fn of(node: Node<'_, '_>) -> Self {
+        let (tag, name) = (node.tag_name().name(), node.attribute("name").unwrap_or_default().to_owned());
+        let role = role(tag, &name, is(node, "editable"));
+        let text: String = node.children().filter(Node::is_text).filter_map(|text| text.text()).collect();
+        let value = if text.trim().is_empty() {
+            of(node, "value", "value").unwrap_or_default()
+        } else {
+            text.trim_end()
+        };
+        let value = Some(value).filter(|value| !value.is_empty() && *value != name).map(str::to_owned);
+        let value = value.filter(|_| tag != "password-text");
+        let pair = |name: &str| of(node, "component", name).and_then(numbers);
+        let bounds = pair("screencoord")
+            .zip(pair("size"))
+            .map(|((x, y), (width, height))| Rect::new(x, y, width, height));
+        let shows = tag == "application" || is(node, "showing");
+        Self { states: states(node, tag), role, name, value, bounds, shows }
+    }
+}
+
+/// An attribute of one of the form's families.
+fn of<'a>(node: Node<'a, '_>, family: &str, name: &str) -> Option<&'a str> {
+    let named = node.attributes().find(|attribute| {
+        attribute.name() == name
+            && attribute
+                .namespace()
+                .is_some_and(|space| space.starts_with(FAMILY) && space.rsplit("/ns/").next() == Some(family))
+    });
+    named.map(|attribute| attribute.value())
+}
+
+fn is(node: Node<'_, '_>, state: &str) -> bool {
+    of(node, "state", state) == Some("true")
+}
+
+/// Whether anything below shows: some programs say of what holds others that it does not.
+fn shows_below(node: Node<'_, '_>, depth: u32) -> bool {
+    depth < LEVELS
+        && node
+            .children()
+            .filter(Node::is_element)
+            .any(|child| is(child, "showing") || shows_below(child, depth + 1))
+}
+
+/// `(12, -3)`
+fn numbers(text: &str) -> Option<(i32, i32)> {
+    let (first, second) = text.trim().strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
+    Some((first.trim().parse().ok()?, second.trim().parse().ok()?))
+}
+
+/// ARIA's word for the accessibility bus's name of a role, as a tag.
+fn role(tag: &str, name: &str, editable: bool) -> Role {
+    let word = match tag {
+        "push-button" | "toggle-button" | "push-button-menu" => "button",
+        "check-box" => "checkbox",
+        "check-menu-item" => "menuitemcheckbox",
+        "radio-button" => "radio",
+        "radio-menu-item" => "menuitemradio",
+        "menu-bar" => "menubar",
+        "menu-item" | "tearoff-menu-item" => "menuitem",
+        "menu" if !name.is_empty() => "menuitem",
+        "popup-menu" => "menu",
+        "page-tab" => "tab",
+        "page-tab-list" => "tablist",
+        "entry" | "password-text" | "editbar" | "date-editor" => "textbox",
+        "text" if editable => "textbox",
+        "label" | "static" | "caption" => "text",
+        "combo-box" | "autocomplete" => "combobox",
+        "list-box" => "listbox",
+        "list-item" => "listitem",
+        "icon" | "desktop-icon" | "image" => "img",
+        "tree-table" => "treegrid",
+        "tree-item" => "treeitem",
+        "table-cell" if name.is_empty() => "generic",
+        "table-cell" => "cell",
+        "table-row" => "row",
+        "column-header" | "table-column-header" => "columnheader",
+        "row-header" | "table-row-header" => "rowheader",
+        "file-chooser" | "color-chooser" | "font-chooser" => "dialog",
+        "frame" | "window" | "internal-frame" => "window",
+        "spin-button" => "spinbutton",
+        "progress-bar" => "progressbar",
+        "scroll-bar" => "scrollbar",
+        "tool-bar" => "toolbar",
+        "status-bar" => "status",
+        "level-bar" => "meter",
+        "panel" | "grouping" => "group",
+        "section" | "extended" | "invalid" | "unknown" => "generic",
+        "landmark" => "region",
+        document if document.starts_with("document-") => "document",
+        other => return Role::new(other.replace('-', "")),
+    };
+    Role::new(word)
+}
+
+fn states(node: Node<'_, '_>, tag: &str) -> BTreeSet<State> {
+    let toggles =
+        ["check-box", "check-menu-item", "radio-button", "radio-menu-item", "toggle-button"].contains(&tag);
+    let checked = is(node, "checked") || tag == "toggle-button" && is(node, "pressed");
+    let opens = tag == "menu" || is(node, "expandable");
+    let open = is(node, "expanded") || tag == "menu" && is(node, "selected");
+    let known = tag != "application";
+    let told = [
+        (State::Focused, is(node, "focused")),
+        (State::Active, is(node, "active")),
+        (State::Checked, checked),
+        (State::Unchecked, !checked && (toggles || is(node, "checkable"))),
+        (State::Selected, is(node, "selected")),
+        (State::Expanded, opens && open),
+        (State::Collapsed, opens && !open),
+        (State::Editable, is(node, "editable") && !is(node, "read-only")),
+        (State::Modal, is(node, "modal")),
+        (State::Disabled, known && !is(node, "sensitive") && !is(node, "enabled")),
+        (State::Hidden, known && !is(node, "showing")),
+    ];
+    told.into_iter().filter(|(_, holds)| *holds).map(|(state, _)| state).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::{
+        HiddenNodes, NodeRef, Rect, ScreenPoint, State, TreeBudget, Truncated, UiTree,
+    };
+
+    use super::{Names, read};
+
+    const SHOWN: &str = "st:showing=\"true\" st:visible=\"true\" st:sensitive=\"true\" st:enabled=\"true\"";
+
+    fn document(inner: &str) -> String {
+        let space = "https://accessibility.ubuntu.example.org/ns";
+        format!(
+            "<desktop-frame xmlns:st=\"{space}/state\" xmlns:cp=\"{space}/component\" xmlns:val=\"{space}/value\" \
+             xmlns:attr=\"{space}/attributes\" name=\"main\">{inner}</desktop-frame>"
+        )
+    }
+
+    fn look(names: &mut Names, inner: &str, budget: TreeBudget) -> UiTree {
+        read(&document(inner), &budget, names).expect("reads")
+    }
+
+    fn button(name: &str, x: i32) -> String {
+        format!("<push-button name=\"{name}\" {SHOWN} cp:screencoord=\"({x}, 20)\" cp:size=\"(30, 40)\"/>")
+    }
+
+    fn form(inner: &str) -> String {
+        format!(
+            "<application name=\"Editor\"><frame name=\"A\" st:active=\"true\" {SHOWN}>{inner}</frame></application>"
+        )
+    }
+
+    #[test]
+    fn elements_are_read_with_their_places_and_states() {
+        let entry =
+            format!("<entry name=\"Name\" st:editable=\"true\" st:focused=\"true\" {SHOWN}>Ann  \n</entry>");
+        let slider = format!("<slider name=\"Size\" val:value=\"12.0\" {SHOWN}/>");
+        let hidden = "<menu name=\"File\" st:showing=\"true\"><menu-item name=\"Open\"/></menu>";
+        let inner = form(&format!("{}{entry}{slider}{hidden}", button("OK", 10)));
+        let mut names = Names::default();
+        let tree = look(&mut names, &inner, TreeBudget::default());
+        let told: Vec<(&str, &str, Option<&str>)> = tree
+            .nodes
+            .iter()
+            .map(|node| (node.role.as_str(), node.name.as_str(), node.value.as_deref()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("application", "Editor", None),
+                ("window", "A", None),
+                ("button", "OK", None),
+                ("textbox", "Name", Some("Ann")),
+                ("slider", "Size", Some("12.0")),
+                ("menuitem", "File", None),
+            ]
+        );
+        assert_eq!(tree.nodes[2].bounds, Some(Rect::new(10, 20, 30, 40)));
+        assert_eq!(names.find(&tree.nodes[2].id), Ok(ScreenPoint::new(25, 40)));
+        assert!(tree.nodes[3].is(State::Focused) && tree.nodes[3].is(State::Editable));
+        assert!(names.find(&tree.nodes[3].id).expect_err("no place").contains("not on the screen"));
+        assert!(tree.nodes[5].is(State::Collapsed) && tree.nodes[5].is(State::Disabled));
+        let all = TreeBudget { hidden: HiddenNodes::Read, ..TreeBudget::default() };
+        let tree = look(&mut names, &inner, all);
+        assert!(tree.nodes.last().is_some_and(|node| node.name == "Open" && node.is(State::Hidden)));
+    }
+
+    #[test]
+    fn references_live_as_long_as_their_elements_and_are_never_given_again() {
+        let mut names = Names::default();
+        let budget = TreeBudget::default();
+        let id = |tree: &UiTree, name: &str| -> Vec<NodeRef> {
+            tree.nodes.iter().filter(|node| node.name == name).map(|node| node.id.clone()).collect()
+        };
+        let first = look(&mut names, &form(&format!("{}{}", button("OK", 1), button("OK", 50))), budget);
+        assert_ne!(id(&first, "OK")[0], id(&first, "OK")[1]);
+        let second = look(&mut names, &form(&format!("{}{}", button("No", 1), button("OK", 90))), budget);
+        assert_eq!(id(&second, "OK"), [id(&first, "OK")[0].clone()]);
+        assert!(!id(&first, "OK").contains(&id(&second, "No")[0]));
+        let gone = names.find(&id(&first, "OK")[1]).expect_err("it is gone");
+        assert!(gone.ends_with("is gone; look at the new list of elements"), "{gone}");
+    }
+
+    #[test]
+    fn budgets_and_broken_documents_are_told() {
+        let mut names = Names::default();
+        let many = form(&button("x", 1).repeat(50));
+        let tree = look(&mut names, &many, TreeBudget { nodes: 10, ..TreeBudget::default() });
+        assert_eq!((tree.nodes.len(), tree.truncated), (10, Some(Truncated::Nodes)));
+        let tree = look(&mut names, &many, TreeBudget { depth: 2, ..TreeBudget::default() });
+        assert_eq!((tree.nodes.len(), tree.truncated), (2, Some(Truncated::Depth)));
+        for broken in ["", "<a", "not xml", "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>"] {
+            assert!(read(broken, &TreeBudget::default(), &mut names).is_err(), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The agent's hands and eyes on a machine: each action is one command there, and the screen is awaited before a look.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use apprentice_protocol::{
+    ActReport, Action, Clock, Environment, Image, Machine, MachineError, Observation, PortFuture,
+    ScreenPoint, Size, Want, Why, WorldError, WorldFault,
+};
+
+use super::hands::{self, Script};
+use super::machine::VmMachine;
+use super::server::Server;
+use super::source::Lease;
+use super::tree::Names;
+
+/// How long an action may take, as the suite's own harness has it.
+const ACTION: Duration = Duration::from_secs(90);
+/// How long the screen may take to come to rest after an action.
+const REST: Duration = Duration::from_secs(3);
+/// The least distance between two looks at a moving screen.
+const FLOOR: Duration = Duration::from_millis(100);
+
+/// A machine that an agent works on.
+pub(super) struct Vm {
+    pub(super) server: Arc<Server>,
+    pub(super) machine: Arc<VmMachine>,
+    pub(super) names: Arc<Mutex<Names>>,
+    pub(super) screen: Size,
+    pub(super) clock: Arc<dyn Clock>,
+    /// When the world was last acted on.
+    pub(super) disturbed: Option<Duration>,
+    pub(super) lease: Lease,
+}
+
+impl Vm {
+    async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<ActReport, WorldError> {
+        let script = {
+            let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+            hands::script(action, self.screen, &|node| names.find(node))
+        };
+        let (code, untyped) = match script {
+            Ok(Script::Nothing) => return Ok(ActReport::delivered()),
+            Ok(Script::Line { code, untyped }) => (code, untyped),
+            Err(problem) => return Ok(ActReport::refused(problem)),
+        };
+        self.disturbed = Some(self.clock.mono());
+        let words = ["python".to_owned(), "-c".to_owned(), code];
+        let done = self.server.execute(&words, ACTION).await.map_err(|error| input(&error))?;
+        if done.returncode != 0 {
+            let last = done.error.trim().lines().last().unwrap_or_default();
+            let story = format!("the machine's own python could not act: {last}");
+            return Err(WorldError::new(WorldFault::Input, story));
+        }
+        if untyped.is_empty() {
+            return Ok(ActReport::delivered());
+        }
+        let text = Some(format!("characters that no key types were left out: {untyped:?}"));
+        Ok(ActReport { text, ..ActReport::delivered() })
+    }
+
+    /// The screen once two pictures in a row are the same, or at the end of patience.
+    async fn picture_at_rest(&mut self) -> Result<Image, WorldError> {
+        let mut picture = self.server.screenshot().await.map_err(|error| lost(&error))?;
+        let Some(disturbed) = self.disturbed.take() else { return Ok(picture) };
+        while self.clock.mono().saturating_sub(disturbed) < REST {
+            self.clock.pause(FLOOR, Why::PollFloor).await;
+            let next = self.server.screenshot().await.map_err(|error| lost(&error))?;
+            let rests = next.hash == picture.hash;
+            picture = next;
+            if rests {
+                break;
+            }
+        }
+        Ok(picture)
+    }
+
+    async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
+        // A tree is of no use either before the screen is at rest.
+        let screenshot = if want.screenshot || self.disturbed.is_some() {
+            Some(self.picture_at_rest().await?).filter(|_| want.screenshot)
+        } else {
+            None
+        };
+        let windows = self.machine.windows().await.map_err(|error| lost(&error))?;
+        let tree = match want.tree {
+            Some(budget) => Some(self.machine.tree(&budget).await.map_err(|error| lost(&error))?),
+            None => None,
+        };
+        Ok(Observation { screenshot, tree, windows, ..Observation::default() })
+    }
+}
+
+fn lost(error: &MachineError) -> WorldError {
+    let fault = match error {
+        MachineError::MissingProgram(_) => WorldFault::MissingProgram,
+        MachineError::Unsupported(_)
+        | MachineError::NotFound(_)
+        | MachineError::Refused { .. }
+        | MachineError::Lost(_)
+        | MachineError::TimedOut(_) => WorldFault::Lost,
+    };
+    WorldError::new(fault, error.to_string())
+}
+
+/// What an action's failure means: the machine is lost, or only its input.
+fn input(error: &MachineError) -> WorldError {
+    match error {
+        MachineError::Refused { .. } | MachineError::TimedOut(_) => {
+            WorldError::new(WorldFault::Input, error.to_string())
+        }
+        MachineError::Unsupported(_)
+        | MachineError::NotFound(_)
+        | MachineError::MissingProgram(_)
+        | MachineError::Lost(_) => lost(error),
+    }
+}
+
+impl Environment for Vm {
+    fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
+        Box::pin(self.look(want))
+    }
+
+    fn act<'a>(
+        &'a mut self,
+        action: &'a Action<ScreenPoint>,
+    ) -> PortFuture<'a, Result<ActReport, WorldError>> {
+        Box::pin(self.perform(action))
+    }
+
+    fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
+        Box::pin(async move { self.lease.end(deadline).await })
+    }
+}
