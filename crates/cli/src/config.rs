@@ -66,6 +66,8 @@ pub(crate) struct Machines {
     pub(crate) reset: String,
     /// A line for the shell that is run after each attempt.
     pub(crate) release: String,
+    /// The password of their user, which some tasks' steps name.
+    pub(crate) password: String,
     /// How many there are, where `reset` says where they are.
     pub(crate) machines: usize,
     /// How long a reset may take, in seconds.
@@ -270,7 +272,9 @@ impl Config {
     /// How suites of others are read.
     pub(crate) fn reading(&self) -> Reading {
         let mirror = Some(&self.mirror).filter(|place| !place.is_empty()).map(|place| Mirror::at(place));
-        Reading { compat: self.osworld_compat, mirror }
+        // A cell's user has no password, and nothing to use one for.
+        let password = if self.world == WorldChoice::Vm { self.vm.password.clone() } else { String::new() };
+        Reading { compat: self.osworld_compat, mirror, password }
     }
 }
 

@@ -7,6 +7,7 @@ mod experiment;
 mod faults;
 mod interrupts;
 mod models;
+mod offline;
 mod osworld;
 mod place;
 mod prompts;

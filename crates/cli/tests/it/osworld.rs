@@ -33,7 +33,8 @@ fn a_cell_has_what_tasks_of_the_suite_expect() {
             {"type": "execute", "parameters": {"command": ["python", "-c", click]}},
         ]),
         json!({
-            "func": ["is_expected_tabs", "match_in_list", "check_direct_json_object", "check_direct_json_object"],
+            "func": ["is_expected_tabs", "match_in_list", "check_direct_json_object", "check_direct_json_object",
+                     "is_added_to_steam_cart", "is_added_to_steam_cart"],
             "conj": "and",
             "result": [
                 {"type": "open_tabs_info"}, {"type": "default_search_engine"},
@@ -41,12 +42,16 @@ fn a_cell_has_what_tasks_of_the_suite_expect() {
                  "class_singleObject": {"price": "all", "none": "none"}, "class_multiObject_child": {"price": {"0": "own"}}},
                 {"type": "active_tab_html_parse", "goto_prefix": "file://", "category": "xpath",
                  "xpathObject": {"/html/body/p/b": "unit"}},
+                {"type": "page_info", "url": "file:///home/user/page.html"},
+                {"type": "active_tab_info", "goto_prefix": "file://"},
             ],
             "expected": [
                 {"type": "rule", "rules": {"type": "url", "urls": ["file:///home/user/page.html#1"]}},
                 {"type": "rule", "rules": {"expected": ["Google", "DuckDuckGo"]}},
                 {"type": "rule", "rules": {"expected": {"all": "12 EUR", "own": "12", "none": ""}}},
                 {"type": "rule", "rules": {"expected": {"unit": "EUR"}}},
+                {"type": "rule", "rules": {"items": ["<b>EUR</b>", "<title>Page</title>"]}},
+                {"type": "rule", "rules": {"items": ["<b>EUR</b>"]}},
             ],
         }),
     );

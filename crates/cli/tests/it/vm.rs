@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_harness::cell::{Cell, CellIsolation, CellSpec};
 use apprentice_harness::clock::SystemClock;
-use apprentice_protocol::{Clock as _, Command, Dial, Machine as _, Size};
+use apprentice_protocol::{Clock as _, Command, Dial, Size, Why};
 use serde_json::{Value, json};
 
 use crate::place::{PROGRAM, Place, rows, suite, worlds_can_start};
@@ -18,6 +18,7 @@ const RESET: &str = include_str!("../machine/reset.py");
 const PYAUTOGUI: &str = include_str!("../../../evaluator/src/setup/pyautogui.py");
 const PORT: u16 = 5000;
 const SOON: Duration = Duration::from_secs(30);
+const FLOOR: Duration = Duration::from_millis(100);
 
 /// A machine that stands as long as this value.
 struct Stand {
@@ -45,6 +46,13 @@ impl Stand {
         let mut command = Command::shell(line);
         command.env.push(("PYTHONPATH".into(), "/home/user/.machine/lib".into()));
         machine.launch(&command).await.expect("launches");
+        let answers =
+            format!("import urllib.request as r; r.urlopen('http://127.0.0.1:{PORT}/platform', timeout=5)");
+        let clock = SystemClock::new();
+        while machine.run(&Command::new(["python3", "-c", &answers])).await.expect("runs").code != 0 {
+            assert!(clock.mono() < SOON, "the server does not answer");
+            clock.pause(FLOOR, Why::PollFloor).await;
+        }
         let way = machine.dial(PORT).await.expect("a way");
         std::fs::write(place.path("reset.py"), RESET).expect("written");
         let reset = format!("python3 {}", place.path("reset.py").display());
@@ -93,7 +101,12 @@ async fn tasks_are_set_up_acted_and_graded_on_a_machine_as_in_a_cell() {
     let arguments: Vec<&str> = audit.into_iter().chain(tasks).chain(machine).collect();
     let (code, report, story) = apprentice(&place, &arguments).await;
     let asked = stand.asked().await;
-    assert_eq!((code, &report["findings"]), (Some(0), &json!([])), "{story}\n{asked}");
+    let done: Vec<String> = crate::place::events(&place.run_folder())
+        .into_iter()
+        .filter(|event| ["\"action\"", "\"judged\"", "\"stopped\""].iter().any(|kind| event.contains(kind)))
+        .collect();
+    let told = format!("{story}\n{}", done.join("\n"));
+    assert_eq!((code, &report["findings"]), (Some(0), &json!([])), "{told}");
     assert_eq!(report["trials"], 8);
     for row in rows(&place.run_folder()) {
         assert_eq!(row["isolation"], "machine", "{row}");

@@ -281,6 +281,7 @@ impl Life<'_> {
             mirror: self.runner.deps.reading.mirror.as_ref(),
             pace: self.runner.deps.reading.pace(),
             stage: Stage::Start,
+            password: &self.runner.deps.reading.password,
         }
     }
 

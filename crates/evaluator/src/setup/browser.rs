@@ -16,7 +16,7 @@ const READY_DEADLINE: Duration = Duration::from_secs(75);
 const LOAD_DEADLINE: Duration = Duration::from_secs(60);
 const POLL_FLOOR: Duration = Duration::from_millis(200);
 /// The empty history that upstream begins with.
-const EMPTY_HISTORY: &str = "https://huggingface.co/datasets/xlangai/ubuntu_osworld_file_cache/resolve/main/chrome/44ee5668-ecd5-4366-a6ce-c1c9b8d4e938/history_empty.sqlite";
+pub(crate) const EMPTY_HISTORY: &str = "https://huggingface.co/datasets/xlangai/ubuntu_osworld_file_cache/resolve/main/chrome/44ee5668-ecd5-4366-a6ce-c1c9b8d4e938/history_empty.sqlite";
 const HISTORY: &str = "~/.config/google-chrome/Default/History";
 /// Microseconds between the epoch of browsers' times, 1601, and that of clocks.
 const EPOCH_SHIFT: i64 = 11_644_473_600_000_000;

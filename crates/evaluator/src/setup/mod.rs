@@ -7,8 +7,9 @@ mod stand_in;
 mod step;
 mod window;
 
-pub(crate) use browser::quoted;
+pub(crate) use browser::{EMPTY_HISTORY, quoted};
 pub(crate) use perform::at_home;
+pub(crate) use stand_in::ready as pointing;
 pub(crate) use step::{CommandText, argv, is_true};
 
 pub use mirror::{Mirror, MirrorError};

@@ -60,6 +60,8 @@ pub struct SetupContext<'a> {
     pub pace: Pace,
     /// When they are performed.
     pub stage: Stage,
+    /// The password of the world's user, for the placeholder of that name.
+    pub password: &'a str,
 }
 
 /// One step that was done.
@@ -126,7 +128,7 @@ pub enum StepError {
     #[error("{0} did not come to hold in time")]
     Unverified(String),
     /// No such window came in time.
-    #[error("no window named {0:?} appeared in time; there are: {1}")]
+    #[error("no window named {0:?} appeared, and none was on its way; there are: {1}")]
     NoWindow(String, String),
     /// A command never reached the state that `until` asks for.
     #[error("{command:?} did not reach what `until` asks for; it last ended with code {code}: {output}")]
@@ -277,7 +279,7 @@ async fn start(context: &SetupContext<'_>, launch: Launch, launched: &mut Launch
     let Some(name) = launch.window else { return Ok(()) };
     let before = launched.take().unwrap_or_default();
     let mine = |window: &Window| !before.contains(&window.id) && window::names(window, &name);
-    window::await_window(context, mine, &name, WINDOW_DEADLINE).await.map(|_| ())
+    window::await_window(context, mine, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE)).await.map(|_| ())
 }
 
 /// Ends processes and waits until they are gone: programs write their settings on the way out, and one that is
@@ -306,7 +308,7 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
         context,
         |window| window.title.contains(&name) || window.title.contains(&stem),
         &name,
-        WINDOW_DEADLINE,
+        (WINDOW_DEADLINE, WINDOW_DEADLINE),
     );
     let window = window.await?;
     window::point_at(context, "-a", &window).await
@@ -425,20 +427,21 @@ fn words_of(
     shell: bool,
 ) -> Result<Vec<String>, StepError> {
     let words = argv(command, shell).ok_or_else(|| StepError::Command(format!("{command:?}")))?;
-    Ok(words.into_iter().map(|word| at_home(context.machine, &fill_screen(context.screen, word))).collect())
+    Ok(words.into_iter().map(|word| at_home(context.machine, &fill(context, word))).collect())
 }
 
-/// OSWorld's own placeholders. The password is that of its public machine images; a cell has none.
-fn fill_screen(screen: Size, word: String) -> String {
+/// OSWorld's own placeholders.
+fn fill(context: &SetupContext<'_>, word: String) -> String {
     if !word.contains('{') {
         return word;
     }
+    let screen = context.screen;
     [
         ("{SCREEN_WIDTH_HALF}", (screen.width / 2).to_string()),
         ("{SCREEN_HEIGHT_HALF}", (screen.height / 2).to_string()),
         ("{SCREEN_WIDTH}", screen.width.to_string()),
         ("{SCREEN_HEIGHT}", screen.height.to_string()),
-        ("{CLIENT_PASSWORD}", String::new()),
+        ("{CLIENT_PASSWORD}", context.password.to_owned()),
     ]
     .iter()
     .fold(word, |word, (name, value)| word.replace(name, value))

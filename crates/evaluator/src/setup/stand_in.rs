@@ -8,7 +8,7 @@ const MODULE: &str = include_str!("pyautogui.py");
 const FOLDER: &str = ".local/share/apprentice/python";
 
 /// A command, with the stand-in for `pyautogui` in reach where the command asks for it and the world has none.
-pub(super) async fn ready(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
+pub(crate) async fn ready(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
     let wants_module = words.iter().any(|word| word.contains("pyautogui"));
     let mut command = Command::new(words);
     if !wants_module {

@@ -8,6 +8,9 @@ use super::perform::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, Stage, StepError}
 use super::step::WindowChoice;
 
 pub(super) const WINDOW_DEADLINE: Duration = Duration::from_secs(120);
+/// While nothing at all changes among the windows for so long, one that a step only brings to the front is not on its
+/// way. One that a step has just asked for is given its time: programs start slowly on a busy machine.
+const QUIET: Duration = Duration::from_secs(45);
 /// After an attempt a window may be gone by what the model did, and is not waited for.
 const LATE_WINDOW_DEADLINE: Duration = Duration::from_secs(3);
 
@@ -17,7 +20,7 @@ pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) 
         Stage::Start => WINDOW_DEADLINE,
         Stage::Grade => LATE_WINDOW_DEADLINE,
     };
-    match (await_window(context, wanted, &choice.window_name, within).await, context.stage) {
+    match (await_window(context, wanted, &choice.window_name, (within, QUIET)).await, context.stage) {
         (Ok(window), _) => point_at(context, "-a", &window).await,
         (Err(StepError::NoWindow(..)), Stage::Grade) => Ok(()),
         (Err(error), _) => Err(error),
@@ -54,17 +57,22 @@ pub(super) async fn await_window(
     context: &SetupContext<'_>,
     wanted: impl Fn(&Window) -> bool,
     name: &str,
-    within: Duration,
+    (within, quiet): (Duration, Duration),
 ) -> Result<Window, StepError> {
-    let deadline = context.clock.mono() + within;
+    let begun = context.clock.mono();
+    let (mut before, mut changed) = (Vec::new(), begun);
     loop {
         let windows = context.machine.windows().await?;
         let titles: Vec<String> = windows.iter().map(|window| format!("{:?}", window.title)).collect();
         if let Some(window) = windows.into_iter().find(|window| wanted(window)) {
             return Ok(window);
         }
-        if context.clock.mono() >= deadline {
-            return Err(StepError::NoWindow(name.to_owned(), titles.join(", ")));
+        let now = context.clock.mono();
+        if titles != before {
+            (before, changed) = (titles, now);
+        }
+        if now - begun >= within || now - changed >= quiet {
+            return Err(StepError::NoWindow(name.to_owned(), before.join(", ")));
         }
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
     }

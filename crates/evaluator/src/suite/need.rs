@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::spot::nearest;
 use super::task::{OneOrMany, SetupStep, Task};
 use crate::check::{self, GETTERS, KNOWN_GETTERS};
-use crate::setup::{KNOWN_STEPS, Mirror, STEPS};
+use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
 
 /// What this machine has.
 pub struct Here<'a> {
@@ -138,6 +138,9 @@ impl Gaps {
                 if let Some(url) = file.get("url").and_then(Value::as_str).filter(|_| name == "download") {
                     self.file(url, here);
                 }
+            }
+            if name == "update_browse_history" {
+                self.file(EMPTY_HISTORY, here);
             }
             let tabs = step.parameters.get("urls_to_open").and_then(Value::as_array).into_iter().flatten();
             for tab in tabs.filter_map(Value::as_str).filter(|tab| is_live(tab)) {

@@ -10,6 +10,8 @@ pub struct Reading {
     pub compat: Compat,
     /// Where files that tasks fetch come from; none are fetched without.
     pub mirror: Option<Mirror>,
+    /// The password of the machines' user, for steps that name it; empty where there is none to give.
+    pub password: String,
 }
 
 impl Reading {

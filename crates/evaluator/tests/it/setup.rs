@@ -31,6 +31,7 @@ async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<StepDon
         mirror: None,
         pace: Pace::Ready,
         stage: Stage::Start,
+        password: "secret",
     };
     prepare(&steps, &context).await
 }

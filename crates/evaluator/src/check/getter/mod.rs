@@ -3,6 +3,7 @@
 mod address;
 mod browser;
 mod date;
+mod editor;
 mod fetched;
 mod http;
 mod page;
@@ -12,6 +13,7 @@ mod world;
 use serde_json::Value;
 
 pub(crate) use http::{Ask, ask};
+pub(super) use tree::OURS;
 
 use super::collect::{CollectContext, CollectError};
 use super::evidence::Found;
@@ -60,6 +62,7 @@ pub const GETTERS: &[&str] = &[
     "vm_terminal_output",
     "vm_wallpaper",
     "vm_window_size",
+    "vscode_config",
 ];
 
 /// Names of OSWorld's getters that are not built here, with the reason.
@@ -78,7 +81,6 @@ pub const KNOWN_GETTERS: &[(&str, &str)] = &[
     ("chrome_saved_address", "the browser's own pages are not read yet"),
     ("extensions_installed_from_shop", "the browser's own pages are not read yet"),
     ("conference_city_in_order", "not built yet"),
-    ("vscode_config", "not built yet"),
 ];
 
 /// Where GIMP keeps its settings: the version of the suite's machines, then later ones.
@@ -138,6 +140,7 @@ pub(super) async fn look(
         "active_tab_url_parse" => address::query_parts(spec, context).await,
         "url_dashPart" => address::dash_part(spec, context).await,
         "list_directory" => world::list_directory(spec, context).await,
+        "vscode_config" => editor::told(spec, context).await,
         "vm_screen_size" => world::screen_size(context),
         "vm_window_size" => world::window_size(spec, context).await,
         "shortcuts_on_desktop" => world::shortcuts(context).await,

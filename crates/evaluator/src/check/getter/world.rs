@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use apprentice_protocol::{Command, DirEntry, EntryKind, MachineError};
 use serde_json::{Value, json};
@@ -9,6 +10,9 @@ use serde_json::{Value, json};
 use super::{CollectContext, CollectError, Look, need, refused};
 use crate::check::evidence::{FileRef, Found};
 use crate::setup::{CommandText, argv, at_home, is_true};
+
+/// As long as upstream lets a command run.
+const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Which output of a command.
 #[derive(Clone, Copy)]
@@ -136,7 +140,7 @@ pub(super) async fn command(
     let words = argv(&text, shell).ok_or_else(|| wrong(format!("{text:?} cannot be split into words")))?;
     let words: Vec<String> = words.into_iter().map(|word| at_home(context.machine, &word)).collect();
     let shown = words.join(" ");
-    let output = match context.machine.run(&Command::new(words)).await {
+    let output = match context.machine.run(&Command::new(words).within(COMMAND_DEADLINE)).await {
         Err(error @ (MachineError::TimedOut(_) | MachineError::MissingProgram(_))) => {
             return Ok(Look::absent(error.to_string()).of(shown));
         }

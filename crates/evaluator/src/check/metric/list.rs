@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::python::{self, Pattern};
-use super::{Case, Fault, FileRef, Found, Mark, quote, raised, show, texts, wrong};
+use super::{Case, Fault, FileRef, Found, Mark, entries, quote, raised, show, texts, texts_if_any, wrong};
 
 pub(super) fn check_list(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = case.rules()?;
-    let (expect, unexpect) = (texts(rules, "expect")?, texts(rules, "unexpect")?);
+    let (expect, unexpect) = (texts_if_any(rules, "expect")?, texts_if_any(rules, "unexpect")?);
     let text = match case.file()? {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
@@ -45,20 +45,19 @@ pub(super) fn fits(record: &Record, pattern: &Value) -> bool {
 }
 
 /// All wanted records are among the found ones, and no unwanted one is.
-pub(super) fn judge_records(records: &[Record], rules: &Value, what: &str) -> Mark {
-    let list = |name: &str| rules.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+pub(super) fn judge_records(records: &[Record], rules: &Value, what: &str) -> Result<Mark, Fault> {
     let mut complaints = Vec::new();
-    for wanted in list("expect") {
+    for wanted in entries(rules, "expect")? {
         if !records.iter().any(|record| fits(record, wanted)) {
             complaints.push(format!("no {what} holds {}", show(wanted)));
         }
     }
-    for barred in list("unexpect") {
+    for barred in entries(rules, "unexpect")? {
         if records.iter().any(|record| fits(record, barred)) {
             complaints.push(format!("a {what} holds {}", show(barred)));
         }
     }
-    Mark::unless(&complaints, "all that is wanted is there and nothing unwanted")
+    Ok(Mark::unless(&complaints, "all that is wanted is there and nothing unwanted"))
 }
 
 pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -67,7 +66,7 @@ pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    Ok(judge_records(&records(file)?, rules, "record"))
+    judge_records(&records(file)?, rules, "record")
 }
 
 fn records(file: &FileRef) -> Result<Vec<Record>, Fault> {

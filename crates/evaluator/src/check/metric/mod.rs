@@ -240,14 +240,28 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A list of texts out of a rule; a missing list is empty.
-fn texts<'a>(rules: &'a Value, name: &str) -> Result<Vec<&'a str>, Fault> {
-    let bad = || wrong(format!("rule {name:?} must be a list of texts"));
+/// A list out of the rules; one that is not there is empty, and one that is no list is a fault of the task.
+fn entries<'a>(rules: &'a Value, name: &str) -> Result<&'a [Value], Fault> {
+    let rules = rules.as_object().ok_or_else(|| wrong("`expected` must be an object of rules"))?;
     match rules.get(name) {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(list)) => list.iter().map(|item| item.as_str().ok_or_else(bad)).collect(),
-        Some(_) => Err(bad()),
+        None => Ok(&[]),
+        Some(Value::Array(list)) => Ok(list),
+        Some(_) => Err(wrong(format!("rule {name:?} must be a list"))),
     }
+}
+
+/// The entries of a list that must be there and hold texts alone: nothing passes for want of a rule.
+fn texts<'a>(rules: &'a Value, name: &str) -> Result<Vec<&'a str>, Fault> {
+    if rules.get(name).is_none() {
+        return Err(wrong(format!("`expected` has no rule {name:?}")));
+    }
+    texts_if_any(rules, name)
+}
+
+/// The entries of a list of texts; one that is not there is empty.
+fn texts_if_any<'a>(rules: &'a Value, name: &str) -> Result<Vec<&'a str>, Fault> {
+    let bad = || wrong(format!("rule {name:?} must be a list of texts"));
+    entries(rules, name)?.iter().map(|item| item.as_str().ok_or_else(bad)).collect()
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ pub(super) fn presenter_console(case: &Case<'_>) -> Result<Mark, Fault> {
 
 pub(super) fn saving_time(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("minutes")?;
-    let wanted = wanted.as_i64().ok_or_else(|| wrong("rule \"minutes\" must be a whole number"))?;
+    let wanted = wanted.as_f64().ok_or_else(|| wrong("rule \"minutes\" must be a number"))?;
     let file = case.need_file()?;
     let text = xml::decode(&file.bytes).map_err(raised)?;
     let document = match xml::read(&text) {
@@ -103,7 +103,8 @@ pub(super) fn saving_time(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = property(&document, "/org.openoffice.Office.Common/Save/Document", "AutoSaveTimeIntervall");
     let Some(last) = found.last() else { return Ok(Mark::none("AutoSaveTimeIntervall is absent")) };
     let minutes = python::int(last).ok_or_else(|| raised(format!("{} is no number", quote(last))))?;
-    Ok(Mark::of(minutes == wanted, format!("documents are saved every {minutes} minutes, expected {wanted}")))
+    let same = i32::try_from(minutes).map(f64::from).ok() == Some(wanted);
+    Ok(Mark::of(same, format!("documents are saved every {minutes} minutes, expected {wanted}")))
 }
 
 /// The system's locale, else the program's own, fits one of the patterns.

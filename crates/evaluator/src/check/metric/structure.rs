@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Case, Fault, FileRef, Mark, python, raised, show, text, value, wrong, yaml};
+use super::{Case, Fault, FileRef, Mark, entries, python, raised, show, text, value, wrong, yaml};
 
 /// The value that upstream's tasks put where a live site could not be read.
 const EVALUATION_FAILED: &str = "__EVALUATION_FAILED__";
@@ -71,7 +71,9 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
         Err(mark) => return Ok(mark),
     };
     let read = if case.option("is_yaml", false) {
-        python::text(file).map_err(|fault| fault.story().to_owned()).and_then(|text| yaml::read(&text))
+        python::text(file)
+            .map_err(|fault| fault.story().to_owned())
+            .and_then(|text| yaml::read(text.trim_start_matches('\u{feff}')))
     } else {
         serde_json::from_slice(&file.bytes).map_err(|error| error.to_string())
     };
@@ -82,9 +84,8 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
     if found.is_null() && case.option("is_yaml", false) {
         return Ok(Mark::none(format!("{} is empty", file.name)));
     }
-    let list = |name: &str| rules.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let wanted = list("expect").iter().map(|rule| (rule, true));
-    let barred = list("unexpect").iter().map(|rule| (rule, false));
+    let wanted = entries(rules, "expect")?.iter().map(|rule| (rule, true));
+    let barred = entries(rules, "unexpect")?.iter().map(|rule| (rule, false));
     let mut complaints = Vec::new();
     for (rule, wanted) in wanted.chain(barred) {
         let path = rule.get("key").and_then(Value::as_array);

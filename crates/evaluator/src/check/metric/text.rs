@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::python::{self, Pattern};
-use super::{Case, Fault, Found, Mark, difflib, quote, raised, show, texts, value, wrong};
+use super::{Case, Fault, Found, Mark, difflib, entries, quote, raised, show, texts, value, wrong};
 
 pub(super) fn exact_match(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("expected")?;
@@ -79,14 +79,13 @@ pub(super) fn include_exclude(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(found) => found,
         Err(mark) => return Ok(mark),
     };
-    let list = |name: &str| rules.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut complaints = Vec::new();
-    for part in list("include") {
+    for part in entries(rules, "include")? {
         if !holds(found, part)? {
             complaints.push(format!("{part} is missing"));
         }
     }
-    for part in list("exclude") {
+    for part in entries(rules, "exclude")? {
         if holds(found, part)? {
             complaints.push(format!("{part} is there"));
         }

@@ -19,8 +19,12 @@ pub(super) fn preferences(case: &Case<'_>) -> Result<Mark, Fault> {
         Err(mark) => return Ok(mark),
     };
     let none = Map::new();
-    let list = |name: &str| rules.get(name).and_then(Value::as_object).unwrap_or(&none);
-    let (expect, unexpect) = (list("expect"), list("unexpect"));
+    let rules = rules.as_object().ok_or_else(|| wrong("`expected` must be an object of rules"))?;
+    let of = |name: &str| match rules.get(name) {
+        None => Ok(&none),
+        Some(rules) => rules.as_object().ok_or_else(|| wrong(format!("rule {name:?} must be an object"))),
+    };
+    let (expect, unexpect) = (of("expect")?, of("unexpect")?);
     let line_form = regex(r#"^user_pref\("((?:[^"]|\\")+)", (.+)\);$"#)?;
     let mut held: BTreeMap<&str, (bool, String)> = BTreeMap::new();
     let mut complaints = Vec::new();
@@ -77,7 +81,7 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
             _ => {}
         }
     }
-    Ok(judge_records(&filters, case.rules()?, "filter"))
+    judge_records(&filters, case.rules()?, "filter")
 }
 
 /// The messages of mail folders. Upstream drops every message before it compares, so that any two folders are

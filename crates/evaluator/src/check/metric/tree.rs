@@ -5,6 +5,7 @@ use sxd_xpath::nodeset::Node;
 use sxd_xpath::{Context, Factory};
 
 use super::{Case, Fault, Mark, difflib, quote, raised, selector, wrong, xml};
+use crate::check::getter::OURS;
 
 /// Bytes of a query, and steps that it may search at every depth: their cost multiplies.
 const QUERY_LIMIT: usize = 4_000;
@@ -22,6 +23,15 @@ const PREFIXES: &[(&str, &str)] = &[
     ("act", "action"),
     ("class", "class"),
     ("role", "role"),
+];
+
+/// What a tree that is written here does not hold: a query of it says nothing.
+const UNKEPT: &[(&str, &str)] = &[
+    ("attr:", "attributes"),
+    ("doc:", "documents' facts"),
+    ("txt:", "texts' facts"),
+    ("act:", "actions"),
+    ("val:", "values"),
 ];
 
 pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -42,9 +52,15 @@ pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
     }
     let root = document.root().children().into_iter().find_map(|child| child.element());
     let root = root.ok_or_else(|| raised("the tree is empty"))?;
+    let ours = root.attribute(OURS.0).is_some_and(|source| source.value() == OURS.1);
     let (mut score, mut told) = (1.0, Vec::new());
     for rule in rules {
         let query = query(rule)?;
+        if let Some((_, part)) = UNKEPT.iter().find(|(prefix, _)| ours && query.contains(prefix)) {
+            return Err(wrong(format!(
+                "a cell's tree keeps no {part}, which {query} asks for: use a machine (--world vm)"
+            )));
+        }
         let nodes = select(&query, &context, Node::Element(root))?;
         if nodes.is_empty() {
             return Ok(Mark::none(format!("nothing in the tree fits {query}")));
