@@ -13,6 +13,7 @@ mod environment;
 mod event;
 mod geometry;
 mod guidance;
+mod happening;
 mod id;
 mod limits;
 mod machine;
@@ -36,10 +37,11 @@ pub use environment::{
 };
 pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
-    SinkError, SkillEvent, SkillHappening, StopReason, VoidCause,
+    SinkError, StopReason, VoidCause,
 };
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, Refresh};
+pub use happening::{SkillEvent, SkillHappening};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
 pub use limits::{Limits, Spent, TaskBrief};
 pub use machine::{
