@@ -1,17 +1,20 @@
 //! A conversation with one server: over the streams of a program inside the world, or by HTTP through a way into it.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use apprentice_protocol::{ChildProcess, Clock, Command, Machine, MachineError, Why};
 use reqwest::Url;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
-use rmcp::service::{ClientInitializeError, RunningService};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::{RoleClient, ServiceError, ServiceExt as _};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use rmcp::{ClientHandler, RoleClient, ServiceError, ServiceExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadBuf};
 use tokio::task::AbortHandle;
 
 use super::spec::{McpServerSpec, Reach};
@@ -21,6 +24,8 @@ const READY: Duration = Duration::from_secs(60);
 /// Between two tries to reach a server that was just started.
 const AGAIN: Duration = Duration::from_millis(200);
 const BUFFER: usize = 64 << 10;
+/// Bytes of one message; a server that says more at once is given up.
+const LONGEST: usize = 16 << 20;
 
 /// Why a server gave no tools.
 #[derive(Debug, thiserror::Error)]
@@ -53,9 +58,70 @@ pub enum ConnectError {
 
 /// A server that answers. Dropping it ends the conversation and what was started for it.
 pub(super) struct Conversation {
-    pub(super) service: RunningService<RoleClient, ClientConfig>,
+    pub(super) service: RunningService<RoleClient, Ear>,
     /// What must live as long: a program, a way into the world.
     kept: Vec<Kept>,
+}
+
+/// Who we are to a server, and whether it said that its tools are others now.
+pub(super) struct Ear {
+    config: ClientConfig,
+    changed: AtomicBool,
+}
+
+impl Ear {
+    /// Whether the tools have changed since this was last asked.
+    pub(super) fn take_change(&self) -> bool {
+        self.changed.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl ClientHandler for Ear {
+    fn get_info(&self) -> ClientConfig {
+        self.config.clone()
+    }
+
+    fn on_tool_list_changed(
+        &self,
+        _context: NotificationContext<RoleClient>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        self.changed.store(true, Ordering::Relaxed);
+        std::future::ready(())
+    }
+}
+
+/// A server's stream, which ends in an error where a message would never end.
+struct Lines<R> {
+    inner: R,
+    /// Bytes since the last line break.
+    open: usize,
+}
+
+impl<R> Lines<R> {
+    fn of(inner: R) -> Self {
+        Self { inner, open: 0 }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        let news = &buffer.filled()[before..];
+        self.open = match news.iter().rposition(|byte| *byte == b'\n') {
+            Some(last) => news.len() - last - 1,
+            None => self.open + news.len(),
+        };
+        if self.open > LONGEST {
+            let why = format!("a message of more than {LONGEST} bytes");
+            return Poll::Ready(Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why)));
+        }
+        Poll::Ready(Ok(()))
+    }
 }
 
 enum Kept {
@@ -98,7 +164,8 @@ impl Place<'_> {
         let child = self.world()?.spawn(&command(spec)).await?;
         let (near, far) = tokio::io::duplex(BUFFER);
         let pump = tokio::spawn(carry(child, far)).abort_handle();
-        greet(near, vec![Kept::Pump(pump)]).await
+        let (reading, writing) = tokio::io::split(near);
+        greet((Lines::of(reading), writing), vec![Kept::Pump(pump)]).await
     }
 
     async fn speak_here(&self, spec: &McpServerSpec) -> Result<Conversation, ConnectError> {
@@ -106,7 +173,7 @@ impl Place<'_> {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(ConnectError::Greeting("its streams are not there".to_owned()));
         };
-        greet((output, input), vec![Kept::Program { _child: child }]).await
+        greet((Lines::of(output), input), vec![Kept::Program { _child: child }]).await
     }
 
     async fn speak_by_http(&self, spec: &McpServerSpec, url: &Url) -> Result<Conversation, ConnectError> {
@@ -182,8 +249,8 @@ where
         ClientCapabilities::default(),
         Implementation::new("apprentice", env!("CARGO_PKG_VERSION")),
     );
-    let greeted =
-        tokio::time::timeout(READY, config.serve(transport)).await.map_err(|_| ConnectError::Late)?;
+    let ear = Ear { config, changed: AtomicBool::new(false) };
+    let greeted = tokio::time::timeout(READY, ear.serve(transport)).await.map_err(|_| ConnectError::Late)?;
     let service =
         greeted.map_err(|error: ClientInitializeError| ConnectError::Greeting(error.to_string()))?;
     Ok(Conversation { service, kept })

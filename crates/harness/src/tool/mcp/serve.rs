@@ -7,8 +7,8 @@ use std::time::Duration;
 use apprentice_protocol::{
     BoundedText, Clock, Machine, PortFuture, StepRef, TextBudget, Tool, ToolOutcome, ToolSpec,
 };
-use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock};
-use rmcp::{Peer, RoleClient};
+use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, PaginatedRequestParams};
+use rmcp::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -22,8 +22,9 @@ const CLOSE: Duration = Duration::from_secs(2);
 const ANSWER: TextBudget = TextBudget(12_000);
 /// Most of a server's own words about one tool.
 const ABOUT: TextBudget = TextBudget(600);
-/// More tools of one server are not offered.
-const TOOLS: usize = 100;
+/// More tools of one server are not offered, and no more pages of them are asked for.
+const TOOLS: usize = 400;
+const PAGES: usize = 40;
 
 /// A tool of a server.
 pub type CallableTool = Arc<dyn Tool>;
@@ -77,34 +78,50 @@ impl McpServers {
         if doors.left {
             return Err(ConnectError::NoWorld);
         }
-        if let Some((conversation, tools)) = doors.servers.get(server)
+        if let Some((conversation, tools)) = doors.servers.get_mut(server)
             && !conversation.service.is_closed()
         {
+            if conversation.service.service().take_change() {
+                *tools = listed(server, conversation.service.peer()).await?;
+            }
             return Ok(tools.clone());
         }
         let spec = self.specs.get(server).ok_or(ConnectError::Unknown)?;
         let machine = self.world.get().map(AsRef::as_ref);
         let place = Place { machine, on_host: self.on_host, clock: self.clock.as_ref() };
         let conversation = place.connect(spec).await?;
-        let peer = conversation.service.peer().clone();
-        let listed = tokio::time::timeout(CALL, peer.list_all_tools()).await;
-        let listed = listed.map_err(|_| ConnectError::Late)??;
-        let tools: Vec<CallableTool> = listed
-            .into_iter()
-            .take(TOOLS)
-            .map(|tool| -> CallableTool {
-                let about = tool.description.as_deref().unwrap_or_default();
-                let spec = ToolSpec {
-                    name: tool.name.into_owned(),
-                    description: BoundedText::cut(about, ABOUT).as_str().to_owned(),
-                    schema: Value::Object(tool.input_schema.as_ref().clone()),
-                };
-                Arc::new(ServerTool { server: server.to_owned(), spec, peer: peer.clone() })
-            })
-            .collect();
+        let tools = listed(server, conversation.service.peer()).await?;
         doors.servers.insert(server.to_owned(), (conversation, tools.clone()));
         Ok(tools)
     }
+}
+
+/// The tools of a server as it lists them now.
+async fn listed(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<CallableTool>, ConnectError> {
+    let pages = async {
+        let (mut tools, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES {
+            let page = PaginatedRequestParams::default().with_cursor(cursor);
+            let page = peer.list_tools(Some(page)).await?;
+            tools.extend(page.tools);
+            cursor = page.next_cursor;
+            if cursor.is_none() || tools.len() >= TOOLS {
+                break;
+            }
+        }
+        Ok::<_, ServiceError>(tools)
+    };
+    let tools = tokio::time::timeout(CALL, pages).await.map_err(|_| ConnectError::Late)??;
+    let tool = |tool: rmcp::model::Tool| -> CallableTool {
+        let about = tool.description.as_deref().unwrap_or_default();
+        let spec = ToolSpec {
+            name: tool.name.into_owned(),
+            description: BoundedText::cut(about, ABOUT).as_str().to_owned(),
+            schema: Value::Object(tool.input_schema.as_ref().clone()),
+        };
+        Arc::new(ServerTool { server: server.to_owned(), spec, peer: peer.clone() })
+    };
+    Ok(tools.into_iter().take(TOOLS).map(tool).collect())
 }
 
 struct ServerTool {
