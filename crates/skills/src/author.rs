@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillHappening, SkillId, StepRef, Tool, ToolOutcome,
-    ToolSpec, Why,
+    BoundedText, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillHappening, SkillId, StepRef,
+    TextBudget, Tool, ToolOutcome, ToolSpec, Why,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,6 +34,10 @@ pub(crate) const CREATE: Prompt = Prompt::new("skills/author", include_str!("pro
 const PATCH: &str =
     "Replaces a passage of a skill's page. `old` must stand there exactly once, unless replace_all is true.";
 const DELETE: &str = "Takes a skill out of the book. Its content stays in the history.";
+/// Bytes of all texts of one call; what is longer is refused before anybody reads it.
+const MOST_BYTES: usize = 64 << 10;
+/// Characters of what a refusal says, which may repeat what was asked.
+const REFUSAL: TextBudget = TextBudget(600);
 /// How often, and how far apart, a book that another holds is asked for again: five seconds in all.
 const OPEN_TRIES: u32 = 50;
 const OPEN_PAUSE: Duration = Duration::from_millis(100);
@@ -118,14 +122,21 @@ impl Tool for AuthorTool {
         Box::pin(async move {
             self.answer(arguments).await.unwrap_or_else(|(code, why)| {
                 let named = arguments["id"].as_str().and_then(|id| SkillId::parse(id).ok());
-                let refused = event(SkillHappening::WriteRefused, named, Some(format!("{code}: {why}")));
-                ToolOutcome { events: vec![refused], ..ToolOutcome::error(format!("{code}: {why}")) }
+                let said = BoundedText::cut(&format!("{code}: {why}"), REFUSAL).as_str().to_owned();
+                let refused = event(SkillHappening::WriteRefused, named, Some(said.clone()));
+                ToolOutcome { events: vec![refused], ..ToolOutcome::error(said) }
             })
         })
     }
 }
 
 fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Fault> {
+    let texts =
+        arguments.as_object().into_iter().flat_map(|fields| fields.values().filter_map(Value::as_str));
+    let bytes = texts.map(str::len).sum::<usize>();
+    if bytes > MOST_BYTES {
+        return Err(("too_long".to_owned(), format!("{bytes} bytes; a page has at most {MOST_BYTES}")));
+    }
     serde_json::from_value(arguments.clone())
         .map_err(|error| ("bad_arguments".to_owned(), format!("the arguments do not fit: {error}")))
 }

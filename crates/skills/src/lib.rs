@@ -19,6 +19,7 @@ pub mod prove;
 pub mod reflect;
 mod scan;
 mod search;
+pub mod shipped;
 mod words;
 
 pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};

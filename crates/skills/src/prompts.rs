@@ -2,11 +2,20 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, lend, manage, reflect};
+use crate::{author, foreground, lend, manage, reflect};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 6] =
-    [lend::PULL, lend::TOOLS, lend::GIVEN, reflect::PROMPT, manage::PROMPT, author::CREATE];
+pub const PROMPTS: [Prompt; 9] = [
+    lend::PULL,
+    lend::TOOLS,
+    lend::GIVEN,
+    lend::SEED,
+    reflect::PROMPT,
+    manage::PROMPT,
+    author::CREATE,
+    foreground::LEARN,
+    foreground::REPORT,
+];
 
 #[cfg(test)]
 mod tests {

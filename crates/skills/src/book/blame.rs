@@ -135,7 +135,7 @@ pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>
 }
 
 /// The steps that the reflection named for the item that an operation decided.
-fn steps(state: &State, operation: &Operation) -> Vec<StepId> {
+pub(super) fn steps(state: &State, operation: &Operation) -> Vec<StepId> {
     let evidence = operation.cause.as_ref().and_then(|cause| {
         let place: usize = cause.item.strip_prefix("learning:")?.parse().ok()?;
         Some(state.reflections.get(&cause.trajectory)?.learnings.get(place)?.evidence().to_vec())

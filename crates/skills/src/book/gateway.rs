@@ -372,6 +372,11 @@ fn texts(change: &Change) -> Vec<&str> {
         Change::SkillEdited { situation, guidance, annotations, .. } => {
             [situation, guidance].into_iter().chain(annotations).map(String::as_str).collect()
         }
+        Change::SkillPublished { skill, text, domain, .. } => {
+            let mut all = vec![skill.as_str(), &text.description, &text.situation, &text.guidance];
+            all.extend(domain.iter().map(|domain| domain.description.as_str()));
+            all
+        }
         Change::SkillMerged { text, .. } => vec![&text.description, &text.situation, &text.guidance],
         Change::SkillAnnotated { note, .. } => vec![note],
         Change::SkillReviewed { review, .. } => {

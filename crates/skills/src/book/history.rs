@@ -99,6 +99,9 @@ fn summary(change: &Change) -> String {
         Change::PackageAttached { package, .. } => {
             format!("{} files of the package {}", package.files.len(), package.name)
         }
+        Change::SkillPublished { text, package, .. } => {
+            format!("{} ({} files)", text.description, package.files.len())
+        }
         Change::Reverted { operation, .. } => format!("{operation} is taken back"),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),
     };

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::operation::Origin;
 use super::state::State;
 
 /// Characters that `DOMAINS.md` may have: about 600 tokens.
@@ -27,11 +28,12 @@ pub(crate) fn skill_line(id: &str, description: &str) -> String {
     line(&format!("- {id}: {description}"))
 }
 
-/// The lines of the domains that hold skills, within the cap.
+/// The lines of the domains that hold skills of the book itself, within the cap.
 pub(super) fn domain_lines(state: &State) -> String {
     let mut lines = Vec::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    state.skills.keys().for_each(|id| *counts.entry(id.domain()).or_default() += 1);
+    let own = state.skills.values().filter(|skill| skill.origin != Origin::Shipped);
+    own.for_each(|skill| *counts.entry(skill.id.domain()).or_default() += 1);
     for (domain, description) in &state.domains {
         let count = counts.get(domain.as_str()).copied().unwrap_or_default();
         let noun = if count == 1 { "skill" } else { "skills" };

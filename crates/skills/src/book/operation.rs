@@ -111,6 +111,8 @@ pub enum Origin {
     Authored,
     /// Taken over from a package.
     Imported,
+    /// Part of the program; it stands in no log and is never written.
+    Shipped,
 }
 
 /// A domain that is opened together with its first skill.
@@ -285,6 +287,19 @@ pub enum Change {
         /// The package.
         package: Attached,
     },
+    /// A package that an agent wrote is taken in, with all its files: one change, so that none stands alone.
+    #[serde(rename = "skill.published")]
+    SkillPublished {
+        /// The new skill, or the one that gets another text.
+        skill: SkillId,
+        /// Its texts.
+        text: SkillText,
+        /// The domain, if it is new.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        domain: Option<NewDomain>,
+        /// The package.
+        package: Attached,
+    },
     /// An operation is taken back: what it changed stands again as it was before.
     #[serde(rename = "operation.reverted")]
     Reverted {
@@ -327,6 +342,7 @@ impl Change {
         "operation.reverted",
         "package.attached",
         "trajectory.tried",
+        "skill.published",
     ];
 
     /// Its name in the log.
@@ -350,6 +366,7 @@ impl Change {
             Self::CleanupFinished => "cleanup.finished",
             Self::Reverted { .. } => "operation.reverted",
             Self::PackageAttached { .. } => "package.attached",
+            Self::SkillPublished { .. } => "skill.published",
             Self::Unknown { op, .. } => op,
         }
     }
@@ -363,6 +380,7 @@ impl Change {
             | Self::SkillAnnotated { skill, .. }
             | Self::SkillReviewed { skill, .. }
             | Self::PackageAttached { skill, .. }
+            | Self::SkillPublished { skill, .. }
             | Self::SkillDeleted { skill } => vec![skill],
             Self::SkillMerged { source, target, .. } => vec![target, source],
             Self::SkillRenamed { from, to } => vec![to, from],

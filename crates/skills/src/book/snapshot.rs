@@ -74,6 +74,15 @@ impl Snapshot {
         Self { folder: self.folder.clone(), ..Self::of(state, self.log.to_vec()) }
     }
 
+    /// The same book with domains that it does not describe itself.
+    pub(crate) fn with_domains(&self, domains: &[(&str, &str)]) -> Self {
+        let mut state = (*self.state).clone();
+        for (domain, description) in domains {
+            state.domains.entry((*domain).to_owned()).or_insert_with(|| (*description).to_owned());
+        }
+        Self { folder: self.folder.clone(), ..Self::of(state, self.log.to_vec()) }
+    }
+
     /// The same book with some skills left out, as if they had never been learned.
     #[must_use]
     pub fn without(&self, hidden: &BTreeSet<SkillId>) -> Self {

@@ -87,7 +87,12 @@ fn by_version<S: serde::Serializer>(
 }
 
 impl Skill {
-    fn new(id: &SkillId, (text, notes): (&SkillText, Vec<Note>), origin: Origin, by: OpId) -> Self {
+    pub(crate) fn new(
+        id: &SkillId,
+        (text, notes): (&SkillText, Vec<Note>),
+        origin: Origin,
+        by: OpId,
+    ) -> Self {
         Self {
             id: id.clone(),
             uid: by,
@@ -329,6 +334,7 @@ impl State {
             Change::PackageAttached { skill, package } => {
                 self.with(skill, |skill| skill.package = Some(package.clone()));
             }
+            Change::SkillPublished { .. } => self.publish(operation),
             Change::Reverted { skills, closed, .. } => {
                 skills.iter().for_each(|restored| self.restore(restored, operation.id));
                 closed.iter().for_each(|domain| drop(self.domains.remove(domain)));
@@ -364,18 +370,18 @@ impl State {
         }
     }
 
-    fn open_domain(&mut self, domain: &NewDomain) {
+    pub(super) fn open_domain(&mut self, domain: &NewDomain) {
         self.domains.insert(domain.domain.clone(), domain.description.clone());
     }
 
-    fn with(&mut self, id: &SkillId, change: impl FnOnce(&mut Skill)) {
+    pub(super) fn with(&mut self, id: &SkillId, change: impl FnOnce(&mut Skill)) {
         if let Some(skill) = self.skills.get_mut(id) {
             change(Arc::make_mut(skill));
         }
     }
 
     /// A name that was used before goes on counting versions, so that old counters never speak of the new text.
-    fn create(&mut self, mut skill: Skill) {
+    pub(super) fn create(&mut self, mut skill: Skill) {
         self.domains.entry(skill.id.domain().to_owned()).or_default();
         if let Some(tomb) = self.tombstones.remove(&skill.id) {
             skill.version = tomb.skill.version + 1;
@@ -444,7 +450,7 @@ fn update(skill: &mut Skill, parts: [&Option<String>; 3], by: OpId) {
     renew(skill, by);
 }
 
-fn renew(skill: &mut Skill, by: OpId) {
+pub(super) fn renew(skill: &mut Skill, by: OpId) {
     skill.version += 1;
     skill.history.push(by);
 }

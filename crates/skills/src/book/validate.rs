@@ -2,8 +2,9 @@
 
 use apprentice_protocol::SkillId;
 
-use super::operation::{Actor, Change, Origin, SkillText};
+use super::operation::{Actor, Change, NewDomain, Origin, SkillText};
 use super::state::State;
+use crate::shipped::is_shipped;
 
 const DESCRIPTION_CAP: usize = 160;
 const SITUATION_CAP: usize = 1500;
@@ -22,23 +23,17 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
     match change {
         Change::DomainCreated(domain) => new_domain(state, &domain.domain, &domain.description),
         Change::SkillCreated { skill, text, domain, origin, .. } => {
-            if let Some(domain) = domain {
-                new_domain(state, &domain.domain, &domain.description)?;
-                if domain.domain != skill.domain() {
-                    return Err(("wrong_domain", format!("{skill} is not in domain {}", domain.domain)));
-                }
-            } else if !state.domains.contains_key(skill.domain()) {
-                let known = state.domains.keys().cloned().collect::<Vec<_>>().join(", ");
-                let why = format!(
-                    "there is no domain {:?}; call create_domain first, or use one of: {known}",
-                    skill.domain()
-                );
-                return Err(("unknown_domain", why));
-            }
+            in_domain(state, skill, domain.as_ref())?;
+            not_shipped(state, actor, skill)?;
             if state.skills.contains_key(skill) {
                 return Err(("exists", format!("{skill} exists already; update it or choose another name")));
             }
             texts(text, if *origin == Origin::Imported { IMPORTED_CAP } else { GUIDANCE_CAP })
+        }
+        Change::SkillPublished { skill, text, domain, .. } => {
+            in_domain(state, skill, domain.as_ref())?;
+            not_shipped(state, actor, skill)?;
+            texts(text, IMPORTED_CAP)
         }
         Change::SkillUpdated { skill, description, situation, guidance } => {
             updated(live(state, skill)?, skill, [description, situation, guidance])
@@ -95,6 +90,7 @@ fn may(actor: Actor, change: &Change) -> bool {
         Change::SkillAnnotated { .. } => {
             matches!(actor, Actor::Handler | Actor::Manager | Actor::Cleaner | Actor::Agent | Actor::Human)
         }
+        Change::SkillPublished { .. } => actor == Actor::Agent,
         Change::SkillCreated { .. } | Change::SkillUpdated { .. } | Change::SkillDeleted { .. } => {
             matches!(actor, Actor::Manager | Actor::Cleaner | Actor::Agent | Actor::Human)
         }
@@ -114,9 +110,38 @@ fn may(actor: Actor, change: &Change) -> bool {
     }
 }
 
+/// A skill stands in a domain that is there or that is opened with it.
+fn in_domain(state: &State, skill: &SkillId, domain: Option<&NewDomain>) -> Result<(), Fault> {
+    if let Some(domain) = domain {
+        new_domain(state, &domain.domain, &domain.description)?;
+        if domain.domain != skill.domain() {
+            return Err(("wrong_domain", format!("{skill} is not in domain {}", domain.domain)));
+        }
+    } else if !state.domains.contains_key(skill.domain()) {
+        let known = state.domains.keys().cloned().collect::<Vec<_>>().join(", ");
+        let why = format!(
+            "there is no domain {:?}; call create_domain first, or use one of: {known}",
+            skill.domain()
+        );
+        return Err(("unknown_domain", why));
+    }
+    Ok(())
+}
+
+/// What came with the program is changed by nobody. A book may hold a copy, which a person took over into it.
+fn not_shipped(state: &State, actor: Actor, skill: &SkillId) -> Result<(), Fault> {
+    if actor == Actor::Human || state.skills.contains_key(skill) || !is_shipped(skill) {
+        return Ok(());
+    }
+    Err(("read_only", format!("{skill} came with the program and is not changed; choose another name")))
+}
+
 fn live<'a>(state: &'a State, skill: &SkillId) -> Result<&'a SkillText, Fault> {
     if let Some(known) = state.skills.get(skill) {
         return Ok(&known.text);
+    }
+    if is_shipped(skill) && state.resolve(skill).is_none() {
+        return Err(("read_only", format!("{skill} came with the program and is not changed")));
     }
     let why = match state.resolve(skill) {
         Some(now) => format!("{skill} is gone; its knowledge is in {}", now.id),

@@ -28,6 +28,22 @@ pub enum Reason {
     Ordinary,
 }
 
+impl Reason {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Signal => "named by a signal",
+            Self::UserInput => "the user's words",
+            Self::FinalAnswer => "the final answer",
+            Self::Error => "an error",
+            Self::Retry => "another try",
+            Self::Verification => "a check",
+            Self::FileWrite => "something stored",
+            Self::Ordinary => "an event",
+        }
+    }
+}
+
 /// One event of a session as the bundle sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spotted {
@@ -124,8 +140,8 @@ impl Default for BundleBudget {
     }
 }
 
-/// Makes a bundle. Events that a signal names are always in it, then by weight, earlier ones first; they are shown
-/// in the order in which they happened.
+/// Makes a bundle: everything where it fits, else what matters. Events that a signal names are always in it, then by
+/// weight, earlier ones first; they are shown in the order in which they happened.
 pub fn bundle(
     scope: Scope,
     signal: Option<(serde_json::Value, &[String])>,
@@ -134,13 +150,15 @@ pub fn bundle(
 ) -> Bundle {
     let (signal, named) = signal.map_or((None, &[][..]), |(signal, named)| (Some(signal), named));
     let reason = |event: &Spotted| if named.contains(&event.id) { Reason::Signal } else { event.reason };
+    let length = |event: &Spotted| event.detail.chars().count().min(budget.event_chars);
+    let whole = events.len() <= budget.events && events.iter().map(length).sum::<usize>() <= budget.chars;
     let mut order: Vec<usize> =
-        (0..events.len()).filter(|place| reason(&events[*place]) != Reason::Ordinary).collect();
+        (0..events.len()).filter(|place| whole || reason(&events[*place]) != Reason::Ordinary).collect();
     order.sort_by_key(|place| (reason(&events[*place]), *place));
     let mut chosen = BTreeSet::new();
     let mut left = budget.chars;
     for place in order {
-        let length = events[place].detail.chars().count().min(budget.event_chars);
+        let length = length(&events[place]);
         let forced = reason(&events[place]) == Reason::Signal;
         if forced || (chosen.len() < budget.events && length <= left) {
             chosen.insert(place);
@@ -152,7 +170,15 @@ pub fn bundle(
         reason: reason(&events[*place]),
         detail: cut(&events[*place].detail, budget.event_chars),
     });
-    let index = events.iter().take(budget.index).map(|event| Indexed {
+    // What is shown is also named, wherever it stands; the rest of the index goes to the earliest.
+    let mut unnamed = budget.index.saturating_sub(chosen.len());
+    let mut named = |place: &usize| {
+        let room = unnamed > 0;
+        unnamed -= usize::from(room && !chosen.contains(place));
+        room || chosen.contains(place)
+    };
+    let indexed: Vec<usize> = (0..events.len()).filter(|place| named(place)).collect();
+    let index = indexed.into_iter().map(|place| &events[place]).map(|event| Indexed {
         id: event.id.clone(),
         kind: event.kind.clone(),
         tool: event.tool.clone(),

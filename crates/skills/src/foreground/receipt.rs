@@ -39,11 +39,11 @@ pub fn receipt(language: Language, receipt: Receipt, skill: &str) -> String {
         (Language::English, Receipt::Writing) => "Writing down what I learned",
         (Language::English, Receipt::Learned) => "Learned skill",
         (Language::English, Receipt::Updated) => "Updated skill",
-        (Language::English, Receipt::Used) => "Used skill",
+        (Language::English, Receipt::Used) => "Used learned skill",
         (Language::German, Receipt::Writing) => "Ich schreibe auf, was ich gelernt habe",
         (Language::German, Receipt::Learned) => "Fertigkeit gelernt",
         (Language::German, Receipt::Updated) => "Fertigkeit verbessert",
-        (Language::German, Receipt::Used) => "Fertigkeit benutzt",
+        (Language::German, Receipt::Used) => "Gelernte Fertigkeit benutzt",
     };
     format!("{words}: {skill}")
 }

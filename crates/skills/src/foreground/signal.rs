@@ -236,7 +236,7 @@ fn create(signal: &LearningSignal, turn: &Invocation) -> Result<(), Fault> {
         ));
     }
     said(&signal.summary, "summary")?;
-    useful(&signal.event_refs, turn)
+    useful(&signal.event_refs, turn, signal.trigger == CreateTrigger::ExplicitUserRequest)
 }
 
 fn update(signal: &IssueSignal, turn: &Invocation) -> Result<(), Fault> {
@@ -248,22 +248,22 @@ fn update(signal: &IssueSignal, turn: &Invocation) -> Result<(), Fault> {
         None => return Err(("unknown_skill", format!("there is no skill {:?}", signal.skill_name))),
     }
     said(&signal.patch_hint, "patch_hint")?;
-    useful(&signal.event_refs, turn)
+    useful(&signal.event_refs, turn, false)
 }
 
 fn said(text: &str, name: &str) -> Result<(), Fault> {
     if text.trim().is_empty() { Err(("empty_text", format!("{name} says nothing"))) } else { Ok(()) }
 }
 
-/// Two events of the turn, or one with which the user asked for it.
-fn useful(refs: &[String], turn: &Invocation) -> Result<(), Fault> {
+/// Two events of the turn, or the one with which the user asked for it, where that is what calls for the skill.
+fn useful(refs: &[String], turn: &Invocation, may_be_asked: bool) -> Result<(), Fault> {
     if let Some(unknown) = refs.iter().find(|one| !turn.timeline.contains(one)) {
         return Err(("unknown_event", format!("{unknown} is no event of this turn")));
     }
     let mut distinct: Vec<&String> = refs.iter().collect();
     distinct.sort();
     distinct.dedup();
-    let asked = distinct.iter().any(|one| turn.requests.contains(one));
+    let asked = may_be_asked && distinct.iter().any(|one| turn.requests.contains(one));
     if distinct.len() >= USEFUL_REFS || asked {
         return Ok(());
     }

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::seed::{CallArguments, NameArguments};
 use super::tools::{find, happened, read, spec, unknown, viewed};
 use crate::book::{Skill, Snapshot};
 
@@ -25,6 +26,8 @@ pub const SKILL_TOOL: &str = "skill_tool";
 
 /// Most that one activation puts before a model.
 const ACTIVATION_BUDGET: TextBudget = TextBudget(16_000);
+/// Of these, characters for what stands after the tools.
+const REST: usize = 600;
 
 /// Which tools stand behind a skill's list of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +59,16 @@ impl ToolServers for BTreeMap<String, Vec<Arc<dyn Tool>>> {
     }
 }
 
+/// Under which names, and in which form, skills that bring tools are lent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// This program's: notes are listed, searched and viewed, and some bring tools.
+    #[default]
+    Own,
+    /// The source design's: every skill stands in one block and is activated to be read.
+    Seed,
+}
+
 /// Tools that others contribute. The agent's own actions are none of these and are never closed.
 #[derive(Clone, Default)]
 pub struct Contributed {
@@ -65,6 +78,8 @@ pub struct Contributed {
     pub gating: Gating,
     /// Names of tools that are never called, whatever a skill lists.
     pub denied: BTreeSet<String>,
+    /// How all of it is put before a model.
+    pub dialect: Dialect,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -87,23 +102,26 @@ struct ToolArguments {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Activate,
     Offload,
     Call,
+    SeedActivate,
+    SeedOffload,
+    SeedCall,
 }
 
 /// What one loan has open.
-struct Bench {
+pub(super) struct Bench {
     book: Snapshot,
     contributed: Contributed,
     active: Mutex<BTreeSet<SkillId>>,
 }
 
-struct BenchTool {
-    kind: Kind,
-    spec: ToolSpec,
-    bench: Arc<Bench>,
+pub(super) struct BenchTool {
+    pub(super) kind: Kind,
+    pub(super) spec: ToolSpec,
+    pub(super) bench: Arc<Bench>,
 }
 
 /// Skills that bring tools.
@@ -116,10 +134,7 @@ pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Vec<Arc<dyn To
     if bringers(book).next().is_none() {
         return Vec::new();
     }
-    let from_start =
-        bringers(book).filter(|skill| skill.package.as_ref().is_some_and(|package| package.active));
-    let active = Mutex::new(from_start.map(|skill| skill.id.clone()).collect());
-    let bench = Arc::new(Bench { book: book.clone(), contributed: contributed.clone(), active });
+    let bench = Arc::new(Bench::over(book, contributed));
     let tool =
         |kind, spec| -> Arc<dyn Tool> { Arc::new(BenchTool { kind, spec, bench: Arc::clone(&bench) }) };
     vec![
@@ -159,11 +174,37 @@ impl Tool for BenchTool {
                 }),
                 Err(why) => Box::pin(std::future::ready(wrong(why))),
             },
+            Kind::SeedActivate => match read::<NameArguments>(arguments) {
+                Ok(one) => Box::pin(async move { self.bench.seed_activate(&one.skill_name).await }),
+                Err(why) => Box::pin(std::future::ready(wrong(why))),
+            },
+            Kind::SeedOffload => {
+                let outcome =
+                    read(arguments).map(|one: NameArguments| self.bench.seed_offload(&one.skill_name));
+                Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
+            }
+            Kind::SeedCall => match read::<CallArguments>(arguments) {
+                Ok(call) => Box::pin(async move {
+                    match self.bench.open_any(&call.tool).await {
+                        Ok(tool) => tool.call(&call.arguments, at).await,
+                        Err(why) => ToolOutcome::error(why),
+                    }
+                }),
+                Err(why) => Box::pin(std::future::ready(wrong(why))),
+            },
         }
     }
 }
 
 impl Bench {
+    /// What is open when a loan begins.
+    pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Self {
+        let from_start =
+            bringers(book).filter(|skill| skill.package.as_ref().is_some_and(|package| package.active));
+        let active = Mutex::new(from_start.map(|skill| skill.id.clone()).collect());
+        Self { book: book.clone(), contributed: contributed.clone(), active }
+    }
+
     async fn activate(&self, name: &str) -> ToolOutcome {
         let Some(skill) = find(&self.book, name.trim()) else {
             return ToolOutcome::error(unknown(&self.book, name));
@@ -178,10 +219,8 @@ impl Bench {
         let view = viewed(skill);
         let (tools, missing) = self.tools_of(skill).await;
         let mut text = format!("{now}\n\n{}\n", view.0);
-        for tool in &tools {
-            let _ =
-                writeln!(text, "- {}: {} {}", tool.spec().name, tool.spec().description, tool.spec().schema);
-        }
+        let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
+        text.push_str(&described(&tools, room));
         for why in &missing {
             let _ = writeln!(text, "Not to be had: {why}.");
         }
@@ -210,6 +249,81 @@ impl Bench {
         let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillHappening::Offloaded, "") };
         let text = format!("{id} is closed; its tools can no longer be called. {}", listed(&active));
         ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
+    }
+
+    async fn seed_activate(&self, name: &str) -> ToolOutcome {
+        let Some(skill) = find(&self.book, name.trim()) else {
+            return ToolOutcome::error("skill not found");
+        };
+        let (news, current) = {
+            let mut active = self.active();
+            (active.insert(skill.id.clone()), quoted(&active))
+        };
+        if !news {
+            return ToolOutcome::text(format!(
+                "skill {} is already active, current skills: {current}",
+                skill.id
+            ));
+        }
+        let (guide, viewed) = viewed(skill);
+        let (tools, missing) = self.tools_of(skill).await;
+        let mut text =
+            format!("skill {} activated, current skills: {current}\n\n<skill_guide>{guide}", skill.id);
+        let room = ACTIVATION_BUDGET.0.saturating_sub(text.chars().count() + REST);
+        text.push_str(&described(&tools, room));
+        for why in &missing {
+            let _ = writeln!(text, "Not to be had: {why}.");
+        }
+        let end = "</skill_guide>";
+        let room = TextBudget(ACTIVATION_BUDGET.0 - end.len());
+        let text = format!("{}{end}", BoundedText::cut(&text, room).as_str());
+        let activated = SkillEvent {
+            skill: Some(skill.id.clone()),
+            version: Some(skill.version),
+            detail: (!missing.is_empty()).then(|| missing.join("; ")),
+            ..happened(SkillHappening::Activated, "")
+        };
+        ToolOutcome {
+            events: vec![EventKind::Skill(viewed), EventKind::Skill(activated)],
+            ..ToolOutcome::text(text)
+        }
+    }
+
+    fn seed_offload(&self, name: &str) -> ToolOutcome {
+        let known = find(&self.book, name.trim()).map(|skill| skill.id.clone());
+        let mut active = self.active();
+        let Some(id) = known.filter(|id| active.remove(id)) else {
+            let name = name.trim();
+            return ToolOutcome::error(format!(
+                "skill {name} not found, current skills: {}",
+                quoted(&active)
+            ));
+        };
+        let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillHappening::Offloaded, "") };
+        let text = format!("skill {id} offloaded, current skills: {}", quoted(&active));
+        ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
+    }
+
+    /// A tool that some active skill brings.
+    async fn open_any(&self, tool: &str) -> Result<Arc<dyn Tool>, String> {
+        let active: Vec<SkillId> = self.active().iter().cloned().collect();
+        let mut names = BTreeSet::new();
+        for skill in active.iter().filter_map(|id| self.book.skill(id)) {
+            let (tools, _) = self.tools_of(skill).await;
+            if let Some(found) = tools.iter().find(|one| one.spec().name == tool) {
+                return Ok(Arc::clone(found));
+            }
+            names.extend(tools.iter().map(|one| one.spec().name.clone()));
+        }
+        let current = quoted(&self.active());
+        let names = if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        Err(format!(
+            "no active skill brings the tool {tool:?}, current skills: {current}; their tools: {names}"
+        ))
     }
 
     /// What is active; never held while waiting.
@@ -263,6 +377,33 @@ impl Bench {
         }
         (found, missing)
     }
+}
+
+/// Tools with what they take, as many as there is room for; the others by name.
+fn described(tools: &[Arc<dyn Tool>], room: usize) -> String {
+    let names = tools.iter().map(|tool| tool.spec().name.chars().count() + 2).sum::<usize>();
+    let mut left = room.saturating_sub(names);
+    let (mut text, mut others) = (String::new(), Vec::new());
+    for tool in tools {
+        let spec = tool.spec();
+        let line = format!("- {}: {} {}\n", spec.name, spec.description, spec.schema);
+        match left.checked_sub(line.chars().count()) {
+            Some(rest) if others.is_empty() => {
+                left = rest;
+                text.push_str(&line);
+            }
+            _ => others.push(spec.name.as_str()),
+        }
+    }
+    if !others.is_empty() {
+        let _ = writeln!(text, "Too many to describe, and callable: {}", others.join(", "));
+    }
+    text
+}
+
+fn quoted(active: &BTreeSet<SkillId>) -> String {
+    let names: Vec<String> = active.iter().map(|id| format!("'{id}'")).collect();
+    format!("[{}]", names.join(", "))
 }
 
 fn listed(active: &BTreeSet<SkillId>) -> String {

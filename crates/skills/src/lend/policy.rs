@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{BoundedText, Guidance, Prompt, SkillId, TextBudget};
 
-use super::activation::{self, Contributed};
-use super::{placebo, tools};
+use super::activation::{self, Contributed, Dialect};
+use super::{placebo, seed, tools};
 use crate::book::{Skill, Snapshot};
 
 pub(crate) const PULL: Prompt = Prompt::new("skills/advice", include_str!("../prompts/advice.md"), &[]);
 pub(crate) const TOOLS: Prompt = Prompt::new("skills/tools", include_str!("../prompts/tools.md"), &[]);
 pub(crate) const GIVEN: Prompt = Prompt::new("skills/given", include_str!("../prompts/given.md"), &[]);
 const NO_DOMAINS: &str = "(none yet)\n";
+const SHIPPED: &str = "Notes that came with the program, for any of them:";
 
 /// The opening never has more characters than this.
 pub(super) const OPENING_BUDGET: TextBudget = TextBudget(4000);
@@ -88,6 +89,9 @@ pub fn lend_with(
     contributed: &Contributed,
 ) -> Result<Guidance, LendError> {
     let pull = |book: &Snapshot| {
+        if contributed.dialect == Dialect::Seed {
+            return seed::lend(book, contributed);
+        }
         let mut tools = tools::over(book);
         tools.extend(activation::over(book, contributed));
         Guidance { opening: pull_opening(book), tools, refresh: None }
@@ -136,7 +140,11 @@ fn pull_opening(book: &Snapshot) -> BoundedText {
         let active = names(active.map(|skill| skill.id.as_str()).collect());
         tools = format!("\n{}\nNotes with tools: {all}. Active from the start: {active}.\n", TOOLS.text());
     }
-    BoundedText::cut(&format!("{}\n{lines}{tools}", PULL.text()), OPENING_BUDGET)
+    let shipped = match book.shipped_lines() {
+        lines if lines.is_empty() => lines,
+        lines => format!("\n{SHIPPED}\n{lines}"),
+    };
+    BoundedText::cut(&format!("{}\n{lines}{shipped}{tools}", PULL.text()), OPENING_BUDGET)
 }
 
 fn given(text: &str) -> Guidance {

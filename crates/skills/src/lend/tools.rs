@@ -23,6 +23,9 @@ pub const SKILL_VIEW: &str = "skill_view";
 
 const DEFAULT_HITS: usize = 5;
 const MOST_HITS: usize = 20;
+/// Characters of a query that are looked at, and of a name that an answer repeats.
+const QUERY: usize = 1000;
+const NAME: usize = 120;
 const VIEW_BUDGET: TextBudget = TextBudget(12_000);
 
 #[derive(Deserialize, JsonSchema)]
@@ -129,7 +132,8 @@ fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
     let wanted = domain_name(&arguments.domain).unwrap_or_default();
     if !domains.contains(&wanted.as_str()) {
         let known = if domains.is_empty() { "none".to_owned() } else { domains.join(", ") };
-        return ToolOutcome::error(format!("There are no notes on {:?}. Known: {known}.", arguments.domain));
+        let asked = short(&arguments.domain);
+        return ToolOutcome::error(format!("There are no notes on {asked:?}. Known: {known}."));
     }
     let text = book.index(&wanted);
     let event = SkillEvent { detail: Some(wanted), ..happened(SkillHappening::Indexed, &text) };
@@ -138,7 +142,8 @@ fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
 
 fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
     let limit = arguments.limit.unwrap_or(DEFAULT_HITS).clamp(1, MOST_HITS);
-    let hits = book.search(&arguments.query, limit);
+    let query: String = arguments.query.chars().take(QUERY).collect();
+    let hits = book.search(&query, limit);
     if hits.is_empty() {
         return ToolOutcome::text("Nothing found.");
     }
@@ -150,7 +155,7 @@ fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
             skill: Some(hit.id.clone()),
             version: Some(hit.version),
             rank: Some(rank),
-            detail: Some(arguments.query.clone()),
+            detail: Some(query.clone()),
             ..happened(SkillHappening::Searched, &line)
         });
         text.push_str(&line);
@@ -187,8 +192,14 @@ pub(super) fn find<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     named.next().filter(|_| named.next().is_none())
 }
 
+/// A name as an answer repeats it.
+fn short(name: &str) -> String {
+    name.chars().take(NAME).collect()
+}
+
 pub(super) fn unknown(book: &Snapshot, name: &str) -> String {
-    let near = book.skills().map(|skill| (strsim::jaro_winkler(name, skill.id.as_str()), &skill.id));
+    let name = short(name);
+    let near = book.skills().map(|skill| (strsim::jaro_winkler(&name, skill.id.as_str()), &skill.id));
     let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));
     match nearest.filter(|(likeness, _)| *likeness > 0.7) {
         Some((_, id)) => format!("There is no note {name:?}. Did you mean {id}?"),

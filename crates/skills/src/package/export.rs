@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::{PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, SKILL_FILE};
-use crate::book::{Skill, Snapshot, hash, history};
+use crate::book::{Page, Skill, Snapshot, hash, history};
 
 const NAME_CAP: usize = 64;
 const DESCRIPTION_CAP: usize = 1024;
@@ -38,6 +38,21 @@ fn verbatim(book: &Snapshot, skill: &Skill) -> Option<Package> {
     }
     let files = attached.files.iter().map(|file| Some((file.path.clone(), book.attachment(&file.sha256)?)));
     Some(Package { name: attached.name.clone(), files: files.collect::<Option<_>>()? })
+}
+
+/// A skill as a package that its reader may change: the one it came as, or its texts without their history.
+pub(crate) fn to_edit(book: &Snapshot, skill: &Skill) -> Package {
+    verbatim(book, skill).unwrap_or_else(|| {
+        let id = &skill.id;
+        let own = skill.package.as_ref().map(|package| package.name.clone());
+        let name = own.unwrap_or_else(|| {
+            shortened(&format!("{}-{}", id.domain(), id.slug()), id.as_str(), Fit::IfLong)
+        });
+        let head = format!("name: {name}\ndescription: {}", quoted(&plain(&skill.text.description)));
+        let page = Page { annotations: Vec::new(), ..skill.page() }.render();
+        let text = format!("---\n{head}\nmetadata:\n  cua-id: {}\n---\n\n{page}", quoted(id.as_str()));
+        Package { name, files: [(SKILL_FILE.to_owned(), text.into_bytes())].into() }
+    })
 }
 
 fn rename(mut package: Package, name: &str) -> Package {
@@ -110,6 +125,11 @@ fn description(skill: &Skill) -> String {
     if text.chars().count() > DESCRIPTION_CAP {
         text = text.chars().take(DESCRIPTION_CAP - 1).chain(['…']).collect();
     }
+    plain(&text)
+}
+
+/// Without what readers of the format stumble over.
+fn plain(text: &str) -> String {
     let mut plain = text.replace('<', "\u{2039}").replace('>', "\u{203a}");
     while plain.contains("---") {
         plain = plain.replace("---", "\u{2014}");

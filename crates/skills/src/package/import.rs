@@ -200,6 +200,13 @@ fn take(
     Ok(())
 }
 
+/// What a package says: the skill that it makes, the domain that this may open, and its texts. `domain` is for
+/// packages that name none.
+pub(crate) fn described(package: &Package, domain: &str) -> Result<(SkillId, NewDomain, SkillText), String> {
+    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: domain.to_owned() };
+    draft(package, &options).map(|draft| (draft.skill, draft.domain, draft.text))
+}
+
 fn draft(package: &Package, options: &ImportOptions) -> Result<Draft, String> {
     let (_, bytes) = package.skill_file().ok_or(format!("no_skill_file: there is no {SKILL_FILE}"))?;
     let head = Frontmatter::read(bytes).map_err(|finding| format!("{}: {}", finding.code, finding.what))?;

@@ -14,7 +14,9 @@ use serde::Serialize;
 
 pub use check::check;
 pub use export::export;
+pub(crate) use export::to_edit;
 pub use frontmatter::{Field, Frontmatter};
+pub(crate) use import::described;
 pub use import::{ImportOptions, Imported, import, import_configs};
 
 /// The file that makes a folder a package.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apprentice_protocol::{EventKind, Guidance, SkillHappening, StepId, StepRef, Tool, ToolOutcome};
+use apprentice_protocol::{
+    EventKind, Guidance, PortFuture, SkillHappening, StepId, StepRef, Tool, ToolOutcome, ToolSpec,
+};
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::lend::{ArmPolicy, Contributed, Gating, TaskView, lend_with, reading_tools};
+use apprentice_skills::lend::{ArmPolicy, Contributed, Dialect, Gating, TaskView, lend_with, reading_tools};
 use apprentice_skills::package::{ImportOptions, import_configs};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -36,6 +38,7 @@ fn contributed(gating: Gating) -> Contributed {
         servers: Some(Arc::new(BTreeMap::from(servers))),
         gating,
         denied: ["skill_list".to_owned()].into(),
+        dialect: Dialect::Own,
     }
 }
 
@@ -117,4 +120,105 @@ fn a_book_without_such_skills_lends_no_such_tools() {
     let guidance = borrow(&shelf.snapshot(), Gating::Additive);
     assert_eq!(guidance.tools.len(), 3);
     assert!(!guidance.opening.as_str().contains("skill_activate"));
+}
+
+fn seeded(book: &Snapshot) -> Guidance {
+    let contributed = Contributed { dialect: Dialect::Seed, ..contributed(Gating::Additive) };
+    lend_with(book, &ArmPolicy::Pull, &TaskView::default(), &contributed).expect("lends")
+}
+
+#[test]
+fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies() {
+    let book = book();
+    let (one, other) = (seeded(&book), seeded(&book));
+    let names: Vec<&str> = one.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+    assert_eq!(names, ["active_skill", "offload_skill", "skill_tool"]);
+    let opening = one.opening.as_str();
+    assert!(opening.starts_with("<skills_guide>\n  <skill_guide>\n"), "{opening}");
+    assert!(opening.ends_with("  </skills_info>\n</skills_guide>\n"), "{opening}");
+    let entry = "    <skill id=\"crm/triage\">\n      <skill_name>triage</skill_name>\n      \
+                 <skill_desc>Sorting leads</skill_desc>\n    </skill>\n";
+    assert!(opening.contains(entry), "{opening}");
+    assert!(!opening.contains("Call skill_search"), "no guide is in the opening");
+
+    let tool = |name: &str, arguments: Value| json!({"tool": name, "arguments": arguments});
+    let trash = || tool("skill_search", json!({"query": "trash"}));
+    let unknown = call(&one, "active_skill", json!({"skill_name": "nothing"}));
+    assert!(unknown.is_error && said(&unknown) == "skill not found");
+    assert!(call(&other, "offload_skill", json!({"skill_name": "reading"})).events.len() == 1);
+    assert!(call(&other, "skill_tool", trash()).is_error, "without an active skill there is no such tool");
+    let activated = call(&other, "active_skill", json!({"skill_name": "triage"}));
+    let reply = said(&activated);
+    assert!(
+        reply.starts_with("skill crm/triage activated, current skills: ['crm/triage']\n\n<skill_guide>"),
+        "{reply}"
+    );
+    assert!(
+        reply.contains("1. Call skill_search for the lead.") && reply.ends_with("</skill_guide>"),
+        "{reply}"
+    );
+    assert!(said(&call(&other, "skill_tool", trash())).contains("os/trash"));
+    let beyond = call(&other, "skill_tool", tool("skill_view", json!({"skill": "os/trash"})));
+    assert!(beyond.is_error && said(&beyond).contains("their tools: skill_search"), "{}", said(&beyond));
+    let again = call(&other, "active_skill", json!({"skill_name": "triage"}));
+    assert!(said(&again).contains("already active") && again.events.is_empty());
+
+    // A skill that asks for all of a server opens all of it, but for what is denied.
+    assert!(!call(&one, "skill_tool", tool("skill_view", json!({"skill": "os/trash"}))).is_error);
+    assert!(call(&one, "skill_tool", tool("skill_list", json!({"domain": "os"}))).is_error, "denied");
+    let closed = call(&other, "offload_skill", json!({"skill_name": "crm/triage"}));
+    assert_eq!(said(&closed), "skill crm/triage offloaded, current skills: []");
+    assert!(call(&other, "skill_tool", trash()).is_error);
+    let twice = call(&other, "offload_skill", json!({"skill_name": "crm/triage"}));
+    assert_eq!(said(&twice), "skill crm/triage not found, current skills: []");
+}
+
+#[test]
+fn the_block_of_the_seed_is_bounded_and_escaped() {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    let table: BTreeMap<String, Value> = (0..400)
+        .map(|number| {
+            (format!("s{number}"), json!({"desc": format!("<b> & {}", "x".repeat(150)), "usage": "1. Go."}))
+        })
+        .collect();
+    let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: "crm".into() };
+    let text = serde_json::to_string(&table).expect("json");
+    import_configs(&mut gateway, &text, &options).expect("imports");
+    let opening = seeded(&gateway.snapshot()).opening;
+    let opening = opening.as_str();
+    assert!(opening.chars().count() <= 24_000, "{}", opening.chars().count());
+    assert!(opening.ends_with("</skills_guide>\n") && opening.contains("more are not listed"));
+    assert!(opening.contains("&lt;b&gt; &amp; x") && !opening.contains("<b>"));
+}
+
+struct Named(ToolSpec);
+
+impl Tool for Named {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: &'a Value, _: StepRef) -> PortFuture<'a, ToolOutcome> {
+        Box::pin(std::future::ready(ToolOutcome::text(self.0.name.clone())))
+    }
+}
+
+#[test]
+fn of_many_tools_all_are_named_and_can_be_called() {
+    let book = book();
+    let tool = |number: usize| -> Arc<dyn Tool> {
+        let (name, schema) = (format!("tool_{number}"), json!({"type": "object"}));
+        Arc::new(Named(ToolSpec { name, description: "d".repeat(300), schema }))
+    };
+    let servers = BTreeMap::from([("books".to_owned(), (0..200).map(tool).collect::<Vec<_>>())]);
+    let contributed = Contributed { servers: Some(Arc::new(servers)), ..Contributed::default() };
+    let lent = lend_with(&book, &ArmPolicy::Pull, &TaskView::default(), &contributed).expect("lends");
+    call(&lent, "skill_offload", json!({"skill": "crm/reading"}));
+    let activated = call(&lent, "skill_activate", json!({"skill": "crm/reading"}));
+    let text = said(&activated);
+    assert!(text.chars().count() <= 16_000 && text.contains("- tool_0: ddd"), "{}", text.len());
+    assert!(text.trim_end().ends_with(", tool_198, tool_199"), "{}", &text[text.len() - 100..]);
+    let last = json!({"skill": "crm/reading", "tool": "tool_199", "arguments": {}});
+    assert_eq!(said(&call(&lent, "skill_tool", last)), "tool_199");
 }

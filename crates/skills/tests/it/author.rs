@@ -144,3 +144,18 @@ fn the_rules_of_writing_stand_in_the_tool() {
     let tools = author_tools(Shelf::new().path(), &clock);
     insta::assert_snapshot!(tools[0].spec().description);
 }
+
+#[test]
+fn what_is_far_too_long_is_refused_before_it_is_read() {
+    let shelf = Shelf::new();
+    let mut huge = triage();
+    huge["body"] = json!("x".repeat(2_000_000));
+    assert_eq!(refused(&call(&shelf, "skill_create", huge)), "too_long");
+    let mut named = triage();
+    named["id"] = json!("a".repeat(10_000) + "/b");
+    let outcome = call(&shelf, "skill_create", named);
+    assert!(
+        outcome.is_error && said(&outcome).chars().count() <= 600,
+        "a refusal repeats no more than it must"
+    );
+}

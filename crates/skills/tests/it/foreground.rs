@@ -54,7 +54,12 @@ fn a_signal_counts_only_if_everything_holds() {
     check(learning("rl-export", &["e1", "e2"]), issue("rl-export", &["e1", "e2"]), "both_signals");
     check(learning("rl-export", &["e1"]), Value::Null, "too_few_events");
     check(learning("rl-export", &["e1", "e1"]), Value::Null, "too_few_events");
-    check(learning("rl-export", &["e9"]), Value::Null, "create");
+    check(learning("rl-export", &["e9"]), Value::Null, "too_few_events");
+    let mut asked = learning("rl-export", &["e9"]);
+    asked["trigger"] = json!("explicit_user_request");
+    check(asked.clone(), Value::Null, "create");
+    asked["event_refs"] = json!(["e1"]);
+    check(asked, Value::Null, "too_few_events");
     check(learning("rl-export", &["e1", "e77"]), Value::Null, "unknown_event");
     check(learning("export", &["e1", "e2"]), Value::Null, "wrong_prefix");
     check(learning("rl-Export It", &["e1", "e2"]), Value::Null, "wrong_prefix");
@@ -158,7 +163,13 @@ fn a_bundle_holds_what_matters_and_counts_the_rest() {
     assert!(
         expand(&events, "e30").is_some_and(|detail| detail.len() > 20) && expand(&events, "e99").is_none()
     );
-    let whole = bundle(scope, None, &events, &BundleBudget::default());
+    let all = bundle(scope.clone(), None, &events, &BundleBudget::default());
+    assert_eq!((all.included_events.len(), all.omitted_spans.len()), (50, 0), "what fits is shown whole");
+    let late = ["e49".to_owned()];
+    let short = BundleBudget { index: 4, events: 5, ..BundleBudget::default() };
+    let made = bundle(scope.clone(), Some((json!({}), &late)), &events, &short);
+    assert!(made.timeline_index.iter().any(|event| event.id == "e49"), "what is shown is also named");
+    let whole = bundle(scope, None, &events, &BundleBudget { events: 49, ..BundleBudget::default() });
     assert_eq!(whole.included_events.len(), 5, "every error and retry is there");
     let shown = whole.included_events.len()
         + whole

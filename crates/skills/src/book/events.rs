@@ -1,0 +1,149 @@
+//! The log of a book in the words of the vocabulary of events: what happened to which skill, in which run and step, by
+//! whom, and between which states of the book.
+
+use std::collections::BTreeSet;
+
+use apprentice_protocol::{SkillHappening, SkillId, StepId};
+use jiff::Timestamp;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::blame::steps;
+use super::operation::{Actor, Change, OpId, Operation};
+use super::snapshot::Snapshot;
+use super::state::State;
+use crate::prove::proved;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BookEvent {
+    /// The operation that it came with.
+    pub id: OpId,
+    /// When.
+    pub time: Timestamp,
+    /// What.
+    pub event: SkillHappening,
+    /// Who.
+    pub actor: Actor,
+    /// The run of the attempt behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// That attempt, `<run>/<trial>/<attempt>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<String>,
+    /// The steps of it that show why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepId>,
+    /// The skill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillId>,
+    /// Its version afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// The domain, where one was opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// SHA-256 of the log before the operation.
+    pub book_before: String,
+    /// SHA-256 of the log after it.
+    pub book_after: String,
+}
+
+/// What an operation is in the vocabulary, with the skill or the domain that it is about.
+fn happenings(change: &Change, state: &State) -> Vec<(SkillHappening, Option<SkillId>, Option<String>)> {
+    use SkillHappening::{
+        Annotated, CleanupKept, Created, DomainCreated, Merged, Reviewed, Tombstoned, Updated,
+    };
+    let of = |happening, skill: &SkillId| (happening, Some(skill.clone()), None);
+    let opened = |domain: &super::NewDomain| (DomainCreated, None, Some(domain.domain.clone()));
+    match change {
+        Change::DomainCreated(domain) => vec![opened(domain)],
+        Change::SkillCreated { skill, domain, .. } => {
+            domain.iter().map(opened).chain([of(Created, skill)]).collect()
+        }
+        Change::SkillPublished { skill, domain, .. } => {
+            let happening = if state.skills.contains_key(skill) { Updated } else { Created };
+            domain.iter().map(opened).chain([of(happening, skill)]).collect()
+        }
+        Change::SkillUpdated { skill, .. }
+        | Change::SkillEdited { skill, .. }
+        | Change::SkillRenamed { to: skill, .. } => vec![of(Updated, skill)],
+        Change::SkillMerged { source, target, .. } => vec![of(Merged, source), of(Updated, target)],
+        Change::SkillAnnotated { skill, .. } => vec![of(Annotated, skill)],
+        Change::SkillDeleted { skill } => vec![of(Tombstoned, skill)],
+        Change::SkillReviewed { skill, .. } => vec![of(Reviewed, skill)],
+        Change::PairKept { skills, .. } => skills.iter().map(|skill| of(CleanupKept, skill)).collect(),
+        Change::Reverted { skills, .. } => {
+            let back = |content: bool| if content { Updated } else { Tombstoned };
+            skills.iter().map(|one| of(back(one.content.is_some()), &one.skill)).collect()
+        }
+        Change::TrajectoryReflected { .. }
+        | Change::CandidateRecorded { .. }
+        | Change::ItemClosed { .. }
+        | Change::TrajectoryLearned
+        | Change::SkillsTried { .. }
+        | Change::CleanupFinished
+        | Change::PackageAttached { .. }
+        | Change::Unknown { .. } => Vec::new(),
+    }
+}
+
+fn hex(hash: &Sha256) -> String {
+    hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Snapshot {
+    /// Everything that happened to the book, oldest first.
+    pub fn events(&self) -> Vec<BookEvent> {
+        let mut state = State::default();
+        let mut hash = Sha256::new();
+        let mut verified = BTreeSet::new();
+        let mut events = Vec::new();
+        for line in self.log_bytes().split_inclusive(|byte| *byte == b'\n') {
+            let before = hex(&hash);
+            hash.update(line);
+            let text = std::str::from_utf8(line).ok().map(str::trim_end);
+            let Some(operation) = text.and_then(|text| Operation::from_line(text).ok()) else { continue };
+            let mut told = happenings(&operation.change, &state);
+            state.apply(&operation);
+            if let Change::SkillsTried { .. } = operation.change {
+                let now = proved(&state);
+                told.extend(
+                    now.difference(&verified)
+                        .map(|skill| (SkillHappening::Verified, Some(skill.clone()), None)),
+                );
+                verified = now;
+            }
+            let after = hex(&hash);
+            events.extend(told.into_iter().map(|(event, skill, domain)| {
+                event_of(&operation, &state, (event, skill, domain), [before.clone(), after.clone()])
+            }));
+        }
+        events
+    }
+}
+
+fn event_of(
+    operation: &Operation,
+    state: &State,
+    (event, skill, domain): (SkillHappening, Option<SkillId>, Option<String>),
+    [book_before, book_after]: [String; 2],
+) -> BookEvent {
+    let trajectory = operation.cause.as_ref().map(|cause| cause.trajectory.clone());
+    let run = trajectory.as_ref().and_then(|id| id.split_once('/')).map(|(run, _)| run.to_owned());
+    let known = skill.as_ref().and_then(|id| state.skills.get(id));
+    BookEvent {
+        id: operation.id,
+        time: operation.time,
+        event,
+        actor: operation.actor,
+        run,
+        steps: steps(state, operation),
+        version: known.map(|skill| skill.version),
+        trajectory,
+        skill,
+        domain,
+        book_before,
+        book_after,
+    }
+}

@@ -1,0 +1,26 @@
+//! How a package that an agent wrote becomes a skill, or another text of one.
+
+use super::operation::{Change, Operation, Origin};
+use super::state::{Skill, State, hash, renew};
+
+impl State {
+    /// Takes a published package in. Its files are kept before the operation is written, each under the hash of its
+    /// content, so the operation alone decides whether there is a skill.
+    pub(super) fn publish(&mut self, operation: &Operation) {
+        let Change::SkillPublished { skill: id, text, domain, package } = &operation.change else { return };
+        domain.iter().for_each(|domain| self.open_domain(domain));
+        if self.skills.contains_key(id) {
+            self.with(id, |skill| {
+                skill.text.clone_from(text);
+                renew(skill, operation.id);
+            });
+        } else {
+            self.create(Skill::new(id, (text, Vec::new()), Origin::Learned, operation.id));
+        }
+        self.with(id, |skill| {
+            let mut package = package.clone();
+            package.view_hash = hash(skill.view().as_bytes());
+            skill.package = Some(package);
+        });
+    }
+}

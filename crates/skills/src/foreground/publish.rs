@@ -1,0 +1,164 @@
+//! A package that an agent wrote in its world becomes a skill: all of it at once, through the gateway, or not at all.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{EntryKind, Machine, MachineError, SkillId};
+use jiff::Timestamp;
+
+use crate::book::{Actor, Attached, Change, Gateway, WriteRefusal, WriteRequest};
+use crate::package::{Level, Package, check, described};
+
+/// Files of one package, and their bytes in all.
+const MOST_FILES: usize = 64;
+const MOST_BYTES: u64 = 512 * 1024;
+const DOMAIN: &str = "general";
+/// What stands beside `SKILL.md`.
+const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
+
+/// A refusal: a word for programs, a sentence for the agent.
+pub(super) type Fault = (&'static str, String);
+
+/// The skill that a package changes, and the version that its author saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Base {
+    pub(super) skill: SkillId,
+    pub(super) version: u32,
+}
+
+/// What was published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Published {
+    pub(super) skill: SkillId,
+    pub(super) version: u32,
+}
+
+pub(super) fn unreachable(error: &MachineError) -> Fault {
+    ("unavailable", format!("the folder in the world cannot be reached: {error}"))
+}
+
+/// Reads the package that stands in a folder of the world. Only files below it are read, and no links are followed.
+pub(super) async fn collect(machine: &dyn Machine, folder: &str, name: &str) -> Result<Package, Fault> {
+    let entries = match machine.list(folder).await {
+        Ok(entries) => entries,
+        Err(MachineError::NotFound(_)) => {
+            return Err(("no_package", format!("{folder} is not there; write SKILL.md into it first")));
+        }
+        Err(error) => return Err(unreachable(&error)),
+    };
+    let mut bytes = 0u64;
+    let mut paths = Vec::new();
+    for entry in entries {
+        match entry.kind {
+            EntryKind::Directory => continue,
+            EntryKind::File => {}
+            EntryKind::Link | EntryKind::Other => {
+                return Err(("bad_file", format!("{}: a package holds plain files only", entry.path)));
+            }
+        }
+        placed(&entry.path)?;
+        bytes = bytes.saturating_add(entry.size);
+        paths.push(entry.path);
+    }
+    if paths.len() > MOST_FILES || bytes > MOST_BYTES {
+        let why = format!(
+            "{} files of {bytes} bytes; at most {MOST_FILES} files and {MOST_BYTES} bytes",
+            paths.len()
+        );
+        return Err(("too_large", why));
+    }
+    let mut files = BTreeMap::new();
+    let mut left = MOST_BYTES;
+    for path in paths {
+        let content = machine.read(&format!("{folder}/{path}")).await.map_err(|error| unreachable(&error))?;
+        // A file may have grown since it was listed.
+        left = left
+            .checked_sub(u64::try_from(content.len()).unwrap_or(u64::MAX))
+            .ok_or_else(|| ("too_large", format!("{path} grew; at most {MOST_BYTES} bytes in all")))?;
+        files.insert(path, content);
+    }
+    Ok(Package { name: name.to_owned(), files })
+}
+
+/// Where a file of a package may stand.
+fn placed(path: &str) -> Result<(), Fault> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let plain = |part: &&str| {
+        !part.is_empty()
+            && *part != "."
+            && *part != ".."
+            && !part.contains('\\')
+            && !part.chars().any(char::is_control)
+    };
+    let known = path == "SKILL.md" || FOLDERS.iter().any(|folder| path.starts_with(folder));
+    if !parts.iter().all(plain) || !known || parts.len() > 4 {
+        let why =
+            format!("{path:?} has no place in a package: SKILL.md, scripts/, references/ and assets/ have");
+        return Err(("bad_file", why));
+    }
+    Ok(())
+}
+
+/// Publishes a package. Everything that can fail comes before the one operation that makes it a skill.
+pub(super) fn publish(
+    gateway: &mut Gateway,
+    package: &Package,
+    base: Option<&Base>,
+    time: Timestamp,
+) -> Result<Published, Fault> {
+    let wrong: Vec<String> = check(package)
+        .into_iter()
+        .filter(|finding| finding.level == Level::Error)
+        .map(|finding| finding.what)
+        .collect();
+    if !wrong.is_empty() {
+        return Err(("bad_package", wrong.join("; ")));
+    }
+    let (named, domain, text) = described(package, DOMAIN).map_err(|why| ("bad_package", why))?;
+    for (path, bytes) in &package.files {
+        let objection = std::str::from_utf8(bytes).ok().and_then(|text| gateway.objection(text));
+        if let Some((code, why)) = objection {
+            return Err((code, format!("{path}: {why}")));
+        }
+    }
+    let skill = match base {
+        Some(base) => base.skill.clone(),
+        None => own_id(&named, &package.name)?,
+    };
+    if base.is_none() && gateway.state().skills.contains_key(&skill) {
+        return Err((
+            "exists",
+            format!("{skill} is in the book; finish as skipped and start an update of it"),
+        ));
+    }
+    // Files are kept for what will be written only.
+    let version = |skill: &SkillId| gateway.state().skills.get(skill).map(|skill| skill.version);
+    if base.is_some_and(|base| version(&base.skill) != Some(base.version)) {
+        return Err(("stale_read", format!("{skill} was changed meanwhile; skip this, and start anew")));
+    }
+    let known = gateway.state().domains.contains_key(skill.domain());
+    let book_failed = |error: WriteRefusal| match error {
+        WriteRefusal::Refused { code, why } => (code, why),
+        WriteRefusal::Book(error) => ("unavailable", error.to_string()),
+    };
+    let files = gateway.keep_files(&package.files).map_err(|error| ("unavailable", error.to_string()))?;
+    let package = Attached {
+        name: package.name.clone(),
+        files,
+        view_hash: String::new(),
+        tools: BTreeMap::new(),
+        active: false,
+    };
+    let change =
+        Change::SkillPublished { skill: skill.clone(), text, domain: (!known).then_some(domain), package };
+    let read = base.map(|base| (base.skill.clone(), base.version)).into_iter().collect();
+    gateway
+        .apply(WriteRequest { time, actor: Actor::Agent, cause: None, read, change })
+        .map_err(book_failed)?;
+    let version = gateway.state().skills.get(&skill).map_or(1, |skill| skill.version);
+    Ok(Published { skill, version })
+}
+
+/// A new skill keeps its package's name, whatever the head says.
+fn own_id(named: &SkillId, package: &str) -> Result<SkillId, Fault> {
+    SkillId::parse(&format!("{}/{package}", named.domain())).map_err(|error| ("bad_name", error.to_string()))
+}

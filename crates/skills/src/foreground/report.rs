@@ -1,0 +1,123 @@
+//! What an agent reports on skills at the end: read, judged, and noted beside the book.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{EventKind, SkillEvent, SkillHappening, StepId, ToolOutcome};
+use serde_json::{Value, json};
+
+use super::journal::JournalLine;
+use super::publish::Fault;
+use super::signal::{FinalReport, Invocation, Ruling, SkillKind, judge};
+use super::workshop::{Verdict, Workshop, bounded, happened, named};
+use crate::book::{OpId, Snapshot};
+use crate::shipped::is_shipped;
+
+/// Reports that may be wrong before the attempt goes without one.
+const REPORT_TRIES: u32 = 3;
+
+impl Workshop {
+    pub(super) fn report(&self, arguments: &Value, step: StepId) -> Result<ToolOutcome, Fault> {
+        {
+            let bench = self.bench();
+            if bench.report.is_some() {
+                return Err(("already_reported", "a report is there; call finish".to_owned()));
+            }
+            if bench.wrong_reports >= REPORT_TRIES {
+                return Err(("report_left_out", "the attempt goes without a report; call finish".to_owned()));
+            }
+        }
+        let book = self.read_book()?;
+        let report = read_report(arguments, &book).map_err(|why| self.malformed(&why))?;
+        let ruling = judge(&report, &self.turn(&book));
+        let (verdict, happening) = match &ruling {
+            Ruling::Silent => (Verdict { code: "silent".to_owned(), why: None }, None),
+            Ruling::Valid(_) => {
+                (Verdict { code: "valid".to_owned(), why: None }, Some(SkillHappening::LearningSignal))
+            }
+            Ruling::Rejected { code, why } => (
+                Verdict { code: (*code).to_owned(), why: Some(why.clone()) },
+                Some(SkillHappening::LearningSignalRejected),
+            ),
+        };
+        let at = (book.last(), book.last());
+        let (mut lines, mut events) = self.declared(&report, &book, (step, at));
+        if let Some(happening) = happening {
+            let mut data = match (&report.learning_signal, &report.skill_issue_signal) {
+                (Some(signal), None) => json!(signal),
+                (None, Some(signal)) => json!(signal),
+                (one, other) => json!({ "learning_signal": one, "skill_issue_signal": other }),
+            };
+            data["code"] = json!(verdict.code);
+            let detail =
+                verdict.why.as_ref().map_or(verdict.code.clone(), |why| format!("{}: {why}", verdict.code));
+            events.push(EventKind::Skill(SkillEvent { detail: Some(detail), ..happened(happening) }));
+            lines.push(JournalLine { data, ..self.line(step, happening, at) });
+        }
+        self.journal(lines)?;
+        let answer = match &verdict.why {
+            None => "Noted.".to_owned(),
+            Some(why) => format!("Noted without the signal, {}: {why}.", verdict.code),
+        };
+        self.bench().report = Some((report, verdict));
+        Ok(ToolOutcome { events, ..ToolOutcome::text(answer) })
+    }
+
+    /// The skills that the agent says it used, beside what it really received.
+    fn declared(
+        &self,
+        report: &FinalReport,
+        book: &Snapshot,
+        (step, at): (StepId, (OpId, OpId)),
+    ) -> (Vec<JournalLine>, Vec<EventKind>) {
+        let (mut lines, mut events) = (Vec::new(), Vec::new());
+        for used in &report.used_skill_receipts {
+            let skill = named(book, &used.skill_name);
+            let viewed = skill.is_some_and(|skill| self.timeline.has_viewed(&skill.id));
+            let skill = skill.map(|skill| (skill.id.clone(), skill.version));
+            let (id, version) = (skill.as_ref().map(|one| one.0.clone()), skill.map(|one| one.1));
+            let detail = (!viewed).then(|| "its text was not delivered in this attempt".to_owned());
+            let event =
+                SkillEvent { skill: id.clone(), version, detail, ..happened(SkillHappening::DeclaredUsed) };
+            events.push(EventKind::Skill(SkillEvent { text: Some(bounded(&used.message)), ..event }));
+            let line = self.line(step, SkillHappening::DeclaredUsed, at);
+            lines.push(JournalLine { skill: id, version, data: json!({ "viewed": viewed }), ..line });
+        }
+        (lines, events)
+    }
+
+    /// Counts a report that cannot be read, and says how many more may come.
+    fn malformed(&self, why: &str) -> Fault {
+        let mut bench = self.bench();
+        bench.wrong_reports += 1;
+        let left = REPORT_TRIES - bench.wrong_reports.min(REPORT_TRIES);
+        let then =
+            if left == 0 { "the attempt goes without one".to_owned() } else { format!("{left} more tries") };
+        ("bad_report", format!("{why}; {then}"))
+    }
+
+    fn turn(&self, book: &Snapshot) -> Invocation {
+        let mut skills = BTreeMap::new();
+        for skill in book.skills() {
+            let kind = if is_shipped(&skill.id) { SkillKind::Core } else { SkillKind::Open };
+            skills.insert(skill.id.to_string(), kind);
+            skills.insert(skill.id.slug().to_owned(), kind);
+        }
+        Invocation {
+            timeline: self.timeline.ids(),
+            requests: self.timeline.requests(),
+            finished: self.bench().finished,
+            skills,
+            one_off: false,
+        }
+    }
+}
+
+fn read_report(arguments: &Value, book: &Snapshot) -> Result<FinalReport, String> {
+    let report: FinalReport = serde_json::from_value(arguments.clone())
+        .map_err(|error| format!("the report does not fit: {error}"))?;
+    let unknown = report.used_skill_receipts.iter().find(|used| named(book, &used.skill_name).is_none());
+    match unknown {
+        Some(used) => Err(format!("there is no skill {:?} that could have been used", used.skill_name)),
+        None => Ok(report),
+    }
+}

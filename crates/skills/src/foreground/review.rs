@@ -1,0 +1,44 @@
+//! A stored attempt as a review in the background would be shown it.
+
+use apprentice_protocol::{CallBody, Event, EventKind};
+use serde_json::Value;
+
+use super::bundle::{Bundle, BundleBudget, Scope, bundle};
+use super::signal::FinalReport;
+use super::spot::spot_all;
+use super::tools::SKILL_REPORT;
+
+/// The bundle of an attempt: the turn is the session, and its signal the last one that the agent reported. None for a
+/// trace without events.
+pub fn review(
+    events: &[Event],
+    (session, invocation): (&str, &str),
+    budget: &BundleBudget,
+) -> Option<Bundle> {
+    let (first, last) = (events.first()?, events.last()?);
+    let scope = Scope {
+        kind: "invocation".to_owned(),
+        session_id: session.to_owned(),
+        invocation_id: invocation.to_owned(),
+        started_at: first.wall,
+        finished_at: last.wall,
+    };
+    let signal = events.iter().rev().find_map(reported);
+    let signal = signal.as_ref().map(|(signal, refs)| (signal.clone(), refs.as_slice()));
+    Some(bundle(scope, signal, &spot_all(events), budget))
+}
+
+/// The signal of a reply that reports one.
+fn reported(event: &Event) -> Option<(Value, Vec<String>)> {
+    let EventKind::ModelReplied { calls, .. } = &event.kind else { return None };
+    calls.iter().rev().find_map(|call| {
+        let CallBody::Tool { name, arguments } = &call.body else { return None };
+        let report: FinalReport =
+            (name == SKILL_REPORT).then(|| serde_json::from_value(arguments.clone()).ok())??;
+        match (report.learning_signal, report.skill_issue_signal) {
+            (Some(signal), None) => Some((serde_json::to_value(&signal).ok()?, signal.event_refs)),
+            (None, Some(signal)) => Some((serde_json::to_value(&signal).ok()?, signal.event_refs)),
+            _ => None,
+        }
+    })
+}

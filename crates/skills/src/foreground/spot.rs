@@ -1,0 +1,195 @@
+//! Events of an attempt as a review sees them: which of them matter, why, and what each says in words.
+
+use apprentice_protocol::{
+    Action, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish, ImagePoint,
+    PerAction, SkillEvent, SkillHappening,
+};
+use serde_json::Value;
+
+use super::bundle::{Reason, Spotted};
+
+/// The events of a stored attempt, in order.
+pub fn spot_all(events: &[Event]) -> Vec<Spotted> {
+    let mut spotter = Spotter::default();
+    events.iter().map(|event| spotter.spot(event.id, &event.kind)).collect()
+}
+
+/// Takes events in, one after the other: what comes after a failure is another try.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spotter {
+    after_error: bool,
+}
+
+impl Spotter {
+    pub(super) fn spot(&mut self, id: EventId, kind: &EventKind) -> Spotted {
+        let Seen { name, tool, reason, detail } = seen(kind);
+        let reason = match reason {
+            Reason::Error => {
+                self.after_error = true;
+                Reason::Error
+            }
+            // A look or an answer is no other try; an action is.
+            Reason::Ordinary if self.after_error && is_deed(kind) => {
+                self.after_error = false;
+                Reason::Retry
+            }
+            other => other,
+        };
+        Spotted { id: id.to_string(), kind: name, tool, reason, detail }
+    }
+}
+
+struct Seen {
+    name: String,
+    tool: Option<String>,
+    reason: Reason,
+    detail: String,
+}
+
+fn is_deed(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Action(_) | EventKind::ToolCalled { .. })
+}
+
+fn seen(kind: &EventKind) -> Seen {
+    let told =
+        |name: &str, reason, detail: String| Seen { name: name.to_owned(), tool: None, reason, detail };
+    match kind {
+        EventKind::Started(header) => {
+            told("started", Reason::UserInput, format!("the user asks: {}", header.brief.instruction))
+        }
+        EventKind::Finished(finish) => told("finished", Reason::FinalAnswer, ended(finish)),
+        EventKind::Action(record) => action(record),
+        EventKind::ToolCalled { name, is_error, .. } => Seen {
+            tool: Some(name.clone()),
+            reason: if *is_error { Reason::Error } else { Reason::Ordinary },
+            ..told("tool.called", Reason::Ordinary, outcome(name, *is_error))
+        },
+        EventKind::CallAnswered(result) => answered(result),
+        EventKind::Skill(event) => skill(event),
+        EventKind::LoopSuspected { repeats } => told(
+            "loop.suspected",
+            Reason::Error,
+            format!("the same calls on the same screen, {repeats} times"),
+        ),
+        EventKind::Judged(judged) => {
+            let verdict = format!("{:?}", judged.verdict).to_lowercase();
+            told("judged", Reason::Verification, format!("the checks say {verdict}"))
+        }
+        EventKind::Stopped { reason, void, detail, .. } => {
+            let weight = if void.is_some() { Reason::Error } else { Reason::Ordinary };
+            let why =
+                reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
+            told("stopped", weight, format!("{}: {detail}", why.unwrap_or_default()))
+        }
+        EventKind::ModelReplied { say, calls, .. } => {
+            let calls = calls.iter().map(called);
+            let words: Vec<String> = say.iter().cloned().chain(calls).collect();
+            told("model.replied", Reason::Ordinary, words.join(" | "))
+        }
+        EventKind::Observed { title, focused, .. } => {
+            let focus = focused.as_ref().map(|focus| format!(", focus on {focus}")).unwrap_or_default();
+            told("observed", Reason::Ordinary, format!("{title:?}{focus}"))
+        }
+        EventKind::Notice { content } => {
+            let text: Vec<&str> = content.iter().filter_map(|part| part.as_text()).collect();
+            told("notice", Reason::Ordinary, text.join("\n"))
+        }
+        EventKind::SetupDone { step, .. } => told("setup.done", Reason::Ordinary, step.clone()),
+        EventKind::WorldOpened { .. } => told("world.opened", Reason::Ordinary, String::new()),
+        EventKind::WorldClosed { .. } => told("world.closed", Reason::Ordinary, String::new()),
+        EventKind::Unknown { kind, .. } => told(kind, Reason::Ordinary, String::new()),
+    }
+}
+
+fn ended(finish: &Finish) -> String {
+    match finish {
+        Finish::Done => "the agent says that it is done".to_owned(),
+        Finish::Answer { text } => format!("the agent answers: {text}"),
+        Finish::GiveUp { reason } => format!("the agent gives up: {reason}"),
+    }
+}
+
+fn outcome(name: &str, is_error: bool) -> String {
+    format!("{name}: {}", if is_error { "refused" } else { "answered" })
+}
+
+fn called(call: &Call) -> String {
+    match &call.body {
+        CallBody::World { actions } => actions.iter().map(words).collect::<Vec<_>>().join(", "),
+        CallBody::Tool { name, arguments } => format!("{name} {arguments}"),
+        CallBody::Finish(finish) => ended(finish),
+        CallBody::Unusable { problem } => format!("unusable: {problem}"),
+    }
+}
+
+/// An action by its name and by what of it is words.
+fn words(action: &Action<ImagePoint>) -> String {
+    let value = serde_json::to_value(action).unwrap_or_default();
+    let said =
+        ["text", "chord", "url", "option"].iter().find_map(|key| value[*key].as_str().map(str::to_owned));
+    let name = value["do"].as_str().unwrap_or("action");
+    said.map_or_else(|| name.to_owned(), |said| format!("{name} {said:?}"))
+}
+
+fn action(record: &ActionRecord) -> Seen {
+    let target = match (&record.target_role, &record.target_name) {
+        (Some(role), Some(name)) => format!(" on {role} {name:?}"),
+        (Some(role), None) => format!(" on {role}"),
+        (None, Some(name)) => format!(" on {name:?}"),
+        (None, None) => String::new(),
+    };
+    let (reason, outcome) = match &record.outcome {
+        PerAction::Failed { problem } => (Reason::Error, format!(": failed: {problem}")),
+        PerAction::NotExecuted => (Reason::Ordinary, ": not executed".to_owned()),
+        PerAction::Done { .. } if stores(record) => (Reason::FileWrite, String::new()),
+        PerAction::Done { .. } if looks(&record.asked) => (Reason::Verification, String::new()),
+        PerAction::Done { text } => {
+            (Reason::Ordinary, text.as_ref().map(|text| format!(": {text}")).unwrap_or_default())
+        }
+    };
+    let detail = format!("{}{target}{outcome}", words(&record.asked));
+    Seen { name: "action".to_owned(), tool: None, reason, detail }
+}
+
+/// A look that changes nothing.
+fn looks(action: &Action<ImagePoint>) -> bool {
+    matches!(action, Action::Screenshot | Action::Zoom { .. })
+}
+
+/// What stores work in nearly every program: its usual key, or something called "Save".
+fn stores(record: &ActionRecord) -> bool {
+    let named = record.target_name.as_deref().is_some_and(|name| name.trim_start().starts_with("Save"));
+    let pressed = match &record.asked {
+        Action::Key { chord, .. } => {
+            let chord = chord.to_string().to_ascii_lowercase();
+            chord == "ctrl+s" || chord == "ctrl+shift+s" || chord == "shift+ctrl+s"
+        }
+        _ => false,
+    };
+    pressed || (named && matches!(record.asked, Action::Click { .. }))
+}
+
+/// A failed tool's answer; those of world calls stand in their actions.
+fn answered(result: &CallResult) -> Seen {
+    let text: Vec<&str> = result.content.iter().filter_map(|part| part.as_text()).collect();
+    let failed = result.is_error && result.per_action.is_empty();
+    let reason = if failed { Reason::Error } else { Reason::Ordinary };
+    Seen { name: "call.answered".to_owned(), tool: None, reason, detail: text.join("\n") }
+}
+
+fn skill(event: &SkillEvent) -> Seen {
+    let name = serde_json::to_value(event.happening).ok();
+    let name = name.as_ref().and_then(Value::as_str).unwrap_or("skill").to_owned();
+    let reason = match event.happening {
+        SkillHappening::WriteRefused => Reason::Error,
+        SkillHappening::Written
+        | SkillHappening::Created
+        | SkillHappening::Updated
+        | SkillHappening::LearningStarted
+        | SkillHappening::LearningFinished => Reason::FileWrite,
+        _ => Reason::Ordinary,
+    };
+    let skill = event.skill.as_ref().map(|skill| skill.to_string());
+    let parts = [skill, event.version.map(|version| format!("version {version}")), event.detail.clone()];
+    Seen { name, tool: None, reason, detail: parts.into_iter().flatten().collect::<Vec<_>>().join(", ") }
+}

@@ -1,0 +1,88 @@
+//! What happened in an attempt so far, as its own tools may look at it. Whoever owns the trace tells it each event.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use apprentice_protocol::{EventId, EventKind, SkillHappening, SkillId};
+
+use super::bundle::{Reason, Spotted};
+use super::spot::Spotter;
+
+/// Events that one answer shows, and characters of each.
+const SHOWN: usize = 80;
+const WORDS: usize = 140;
+
+/// A list of events that is shared between the trace and the tools; clones are the same list.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline(Arc<Mutex<Events>>);
+
+#[derive(Debug, Default)]
+struct Events {
+    spotter: Spotter,
+    all: Vec<Spotted>,
+    viewed: BTreeSet<SkillId>,
+    deeds: u32,
+}
+
+impl Timeline {
+    /// Takes one event in.
+    pub fn note(&self, id: EventId, kind: &EventKind) {
+        let mut events = self.events();
+        let spotted = events.spotter.spot(id, kind);
+        match kind {
+            EventKind::Skill(skill) if skill.happening == SkillHappening::Viewed => {
+                events.viewed.extend(skill.skill.clone());
+            }
+            EventKind::Action(_) | EventKind::ToolCalled { .. } => events.deeds += 1,
+            _ => {}
+        }
+        events.all.push(spotted);
+    }
+
+    /// The ids of all events.
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.events().all.iter().map(|event| event.id.clone()).collect()
+    }
+
+    /// The ids of what the user said.
+    pub(super) fn requests(&self) -> Vec<String> {
+        let events = self.events();
+        let said = events.all.iter().filter(|event| event.reason == Reason::UserInput);
+        said.map(|event| event.id.clone()).collect()
+    }
+
+    /// Whether a skill's text was delivered.
+    pub(super) fn has_viewed(&self, skill: &SkillId) -> bool {
+        self.events().viewed.contains(skill)
+    }
+
+    /// Actions and calls of tools.
+    pub(super) fn deeds(&self) -> u32 {
+        self.events().deeds
+    }
+
+    /// The events that may be worth naming, latest last, one line each.
+    pub(super) fn shown(&self) -> String {
+        let events = self.events();
+        let deed = |event: &&Spotted| {
+            event.reason != Reason::Ordinary || event.kind == "action" || event.kind == "tool.called"
+        };
+        let chosen: Vec<&Spotted> = events.all.iter().filter(deed).collect();
+        let skipped = chosen.len().saturating_sub(SHOWN);
+        let mut text = String::new();
+        if skipped > 0 {
+            let _ = writeln!(text, "({skipped} earlier events are left out)");
+        }
+        for event in chosen.into_iter().skip(skipped) {
+            let flat = event.detail.split_whitespace().collect::<Vec<_>>().join(" ");
+            let cut: String = flat.chars().take(WORDS).collect();
+            let _ = writeln!(text, "{} {} ({}): {cut}", event.id, event.kind, event.reason.as_str());
+        }
+        text
+    }
+
+    fn events(&self) -> MutexGuard<'_, Events> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,114 @@
+//! The tools by which an agent learns while it works.
+
+use std::sync::Arc;
+
+use apprentice_protocol::{
+    EventKind, PortFuture, Prompt, SkillEvent, SkillHappening, StepRef, Tool, ToolOutcome, ToolSpec,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::call::{FinishCall, StartCall};
+use super::publish::Fault;
+use super::signal::FinalReport;
+use super::workshop::{Workshop, happened};
+
+pub(crate) const REPORT: Prompt = Prompt::new("skills/report", include_str!("prompts/report.md"), &[]);
+
+/// `skill_learning_start { action, skill_name, reason, event_refs, message }`
+pub const SKILL_LEARNING_START: &str = "skill_learning_start";
+/// `skill_learning_finish { action, skill_name, status, message, summary }`
+pub const SKILL_LEARNING_FINISH: &str = "skill_learning_finish";
+/// `skill_timeline {}`
+pub const SKILL_TIMELINE: &str = "skill_timeline";
+/// `skill_report { used_skill_receipts, learning_signal, skill_issue_signal }`
+pub const SKILL_REPORT: &str = "skill_report";
+
+const START: &str = "Begins to write a new skill, or to change one, and opens a folder to write the package into. Call it \
+                     before any file of the package is written.";
+const FINISH: &str = "Ends the writing of a skill, after success and after failure: publishes the package in its folder, or \
+                      leaves the book as it was.";
+const TIMELINE: &str = "Names what happened in this task so far, for event_refs.";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoArguments {}
+
+#[derive(Clone, Copy)]
+enum Deed {
+    Start,
+    Finish,
+    Timeline,
+    Report,
+}
+
+struct LearningTool {
+    deed: Deed,
+    spec: ToolSpec,
+    workshop: Arc<Workshop>,
+}
+
+/// The tools over one attempt.
+pub(super) fn over(workshop: &Arc<Workshop>) -> Vec<Arc<dyn Tool>> {
+    let tool = |deed, spec| -> Arc<dyn Tool> {
+        Arc::new(LearningTool { deed, spec, workshop: Arc::clone(workshop) })
+    };
+    vec![
+        tool(Deed::Timeline, spec::<NoArguments>(SKILL_TIMELINE, TIMELINE)),
+        tool(Deed::Start, spec::<StartCall>(SKILL_LEARNING_START, START)),
+        tool(Deed::Finish, spec::<FinishCall>(SKILL_LEARNING_FINISH, FINISH)),
+        tool(Deed::Report, spec::<FinalReport>(SKILL_REPORT, REPORT.text().trim_end())),
+    ]
+}
+
+fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+    let mut schema = schemars::schema_for!(T);
+    schema.remove("$schema");
+    schema.remove("title");
+    ToolSpec { name: name.to_owned(), description: description.to_owned(), schema: schema.to_value() }
+}
+
+fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Fault> {
+    serde_json::from_value(arguments.clone())
+        .map_err(|error| ("bad_arguments", format!("the arguments do not fit: {error}")))
+}
+
+impl Tool for LearningTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome> {
+        Box::pin(async move {
+            let outcome = match self.deed {
+                Deed::Start => match read(arguments) {
+                    Ok(call) => self.workshop.start(call, at.step).await,
+                    Err(fault) => Err(fault),
+                },
+                Deed::Finish => match read(arguments) {
+                    Ok(call) => self.workshop.finish(call, at.step).await,
+                    Err(fault) => Err(fault),
+                },
+                Deed::Timeline => {
+                    read::<NoArguments>(arguments).map(|_| ToolOutcome::text(self.workshop.shown()))
+                }
+                Deed::Report => self.workshop.report(arguments, at.step),
+            };
+            outcome.unwrap_or_else(|(code, why)| self.refused(code, &why))
+        })
+    }
+}
+
+impl LearningTool {
+    fn refused(&self, code: &str, why: &str) -> ToolOutcome {
+        let happening = match self.deed {
+            Deed::Report => SkillHappening::LearningSignalRejected,
+            Deed::Start | Deed::Finish | Deed::Timeline => SkillHappening::WriteRefused,
+        };
+        let said = format!("{code}: {why}");
+        let event = SkillEvent { detail: Some(said.clone()), ..happened(happening) };
+        ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::error(said) }
+    }
+}

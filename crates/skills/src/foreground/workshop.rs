@@ -1,0 +1,461 @@
+//! Learning while working, for one attempt: which package is open, what was finished and reported, and what follows.
+//! Nothing of it is in the book until a package is published, and that is one operation.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use apprentice_protocol::{
+    BoundedText, Clock, Command, EventKind, Guidance, Machine, MachineError, Prompt, SkillEvent,
+    SkillHappening, SkillId, StepId, TextBudget, ToolOutcome, Why,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::call::{FinishCall, LearnAction, LearnReason, StartCall};
+use super::gate::Counters;
+use super::journal::{Journal, JournalLine, Told, counters};
+use super::publish::{Base, Fault, Published, collect, publish, unreachable};
+use super::receipt::{Language, Receipt, receipt};
+use super::signal::FinalReport;
+use super::timeline::Timeline;
+use crate::book::{Actor, At, BookError, Gateway, GatewayOptions, OpId, Skill, Snapshot};
+use crate::package::{Package, to_edit};
+use crate::shipped::{ShippedPart, is_shipped};
+
+pub(crate) const LEARN: Prompt = Prompt::new("skills/learn", include_str!("prompts/learn.md"), &[]);
+
+/// Where packages are written in the world, below the home folder.
+const STAGING: &str = ".claude/skills";
+/// The prefix of packages that an agent writes by itself.
+const OWN_PREFIX: &str = "rl-";
+const MESSAGE: TextBudget = TextBudget(300);
+const OPENING: TextBudget = TextBudget(6000);
+/// How often, and how far apart, a book that another holds is asked for again: five seconds in all.
+const OPEN_TRIES: u32 = 50;
+const OPEN_PAUSE: Duration = Duration::from_millis(100);
+
+/// What an attempt that may learn is made of.
+#[derive(Clone)]
+pub struct WorkshopPlan {
+    /// The book's folder.
+    pub book: PathBuf,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// In which language the user is told.
+    pub language: Language,
+    /// The name of the run.
+    pub run: String,
+}
+
+/// Learning in one attempt.
+pub struct Workshop {
+    plan: WorkshopPlan,
+    pub(super) timeline: Timeline,
+    machine: OnceLock<Arc<dyn Machine>>,
+    bench: Mutex<Bench>,
+}
+
+#[derive(Default)]
+pub(super) struct Bench {
+    open: Option<Open>,
+    pub(super) finished: bool,
+    pub(super) wrong_reports: u32,
+    pub(super) report: Option<(FinalReport, Verdict)>,
+}
+
+/// A package that is being written.
+#[derive(Clone, Debug, PartialEq)]
+struct Open {
+    call: StartCall,
+    /// The package's folder name.
+    package: String,
+    folder: String,
+    base: Option<Base>,
+}
+
+/// What became of the signals of a report, by code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// `silent`, `valid`, or the code of the rejection.
+    pub code: String,
+    /// Why, where it was rejected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What an attempt leaves for others: the report, which is empty for most, and its verdict.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FinalOutput {
+    /// As the agent reported it.
+    pub output: FinalReport,
+    /// Whether its signals count.
+    pub signal: Verdict,
+    /// The sentences for the user.
+    pub receipts: Vec<String>,
+    /// What has gathered since the last review.
+    pub counters: Counters,
+}
+
+impl Workshop {
+    /// For one attempt; the world is entered when it is open.
+    pub fn new(plan: WorkshopPlan) -> Arc<Self> {
+        let (timeline, machine, bench) = (Timeline::default(), OnceLock::new(), Mutex::default());
+        Arc::new(Self { plan, timeline, machine, bench })
+    }
+
+    /// Where the owner of the trace tells each event.
+    pub fn timeline(&self) -> Timeline {
+        self.timeline.clone()
+    }
+
+    /// Names the world in which packages are written. The first one counts.
+    pub fn enter(&self, machine: Arc<dyn Machine>) {
+        let _ = self.machine.set(machine);
+    }
+
+    /// The same guidance with the tools of learning.
+    pub fn lend(self: &Arc<Self>, guidance: Guidance) -> Guidance {
+        let mut tools = guidance.tools;
+        tools.extend(super::tools::over(self));
+        let opening = format!("{}\n{}", guidance.opening.as_str(), LEARN.text());
+        Guidance {
+            opening: BoundedText::cut(opening.trim_start(), OPENING),
+            tools,
+            refresh: guidance.refresh,
+        }
+    }
+
+    pub(super) fn shown(&self) -> String {
+        self.timeline.shown()
+    }
+
+    pub(super) async fn start(&self, call: StartCall, step: StepId) -> Result<ToolOutcome, Fault> {
+        if let Some(open) = &self.bench().open {
+            return Err(("already_started", format!("{} is open; finish it first", open.call.skill_name)));
+        }
+        self.check_refs(&call.event_refs)?;
+        let book = self.read_book()?;
+        let open = opened(&call, &book, self.home()?)?;
+        self.stage(&open, &book).await?;
+        let told = bounded(&call.message);
+        let line = self.line(step, SkillHappening::LearningStarted, (book.last(), book.last()));
+        self.journal(vec![JournalLine { skill: skill_of(&open), data: json!(call), ..line }])?;
+        let answer = format!(
+            "Write the package into {} with your own tools: SKILL.md, and scripts/, references/ or assets/ if it needs \
+             them. Then call skill_learning_finish.{}",
+            open.folder,
+            if open.base.is_some() { " The skill as it stands is there to be changed." } else { "" }
+        );
+        let event = SkillEvent {
+            skill: skill_of(&open),
+            detail: Some(format!("{} {}: {}", word(&call.action), call.skill_name, word(&call.reason))),
+            text: Some(format!("{} ({told})", self.say(Receipt::Writing, &open.package))),
+            ..happened(SkillHappening::LearningStarted)
+        };
+        self.bench().open = Some(open);
+        Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(answer) })
+    }
+
+    /// Puts an empty folder, or the skill as it stands, into the world.
+    async fn stage(&self, open: &Open, book: &Snapshot) -> Result<(), Fault> {
+        let machine = self.world()?;
+        match machine.remove(&open.folder).await {
+            Ok(()) | Err(MachineError::NotFound(_)) => {}
+            Err(error) => return Err(unreachable(&error)),
+        }
+        let made = machine.run(&Command::new(["mkdir", "-p", open.folder.as_str()])).await;
+        made.map_err(|error| unreachable(&error))?;
+        let skill = open.base.as_ref().and_then(|base| book.skill(&base.skill));
+        for (path, bytes) in skill.map(|skill| to_edit(book, skill).files).unwrap_or_default() {
+            let path = format!("{}/{path}", open.folder);
+            machine.write(&path, &bytes).await.map_err(|error| unreachable(&error))?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn finish(&self, call: FinishCall, step: StepId) -> Result<ToolOutcome, Fault> {
+        let open = self.bench().open.clone();
+        let Some(open) = open.filter(|open| same(open, &call)) else {
+            let name = &call.skill_name;
+            return Err(("not_started", format!("no {} of {name} was started", word(&call.action))));
+        };
+        if !call.status.fits(call.action) {
+            let why = format!("{} does not end as {}", word(&call.action), word(&call.status));
+            return Err(("wrong_status", why));
+        }
+        if !call.status.publishes() {
+            return self.leave(&open, &call, step).await;
+        }
+        let package = collect(self.world()?.as_ref(), &open.folder, &open.package).await?;
+        let mut gateway = self.open_book().await?;
+        let outcome = self.publish(&mut gateway, &package, (&open, &call, step))?;
+        drop(gateway);
+        self.clear(&open).await;
+        Ok(outcome)
+    }
+
+    /// Publishes and tells. Nothing is waited for in between: what is published is also noted.
+    fn publish(
+        &self,
+        gateway: &mut Gateway,
+        package: &Package,
+        (open, call, step): (&Open, &FinishCall, StepId),
+    ) -> Result<ToolOutcome, Fault> {
+        let before = gateway.state().last;
+        let Published { skill, version } =
+            publish(gateway, package, open.base.as_ref(), self.plan.clock.now())?;
+        let after = gateway.state().last;
+        let (kind, said) = match open.base {
+            None => (SkillHappening::Created, Receipt::Learned),
+            Some(_) => (SkillHappening::Updated, Receipt::Updated),
+        };
+        let lines = [kind, SkillHappening::LearningFinished].map(|happening| JournalLine {
+            skill: Some(skill.clone()),
+            version: Some(version),
+            data: if happening == kind { Value::Null } else { json!(call) },
+            ..self.line(step, happening, (before, after))
+        });
+        let unwritten = self.journal(lines.to_vec()).err();
+        {
+            let mut bench = self.bench();
+            bench.open = None;
+            bench.finished = true;
+        }
+        let receipt = self.say(said, &open.package);
+        let mut answer = format!("{receipt}. It is {skill} in the book, version {version}.");
+        if let Some((_, why)) = unwritten {
+            answer = format!("{answer} (The journal could not be written: {why}.)");
+        }
+        let detail = format!("{} {skill}: {}", word(&call.status), bounded(&call.summary));
+        let of = |happening, detail, text| {
+            let (skill, version) = (Some(skill.clone()), Some(version));
+            EventKind::Skill(SkillEvent { skill, version, detail, text, ..happened(happening) })
+        };
+        let events =
+            vec![of(kind, None, None), of(SkillHappening::LearningFinished, Some(detail), Some(receipt))];
+        Ok(ToolOutcome { events, ..ToolOutcome::text(answer) })
+    }
+
+    /// Ends the writing without a change.
+    async fn leave(&self, open: &Open, call: &FinishCall, step: StepId) -> Result<ToolOutcome, Fault> {
+        let last = self.read_book()?.last();
+        let line = self.line(step, SkillHappening::LearningFinished, (last, last));
+        self.journal(vec![JournalLine { skill: skill_of(open), data: json!(call), ..line }])?;
+        self.bench().open = None;
+        self.clear(open).await;
+        let detail = format!("{} {}: {}", word(&call.status), call.skill_name, bounded(&call.summary));
+        let event = SkillEvent { detail: Some(detail), ..happened(SkillHappening::LearningFinished) };
+        let said = "Nothing was published; the book is as it was.";
+        Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(said) })
+    }
+
+    /// Takes the folder out of the world; what stays there is gone with the world.
+    async fn clear(&self, open: &Open) {
+        if let Some(machine) = self.machine.get() {
+            let _ = machine.remove(&open.folder).await;
+        }
+    }
+
+    /// Ends it: what was open stays unpublished, and the turn is counted.
+    pub fn close(&self) -> Result<FinalOutput, BookError> {
+        let last = Snapshot::open(&self.plan.book, At::Now).map(|book| book.last());
+        let last = match last {
+            Ok(last) => last,
+            Err(BookError::Missing(_)) => OpId(0),
+            Err(error) => return Err(error),
+        };
+        let (report, open) = {
+            let mut bench = self.bench();
+            (bench.report.clone(), bench.open.take())
+        };
+        let turn = Told::Turn { tool_iters: self.timeline.deeds(), usd: 0.0 };
+        let blank = self.blank(None, turn, (last, last));
+        let left = open.map(|open| JournalLine {
+            told: Told::Event { event: SkillHappening::LearningFinished },
+            skill: skill_of(&open),
+            data: json!({ "skill_name": open.call.skill_name, "status": "failed", "summary": "the attempt ended" }),
+            ..blank.clone()
+        });
+        let journal = Journal::beside(&self.plan.book);
+        journal.append(left.into_iter().chain([blank]).collect())?;
+        let (output, signal) = report
+            .unwrap_or_else(|| (FinalReport::default(), Verdict { code: "silent".to_owned(), why: None }));
+        let receipts =
+            output.used_skill_receipts.iter().map(|used| self.say(Receipt::Used, &used.skill_name));
+        Ok(FinalOutput { receipts: receipts.collect(), signal, counters: counters(&journal.read()?), output })
+    }
+
+    fn check_refs(&self, refs: &[String]) -> Result<(), Fault> {
+        let known = self.timeline.ids();
+        match refs.iter().find(|one| !known.contains(one)) {
+            Some(unknown) => Err((
+                "unknown_event",
+                format!("{unknown} is no event of this attempt; skill_timeline names them"),
+            )),
+            None if refs.is_empty() => {
+                Err(("no_events", "event_refs is empty; skill_timeline names what happened".to_owned()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn home(&self) -> Result<&str, Fault> {
+        Ok(self.world()?.offers().home.as_str())
+    }
+
+    fn world(&self) -> Result<&Arc<dyn Machine>, Fault> {
+        self.machine.get().ok_or_else(|| ("unavailable", "there is no world to write in".to_owned()))
+    }
+
+    /// The book with everything that came with the program, to read.
+    pub(super) fn read_book(&self) -> Result<Snapshot, Fault> {
+        match Snapshot::open(&self.plan.book, At::Now) {
+            Ok(book) => Ok(book.with_shipped(ShippedPart::All)),
+            Err(BookError::Missing(_)) => Ok(Snapshot::empty().with_shipped(ShippedPart::All)),
+            Err(error) => Err(("unavailable", error.to_string())),
+        }
+    }
+
+    /// The book to write. Another writer is waited for a while.
+    async fn open_book(&self) -> Result<Gateway, Fault> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match Gateway::try_open(&self.plan.book, GatewayOptions::at(self.plan.clock.now())) {
+                Ok((gateway, _)) => return Ok(gateway),
+                Err(BookError::Locked(_)) if tries < OPEN_TRIES => {
+                    self.plan.clock.pause(OPEN_PAUSE, Why::PollFloor).await;
+                }
+                Err(error) => return Err(("unavailable", error.to_string())),
+            }
+        }
+    }
+
+    pub(super) fn say(&self, what: Receipt, name: &str) -> String {
+        receipt(self.plan.language, what, name)
+    }
+
+    pub(super) fn line(&self, step: StepId, event: SkillHappening, book: (OpId, OpId)) -> JournalLine {
+        self.blank(Some(step), Told::Event { event }, book)
+    }
+
+    fn blank(
+        &self,
+        step: Option<StepId>,
+        told: Told,
+        (book_before, book_after): (OpId, OpId),
+    ) -> JournalLine {
+        JournalLine {
+            v: 0,
+            id: String::new(),
+            time: self.plan.clock.now(),
+            run: self.plan.run.clone(),
+            step: step.map(|step| step.to_string()),
+            actor: Actor::Agent,
+            told,
+            skill: None,
+            version: None,
+            book_before,
+            book_after,
+            data: Value::Null,
+        }
+    }
+
+    pub(super) fn journal(&self, lines: Vec<JournalLine>) -> Result<(), Fault> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let written = Journal::beside(&self.plan.book).append(lines);
+        written.map_err(|error| ("unavailable", error.to_string()))
+    }
+
+    /// Never held while something is waited for.
+    pub(super) fn bench(&self) -> MutexGuard<'_, Bench> {
+        self.bench.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a start opens, if it may.
+fn opened(call: &StartCall, book: &Snapshot, home: &str) -> Result<Open, Fault> {
+    let name = call.skill_name.trim();
+    if call.message.trim().is_empty() {
+        return Err(("empty_text", "message says nothing to the user".to_owned()));
+    }
+    let (package, base) = match call.action {
+        LearnAction::Create => {
+            let own = name.strip_prefix(OWN_PREFIX).is_some_and(SkillId::is_slug) && SkillId::is_slug(name);
+            if !own {
+                let why = format!(
+                    "{name:?} must be {OWN_PREFIX} and lower-case words with hyphens, 64 letters at most"
+                );
+                return Err(("wrong_prefix", why));
+            }
+            if let LearnReason::Issue(_) = call.reason {
+                return Err(("wrong_reason", "that is a fault of a skill; start an update of it".to_owned()));
+            }
+            if let Some(skill) = book.skills().find(|skill| skill.id.slug() == name) {
+                return Err(("exists", format!("{} is in the book; start an update of it", skill.id)));
+            }
+            (name.to_owned(), None)
+        }
+        LearnAction::Update => {
+            let Some(skill) = named(book, name) else {
+                return Err(("unknown_skill", format!("there is no skill {name:?}")));
+            };
+            if is_shipped(&skill.id) {
+                return Err((
+                    "core_skill",
+                    format!("{} belongs to the program and is not changed", skill.id),
+                ));
+            }
+            let base = Base { skill: skill.id.clone(), version: skill.version };
+            (to_edit(book, skill).name, Some(base))
+        }
+    };
+    let folder = format!("{}/{STAGING}/{package}", home.trim_end_matches('/'));
+    Ok(Open { call: call.clone(), package, folder, base })
+}
+
+/// A skill by its id, its package's name, or its own name where only one has it.
+pub(super) fn named<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
+    if let Ok(id) = SkillId::parse(name) {
+        return book.skill(&id);
+    }
+    let is = |skill: &&Skill| {
+        skill.id.slug() == name || skill.package.as_ref().is_some_and(|package| package.name == name)
+    };
+    let mut found = book.skills().filter(is);
+    found.next().filter(|_| found.next().is_none())
+}
+
+fn same(open: &Open, call: &FinishCall) -> bool {
+    let name = call.skill_name.trim();
+    open.call.action == call.action && (open.call.skill_name.trim() == name || open.package == name)
+}
+
+fn skill_of(open: &Open) -> Option<SkillId> {
+    open.base.as_ref().map(|base| base.skill.clone())
+}
+
+/// A code as it is written.
+fn word(code: &impl Serialize) -> String {
+    serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+pub(super) fn bounded(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    BoundedText::cut(&flat, MESSAGE).as_str().to_owned()
+}
+
+pub(super) fn happened(happening: SkillHappening) -> SkillEvent {
+    SkillEvent {
+        happening,
+        skill: None,
+        version: None,
+        rank: None,
+        detail: None,
+        text: None,
+        delivered_chars: 0,
+    }
+}

@@ -1,0 +1,90 @@
+//! The same skills under the names and in the form of the design that activation came from: `active_skill`,
+//! `offload_skill`, one block that lists them, and no tool without an active skill that names it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use apprentice_protocol::{BoundedText, Guidance, Prompt, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::activation::{Bench, BenchTool, Contributed, Gating, Kind, SKILL_TOOL};
+use super::policy::GIVEN_BUDGET;
+use super::tools::spec;
+use crate::book::Snapshot;
+
+pub(crate) const SEED: Prompt = Prompt::new("skills/seed", include_str!("../prompts/seed.md"), &[]);
+
+/// `active_skill { skill_name }`
+pub const ACTIVE_SKILL: &str = "active_skill";
+/// `offload_skill { skill_name }`
+pub const OFFLOAD_SKILL: &str = "offload_skill";
+
+/// Characters for each skill's line; what a longer one says is in its guide.
+const LINE: usize = 400;
+/// What closes the block.
+const END: &str = "  </skills_info>\n</skills_guide>\n";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NameArguments {
+    /// The skill's id, as listed.
+    pub(super) skill_name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallArguments {
+    /// The tool's name, as the guide of an active skill gives it.
+    pub(super) tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub(super) arguments: Value,
+}
+
+/// Lends a book in this dialect. What a server brings is closed unless an active skill names it.
+pub(super) fn lend(book: &Snapshot, contributed: &Contributed) -> Guidance {
+    let strict = Contributed { gating: Gating::Strict, ..contributed.clone() };
+    let bench = Arc::new(Bench::over(book, &strict));
+    let tool =
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(BenchTool { kind, spec, bench: Arc::clone(&bench) }) };
+    let tools = vec![
+        tool(
+            Kind::SeedActivate,
+            spec::<NameArguments>(ACTIVE_SKILL, "Activates a skill and shows its guide."),
+        ),
+        tool(Kind::SeedOffload, spec::<NameArguments>(OFFLOAD_SKILL, "Puts an active skill away.")),
+        tool(Kind::SeedCall, spec::<CallArguments>(SKILL_TOOL, "Calls a tool of the active skills.")),
+    ];
+    Guidance { opening: opening(book), tools, refresh: None }
+}
+
+fn opening(book: &Snapshot) -> BoundedText {
+    let mut text =
+        format!("<skills_guide>\n  <skill_guide>\n{}  </skill_guide>\n  <skills_info>\n", SEED.text());
+    let (mut listed, total) = (0, book.skills().count());
+    for skill in book.skills() {
+        let entry = format!(
+            "    <skill id=\"{}\">\n      <skill_name>{}</skill_name>\n      <skill_desc>{}</skill_desc>\n    </skill>\n",
+            skill.id,
+            escaped(skill.id.slug()),
+            escaped(&skill.text.description)
+        );
+        let room = GIVEN_BUDGET.0.saturating_sub(text.chars().count() + END.len() + LINE);
+        if entry.chars().count() > room {
+            break;
+        }
+        text.push_str(&entry);
+        listed += 1;
+    }
+    if listed < total {
+        let _ = writeln!(text, "    <!-- {} more are not listed -->", total - listed);
+    }
+    text.push_str(END);
+    BoundedText::cut(&text, GIVEN_BUDGET)
+}
+
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,88 @@
+//! Skills that come with the program: how desktops and browsers behave whatever the program, and how to write skills.
+//! They are read-only, stand in no log and no counter, and reach no measured trial: a book gets them as a copy only if
+//! a person takes them in.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use apprentice_protocol::SkillId;
+
+use crate::book::{OpId, Origin, Skill, Snapshot};
+use crate::package::{Package, SKILL_FILE, described};
+
+/// Folders of packages, with their skill files.
+const FILES: [(&str, &str); 5] = [
+    ("interaction-dialogs", include_str!("prompts/interaction-dialogs/SKILL.md")),
+    ("interaction-downloads", include_str!("prompts/interaction-downloads/SKILL.md")),
+    ("interaction-frames", include_str!("prompts/interaction-frames/SKILL.md")),
+    ("interaction-file-chooser", include_str!("prompts/interaction-file-chooser/SKILL.md")),
+    ("right-learn-skill", include_str!("prompts/right-learn-skill/SKILL.md")),
+];
+
+const INTERACTION: &str = "interaction";
+const AUTHORING: &str = "authoring";
+const DOMAINS: [(&str, &str); 2] =
+    [(INTERACTION, "How desktops and browsers behave, in any program."), (AUTHORING, "How to write skills.")];
+
+/// Which of them an agent may read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShippedPart {
+    /// Those on how desktops and browsers behave.
+    Interaction,
+    /// Those and the one on writing skills.
+    All,
+}
+
+struct Shelf {
+    packages: Vec<Package>,
+    skills: BTreeMap<SkillId, Arc<Skill>>,
+}
+
+/// The packages, as they are written.
+pub fn packages() -> &'static [Package] {
+    &shelf().packages
+}
+
+/// Whether an id belongs to one of them.
+pub fn is_shipped(id: &SkillId) -> bool {
+    shelf().skills.contains_key(id)
+}
+
+fn shelf() -> &'static Shelf {
+    static SHELF: OnceLock<Shelf> = OnceLock::new();
+    SHELF.get_or_init(|| {
+        let packages = FILES.map(|(name, text)| Package {
+            name: name.to_owned(),
+            files: [(SKILL_FILE.to_owned(), text.as_bytes().to_vec())].into(),
+        });
+        let skills = packages.iter().filter_map(skill).map(|skill| (skill.id.clone(), Arc::new(skill)));
+        Shelf { skills: skills.collect(), packages: packages.to_vec() }
+    })
+}
+
+fn skill(package: &Package) -> Option<Skill> {
+    let (id, _, text) = described(package, INTERACTION).ok()?;
+    Some(Skill::new(&id, (&text, Vec::new()), Origin::Shipped, OpId(0)))
+}
+
+impl Snapshot {
+    /// The same book with what came with the program beside it. A skill of the book goes before a shipped one of the
+    /// same name.
+    #[must_use]
+    pub fn with_shipped(&self, part: ShippedPart) -> Self {
+        let chosen = |id: &SkillId| part == ShippedPart::All || id.domain() == INTERACTION;
+        let mut skills = self.state().skills.clone();
+        for (id, skill) in shelf().skills.iter().filter(|(id, _)| chosen(id)) {
+            skills.entry(id.clone()).or_insert_with(|| Arc::clone(skill));
+        }
+        self.with_skills(skills).with_domains(&DOMAINS)
+    }
+
+    /// The lines of skills that came with the program, each one line.
+    pub(crate) fn shipped_lines(&self) -> String {
+        let shipped = self.skills().filter(|skill| skill.origin == Origin::Shipped);
+        let lines =
+            shipped.map(|skill| crate::book::skill_line(skill.id.as_str(), &skill.text.description) + "\n");
+        lines.collect()
+    }
+}
