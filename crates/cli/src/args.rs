@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     bench, bundle, compare, config, demo, distill, doctor, grade, learn, mcp, models, perform, plan, prompts,
-    report, run, selftest, skills, tasks, view,
+    report, run, selftest, skills, tasks, trace, view,
 };
 use crate::config::{IsolationChoice, Settings, Sources, WorldChoice};
 use crate::failure::Failure;
@@ -113,6 +113,7 @@ enum Command {
     Resume(run::Resume),
     Learn(learn::Learn),
     View(view::View),
+    Trace(trace::TraceCommand),
     Doctor(doctor::Doctor),
     Tasks(tasks::Tasks),
     Skills(skills::Skills),
@@ -181,6 +182,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Resume(resume) => run::go_on(resume, &arguments.flags),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
+        Command::Trace(trace) => trace::run(trace),
         Command::Doctor(doctor) => doctor::run(doctor),
         Command::Tasks(tasks) => tasks::run(tasks, || settings()?.config()),
         Command::Skills(skills) => skills::run(skills, &settings()?.config()?),

@@ -2,20 +2,27 @@
 
 use apprentice_protocol::{
     Action, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint, PerAction,
-    SinkError, StepId,
+    SinkError, SkillHappening, StepId,
 };
+use apprentice_skills::foreground::Timeline;
 
 use crate::terminal;
 
 /// An event sink that prints a line per thing worth seeing, and then passes the event on.
 pub(crate) struct Live<S> {
     inner: S,
+    timeline: Option<Timeline>,
 }
 
 impl<S> Live<S> {
     /// Shows what passes on its way to `inner`.
     pub(crate) fn new(inner: S) -> Self {
-        Self { inner }
+        Self { inner, timeline: None }
+    }
+
+    /// Tells each event from now on to those who look back on them.
+    pub(crate) fn tell(&mut self, timeline: Option<Timeline>) {
+        self.timeline = timeline;
     }
 
     /// The sink behind.
@@ -30,7 +37,12 @@ impl<S: EventSink> EventSink for Live<S> {
             let step = step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
             terminal::note(format_args!("{step} {text}"));
         }
-        self.inner.emit(step, kind)
+        let told = self.timeline.as_ref().map(|timeline| (timeline, kind.clone()));
+        let (told, id) = (told, self.inner.emit(step, kind)?);
+        if let Some((timeline, kind)) = told {
+            timeline.note(id, &kind);
+        }
+        Ok(id)
     }
 
     fn keep(&mut self, bytes: &[u8], extension: &str) -> Result<BlobHash, SinkError> {
@@ -63,12 +75,18 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
                 reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
             Some(format!("stopped: {} ({detail})", why.unwrap_or_default()))
         }
+        // What the agent writes and uses of skills is said to the user; what it reads stays in the trace.
+        EventKind::Skill(skill) => match skill.happening {
+            SkillHappening::LearningStarted
+            | SkillHappening::LearningFinished
+            | SkillHappening::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
+            _ => None,
+        },
         EventKind::Started(_)
         | EventKind::SetupDone { .. }
         | EventKind::Observed { .. }
         | EventKind::CallAnswered(_)
         | EventKind::ToolCalled { .. }
-        | EventKind::Skill(_)
         | EventKind::Notice { .. }
         | EventKind::Finished(_)
         | EventKind::Judged(_)

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::MakeServers;
+use apprentice_evaluator::servers::ToolRules;
 use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::Clock;
-use clap::Args;
+use apprentice_skills::lend::Dialect;
+use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Kind, Kinded as _};
 
@@ -20,9 +22,35 @@ pub(crate) struct Servers {
     /// Start and reach those servers on this machine itself, outside the world.
     #[arg(long, requires = "mcp_servers")]
     mcp_on_host: bool,
+    /// A tool that is never called, whatever a skill lists; may be repeated.
+    #[arg(long = "deny-tool", value_name = "NAME")]
+    denied: Vec<String>,
+    /// How skills are put before the agent: `own` lists, searches and views them; `seed` has one block of all of
+    /// them, `active_skill` and `offload_skill`.
+    #[arg(long, value_enum, default_value_t)]
+    dialect: DialectChoice,
+}
+
+/// The forms in which skills are lent.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum DialectChoice {
+    /// This program's.
+    #[default]
+    Own,
+    /// The one of the design that activation came from.
+    Seed,
 }
 
 impl Servers {
+    /// How skills that bring tools are put before an agent.
+    pub(crate) fn rules(&self) -> ToolRules {
+        let dialect = match self.dialect {
+            DialectChoice::Own => Dialect::Own,
+            DialectChoice::Seed => Dialect::Seed,
+        };
+        ToolRules { denied: self.denied.iter().cloned().collect(), dialect }
+    }
+
     /// What makes the servers of one trial, if a file names any.
     pub(crate) fn make(&self, clock: &Arc<dyn Clock>) -> Result<Option<MakeServers>, Failure> {
         let Some(path) = &self.mcp_servers else { return Ok(None) };

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::precedent::{Precedent, nearest};
 use crate::row::TrialRow;
 use crate::seed::{VaryError, vary};
-use crate::servers::contributed;
+use crate::servers::{ToolRules, contributed};
 use crate::split::trajectory_id;
 use crate::suite::Suite;
 use crate::suite::task::Task;
@@ -261,13 +261,15 @@ pub struct Lender {
     spare: Option<Snapshot>,
     precedents: Vec<Precedent>,
     servers: Option<MakeServers>,
+    rules: ToolRules,
 }
 
 impl Lender {
     /// Lends `book`; provenance, where there is one, tells which skills bear on which task.
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
-        Self { suite, book, hash, provenance, spare: None, precedents: Vec::new(), servers: None }
+        let rules = ToolRules::default();
+        Self { suite, book, hash, provenance, spare: None, precedents: Vec::new(), servers: None, rules }
     }
 
     /// The same, with true skills that bear on no task of the suite, for the inert placebo.
@@ -286,6 +288,12 @@ impl Lender {
     #[must_use]
     pub fn with_servers(self, servers: Option<MakeServers>) -> Self {
         Self { servers, ..self }
+    }
+
+    /// The same, with rules for the tools that skills bring.
+    #[must_use]
+    pub fn with_rules(self, rules: ToolRules) -> Self {
+        Self { rules, ..self }
     }
 
     /// Content hash of the book.
@@ -328,7 +336,8 @@ impl Lender {
             _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
             _ => arm.policy(relevant.as_ref()),
         };
-        let guidance = lend_with(&left, &policy, &view, &contributed(servers.as_ref())).map_err(nothing)?;
+        let lent = contributed(servers.as_ref(), &self.rules);
+        let guidance = lend_with(&left, &policy, &view, &lent).map_err(nothing)?;
         Ok(Loan { guidance, skillbook_hash: arm.needs_book().then(|| self.hash.clone()), servers })
     }
 }

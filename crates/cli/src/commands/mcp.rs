@@ -8,6 +8,7 @@ use apprentice_protocol::{Clock, StepId, StepRef, ToolSpec};
 use apprentice_skills::author_tools;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::lend::reading_tools;
+use apprentice_skills::shipped::ShippedPart;
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -63,7 +64,8 @@ impl BookServer {
             true => Snapshot::empty(),
             false => Snapshot::open(&self.folder, At::Now)?,
         };
-        let mut tools = reading_tools(&book);
+        let part = if self.write { ShippedPart::All } else { ShippedPart::Interaction };
+        let mut tools = reading_tools(&book.with_shipped(part));
         if self.write {
             tools.extend(author_tools(&self.folder, &self.clock));
         }

@@ -14,10 +14,14 @@ use apprentice_protocol::{
     Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason,
     TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
 };
+use apprentice_skills::book::Snapshot;
+use apprentice_skills::foreground::Workshop;
 use apprentice_skills::lend::{ArmPolicy, TaskView, lend_with};
+use apprentice_skills::shipped::ShippedPart;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::learning::{self, Learning};
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
@@ -50,6 +54,8 @@ pub(crate) struct Do {
     skillbook: Option<PathBuf>,
     #[command(flatten)]
     servers: Servers,
+    #[command(flatten)]
+    learning: Learning,
     /// Files to put into the world's home first; may be repeated.
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
@@ -78,17 +84,15 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     }
     models.identify(&arguments.model).await;
     let model = models.get(&arguments.model, "do")?;
-    let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
     let servers = arguments.servers.make(&clock)?.map(|make| make());
+    let workshop = arguments.learning.workshop(arguments.skillbook.as_deref(), &folder, &clock)?;
     let guidance = match &arguments.skillbook {
-        Some(folder) => lend_to(folder, arguments, servers.as_ref())?,
+        Some(book) => lend_to(book, arguments, servers.as_ref(), workshop.as_ref())?,
         None => Guidance::default(),
     };
-    if arguments.host && model.profile().images == ImageRule::None {
-        let story =
-            format!("{} does not look at pictures, and --host has nothing else to show", arguments.model);
-        return Err(Failure::say(Kind::Usage, story));
-    }
+    check_sight(arguments, &*model)?;
+    let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let cancel = wire::cancel_on_interrupt();
     let worlds = if arguments.host {
         host::source(Arc::clone(&clock), &cancel)?
@@ -104,11 +108,11 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
         seed: None,
         prompt_hash: prompt_hash(),
     };
-    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
     let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
     let mut sink = Live::new(recorder.kind(Kind::Environment)?);
+    sink.tell(workshop.as_deref().map(Workshop::timeline));
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let errand = Errand { arguments, files, header, servers, clock: &*clock, cancel };
+    let errand = Errand { arguments, files, header, servers, workshop, clock: &*clock, cancel };
     let mut world = None;
     let ended = match errand.open(&*worlds, &mut world, &mut sink).await {
         Ok(world) => Ok(errand.carry_out(&*model, &guidance, world, &mut sink).await),
@@ -120,6 +124,9 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     };
     let ended = ended.or_else(|setback| setback.record(&mut sink));
     sink.inner_mut().sync().kind(Kind::Environment)?;
+    if let Some(workshop) = &errand.workshop {
+        learning::conclude(workshop, &folder, models.redactor()?.as_ref())?;
+    }
     terminal::note(format_args!("trace: {}", folder.display()));
     let ended = ended?;
     closed.kind(Kind::Environment)?;
@@ -133,6 +140,15 @@ fn brief(arguments: &Do) -> TaskBrief {
         instruction: arguments.instruction.clone(),
         limits: Limits { world_steps, turns, ..Limits::default() },
     }
+}
+
+/// On the user's own desktop there are pictures and nothing else.
+fn check_sight(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failure> {
+    if !arguments.host || model.profile().images != ImageRule::None {
+        return Ok(());
+    }
+    let story = format!("{} does not look at pictures, and --host has nothing else to show", arguments.model);
+    Err(Failure::say(Kind::Usage, story))
 }
 
 /// A file for the world's home: its name there and its bytes.
@@ -195,6 +211,8 @@ struct Errand<'a> {
     header: Header,
     /// Servers that the book's skills may open; they end before the world does.
     servers: Option<Arc<McpServers>>,
+    /// Where the agent may learn, if the user turned that on.
+    workshop: Option<Arc<Workshop>>,
     clock: &'a dyn Clock,
     cancel: CancellationToken,
 }
@@ -260,6 +278,9 @@ impl Errand<'_> {
         if let Some(servers) = &self.servers {
             servers.enter(Arc::clone(&world.machine));
         }
+        if let Some(workshop) = &self.workshop {
+            workshop.enter(Arc::clone(&world.machine));
+        }
         let ended = agent::run(attempt, &mut *world.environment, sink).await;
         if let Some(servers) = &self.servers {
             servers.leave().await;
@@ -268,10 +289,26 @@ impl Errand<'_> {
     }
 }
 
-fn lend_to(folder: &Path, arguments: &Do, servers: Option<&Arc<McpServers>>) -> Result<Guidance, Failure> {
+/// The book with what came with the program beside it, and the tools of learning where they are wanted.
+fn lend_to(
+    folder: &Path,
+    arguments: &Do,
+    servers: Option<&Arc<McpServers>>,
+    workshop: Option<&Arc<Workshop>>,
+) -> Result<Guidance, Failure> {
     let task = TaskView { instruction: arguments.instruction.clone(), ..TaskView::default() };
-    lend_with(&super::skills::open(folder)?, &ArmPolicy::Pull, &task, &contributed(servers))
-        .kind(Kind::NothingMatched)
+    let book = match workshop.is_some() && !folder.is_dir() {
+        true => Snapshot::empty(),
+        false => super::skills::open(folder)?,
+    };
+    let part = if workshop.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
+    let rules = arguments.servers.rules();
+    let lent = lend_with(&book.with_shipped(part), &ArmPolicy::Pull, &task, &contributed(servers, &rules));
+    let lent = lent.kind(Kind::NothingMatched)?;
+    Ok(match workshop {
+        Some(workshop) => workshop.lend(lent),
+        None => lent,
+    })
 }
 
 fn world_of(arguments: &Do) -> WorldSpec {

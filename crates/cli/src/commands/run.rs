@@ -127,6 +127,7 @@ fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let servers = arguments.servers.make(&clock)?;
     let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare).with_servers(servers);
+    let lender = lender.with_rules(arguments.servers.rules());
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
     let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash, admission }];
     Ok(Loaded { suite, split, lender, books })

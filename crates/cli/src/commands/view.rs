@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &View) -> Result<(), Failure> {
 }
 
 /// The folder of the last attempt of a trial.
-fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> {
+pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> {
     let trials = run.join("trials");
     let folders = |path: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();

@@ -6,6 +6,7 @@ mod command;
 mod experiment;
 mod faults;
 mod interrupts;
+mod learning;
 mod models;
 mod offline;
 mod osworld;

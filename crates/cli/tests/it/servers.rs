@@ -171,3 +171,82 @@ fn a_skill_opens_the_tools_of_a_server_inside_the_world() {
     assert_eq!(answers(&out), expected.map(|(name, failed)| (name.to_owned(), failed)));
     assert_eq!(place.cells(), [""; 0], "the world is gone, and the server with it");
 }
+
+/// A server in a few lines, which does what servers should not.
+const UNRULY: &str = r#"
+import json, sys
+mode, calls = sys.argv[1], 0
+
+def say(**message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+def tools(first, count):
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return [{"name": f"tool_{n}", "description": "d" * 300, "inputSchema": schema} for n in range(first, first + count)]
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, number = asked.get("method"), asked.get("id")
+    if method == "initialize":
+        version = asked["params"]["protocolVersion"]
+        say(id=number, result={"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}},
+                               "serverInfo": {"name": mode, "version": "1"}})
+    elif method == "tools/list":
+        first = int((asked.get("params") or {}).get("cursor") or 0)
+        if mode == "flood":
+            while True:
+                sys.stdout.write("x" * 1000000)
+        listed = {"tools": tools(first + 1000 * calls, 50 if mode in ("many", "endless") else 2)}
+        if mode == "endless" or mode == "many" and first < 150:
+            listed["nextCursor"] = str(first + 50)
+        say(id=number, result=listed)
+    elif method == "tools/call":
+        calls += 1
+        if mode == "crash":
+            sys.exit(3)
+        if mode == "changing":
+            say(method="notifications/tools/list_changed")
+        for _ in range(2000 if mode == "chatty" else 0):
+            say(method="notifications/message", params={"level": "info", "data": "z" * 1000})
+        say(id=number, result={"content": [{"type": "text", "text": "y" * 1000000}]})
+    elif number is not None:
+        say(id=number, error={"code": -32601, "message": "no such method"})
+"#;
+
+#[tokio::test]
+async fn unruly_servers_cost_their_own_tools_and_no_more() {
+    let place = Place::new();
+    fs::write(place.path("unruly.py"), UNRULY).expect("written");
+    let path = place.path("unruly.py").to_string_lossy().into_owned();
+    let modes = ["many", "endless", "flood", "crash", "changing", "chatty"];
+    let file: serde_json::Map<String, Value> = modes
+        .iter()
+        .map(|mode| ((*mode).to_owned(), json!({ "command": "python3", "args": [path, mode] })))
+        .collect();
+    let specs = read_specs(&json!({ "mcpServers": file }).to_string()).expect("reads");
+    let servers = McpServers::new(Arc::new(specs), true, Arc::new(SystemClock::default()));
+    let names = |tools: &[Arc<dyn Tool>]| -> Vec<String> {
+        tools.iter().map(|tool| tool.spec().name.clone()).collect()
+    };
+    let many = servers.tools("many").await.expect("tools");
+    assert_eq!((many.len(), names(&many)[199].as_str()), (200, "tool_199"), "all pages are read");
+    assert_eq!(servers.tools("endless").await.expect("tools").len(), 400, "and not for ever");
+    assert!(servers.tools("flood").await.is_err(), "a message that never ends is given up");
+
+    let crash = servers.tools("crash").await.expect("tools");
+    let gone = call(&crash[0], json!({})).await;
+    assert!(gone.is_error && gone.content[0].as_text().expect("text").starts_with("crash: "), "{gone:?}");
+    assert_eq!(servers.tools("crash").await.expect("it is started anew").len(), 2);
+
+    let before = servers.tools("changing").await.expect("tools");
+    let told = call(&before[0], json!({ "text": "a" })).await;
+    let text = told.content[0].as_text().expect("text");
+    assert!(!told.is_error && text.chars().count() <= 12_000, "what a server says is bounded");
+    let after = servers.tools("changing").await.expect("tools");
+    assert_eq!((names(&before)[0].as_str(), names(&after)[0].as_str()), ("tool_0", "tool_1000"));
+
+    let chatty = servers.tools("chatty").await.expect("tools");
+    assert!(!call(&chatty[1], json!({})).await.is_error, "chatter is passed over");
+    servers.leave().await;
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::SkillId;
 use apprentice_skills::book::{Counts, Entry, Note, Origin, Skill, Snapshot, history};
+use apprentice_skills::shipped::ShippedPart;
 use serde::Serialize;
 
 use super::{id, unknown};
@@ -20,6 +21,8 @@ struct Listing<'a> {
     problems: Vec<String>,
     domains: &'a BTreeMap<String, String>,
     skills: Vec<Line<'a>>,
+    /// What came with the program; not part of the book and of its hashes.
+    shipped: Vec<Line<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -27,6 +30,7 @@ struct Line<'a> {
     id: &'a SkillId,
     version: u32,
     description: &'a str,
+    source: Origin,
 }
 
 /// One skill with everything that is known of it.
@@ -79,12 +83,9 @@ impl From<Counts> for Numbers {
 }
 
 pub(super) fn list(book: &Snapshot, json: bool) -> Result<(), Failure> {
+    let whole = book.with_shipped(ShippedPart::All);
+    let shipped = || whole.skills().filter(|skill| skill.origin == Origin::Shipped);
     if json {
-        let skills = book.skills().map(|skill| Line {
-            id: &skill.id,
-            version: skill.version,
-            description: &skill.text.description,
-        });
         return terminal::json(&Listing {
             schema: "apprentice.skills/1",
             content_hash: book.content_hash(),
@@ -93,7 +94,8 @@ pub(super) fn list(book: &Snapshot, json: bool) -> Result<(), Failure> {
             pending: book.pending(),
             problems: book.problems().iter().map(|one| format!("{}: {}", one.path, one.what)).collect(),
             domains: &book.state().domains,
-            skills: skills.collect(),
+            skills: book.skills().map(line).collect(),
+            shipped: shipped().map(line).collect(),
         });
     }
     if book.is_empty() {
@@ -102,10 +104,19 @@ pub(super) fn list(book: &Snapshot, json: bool) -> Result<(), Failure> {
     for domain in book.domains() {
         terminal::line(format_args!("{}", book.index(domain).trim_end()));
     }
+    terminal::line(format_args!("# came with the program, read-only\n"));
+    for skill in shipped() {
+        terminal::line(format_args!("- {}: {}", skill.id, skill.text.description));
+    }
     Ok(())
 }
 
+fn line(skill: &Skill) -> Line<'_> {
+    Line { id: &skill.id, version: skill.version, description: &skill.text.description, source: skill.origin }
+}
+
 pub(super) fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failure> {
+    let book = &book.with_shipped(ShippedPart::All);
     let Some(skill) = book.skill(&id(name)?) else { return Err(unknown(book, name)) };
     if json {
         return terminal::json(&card(book, skill, name));

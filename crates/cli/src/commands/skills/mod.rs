@@ -1,6 +1,7 @@
 //! `apprentice skills`: looks at a skillbook and its history, checks and cleans it, and takes in what others wrote.
 
 mod curate;
+mod happened;
 mod look;
 mod package;
 mod time;
@@ -72,6 +73,13 @@ enum What {
         /// The operation, as `o12`.
         operation: String,
     },
+    /// Lists what happened to the skills, in the words of the vocabulary of events.
+    Events {
+        /// `<domain>/<name>`.
+        skill: Option<String>,
+    },
+    /// Shows what was learned and signalled while working, the counters since the last review, and whether one is due.
+    Learning,
     /// Names for each line of a skill the operation, the attempt, the step and the picture it came from.
     Blame {
         /// `<domain>/<name>`.
@@ -97,6 +105,8 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
         What::Diff { from, to } => time::diff(folder, from.as_deref(), to.as_deref(), json),
         What::At { operation, skill } => time::at(folder, operation, skill.as_deref(), json),
         What::Revert { operation } => time::revert(folder, operation, json),
+        What::Events { skill } => happened::events(&open(folder)?, skill.as_deref(), json),
+        What::Learning => happened::learning(folder, json),
         What::Blame { skill } => time::blame(folder, skill, &config.runs, json),
         What::Apply(apply) => curate::apply(apply, folder, json, config),
         What::Clean(clean) => curate::clean(clean, folder, json, config),

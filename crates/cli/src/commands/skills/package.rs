@@ -10,6 +10,7 @@ use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::package::{
     self, ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, import_configs,
 };
+use apprentice_skills::shipped;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::json;
@@ -18,6 +19,8 @@ use super::{open, write};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
+/// The shipped packages that are notes for any task.
+const NOTES: &str = "interaction-";
 const DEPTH: usize = 5;
 const MOST_FOLDERS: usize = 2000;
 const MOST_FILES: usize = 1000;
@@ -42,8 +45,10 @@ pub(crate) struct Export {
 /// Takes in Agent Skills packages, each as far as it can be read.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A package, a folder of packages, or with `--from skill-configs` a JSON file.
-    place: PathBuf,
+    /// A package, a folder of packages, or with `--from skill-configs` a JSON file. With `--from shipped` none: a copy
+    /// of the notes that came with the program becomes part of the book.
+    #[arg(required_unless_present = "from")]
+    place: Option<PathBuf>,
     /// The form of what is there.
     #[arg(long, value_enum, default_value = "packages")]
     from: Form,
@@ -58,6 +63,8 @@ enum Form {
     Packages,
     /// A table `{name: {desc, usage, tool_list, active}}`.
     SkillConfigs,
+    /// What came with the program.
+    Shipped,
 }
 
 #[derive(Serialize)]
@@ -161,20 +168,29 @@ pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(
 }
 
 pub(super) fn import(arguments: &Import, book: &Path, as_json: bool) -> Result<(), Failure> {
-    let place = &arguments.place;
+    let place = arguments.place.as_deref();
     if !SkillId::is_slug(&arguments.domain) {
         return Err(Failure::say(Kind::Usage, format!("{:?} is no domain", arguments.domain)));
     }
     let options = ImportOptions { time: SystemClock::default().now(), domain: arguments.domain.clone() };
     let mut results = Vec::new();
+    let named = || place.ok_or_else(|| Failure::say(Kind::Usage, "name the file or the folder to take in"));
     match arguments.from {
+        Form::Shipped => {
+            let mut gateway = write(book)?;
+            for package in shipped::packages().iter().filter(|package| package.name.starts_with(NOTES)) {
+                results.push(package::import(&mut gateway, package, &options).kind(Kind::Config)?);
+            }
+        }
         Form::SkillConfigs => {
+            let place = named()?;
             let text = fs::read_to_string(place)
                 .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", place.display())))?;
             let mut gateway = write(book)?;
             results = import_configs(&mut gateway, &text, &options).kind(Kind::Config)?;
         }
         Form::Packages => {
+            let place = named()?;
             let packages = read_packages(place, 0)?;
             if packages.is_empty() {
                 let what = format!("{}: no folder below it has a {SKILL_FILE}", place.display());

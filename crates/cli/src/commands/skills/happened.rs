@@ -1,0 +1,78 @@
+//! What happened to a book's skills, and what agents learned and signalled while they worked.
+
+use std::path::Path;
+
+use apprentice_harness::clock::SystemClock;
+use apprentice_protocol::Clock as _;
+use apprentice_skills::book::Snapshot;
+use apprentice_skills::foreground::{Gate, Journal, Limits, Told, budgets, counters, gate};
+use serde::Serialize;
+use serde_json::json;
+
+use super::id;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Lines that the list shows.
+const LAST: usize = 20;
+
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+pub(super) fn events(book: &Snapshot, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
+    let skill = skill.map(id).transpose()?;
+    let mut events = book.events();
+    events.retain(|event| skill.is_none() || event.skill == skill);
+    if as_json {
+        return terminal::json(&json!({ "schema": "apprentice.skills.events/1", "events": events }));
+    }
+    for event in events {
+        let about = event.skill.as_ref().map(ToString::to_string).or(event.domain).unwrap_or_default();
+        let version = event.version.map(|version| format!(" v{version}")).unwrap_or_default();
+        let from = event.trajectory.map(|trajectory| format!(" from {trajectory}")).unwrap_or_default();
+        let (happening, actor) = (word(&event.event), word(&event.actor));
+        terminal::line(format_args!(
+            "{} {} {actor} {happening} {about}{version}{from}",
+            event.id, event.time
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
+    let lines = Journal::beside(folder).read().kind(Kind::Config)?;
+    let (counted, now) = (counters(&lines), SystemClock::default().now());
+    let decided = gate(&counted, &Limits::default(), &budgets(&lines, now), now);
+    let (due, why) = match decided {
+        Gate::Run(trigger, origin) => (true, format!("{}, {}", word(&trigger), word(&origin))),
+        Gate::Quiet => (false, "nothing calls for one".to_owned()),
+        Gate::Held(why) => (false, why.to_owned()),
+    };
+    if as_json {
+        return terminal::json(&json!({
+            "schema": "apprentice.skills.learning/1",
+            "counters": counted,
+            "review": { "due": due, "why": why },
+            "lines": lines,
+        }));
+    }
+    for line in lines.iter().rev().take(LAST).rev() {
+        let what = match &line.told {
+            Told::Event { event } => word(event),
+            Told::Turn { tool_iters, .. } => format!("turn, {tool_iters} actions"),
+        };
+        let about = line.skill.as_ref().map(|skill| format!(" {skill}")).unwrap_or_default();
+        terminal::line(format_args!("{} {} {what}{about} in {}", line.id, line.time, line.run));
+    }
+    terminal::line(format_args!(
+        "since the last review: {} turns, {} actions, {} hints that a skill is at fault, {} skills not written",
+        counted.turns_since_review,
+        counted.tool_iters_since_review,
+        counted.skill_issue_hints_since_review,
+        counted.skipped_foreground
+    ));
+    let due = if due { "a review is due" } else { "no review is due" };
+    terminal::line(format_args!("{due} ({why}); reviews in the background are not part of this version"));
+    Ok(())
+}

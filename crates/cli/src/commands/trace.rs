@@ -1,0 +1,137 @@
+//! `apprentice trace`: a stored attempt as others would be shown it.
+
+use std::path::{Path, PathBuf};
+
+use apprentice_harness::record::Trace;
+use apprentice_skills::foreground::{Bundle, BundleBudget, Spotted, expand, review, spot_all};
+use apprentice_skills::shipped::{ShippedPart, is_shipped};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::view::last_attempt;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// The skill that says how skills are written.
+const AUTHORING: &str = "authoring/right-learn-skill";
+
+/// Looks at stored attempts.
+#[derive(Debug, Args)]
+pub(crate) struct TraceCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Shows the bounded bundle that a review of an attempt would be given: what matters in full, the rest counted.
+    Review(Review),
+}
+
+#[derive(Debug, Args)]
+struct Review {
+    /// A run's folder with a trial's id, or the attempt's folder alone.
+    path: PathBuf,
+    /// The trial of the run; its last attempt is looked at.
+    trial: Option<String>,
+    /// Show this event in full; may be repeated.
+    #[arg(long, value_name = "EVENT")]
+    expand: Vec<String>,
+    /// The skillbook whose skills the review could change.
+    #[arg(long, value_name = "DIR")]
+    skillbook: Option<PathBuf>,
+    /// Most characters of events.
+    #[arg(long, default_value_t = BundleBudget::default().chars, value_name = "N")]
+    chars: usize,
+    /// Print one JSON object (`apprentice.trace.review/1`).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
+    let What::Review(asked) = &arguments.what;
+    let attempt = match &asked.trial {
+        Some(trial) => last_attempt(&asked.path, trial)?,
+        None => asked.path.clone(),
+    };
+    let trace = Trace::read(&attempt.join("events.jsonl")).kind(Kind::Config)?;
+    if !asked.expand.is_empty() {
+        return expanded(&spot_all(&trace.events), &asked.expand, asked.json);
+    }
+    let budget = BundleBudget { chars: asked.chars, ..BundleBudget::default() };
+    let (session, invocation) = names(&attempt);
+    let Some(bundle) = review(&trace.events, (&session, &invocation), &budget) else {
+        return Err(Failure::say(Kind::NothingMatched, format!("{} holds no event", attempt.display())));
+    };
+    match asked.json {
+        true => as_json(&bundle, asked.skillbook.as_deref()),
+        false => {
+            tell(&bundle);
+            Ok(())
+        }
+    }
+}
+
+/// The run and the attempt, by the names of their folders.
+fn names(attempt: &Path) -> (String, String) {
+    let name =
+        |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let run = attempt.ancestors().find(|folder| folder.join("run.json").is_file());
+    let within = run.and_then(|run| attempt.strip_prefix(run.join("trials")).ok());
+    let invocation = within.map_or_else(|| name(attempt), |within| within.to_string_lossy().into_owned());
+    (run.map_or_else(|| name(attempt), name), invocation)
+}
+
+fn expanded(events: &[Spotted], wanted: &[String], json: bool) -> Result<(), Failure> {
+    for id in wanted {
+        let Some(detail) = expand(events, id) else {
+            let failure = Failure::say(Kind::NothingMatched, format!("the attempt has no event {id:?}"));
+            return Err(failure.hint(format!("its last one is e{}", events.len())));
+        };
+        match json {
+            true => {
+                terminal::json(&json!({ "schema": "apprentice.trace.event/1", "id": id, "detail": detail }))?;
+            }
+            false => terminal::line(format_args!("{id}: {detail}")),
+        }
+    }
+    Ok(())
+}
+
+fn as_json(bundle: &Bundle, book: Option<&Path>) -> Result<(), Failure> {
+    let book = match book {
+        Some(folder) => super::skills::open(folder)?,
+        None => apprentice_skills::book::Snapshot::empty(),
+    };
+    let book = book.with_shipped(ShippedPart::All);
+    let skills = book.skills().map(|skill| {
+        let kind = if is_shipped(&skill.id) { "core" } else { "open" };
+        json!({ "skill": skill.id, "kind": kind, "description": skill.text.description })
+    });
+    let authoring = book.skills().find(|skill| skill.id.as_str() == AUTHORING).map(|skill| skill.view());
+    terminal::json(&json!({
+        "schema": "apprentice.trace.review/1",
+        "bundle": bundle,
+        "skills": skills.collect::<Vec<_>>(),
+        "authoring": authoring,
+    }))
+}
+
+fn tell(bundle: &Bundle) {
+    let scope = &bundle.scope;
+    terminal::line(format_args!(
+        "{} {} from {} to {}",
+        scope.session_id, scope.invocation_id, scope.started_at, scope.finished_at
+    ));
+    if let Some(signal) = &bundle.signal {
+        terminal::line(format_args!("signal: {signal}"));
+    }
+    for event in &bundle.included_events {
+        let detail = event.detail.split_whitespace().collect::<Vec<_>>().join(" ");
+        terminal::line(format_args!("{:>5} {}: {detail}", event.id, event.reason.as_str()));
+    }
+    for span in &bundle.omitted_spans {
+        terminal::line(format_args!("not shown: {} to {}: {}", span.range[0], span.range[1], span.summary));
+    }
+}

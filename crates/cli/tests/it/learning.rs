@@ -1,0 +1,168 @@
+//! Learning while working, through the real program: a package written with a terminal inside the world is published,
+//! told in the user's language, and found again in trace, journal and book. And the skillbook that is shipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use apprentice_skills::book::{At, Snapshot, domains_file, index_file};
+use serde_json::{Value, json};
+
+use crate::place::{Place, worlds_can_start};
+use crate::starter::is_installed;
+
+/// What the book of the repository holds; another number means that another book was put there.
+const SHIPPED_HASH: &str = "272b9384db9b61af87246be5439f8dc5a8de874e0f8c9293e7f0ba76ea871dd7";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+fn told(output: &Output) -> Value {
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object")
+}
+
+/// What the agent does: looks back, opens a package, types it into a terminal, publishes it, reports, ends.
+fn script() -> String {
+    let tool = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
+    let page = r#"---\nname: rl-count-lines\ndescription: "Counting lines of many files"\nmetadata:\n  cua-domain: terminal\n---\n\n1. Run `wc -l *.csv` in the folder.\n"#;
+    let line = format!("printf -- '{page}' > .claude/skills/rl-count-lines/SKILL.md; clear\n");
+    let typed = json!({ "actions": [{ "do": "type", "text": line }, { "do": "wait", "ms": 1000 }] });
+    let start = json!({ "action": "create", "skill_name": "rl-count-lines", "reason": "repeated_tool_pattern",
+        "event_refs": ["e1"], "message": "Ich merke mir das Zählen." });
+    let finish = json!({ "action": "create", "skill_name": "rl-count-lines", "status": "created",
+        "message": "Fertig.", "summary": "wc counts many files at once." });
+    let report = json!({ "used_skill_receipts": [{ "skill_name": "interaction/dialogs", "message": "m" }] });
+    let calls = [
+        tool("skill_timeline", json!({})),
+        tool("skill_learning_start", start),
+        tool("computer", typed),
+        tool("skill_learning_finish", finish),
+        tool("skill_view", json!({ "skill": "interaction/dialogs" })),
+        tool("skill_report", json!({ "used_skill_receipts": 7 })),
+        tool("skill_report", report),
+        tool("finish", json!({ "finish": "done" })),
+    ];
+    calls.map(|call| json!({ "calls": [call] }).to_string()).join("\n")
+}
+
+#[test]
+fn a_skill_that_an_agent_writes_in_its_world_is_in_the_book_when_it_ends() {
+    if !worlds_can_start() || !is_installed("xfce4-terminal") {
+        return;
+    }
+    let place = Place::new();
+    let path = |name: &str| place.path(name).to_string_lossy().into_owned();
+    fs::write(path("script.jsonl"), script()).expect("written");
+    let (model, book, out) = (format!("scripted:{}", path("script.jsonl")), path("book"), path("out"));
+    let asked = ["do", "Count the lines.", "--app", "xfce4-terminal", "--model", &model, "--out", &out];
+    let done = place.output(&[&asked[..], &["--skillbook", &book, "--learn", "--language", "de"]].concat());
+    assert!(done.status.success(), "{done:?}");
+    let heard = String::from_utf8_lossy(&done.stderr);
+    assert!(heard.contains("Fertigkeit gelernt: rl-count-lines"), "{heard}");
+    assert!(heard.contains("Gelernte Fertigkeit benutzt: interaction/dialogs"), "{heard}");
+
+    let kept: Value =
+        serde_json::from_slice(&fs::read(place.path("out").join("final.json")).expect("a report"))
+            .expect("json");
+    assert_eq!(kept["schema"], "apprentice.final/1");
+    assert_eq!(
+        (&kept["signal"]["code"], &kept["output"]["learning_signal"]),
+        (&json!("silent"), &Value::Null)
+    );
+    let skills = |arguments: &[&str]| {
+        told(&place.output(&[&["skills", "--json", "--skillbook", &book], arguments].concat()))
+    };
+    let shown = skills(&["show", "terminal/rl-count-lines"]);
+    assert_eq!(shown["provenance"]["origin"], "learned");
+    assert!(shown["guidance"].as_str().expect("text").contains("wc -l *.csv"), "{shown}");
+    let learning = skills(&["learning"]);
+    assert_eq!(learning["counters"]["turns_since_review"], 1, "{learning}");
+    let names: Vec<&str> = learning["lines"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter_map(|line| line["event"].as_str())
+        .collect();
+    let expected = ["learning.started", "skill.created", "learning.finished", "skill.declared_used"];
+    assert_eq!(names, expected);
+    let events = skills(&["events", "terminal/rl-count-lines"]);
+    assert_eq!(events["events"][0]["event"], "skill.created");
+
+    let bundle = told(&place.output(&["trace", "review", &out, "--skillbook", &book, "--json"]));
+    assert!(bundle["authoring"].as_str().is_some_and(|text| text.contains("skill_learning_start")));
+    let included = bundle["bundle"]["included_events"].as_array().expect("events");
+    assert_eq!(included[0]["reason"], "user_input", "{bundle}");
+    let refused = included.iter().find(|event| event["reason"] == "error").expect("the wrong report");
+    let id = refused["id"].as_str().expect("an id");
+    let whole = place.output(&["trace", "review", &out, "--expand", id]);
+    assert!(String::from_utf8_lossy(&whole.stdout).starts_with(id), "{whole:?}");
+    assert_eq!(place.output(&["trace", "review", &out, "--expand", "e999"]).status.code(), Some(4));
+    assert_eq!(place.cells(), [""; 0], "the world is gone");
+}
+
+/// A copy of the shipped book, so that nothing is written beside it.
+fn shipped(place: &Place) -> String {
+    let to = place.path("skillbook");
+    copy(&root().join("skillbook"), &to);
+    to.to_string_lossy().into_owned()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let place = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &place);
+        } else {
+            fs::copy(entry.path(), place).expect("copied");
+        }
+    }
+}
+
+#[test]
+fn the_shipped_book_is_what_its_log_says() {
+    let place = Place::new();
+    let folder = shipped(&place);
+    let folder = Path::new(&folder);
+    let book = Snapshot::open(folder, At::Now).expect("opens");
+    assert_eq!((book.problems(), book.pending()), (&[][..], &[][..]), "no page differs from the log");
+    let folded = Snapshot::open(folder, At::Operation(book.last())).expect("folds");
+    assert_eq!(folded.content_hash(), book.content_hash());
+    assert_eq!(book.content_hash(), SHIPPED_HASH);
+    let read = |path: &str| fs::read_to_string(folder.join(path)).expect("a file");
+    assert_eq!(read("DOMAINS.md"), domains_file(book.state()));
+    for domain in book.domains() {
+        assert_eq!(read(&format!("{domain}/INDEX.md")), index_file(book.state(), domain));
+    }
+    assert!(book.skills().count() >= 8, "{book:?}");
+}
+
+#[test]
+fn the_shipped_book_is_valid_and_names_where_each_line_comes_from() {
+    let place = Place::new();
+    let folder = shipped(&place);
+    let skills = |arguments: &[&str]| {
+        told(&place.output(&[&["skills", "--json", "--skillbook", &folder], arguments].concat()))
+    };
+    assert_eq!(skills(&["validate"])["valid"], true);
+    let packages = place.path("packages").to_string_lossy().into_owned();
+    skills(&["export", &packages]);
+    assert_eq!(skills(&["validate", &packages])["valid"], true);
+    let listed = skills(&["list"]);
+    for skill in listed["skills"].as_array().expect("skills") {
+        assert_eq!(skill["source"], "learned");
+        let blamed = skills(&["blame", skill["id"].as_str().expect("an id")]);
+        let lines = blamed["lines"].as_array().expect("lines");
+        assert!(!lines.is_empty());
+        for line in lines {
+            assert!(line["trajectory"].as_str().is_some_and(|from| from.split('/').count() == 3), "{line}");
+        }
+    }
+    let shipped: Vec<&str> =
+        listed["shipped"].as_array().expect("notes").iter().filter_map(|note| note["id"].as_str()).collect();
+    assert!(shipped.contains(&"interaction/file-chooser"), "{shipped:?}");
+    let note = skills(&["show", "interaction/file-chooser"]);
+    assert_eq!(note["provenance"]["origin"], "shipped");
+}
