@@ -94,6 +94,11 @@ fn seen(kind: &EventKind) -> Seen {
             let text: Vec<&str> = content.iter().filter_map(|part| part.as_text()).collect();
             told("notice", Reason::Ordinary, text.join("\n"))
         }
+        EventKind::HistoryTrimmed { .. } => told(
+            "history.trimmed",
+            Reason::Ordinary,
+            "earlier parts of the conversation were left out".to_owned(),
+        ),
         EventKind::SetupDone { step, .. } => told("setup.done", Reason::Ordinary, step.clone()),
         EventKind::WorldOpened { .. } => told("world.opened", Reason::Ordinary, String::new()),
         EventKind::WorldClosed { .. } => told("world.closed", Reason::Ordinary, String::new()),
