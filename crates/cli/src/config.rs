@@ -9,6 +9,7 @@ use apprentice_evaluator::suite::Reading;
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
+use crate::embeddings::{self, EmbeddingsSettings};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::role::{self, PARTS, Roles};
 use crate::surroundings;
@@ -136,6 +137,8 @@ pub(crate) struct Config {
     pub(crate) provider: Providers,
     /// Machines that desktop tasks run on, with `world = "vm"`.
     pub(crate) vm: Machines,
+    /// Where texts are turned into vectors.
+    pub(crate) embeddings: EmbeddingsSettings,
 }
 
 /// Who answers a provider's safety checks.
@@ -331,6 +334,8 @@ impl Settings {
             let own = OPTIONAL_OF_PROVIDERS.iter();
             known.extend(own.map(|(key, form)| (format!("provider.{provider}.{key}"), *form)));
         }
+        let of_embeddings = embeddings::OPTIONAL.iter();
+        known.extend(of_embeddings.map(|(key, form)| (format!("embeddings.{key}"), *form)));
         for part in PARTS {
             known.insert(format!("role.{part}"), Form::Text);
             known.extend(role::OPTIONAL.iter().map(|(key, form)| (format!("role.{part}.{key}"), *form)));

@@ -10,15 +10,28 @@ use crate::config::Provider;
 use crate::failure::{Failure, Kind};
 use crate::surroundings;
 
-/// The key, if there is one.
+/// Where a key may be found.
+pub(crate) struct Place<'a> {
+    pub(crate) command: Option<&'a str>,
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) variable: &'a str,
+}
+
+/// A provider's key, if there is one.
 pub(crate) fn find(provider: &Provider) -> Result<Option<Secret>, Failure> {
-    if let Some(command) = &provider.key_command {
+    let Provider { key_command, key_file, key_env, .. } = provider;
+    at(&Place { command: key_command.as_deref(), file: key_file.as_deref(), variable: key_env })
+}
+
+/// The key at a place, if there is one.
+pub(crate) fn at(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
+    if let Some(command) = place.command {
         return printed(command).map(Some);
     }
-    if let Some(path) = &provider.key_file {
+    if let Some(path) = place.file {
         return stored(path).map(Some);
     }
-    let key = surroundings::variable(&provider.key_env).and_then(|key| key.into_string().ok());
+    let key = surroundings::variable(place.variable).and_then(|key| key.into_string().ok());
     Ok(key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).map(Secret::new))
 }
 

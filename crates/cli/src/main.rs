@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod config;
+mod embeddings;
 mod failure;
 mod forecast;
 mod host;

@@ -9,10 +9,12 @@ use apprentice_evaluator::forecast::Quote;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelFacts};
 use apprentice_harness::model::around::{
-    Budgeted, Cassette, Ledger, Limited, Pace, Patience, Recorded, Retrying, Tape,
+    Budgeted, Cassette, Ledger, Limited, Pace, Patience, PlayedVectors, Recorded, RecordedVectors, Retrying,
+    Tape,
 };
 use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
+use apprentice_harness::model::embeddings::{Cached, Embeddings, Surround};
 use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret, Transport};
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::grounded::Grounded;
@@ -24,6 +26,7 @@ use apprentice_harness::model::safety::{Approver, SafetyPolicy};
 use apprentice_harness::model::scripted::Scripted;
 use apprentice_harness::record::Redactor;
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture};
+use apprentice_skills::Meaning;
 
 use crate::config::{Config, Provider, SafetyChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
@@ -52,6 +55,8 @@ struct Shared {
     day: Option<Arc<Ledger>>,
     /// Keys and paces, by address and source of the key.
     gates: BTreeMap<String, (Option<Secret>, Arc<Pace>)>,
+    /// The key of the embeddings' server.
+    embeddings: Option<Secret>,
     cassettes: BTreeMap<String, Arc<Cassette>>,
     /// Names that are in no list of ours, once they have been told of.
     told: BTreeSet<String>,
@@ -137,7 +142,8 @@ impl Models {
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
         let mut secrets: BTreeSet<String> = surroundings::secrets().into_iter().collect();
         let shared = self.shared();
-        secrets.extend(shared.gates.values().filter_map(|(key, _)| Some(key.as_ref()?.reveal().to_owned())));
+        let keys = shared.gates.values().filter_map(|(key, _)| key.as_ref()).chain(&shared.embeddings);
+        secrets.extend(keys.map(|key| key.reveal().to_owned()));
         drop(shared);
         Redactor::new(secrets.iter().map(String::as_str)).map(Arc::new).kind(Kind::Bug)
     }
@@ -213,6 +219,33 @@ impl Models {
             tape.guard(self.redactor()?.as_ref().clone());
         }
         Ok((settings, key, pace))
+    }
+
+    /// What skills are searched and compared by beside words, if the settings name a model for that.
+    pub(crate) fn meaning(&self) -> Result<Option<Arc<Meaning>>, Failure> {
+        let settings = &self.config.embeddings;
+        let Some(model) = settings.model.as_deref().filter(|model| !model.is_empty()) else {
+            return Ok(None);
+        };
+        if let Some(file) = model.strip_prefix("cassette:") {
+            let played = PlayedVectors::load(Path::new(file)).kind(Kind::Config)?;
+            return Ok(Some(Arc::new(Meaning::new(Arc::new(played)))));
+        }
+        let key = settings.key()?;
+        self.shared().embeddings.clone_from(&key);
+        if let Some(tape) = &self.tape {
+            tape.guard(self.redactor()?.as_ref().clone());
+        }
+        let patience = Patience { retries: self.config.retries, ..Patience::default() };
+        let ledgers = vec![Arc::clone(&self.run), self.day()?];
+        let around = Surround { clock: Arc::clone(&self.clock), patience, ledgers };
+        let server = Embeddings::new(settings.model_config(model, key), self.transport()?, around);
+        let folder = surroundings::lasting_state().join("vectors");
+        let cached = Cached::new(server, &folder, &settings.base_url).kind(Kind::Environment)?;
+        Ok(Some(Arc::new(match &self.tape {
+            Some(tape) => Meaning::new(Arc::new(RecordedVectors::new(cached, Arc::clone(tape)))),
+            None => Meaning::new(Arc::new(cached)),
+        })))
     }
 
     /// A transport whose errors hold no key.

@@ -30,7 +30,7 @@ pub use action::{Action, Button, Finish, History, TabAction, Target};
 pub use chord::{Chord, ChordError, Key};
 pub use clock::{Clock, Why};
 pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget};
-pub use embed::{EmbedError, Embedder};
+pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{
     ActReport, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, PortFuture, World,
     WorldError, WorldFault, WorldSpec,

@@ -25,6 +25,8 @@ pub enum Purpose {
     Calibrate,
     /// Grading.
     Check,
+    /// Turning texts into vectors.
+    Embed,
 }
 
 /// The native world tool of a request: adapters turn it into the provider's own computer-use tool.

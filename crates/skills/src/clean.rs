@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{EmbedError, Side, SkillId};
 use serde::Serialize;
 
 use crate::book::{Counts, Note, Skill, State};
+use crate::meaning::{Meaning, Vector, cosine};
+use crate::search::passage;
 use crate::words::likeness;
 
 /// When a skill stands out.
@@ -166,9 +168,35 @@ impl CleanupTask {
     }
 }
 
+/// What meaning says of a book's skills: a vector for each, and from which likeness on two say the same.
+#[derive(Clone, Debug)]
+pub struct Sense {
+    vectors: BTreeMap<SkillId, Vector>,
+    threshold: f64,
+}
+
+impl Sense {
+    /// Asks for the meaning of all skills, if there are two to compare.
+    pub async fn of(state: &State, meaning: &Meaning) -> Result<Self, EmbedError> {
+        if state.skills.len() < 2 {
+            return Ok(Self { vectors: BTreeMap::new(), threshold: 1.0 });
+        }
+        let texts: Vec<String> = state.skills.values().map(|skill| passage(skill)).collect();
+        let vectors = meaning.vectors(Side::Passage, &texts).await?;
+        let vectors = state.skills.keys().cloned().zip(vectors).collect();
+        Ok(Self { vectors, threshold: meaning.threshold().await? })
+    }
+
+    /// How alike two skills are, if that says that they are the same.
+    fn same(&self, one: &SkillId, other: &SkillId) -> Option<f64> {
+        let alike = cosine(self.vectors.get(one)?, self.vectors.get(other)?).ok()?;
+        Some(alike).filter(|alike| *alike >= self.threshold)
+    }
+}
+
 /// Looks through a book: negative-heavy skills, then pairs with the most alike first, then skills that are
-/// rarely followed.
-pub fn scan(state: &State, options: &CleanOptions) -> Vec<CleanupTask> {
+/// rarely followed. Two skills are a pair by their words, or by their meaning where it is known.
+pub fn scan(state: &State, options: &CleanOptions, sense: Option<&Sense>) -> Vec<CleanupTask> {
     let skills: Vec<&Skill> = state.skills.values().map(AsRef::as_ref).collect();
     let mut tasks = Vec::new();
     for skill in &skills {
@@ -179,7 +207,7 @@ pub fn scan(state: &State, options: &CleanOptions) -> Vec<CleanupTask> {
             });
         }
     }
-    tasks.extend(pairs(state, &skills, options));
+    tasks.extend(pairs(state, &skills, options, sense));
     for skill in &skills {
         let target = options.target.as_ref().map(|target| skill.counts(Some(target)));
         // The teacher's indifference says nothing about the student: its numbers serve only while there are
@@ -195,7 +223,12 @@ pub fn scan(state: &State, options: &CleanOptions) -> Vec<CleanupTask> {
     tasks
 }
 
-fn pairs(state: &State, skills: &[&Skill], options: &CleanOptions) -> Vec<CleanupTask> {
+fn pairs(
+    state: &State,
+    skills: &[&Skill],
+    options: &CleanOptions,
+    sense: Option<&Sense>,
+) -> Vec<CleanupTask> {
     let mut found = Vec::new();
     for (place, one) in skills.iter().enumerate() {
         let everywhere =
@@ -203,9 +236,10 @@ fn pairs(state: &State, skills: &[&Skill], options: &CleanOptions) -> Vec<Cleanu
         let compared =
             |other: &&&Skill| other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other);
         for other in skills[place + 1..].iter().filter(compared) {
-            let similarity = resemblance(one, other);
+            let by_words = Some(resemblance(one, other)).filter(|alike| *alike >= options.similarity);
+            let similarity = by_words.or_else(|| sense?.same(&one.id, &other.id));
             let kept = ([one.id.clone(), other.id.clone()], [one.text_hash(), other.text_hash()]);
-            if similarity >= options.similarity && !state.kept_pairs.contains(&kept) {
+            if let Some(similarity) = similarity.filter(|_| !state.kept_pairs.contains(&kept)) {
                 found.push((similarity, kept));
             }
         }

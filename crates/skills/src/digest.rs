@@ -7,7 +7,7 @@ use std::sync::Arc;
 use apprentice_protocol::{ChatModel, ModelError};
 
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
-use crate::clean::{CleanOptions, scan};
+use crate::clean::{CleanOptions, Sense, scan};
 use crate::handle::{HandlerOptions, Lesson, Refusal, handle, write};
 use crate::manage::{Decision, ManageError, ManageOptions, Matter, manage};
 use crate::reflect::{
@@ -165,7 +165,12 @@ pub async fn clean(
 ) -> Result<Vec<Decision>, DigestError> {
     let mut decisions: Vec<Decision> = Vec::new();
     loop {
-        let tasks = scan(gateway.state(), &options.clean);
+        // Without an answer of the embedder words decide alone.
+        let sense = match gateway.meaning() {
+            Some(meaning) => Sense::of(gateway.state(), meaning).await.ok(),
+            None => None,
+        };
+        let tasks = scan(gateway.state(), &options.clean, sense.as_ref());
         let decided = |key: &String| {
             gateway.state().causes.keys().any(|cause| cause.stage == Stage::Clean && cause.item == *key)
         };

@@ -13,6 +13,7 @@ mod handle;
 pub mod leak;
 pub mod lend;
 pub mod manage;
+mod meaning;
 pub mod package;
 mod prompts;
 pub mod prove;
@@ -26,7 +27,8 @@ pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author
 pub use digest::{Digest, DigestError, LearnOptions, Staff, clean as clean_book, digest, digest_given};
 pub use given::{AppliedReflection, AppliedRow, Given, GivenError, apply, no_trajectory};
 pub use handle::{Handled, HandlerOptions, Lesson, Refusal, Row, handle, row};
+pub use meaning::Meaning;
 pub use prompts::PROMPTS;
 pub use scan::{Finding, scan};
-pub use search::Hit;
+pub use search::{Hit, Searched};
 pub use words::domain_name;

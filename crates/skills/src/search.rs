@@ -12,6 +12,9 @@ use crate::words::{aliases, likeness, related, stem, words};
 /// What a word counts that only means the same as one of the query.
 const RELATED: f32 = 0.6;
 
+/// The part of meaning in a score; measured, as `docs/skillbook.md` tells.
+const MEANING: f32 = 0.6;
+
 /// A skill that was found.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Hit {
@@ -25,6 +28,18 @@ pub struct Hit {
     pub score: f32,
     /// The words of the query that it shares, or means with another word: `erase (delete)`.
     pub matched: Vec<String>,
+    /// How near its meaning is to the query's, from -1 to 1, where meaning was asked for; comparable within one model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Searched {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// Why words alone decided although the book has an embedder.
+    pub words_alone: Option<String>,
 }
 
 /// Words as they come: texts are cut into words before.
@@ -68,13 +83,27 @@ impl Search {
         Self { postings, skills: known }
     }
 
-    /// The best `limit` hits; equal scores are ordered by id, so that the same book answers the same.
+    /// The best `limit` hits by words; equal scores are ordered by id, so that the same book answers the same.
     pub(crate) fn find(&self, query: &str, limit: usize) -> Vec<Hit> {
         let asked = asked(query);
+        let scores = self.scores(&asked);
+        self.best(&scores, limit).into_iter().map(|key| self.hit(key, scores[key], &asked)).collect()
+    }
+
+    /// The best `limit` hits by words and by nearness of meaning, which has a number for each skill.
+    pub(crate) fn find_by_both(&self, query: &str, nearness: &[f64], limit: usize) -> Vec<Hit> {
+        let asked = asked(query);
+        let scores = fuse(&self.scores(&asked), nearness);
+        let hit =
+            |key: usize| Hit { similarity: nearness.get(key).copied(), ..self.hit(key, scores[key], &asked) };
+        self.best(&scores, limit).into_iter().map(hit).collect()
+    }
+
+    fn scores(&self, asked: &[Asked]) -> Vec<f32> {
         let mut scores = vec![0f32; self.skills.len()];
         let mut meant = vec![0f32; self.skills.len()];
         let mut touched = Vec::new();
-        for word in &asked {
+        for word in asked {
             // One word asks once: of all words of a skill that mean it, the weightiest counts.
             for (token, weight, _) in &word.meanings {
                 let list = self.postings.get(token).map_or(&[][..], Vec::as_slice);
@@ -93,17 +122,20 @@ impl Search {
                 scores[key] += std::mem::take(&mut meant[key]);
             }
         }
-        let mut best: Vec<(usize, f32)> =
-            scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0).collect();
-        let order = |a: &(usize, f32), b: &(usize, f32)| {
-            b.1.total_cmp(&a.1).then_with(|| self.skills[a.0].0.cmp(&self.skills[b.0].0))
+        scores
+    }
+
+    fn best(&self, scores: &[f32], limit: usize) -> Vec<usize> {
+        let mut best: Vec<usize> = (0..scores.len()).filter(|key| scores[*key] > 0.0).collect();
+        let order = |a: &usize, b: &usize| {
+            scores[*b].total_cmp(&scores[*a]).then_with(|| self.skills[*a].0.cmp(&self.skills[*b].0))
         };
         if limit < best.len() && limit > 0 {
             best.select_nth_unstable_by(limit - 1, order);
         }
         best.truncate(limit);
         best.sort_unstable_by(order);
-        best.into_iter().map(|(key, score)| self.hit(key, score, &asked)).collect()
+        best
     }
 
     #[expect(clippy::cast_precision_loss, reason = "books have far fewer skills than a float can count")]
@@ -123,7 +155,7 @@ impl Search {
             Some(told.map_or_else(|| word.word.clone(), |other| format!("{} ({other})", word.word)))
         };
         let matched = asked.iter().filter_map(held).collect();
-        Hit { id, version, description, score, matched }
+        Hit { id, version, description, score, matched, similarity: None }
     }
 }
 
@@ -149,21 +181,63 @@ fn asked(query: &str) -> Vec<Asked> {
     meant.collect()
 }
 
-/// Skills like a text, most alike first: how the manager looks for what is there already.
-pub(crate) fn similar<'a>(
+/// One score from words and meaning. Neither's numbers mean anything by themselves, so each is measured against the
+/// best that this book has to offer: words from nothing up, meaning from what is usual in the book up.
+fn fuse(words: &[f32], nearness: &[f64]) -> Vec<f32> {
+    let most = words.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    #[expect(clippy::cast_precision_loss, reason = "an average needs no more than a few digits")]
+    let usual = nearness.iter().sum::<f64>() / nearness.len().max(1) as f64;
+    let nearest = nearness.iter().copied().fold(usual, f64::max);
+    let span = (nearest - usual).max(f64::MIN_POSITIVE);
+    let both = |(words, near): (&f32, &f64)| {
+        #[expect(clippy::cast_possible_truncation, reason = "a share of one")]
+        let near = ((near - usual) / span).max(0.0) as f32;
+        (1.0 - MEANING) * words / most + MEANING * near
+    };
+    words.iter().zip(nearness).map(both).collect()
+}
+
+/// A skill that is like a text.
+pub(crate) struct Likeness<'a> {
+    pub(crate) skill: &'a Skill,
+    /// By the words, from 0 to 1.
+    pub(crate) words: f64,
+    /// By the meaning, where it was asked for.
+    pub(crate) meaning: Option<f64>,
+}
+
+/// Skills like a text, most alike first.
+pub(crate) struct Alike<'a> {
+    pub(crate) skills: Vec<Likeness<'a>>,
+    /// Why words alone decided although the book has an embedder.
+    pub(crate) words_alone: Option<String>,
+}
+
+/// Skills like a text: how the manager looks for what is there already. `nearness` is that of each skill, if meaning
+/// was asked for.
+pub(crate) fn alike<'a>(
     skills: impl Iterator<Item = &'a Skill>,
     text: &str,
+    nearness: Option<&[f64]>,
     limit: usize,
-) -> Vec<(f64, &'a Skill)> {
-    let alike = |skill: &Skill| {
+) -> Vec<Likeness<'a>> {
+    let by_words = |skill: &Skill| {
         let SkillText { description, situation, guidance } = &skill.text;
         // A situation is often put in the words of its guidance, and the other way round.
         likeness(text, &format!("{description} {situation}"))
             .max(likeness(text, &format!("{description} {situation} {guidance}")))
     };
-    let mut found: Vec<_> =
-        skills.map(|skill| (alike(skill), skill)).filter(|(alike, _)| *alike > 0.0).collect();
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id)));
+    let mut found: Vec<Likeness<'_>> = skills
+        .enumerate()
+        .map(|(place, skill)| {
+            let meaning = nearness.and_then(|all| all.get(place)).copied();
+            Likeness { skill, words: by_words(skill), meaning }
+        })
+        .filter(|one| one.words > 0.0 || one.meaning.is_some())
+        .collect();
+    // Two texts that say the same in other words share none; two that share their words say the same.
+    let order = |one: &Likeness<'_>| one.meaning.map_or(one.words, |meaning| meaning.max(one.words));
+    found.sort_by(|a, b| order(b).total_cmp(&order(a)).then_with(|| a.skill.id.cmp(&b.skill.id)));
     found.truncate(limit);
     found
 }
@@ -174,4 +248,10 @@ fn document(skill: &Skill) -> String {
     let domain = aliases(skill.id.domain());
     let text = &skill.text;
     format!("{domain} {name} {name} {0} {0} {1} {2}", text.description, text.situation, text.guidance)
+}
+
+/// A skill as it is embedded: what it is about, once.
+pub(crate) fn passage(skill: &Skill) -> String {
+    let SkillText { description, situation, guidance } = &skill.text;
+    format!("{}: {description}. {situation} {guidance}", skill.id.domain().replace('-', " "))
 }

@@ -71,6 +71,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let leaks = Arc::new(SealedIndex::build(&lock, &suite));
     let time = SystemClock::default().now();
     let (mut gateway, _) = Gateway::open(folder, GatewayOptions { time, leaks }).kind(Kind::Config)?;
+    gateway.understand(models.meaning()?);
     let mut tally = Tally::default();
     let cancel = wire::cancel_on_interrupt();
     for path in &arguments.runs {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, StepId, StepRef, ToolSpec};
-use apprentice_skills::author_tools;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::lend::reading_tools;
 use apprentice_skills::shipped::ShippedPart;
+use apprentice_skills::{Meaning, author_tools};
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -39,7 +39,9 @@ pub(crate) struct Mcp {
 /// Runs the command until the client goes.
 pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     let folder = arguments.skillbook.clone().unwrap_or_else(|| config.skillbook.clone());
-    let server = BookServer { folder, write: arguments.write, clock: Arc::new(SystemClock::default()) };
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let meaning = wire::models(config, Arc::clone(&clock))?.meaning()?;
+    let server = BookServer { folder, write: arguments.write, clock, meaning };
     // A book that cannot be opened is said before a client waits for it.
     server.tools().kind(Kind::Config)?;
     wire::runtime()?.block_on(async {
@@ -53,6 +55,7 @@ struct BookServer {
     folder: PathBuf,
     write: bool,
     clock: Arc<dyn Clock>,
+    meaning: Option<Arc<Meaning>>,
 }
 
 type Tools = Vec<Arc<dyn apprentice_protocol::Tool>>;
@@ -65,7 +68,7 @@ impl BookServer {
             false => Snapshot::open(&self.folder, At::Now)?,
         };
         let part = if self.write { ShippedPart::All } else { ShippedPart::Interaction };
-        let mut tools = reading_tools(&book.with_shipped(part));
+        let mut tools = reading_tools(&book.with_shipped(part).understood(self.meaning.clone()));
         if self.write {
             tools.extend(author_tools(&self.folder, &self.clock));
         }

@@ -23,6 +23,7 @@ use crate::args::Overrides;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
+use crate::models::Models;
 use crate::progress::{Board, conclude};
 use crate::servers::Servers;
 use crate::{args, terminal, wire};
@@ -111,7 +112,7 @@ struct Loaded {
     books: Vec<ArmPlan>,
 }
 
-fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
+fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded, Failure> {
     let suite = super::tasks::load(&arguments.suite)?;
     let split = arguments.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
     let (book, admission) = if arguments.arm.needs_book() {
@@ -119,7 +120,7 @@ fn load(arguments: &Run, config: &Config) -> Result<Loaded, Failure> {
         // A run is frozen: a book with edits that nobody recorded has no hash to name.
         let (book, counts) =
             admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, arguments.admit)?;
-        (book, Some(counts))
+        (book.understood(models.meaning()?), Some(counts))
     } else {
         (Snapshot::empty(), None)
     };
@@ -152,7 +153,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     models.check(&arguments.model)?;
-    let loaded = load(arguments, config)?;
+    let loaded = load(arguments, (config, &models))?;
     let tasks = selected(arguments, &loaded)?;
     let request = PlanRequest {
         suite: &loaded.suite,
@@ -252,7 +253,7 @@ pub(crate) fn go_on(arguments: &Resume, flags: &Overrides) -> Result<(), Failure
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
-    let loaded = load(asked, config)?;
+    let loaded = load(asked, (config, &models))?;
     let (_, rows) = peek(&arguments.run).kind(Kind::Config)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &finished(&plan, rows))?;
     if forecast.agree(config, arguments.consent)? == Going::Off {

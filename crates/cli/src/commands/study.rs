@@ -74,6 +74,7 @@ pub(crate) async fn perform(
         progress,
         lessons,
         cancel: wire::cancel_on_interrupt(),
+        meaning: models.meaning()?,
     };
     let outcome = carry_out(experiment, &laboratory, folder).await;
     drop(laboratory);

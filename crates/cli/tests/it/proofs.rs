@@ -123,6 +123,7 @@ impl Studio {
         };
         let (lessons, _told) = unbounded_channel();
         let laboratory = Laboratory {
+            meaning: None,
             deps: self.deps(Arc::new(|_: &TrialSpec| Lent::default())),
             jobs: 2,
             progress: tell(),

@@ -206,3 +206,20 @@ fn a_book_goes_out_as_packages_and_comes_back() {
     assert_eq!(report["results"][0]["findings"][0]["path"], "gimp/color-to-alpha.md");
     assert_eq!(desk.code(&["import", "old"]), Some(4), "a book holds no packages");
 }
+
+#[test]
+fn a_search_by_meaning_says_who_does_not_answer_and_words_need_nobody() {
+    let desk = Desk::new();
+    desk.learn();
+    let settings = "retries = 0\n[embeddings]\nmodel = \"small\"\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+    desk.file("apprentice.toml", settings);
+    let output = desk.run(&["search", "transparent"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(20), "{told}");
+    assert!(told.contains("was not reached") && told.contains("--words leaves meaning out"), "{told}");
+    let found = desk.ok(&["search", "transparent", "--words"]);
+    assert_eq!(found["hits"][0]["id"], "gimp/color-to-alpha");
+    assert_eq!(found["hits"][0].get("similarity"), None, "nobody was asked");
+    let learned = desk.ok(&["clean", "--model", "builtin/explorer", "--dry-run"]);
+    assert_eq!(learned["tasks"], json!([]), "there is no pair to compare, and no reason to ask");
+}

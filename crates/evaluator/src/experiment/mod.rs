@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, Limits, TaskId};
+use apprentice_skills::Meaning;
 use apprentice_skills::book::{At, BookError, Snapshot, freeze};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -114,6 +115,8 @@ pub struct Laboratory {
     pub lessons: UnboundedSender<Worked>,
     /// Stops it.
     pub cancel: CancellationToken,
+    /// What skills are searched and compared by beside words.
+    pub meaning: Option<Arc<Meaning>>,
 }
 
 /// What came of it.
@@ -217,6 +220,7 @@ pub async fn carry_out(
         }
         BookSource::Given(book) => (book.clone(), Vec::new()),
     };
+    let book = book.understood(laboratory.meaning.clone());
     let sides = (experiment.suite.as_ref(), experiment.lock.as_ref());
     let kept = Hygiene::examine(sides, &book, &learned).write(folder);
     kept.map_err(|source| ExperimentError::Read { path: folder.join(HYGIENE_FILE), source })?;

@@ -30,6 +30,7 @@ pub(super) async fn learn(
     let leaks = Arc::new(SealedIndex::build(lock, &experiment.suite));
     let options = GatewayOptions { time: clock.now(), leaks };
     let (mut gateway, _) = Gateway::open(&folder.join("skillbook"), options)?;
+    gateway.understand(laboratory.meaning.clone());
     let run = opened((experiment, lessons, lock), laboratory, &folder.join("learning")).await?;
     let kept = run.folder().path().join("learning");
     let noted = |name| {

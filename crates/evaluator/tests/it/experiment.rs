@@ -169,6 +169,7 @@ pub(crate) async fn work(
         }
     });
     let laboratory = Laboratory {
+        meaning: None,
         deps: RunDeps {
             models: Arc::new(Models),
             worlds: Arc::new(SceneSource::default()),

@@ -5,6 +5,7 @@ pub mod around;
 pub mod builtin;
 pub mod calibrate;
 pub mod compat;
+pub mod embeddings;
 pub mod exchange;
 pub mod gemini;
 pub mod grounded;

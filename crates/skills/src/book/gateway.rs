@@ -20,6 +20,7 @@ use super::state::{State, page_path};
 use super::validate::validate;
 use super::{BookError, Problem};
 use crate::leak::{LeakIndex, NoSealedTasks};
+use crate::meaning::Meaning;
 use crate::scan::{Finding, scan};
 
 /// How a book is opened for writing.
@@ -97,6 +98,7 @@ pub struct Gateway {
     bytes: Vec<u8>,
     state: State,
     leaks: Arc<dyn LeakIndex>,
+    meaning: Option<Arc<Meaning>>,
     unreadable: BTreeSet<String>,
     broken: bool,
 }
@@ -131,6 +133,7 @@ impl Gateway {
             bytes: read.bytes,
             state,
             leaks: options.leaks,
+            meaning: None,
             unreadable: BTreeSet::new(),
             broken: false,
         };
@@ -159,7 +162,18 @@ impl Gateway {
 
     /// The book as it stands, to lend.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::of(self.state.clone(), self.bytes.clone()).within(&self.folder)
+        let book = Snapshot::of(self.state.clone(), self.bytes.clone()).within(&self.folder);
+        book.understood(self.meaning.clone())
+    }
+
+    /// Has those who decide compare skills by meaning, too.
+    pub fn understand(&mut self, meaning: Option<Arc<Meaning>>) {
+        self.meaning = meaning;
+    }
+
+    /// What skills are compared by beside words.
+    pub fn meaning(&self) -> Option<&Meaning> {
+        self.meaning.as_deref()
     }
 
     /// Writes one change, or says why not.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{EmbedError, Side, SkillId};
 use jiff::Timestamp;
 
 use super::attachment;
@@ -14,7 +14,8 @@ use super::log::{self, Log};
 use super::operation::{Actor, FileChange, OPERATION_VERSION, OpId, Operation};
 use super::state::{Skill, State, hash};
 use super::{BookError, Problem};
-use crate::search::{Hit, Search, similar};
+use crate::meaning::{Meaning, Vector, cosine};
+use crate::search::{Alike, Hit, Search, Searched, alike, passage};
 
 /// Which moment of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct Snapshot {
     pending: Vec<String>,
     problems: Vec<Problem>,
     search: Arc<OnceLock<Search>>,
+    meaning: Option<Arc<Meaning>>,
+    vectors: Arc<Mutex<Option<Arc<[Vector]>>>>,
     folder: Option<PathBuf>,
 }
 
@@ -55,6 +58,8 @@ impl Snapshot {
             pending: Vec::new(),
             problems: Vec::new(),
             search: Arc::default(),
+            meaning: None,
+            vectors: Arc::default(),
             folder: None,
         }
     }
@@ -71,7 +76,14 @@ impl Snapshot {
     /// A book with the same names and other texts; what placebo arms are made of.
     pub(crate) fn with_skills(&self, skills: BTreeMap<SkillId, Arc<Skill>>) -> Self {
         let state = State { skills, ..(*self.state).clone() };
-        Self { folder: self.folder.clone(), ..Self::of(state, self.log.to_vec()) }
+        let (folder, meaning) = (self.folder.clone(), self.meaning.clone());
+        Self { folder, meaning, ..Self::of(state, self.log.to_vec()) }
+    }
+
+    /// The same book, searched by meaning, too.
+    #[must_use]
+    pub fn understood(self, meaning: Option<Arc<Meaning>>) -> Self {
+        Self { meaning, vectors: Arc::default(), ..self }
     }
 
     /// The same book with domains that it does not describe itself.
@@ -173,14 +185,58 @@ impl Snapshot {
         index_file(&self.state, domain)
     }
 
-    /// Skills by words, best first.
+    /// Skills by words alone, best first.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
-        self.search.get_or_init(|| Search::over(self.skills())).find(query, limit)
+        self.index_of_words().find(query, limit)
     }
 
-    /// Skills like a text, with how alike they are from 0 to 1; most alike first.
-    pub fn similar(&self, text: &str, limit: usize) -> Vec<(f64, &Skill)> {
-        similar(self.skills(), text, limit)
+    /// Skills by words and, where the book has an embedder, by meaning; best first. Without an answer of the embedder
+    /// words decide alone, and that is said.
+    pub async fn find(&self, query: &str, limit: usize) -> Searched {
+        let Some(meaning) = &self.meaning else {
+            return Searched { hits: self.search(query, limit), words_alone: None };
+        };
+        match self.nearness(meaning, Side::Query, query).await {
+            Ok(nearness) => {
+                let hits = self.index_of_words().find_by_both(query, &nearness, limit);
+                Searched { hits, words_alone: None }
+            }
+            Err(error) => Searched { hits: self.search(query, limit), words_alone: Some(error.to_string()) },
+        }
+    }
+
+    fn index_of_words(&self) -> &Search {
+        self.search.get_or_init(|| Search::over(self.skills()))
+    }
+
+    /// How near each skill's meaning is to a text's, in the order of the skills.
+    async fn nearness(&self, meaning: &Meaning, side: Side, text: &str) -> Result<Vec<f64>, EmbedError> {
+        let known = self.vectors.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let vectors = match known {
+            Some(known) => known,
+            None => {
+                let texts: Vec<String> = self.skills().map(passage).collect();
+                let vectors: Arc<[Vector]> = meaning.vectors(Side::Passage, &texts).await?.into();
+                *self.vectors.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&vectors));
+                vectors
+            }
+        };
+        let asked = meaning.vectors(side, &[text.to_owned()]).await?;
+        let Some(asked) = asked.first() else { return Ok(Vec::new()) };
+        vectors.iter().map(|vector| cosine(asked, vector)).collect()
+    }
+
+    /// Skills like a text, most alike first.
+    pub(crate) async fn alike(&self, text: &str, limit: usize) -> Alike<'_> {
+        let near = match &self.meaning {
+            Some(meaning) => self.nearness(meaning, Side::Passage, text).await.map(Some),
+            None => Ok(None),
+        };
+        let (near, words_alone) = match near {
+            Ok(near) => (near, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Alike { skills: alike(self.skills(), text, near.as_deref(), limit), words_alone }
     }
 
     /// A hash of all that can reach a model.

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::book::{Skill, Snapshot, skill_line};
+use crate::search::Searched;
 use crate::words::domain_name;
 
 /// `skill_list { domain }`: the notes of one program, one line each.
@@ -93,7 +94,10 @@ impl Tool for SkillTool {
     fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
         let outcome = match self.kind {
             Kind::List => read(arguments).map(|arguments| list(&self.book, &arguments)),
-            Kind::Search => read(arguments).map(|arguments| search(&self.book, &arguments)),
+            Kind::Search => match read::<SearchArguments>(arguments) {
+                Ok(arguments) => return Box::pin(async move { search(&self.book, &arguments).await }),
+                Err(why) => Err(why),
+            },
             Kind::View => read(arguments).map(|arguments| view(&self.book, &arguments)),
         };
         let outcome = outcome.unwrap_or_else(|why| {
@@ -140,15 +144,22 @@ fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
     answered(text, vec![event])
 }
 
-fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
+async fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
     let limit = arguments.limit.unwrap_or(DEFAULT_HITS).clamp(1, MOST_HITS);
     let query: String = arguments.query.chars().take(QUERY).collect();
-    let hits = book.search(&query, limit);
-    if hits.is_empty() {
-        return ToolOutcome::text("Nothing found.");
-    }
+    let Searched { hits, words_alone } = book.find(&query, limit).await;
     let mut text = String::new();
-    let mut events = Vec::new();
+    // The model gets what words find; that meaning was left out stands in the trace.
+    let mut events: Vec<SkillEvent> = words_alone
+        .map(|why| SkillEvent {
+            detail: Some(format!("by words alone: {why}")),
+            ..happened(SkillHappening::Searched, "")
+        })
+        .into_iter()
+        .collect();
+    if hits.is_empty() {
+        text.push_str("Nothing found.");
+    }
     for (rank, hit) in (1..).zip(&hits) {
         let line = skill_line(hit.id.as_str(), &hit.description) + "\n";
         events.push(SkillEvent {

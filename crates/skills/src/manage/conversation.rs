@@ -250,7 +250,7 @@ pub async fn manage(
             words = reply.say.join(" ");
             break;
         }
-        let (results, wrote) = answer(&mut desk, &reply.calls, &mut decision)?;
+        let (results, wrote) = answer(&mut desk, &reply.calls, &mut decision).await?;
         if let Some(outcome) = wrote {
             return Ok(Decision { outcome, ..decision });
         }
@@ -266,7 +266,7 @@ pub async fn manage(
 }
 
 /// Answers every call of a turn, in order.
-fn answer(
+async fn answer(
     desk: &mut Desk<'_>,
     calls: &[Call],
     decision: &mut Decision,
@@ -277,7 +277,7 @@ fn answer(
         let (answer, is_error) = match &call.body {
             CallBody::Tool { name, arguments } => match read_call(name, arguments) {
                 Err(why) => (json!({ "error": "bad_arguments", "message": why }), true),
-                Ok(asked) => match desk.call(asked)? {
+                Ok(asked) => match desk.call(asked).await? {
                     Answer::Said(answer) => (answer, false),
                     Answer::Wrote(operation, answer) => {
                         let skill_id = answer["skill_id"].as_str().and_then(|id| SkillId::parse(id).ok());

@@ -15,7 +15,7 @@ use crate::book::{
     Applied, Change, Gateway, NewDomain, OpId, Origin, Skill, SkillText, WriteRefusal, WriteRequest,
 };
 use crate::handle::Refusal;
-use crate::search::similar;
+use crate::search::{Alike, Likeness};
 use crate::words::likeness;
 
 const SIMILAR: usize = 8;
@@ -50,11 +50,11 @@ impl<'a> Desk<'a> {
     }
 
     /// Does one call.
-    pub(super) fn call(&mut self, call: ToolCall) -> Result<Answer, WriteRefusal> {
+    pub(super) async fn call(&mut self, call: ToolCall) -> Result<Answer, WriteRefusal> {
         match call {
             ToolCall::FetchSimilar(arguments) => {
                 self.looked = true;
-                return Ok(Answer::Said(self.similar(&arguments.situation)));
+                return Ok(Answer::Said(self.similar(&arguments.situation).await));
             }
             ToolCall::Read(arguments) => return Ok(Answer::Said(self.show(&arguments.skill_ids))),
             ToolCall::CreateDomain(_)
@@ -199,20 +199,27 @@ impl<'a> Desk<'a> {
         Err(refusal(Some(skill), "read_first", why))
     }
 
-    fn similar(&self, situation: &str) -> Value {
-        let known = self.gateway.state().skills.values().map(AsRef::as_ref);
-        let skills: Vec<Value> = similar(known, situation, SIMILAR)
-            .into_iter()
-            .map(|(similarity, skill)| {
-                json!({
-                    "skill_id": skill.id,
-                    "description": skill.text.description,
-                    "situation": skill.text.situation,
-                    "similarity": (similarity * 100.0).round() / 100.0,
-                })
-            })
-            .collect();
-        json!({ "skills": skills })
+    async fn similar(&self, situation: &str) -> Value {
+        let book = self.gateway.snapshot();
+        let Alike { skills, words_alone } = book.alike(situation, SIMILAR).await;
+        let rounded = |likeness: f64| (likeness * 100.0).round() / 100.0;
+        let shown = |one: &Likeness<'_>| {
+            let mut shown = json!({
+                "skill_id": one.skill.id,
+                "description": one.skill.text.description,
+                "situation": one.skill.text.situation,
+                "similarity": rounded(one.words),
+            });
+            if let Some(meaning) = one.meaning {
+                shown["similarity_of_meaning"] = json!(rounded(meaning));
+            }
+            shown
+        };
+        let mut answer = json!({ "skills": skills.iter().map(shown).collect::<Vec<_>>() });
+        if let Some(why) = words_alone {
+            answer["note"] = json!(format!("compared by words alone: {why}"));
+        }
+        answer
     }
 
     fn show(&mut self, ids: &[String]) -> Value {

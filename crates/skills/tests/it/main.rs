@@ -12,6 +12,7 @@ mod given;
 mod learning;
 mod lend;
 mod manage;
+mod meaning;
 mod package;
 mod poison;
 mod prove;

@@ -231,14 +231,14 @@ fn a_pair_that_is_kept_is_not_asked_about_again() {
     let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "alpha")]);
     let (mut gateway, _) = shelf.open();
     let options = CleanOptions::default();
-    let tasks = scan(gateway.state(), &options);
+    let tasks = scan(gateway.state(), &options, None);
     let [task @ CleanupTask::Duplicates { .. }] = tasks.as_slice() else { panic!("{tasks:?}") };
     decide(&mut gateway, "t", &Matter::Cleanup(task, &options), &Written::turns(vec![vec![]]));
-    assert_eq!(scan(gateway.state(), &options), []);
+    assert_eq!(scan(gateway.state(), &options, None), []);
     assert!(gateway.state().causes.keys().any(|cause| cause.stage == Stage::Clean));
     drop(gateway);
     shelf.edit("gimp/b.md", &shelf.read("gimp/b.md").replace("1. Open alpha.", "1. Open the alpha."));
-    assert_eq!(scan(shelf.open().0.state(), &options).len(), 1, "another text is another question");
+    assert_eq!(scan(shelf.open().0.state(), &options, None).len(), 1, "another text is another question");
 }
 
 /// Two skills of so many words each, of which the first so many are the same.
@@ -257,7 +257,7 @@ fn alike(words: usize, same: usize) -> Vec<CleanupTask> {
         };
         write(&mut gateway, change).expect("written");
     }
-    scan(gateway.state(), &CleanOptions::default())
+    scan(gateway.state(), &CleanOptions::default(), None)
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn the_teachers_indifference_deletes_nothing() {
         let review: SkillReview = serde_json::from_value(said.clone()).expect("a review");
         let checked = Checked { reviews: vec![(id("gimp/a"), review)], ..Checked::default() };
         handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
-        scan(gateway.state(), &options)
+        scan(gateway.state(), &options, None)
     };
     let mut tasks = Vec::new();
     for number in 0..6 {

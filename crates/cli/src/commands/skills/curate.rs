@@ -6,11 +6,12 @@ use std::sync::Arc;
 use apprentice_harness::clock::SystemClock;
 use apprentice_harness::model::scripted::Scripted;
 use apprentice_protocol::{ChatModel, Clock as _};
-use apprentice_skills::clean::{CleanOptions, scan};
+use apprentice_skills::book::State;
+use apprentice_skills::clean::{CleanOptions, Sense, scan};
 use apprentice_skills::manage::{Decision, Outcome};
 use apprentice_skills::{
-    AppliedReflection, Given, HandlerOptions, LearnOptions, Lesson, Staff, apply as work_in, clean_book,
-    no_trajectory,
+    AppliedReflection, Given, HandlerOptions, LearnOptions, Lesson, Meaning, Staff, apply as work_in,
+    clean_book, no_trajectory,
 };
 use clap::Args;
 use serde_json::json;
@@ -90,6 +91,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     };
     options.manage.corroboration = arguments.corroboration.max(1);
     let mut gateway = write(folder)?;
+    gateway.understand(models.meaning()?);
     let runtime = wire::runtime()?;
     let mut applied = Vec::new();
     for given in &given {
@@ -151,6 +153,12 @@ fn tell_decision(decision: &Decision) {
     }
 }
 
+/// What meaning says of a book's skills, where the settings name a model for that.
+fn sense(state: &State, meaning: Option<&Meaning>) -> Result<Option<Sense>, Failure> {
+    let Some(meaning) = meaning else { return Ok(None) };
+    wire::runtime()?.block_on(async { Sense::of(state, meaning).await.kind(Kind::Model) }).map(Some)
+}
+
 pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
     let options = CleanOptions {
         target: arguments.target.clone(),
@@ -159,7 +167,10 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
         ..CleanOptions::default()
     };
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
-    let tasks = scan(open(folder)?.state(), &options);
+    let meaning = models.meaning()?;
+    let book = open(folder)?;
+    let sensed = sense(book.state(), meaning.as_deref())?;
+    let tasks = scan(book.state(), &options, sensed.as_ref());
     let mut forecast = Forecast::default();
     forecast.add_reviews(&models, &arguments.model, tasks.len())?;
     if arguments.consent.dry_run {
@@ -179,7 +190,9 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     }
     let manager = manager(&arguments.model, &models)?;
     let mut gateway = write(folder)?;
-    let tasks = scan(gateway.state(), &options);
+    let sense = sense(gateway.state(), meaning.as_deref())?;
+    let tasks = scan(gateway.state(), &options, sense.as_ref());
+    gateway.understand(meaning);
     let trajectory = no_trajectory(&format!("cleaning-after-{}", gateway.state().last));
     let lesson = Lesson { trajectory: &trajectory, time: SystemClock::default().now() };
     let options = LearnOptions { clean: options, ..LearnOptions::default() };

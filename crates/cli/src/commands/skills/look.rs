@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{id, unknown};
 use crate::failure::{Failure, Kind};
-use crate::terminal;
+use crate::{terminal, wire};
 
 #[derive(Debug, Serialize)]
 struct Listing<'a> {
@@ -177,7 +177,12 @@ fn card<'a>(book: &Snapshot, skill: &'a Skill, name: &'a str) -> Card<'a> {
 }
 
 pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> Result<(), Failure> {
-    let hits = book.search(query, limit);
+    let found = wire::runtime()?.block_on(async { Ok(book.find(query, limit).await) })?;
+    if let Some(why) = found.words_alone {
+        return Err(Failure::say(Kind::Model, why)
+            .hint("--words leaves meaning out; `[embeddings]` says who is asked"));
+    }
+    let hits = found.hits;
     if json {
         terminal::json(&serde_json::json!({
             "schema": "apprentice.skills.search/1",
@@ -186,7 +191,9 @@ pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> 
         }))?;
     } else {
         for hit in &hits {
-            terminal::line(format_args!("{}: {} [{}]", hit.id, hit.description, hit.matched.join(", ")));
+            let near = hit.similarity.map(|near| format!("meaning {near:.2}"));
+            let why: Vec<String> = hit.matched.iter().cloned().chain(near).collect();
+            terminal::line(format_args!("{}: {} [{}]", hit.id, hit.description, why.join(", ")));
         }
     }
     match hits.is_empty() {

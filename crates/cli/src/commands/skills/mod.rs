@@ -7,15 +7,17 @@ mod package;
 mod time;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock as _, SkillId};
+use apprentice_skills::Meaning;
 use apprentice_skills::book::{At, Gateway, GatewayOptions, OpId, Problem, Snapshot};
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::terminal;
+use crate::{terminal, wire};
 
 /// Looks at the skillbook, goes back in its history, and curates it.
 #[derive(Debug, Args)]
@@ -39,13 +41,16 @@ enum What {
         /// `<domain>/<name>`; a name that was merged or renamed leads to where it went.
         skill: String,
     },
-    /// Finds skills by words.
+    /// Finds skills by words, and by meaning where the settings name a model for that (`[embeddings]`).
     Search {
-        /// The words.
+        /// What is looked for.
         query: String,
         /// How many.
         #[arg(long, default_value_t = 5)]
         limit: usize,
+        /// Leave meaning out.
+        #[arg(long)]
+        words: bool,
     },
     /// Records pages that were changed, renamed, added or deleted by hand.
     Sync,
@@ -99,7 +104,10 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
     match &arguments.what {
         What::List => look::list(&open(folder)?, json),
         What::Show { skill } => look::show(&open(folder)?, skill, json),
-        What::Search { query, limit } => look::search(&open(folder)?, query, *limit, json),
+        What::Search { query, limit, words } => {
+            let meaning = if *words { None } else { meaning(config)? };
+            look::search(&open(folder)?.understood(meaning), query, *limit, json)
+        }
         What::Sync => sync(folder, json),
         What::History { skill } => time::history(folder, skill.as_deref(), json),
         What::Diff { from, to } => time::diff(folder, from.as_deref(), to.as_deref(), json),
@@ -135,6 +143,11 @@ fn write(folder: &Path) -> Result<Gateway, Failure> {
         terminal::note(format_args!("{path} was changed by hand; that is recorded first"));
     }
     Ok(gateway)
+}
+
+/// What skills are searched and compared by beside words, if the settings name a model for that.
+fn meaning(config: &Config) -> Result<Option<Arc<Meaning>>, Failure> {
+    wire::models(config, Arc::new(SystemClock::default()))?.meaning()
 }
 
 fn warn(problems: &[Problem]) {

@@ -40,11 +40,11 @@ struct Daybook {
 
 /// One line of a daybook.
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
-    at: jiff::Timestamp,
-    model: String,
-    purpose: Purpose,
-    usd: f64,
+pub(crate) struct Entry {
+    pub(crate) at: jiff::Timestamp,
+    pub(crate) model: String,
+    pub(crate) purpose: Purpose,
+    pub(crate) usd: f64,
 }
 
 /// Why a ledger cannot be kept.
@@ -151,13 +151,13 @@ fn day(now: jiff::Timestamp) -> String {
 }
 
 /// Money set aside for one call; given back when dropped, also when the call is cancelled.
-struct Reserved {
+pub(crate) struct Reserved {
     ledger: Arc<Ledger>,
     worst: f64,
 }
 
 impl Reserved {
-    fn settle(self, entry: &Entry) {
+    pub(crate) fn settle(self, entry: &Entry) {
         let mut account = self.ledger.lock();
         match &mut account.daybook {
             // What is written here is read back with everybody else's lines.
@@ -201,22 +201,8 @@ impl<M: ChatModel> Budgeted<M> {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let capped = self.ledgers.iter().find(|ledger| ledger.cap.is_some());
-        let worst = match (&self.tariff, capped) {
-            (Some(tariff), _) => tariff.worst(request, self.longest_ms),
-            (None, None) => 0.0,
-            (None, Some(ledger)) => {
-                let story = format!(
-                    "{} has no price, and the {} has a cap: name a price in the settings, or lift the cap",
-                    self.profile().name,
-                    ledger.scope
-                );
-                return Err(ModelError::never(ModelFault::Budget, story));
-            }
-        };
-        let now = self.clock.now();
-        let reserved =
-            self.ledgers.iter().map(|ledger| ledger.reserve(worst, now)).collect::<Result<Vec<_>, _>>()?;
+        let worst = self.tariff.as_ref().map(|tariff| tariff.worst(request, self.longest_ms));
+        let reserved = set_aside(&self.ledgers, &self.profile().name, worst, self.clock.now())?;
         let reply = self.inner.reply(request).await?;
         let entry = Entry {
             at: self.clock.now(),
@@ -227,6 +213,28 @@ impl<M: ChatModel> Budgeted<M> {
         reserved.into_iter().for_each(|one| one.settle(&entry));
         Ok(reply)
     }
+}
+
+/// Sets the worst price of a call aside in all ledgers. What has no price is refused where one of them has a cap.
+pub(crate) fn set_aside(
+    ledgers: &[Arc<Ledger>],
+    model: &str,
+    worst: Option<f64>,
+    now: jiff::Timestamp,
+) -> Result<Vec<Reserved>, ModelError> {
+    let capped = ledgers.iter().find(|ledger| ledger.cap.is_some());
+    let worst = match (worst, capped) {
+        (Some(worst), _) => worst,
+        (None, None) => 0.0,
+        (None, Some(ledger)) => {
+            let story = format!(
+                "{model} has no price, and the {} has a cap: name a price in the settings, or lift the cap",
+                ledger.scope
+            );
+            return Err(ModelError::never(ModelFault::Budget, story));
+        }
+    };
+    ledgers.iter().map(|ledger| ledger.reserve(worst, now)).collect()
 }
 
 impl<M: ChatModel> ChatModel for Budgeted<M> {

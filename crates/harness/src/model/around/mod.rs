@@ -7,6 +7,8 @@ mod recorded;
 mod retrying;
 
 pub use budgeted::{Budgeted, Ledger, LedgerError};
+pub(crate) use budgeted::{Entry, set_aside};
 pub use limited::{Limited, Pace};
-pub use recorded::{Cassette, CassetteError, Played, Recorded, Tape};
+pub use recorded::{Cassette, CassetteError, Played, PlayedVectors, Recorded, RecordedVectors, Tape};
+pub(crate) use retrying::patiently;
 pub use retrying::{Patience, Retrying};

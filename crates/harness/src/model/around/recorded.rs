@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelFault, ModelProfile, PortFuture, Purpose,
+    ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, Message, ModelError, ModelFault, ModelProfile,
+    PortFuture, Purpose, Side,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,6 +30,17 @@ enum Line {
     Model { version: u32, profile: Box<ModelProfile> },
     /// One exchange.
     Exchange(Box<Exchange>),
+    /// The vector of one text.
+    Vector(Vector),
+}
+
+/// A text's vector. The text itself is not kept: its hash finds the vector again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Vector {
+    embedder: String,
+    side: Side,
+    sha256: String,
+    numbers: Vec<f32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -74,6 +86,14 @@ pub enum CassetteError {
         /// The models that it holds, in words.
         held: String,
     },
+    /// The cassette does not hold the vectors of one embedder only.
+    #[error("{} holds {held}, and the vectors of one embedder are needed", path.display())]
+    Vectors {
+        /// The file.
+        path: PathBuf,
+        /// The embedders whose vectors it holds, in words.
+        held: String,
+    },
 }
 
 /// A cassette that is being written. Shared by all models of a command.
@@ -110,6 +130,16 @@ impl Tape {
         let take = state.takes.entry((profile.name.clone(), trial.to_owned())).or_insert(0);
         *take += 1;
         *take
+    }
+
+    /// Keeps the vectors of texts.
+    fn write_vectors(&self, vectors: Vec<Vector>) -> std::io::Result<()> {
+        let mut text = String::new();
+        for vector in vectors {
+            text.push_str(&serde_json::to_string(&Line::Vector(vector))?);
+            text.push('\n');
+        }
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).file.write_all(text.as_bytes())
     }
 
     fn write(&self, profile: &ModelProfile, exchange: Exchange) -> Result<(), ModelError> {
@@ -190,6 +220,114 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
     }
 }
 
+/// An embedder whose vectors are recorded.
+pub struct RecordedVectors<E> {
+    inner: E,
+    tape: Arc<Tape>,
+}
+
+impl<E: Embedder> RecordedVectors<E> {
+    /// Records what `inner` answers.
+    pub fn new(inner: E, tape: Arc<Tape>) -> Self {
+        Self { inner, tape }
+    }
+
+    async fn ask(&self, side: Side, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let answer = self.inner.embed(side, texts).await?;
+        let line = |(text, numbers): (&String, &Vec<f32>)| Vector {
+            embedder: self.inner.name().to_owned(),
+            side,
+            sha256: text_hash(text),
+            numbers: numbers.clone(),
+        };
+        let unwritten = |error| EmbedError(format!("the cassette could not be written: {error}"));
+        self.tape.write_vectors(texts.iter().zip(&answer).map(line).collect()).map_err(unwritten)?;
+        Ok(answer)
+    }
+}
+
+impl<E: Embedder> Embedder for RecordedVectors<E> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn embed<'a>(
+        &'a self,
+        side: Side,
+        texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(self.ask(side, texts))
+    }
+}
+
+/// The vectors of a cassette: each text that was embedded once is embedded again, in any order.
+#[derive(Debug)]
+pub struct PlayedVectors {
+    name: String,
+    vectors: BTreeMap<(bool, String), Vec<f32>>,
+}
+
+impl PlayedVectors {
+    /// Reads a cassette that holds the vectors of one embedder.
+    pub fn load(path: &Path) -> Result<Self, CassetteError> {
+        let mut found: BTreeMap<String, BTreeMap<(bool, String), Vec<f32>>> = BTreeMap::new();
+        for line in lines(path)? {
+            match line? {
+                Line::Vector(Vector { embedder, side, sha256, numbers }) => {
+                    found.entry(embedder).or_default().insert((side == Side::Query, sha256), numbers);
+                }
+                Line::Model { .. } | Line::Exchange(_) => {}
+            }
+        }
+        let names: Vec<String> = found.keys().cloned().collect();
+        let mut all = found.into_iter();
+        match (all.next(), all.next()) {
+            (Some((name, vectors)), None) => Ok(Self { name, vectors }),
+            _ => {
+                let held = if names.is_empty() { "no vectors".into() } else { names.join(", ") };
+                Err(CassetteError::Vectors { path: path.to_owned(), held })
+            }
+        }
+    }
+}
+
+impl Embedder for PlayedVectors {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn embed<'a>(
+        &'a self,
+        side: Side,
+        texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        let one = |text: &String| {
+            let found = self.vectors.get(&(side == Side::Query, text_hash(text))).cloned();
+            let start: String = text.chars().take(60).collect();
+            found.ok_or_else(|| EmbedError(format!("the cassette holds no vector of {start:?}")))
+        };
+        Box::pin(std::future::ready(texts.iter().map(one).collect()))
+    }
+}
+
+fn text_hash(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The lines of a cassette, each read or named.
+fn lines(path: &Path) -> Result<Vec<Result<Line, CassetteError>>, CassetteError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| CassetteError::Io { path: path.to_owned(), source })?;
+    let read = |(index, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|source| CassetteError::Line {
+            path: path.to_owned(),
+            line: index + 1,
+            source,
+        })
+    };
+    Ok(text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(read).collect())
+}
+
 /// A cassette that is played.
 #[derive(Debug)]
 pub struct Cassette {
@@ -201,18 +339,12 @@ pub struct Cassette {
 impl Cassette {
     /// Reads a cassette; `model` names one of its models, when it holds several.
     pub fn load(path: &Path, model: Option<&str>) -> Result<Self, CassetteError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| CassetteError::Io { path: path.to_owned(), source })?;
         let (mut profiles, mut exchanges) = (Vec::new(), Vec::new());
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let line: Line = serde_json::from_str(line).map_err(|source| CassetteError::Line {
-                path: path.to_owned(),
-                line: index + 1,
-                source,
-            })?;
-            match line {
+        for line in lines(path)? {
+            match line? {
                 Line::Model { profile, .. } => profiles.push(*profile),
                 Line::Exchange(exchange) => exchanges.push(*exchange),
+                Line::Vector(_) => {}
             }
         }
         let names: Vec<String> = profiles.iter().map(|profile| profile.name.clone()).collect();

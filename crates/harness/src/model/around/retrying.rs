@@ -42,40 +42,49 @@ impl<M: ChatModel> Retrying<M> {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let begun = self.clock.mono();
-        let mut tried = 0;
-        loop {
-            let last = self.clock.mono();
-            let error = match self.inner.reply(request).await {
-                Ok(mut reply) => {
-                    let waited = last.saturating_sub(begun);
-                    let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
-                    reply.timing.waiting_ms = reply.timing.waiting_ms.saturating_add(waited);
-                    return Ok(reply);
-                }
-                Err(error) => error,
-            };
-            let wait = match error.retry {
-                Retry::Never => return Err(error),
-                Retry::Now => self.backoff(tried),
-                Retry::After(time) => time,
-            };
-            if tried == self.patience.retries {
-                let message = format!("{} (tried {} times)", error.message, tried + 1);
-                return Err(ModelError { message, retry: Retry::Never, ..error });
-            }
-            tried += 1;
-            tracing::debug!(%error, tried, ?wait, "asked again");
-            self.clock.pause(wait, Why::Backoff).await;
-        }
+        let asked = patiently(self.clock.as_ref(), self.patience, &self.draws, || self.inner.reply(request));
+        let (mut reply, waited) = asked.await?;
+        let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+        reply.timing.waiting_ms = reply.timing.waiting_ms.saturating_add(waited);
+        Ok(reply)
     }
+}
 
-    /// Twice as long each time, up to a quarter shorter by chance, so that clients do not move in step.
-    fn backoff(&self, tried: u32) -> Duration {
-        let whole = self.patience.first.saturating_mul(1u32 << tried.min(16)).min(self.patience.longest);
-        let draw = self.draws.fetch_add(1, Ordering::Relaxed);
-        whole.mul_f64(1.0 - 0.25 * fraction(self.patience.seed.wrapping_add(draw)))
+/// Does an exchange as often as patience allows; also says how long it took until the one that succeeded.
+pub(crate) async fn patiently<T, F: Future<Output = Result<T, ModelError>>>(
+    clock: &dyn Clock,
+    patience: Patience,
+    draws: &AtomicU64,
+    exchange: impl Fn() -> F,
+) -> Result<(T, Duration), ModelError> {
+    let begun = clock.mono();
+    let mut tried = 0;
+    loop {
+        let last = clock.mono();
+        let error = match exchange().await {
+            Ok(answer) => return Ok((answer, last.saturating_sub(begun))),
+            Err(error) => error,
+        };
+        let wait = match error.retry {
+            Retry::Never => return Err(error),
+            Retry::Now => backoff(patience, tried, draws),
+            Retry::After(time) => time,
+        };
+        if tried == patience.retries {
+            let message = format!("{} (tried {} times)", error.message, tried + 1);
+            return Err(ModelError { message, retry: Retry::Never, ..error });
+        }
+        tried += 1;
+        tracing::debug!(%error, tried, ?wait, "asked again");
+        clock.pause(wait, Why::Backoff).await;
     }
+}
+
+/// Twice as long each time, up to a quarter shorter by chance, so that clients do not move in step.
+fn backoff(patience: Patience, tried: u32, draws: &AtomicU64) -> Duration {
+    let whole = patience.first.saturating_mul(1u32 << tried.min(16)).min(patience.longest);
+    let draw = draws.fetch_add(1, Ordering::Relaxed);
+    whole.mul_f64(1.0 - 0.25 * fraction(patience.seed.wrapping_add(draw)))
 }
 
 /// A number from 0 to 1 that looks drawn by chance and is the same for the same seed (splitmix64).

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod compat;
+mod embeddings;
 mod grounded;
 mod matrix;
 mod points;

@@ -1,0 +1,156 @@
+//! Skills by meaning: what it adds to words, what is said when it cannot be asked, and pairs that share no word.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apprentice_protocol::{
+    EmbedError, Embedder, EventKind, PortFuture, Side, SkillHappening, StepId, StepRef,
+};
+use apprentice_skills::Meaning;
+use apprentice_skills::book::{Change, Origin, Snapshot};
+use apprentice_skills::clean::{CleanOptions, CleanupTask, Sense, scan};
+use apprentice_skills::lend::{ArmPolicy, SKILL_SEARCH, TaskView, lend};
+use serde_json::json;
+
+use crate::clerk::run;
+use crate::shelf::{Shelf, id, text, write};
+
+/// Texts by the pairs of letters in them: `colour` is near `colours` and `discolored`, which share no word.
+struct Letters;
+
+impl Embedder for Letters {
+    fn name(&self) -> &str {
+        "letters"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _side: Side,
+        texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        let one = |text: &String| {
+            let mut counts = vec![0f32; 26 * 26];
+            let letters: Vec<usize> = text
+                .to_lowercase()
+                .bytes()
+                .filter(u8::is_ascii_lowercase)
+                .map(|byte| usize::from(byte - b'a'))
+                .collect();
+            letters.windows(2).for_each(|pair| counts[pair[0] * 26 + pair[1]] += 1.0);
+            counts
+        };
+        Box::pin(std::future::ready(Ok(texts.iter().map(one).collect())))
+    }
+}
+
+/// Answers every text with the same few numbers, however many were asked for.
+struct Nonsense(Vec<Vec<f32>>);
+
+impl Embedder for Nonsense {
+    fn name(&self) -> &str {
+        "nonsense"
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _side: Side,
+        _texts: &'a [String],
+    ) -> PortFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(std::future::ready(Ok(self.0.clone())))
+    }
+}
+
+fn by(embedder: impl Embedder + 'static) -> Option<Arc<Meaning>> {
+    Some(Arc::new(Meaning::new(Arc::new(embedder))))
+}
+
+fn shelf() -> Shelf {
+    Shelf::with(&[
+        ("gimp/decolorize", "decolorizing photographs"),
+        ("gimp/layers", "raising a layer above another"),
+        ("mousepad/wrap", "wrapping long lines"),
+    ])
+}
+
+fn ids(book: &Snapshot, query: &str) -> Vec<String> {
+    run(book.find(query, 3)).hits.iter().map(|hit| hit.id.to_string()).collect()
+}
+
+#[test]
+fn meaning_finds_what_shares_no_word_and_words_keep_their_part() {
+    let words = shelf().snapshot();
+    assert_eq!(ids(&words, "photographic discoloring"), [""; 0], "no word is shared");
+    let book = words.understood(by(Letters));
+    assert_eq!(ids(&book, "photographic discoloring")[0], "gimp/decolorize");
+    let found = run(book.find("layer", 1));
+    assert_eq!((found.hits[0].id.as_str(), found.words_alone), ("gimp/layers", None));
+    assert_eq!(found.hits[0].matched, ["layer"]);
+    assert!(found.hits[0].similarity.is_some_and(|near| near > 0.0 && near <= 1.0), "{:?}", found.hits);
+}
+
+#[test]
+fn a_book_with_skills_left_out_is_understood_by_those_that_are_left() {
+    let book = shelf().snapshot().understood(by(Letters));
+    assert_eq!(ids(&book, "decolorizing")[0], "gimp/decolorize");
+    let rest = book.without(&[id("gimp/decolorize")].into());
+    assert_eq!(ids(&rest, "wrapped line")[0], "mousepad/wrap");
+    assert!(!ids(&rest, "decolorizing").contains(&"gimp/decolorize".to_owned()));
+}
+
+#[test]
+fn without_a_usable_answer_words_decide_and_the_trace_says_so() {
+    let cases: [(Vec<Vec<f32>>, &str); 3] = [
+        (vec![], "answered 3 texts with 0"),
+        (vec![vec![0.0, 0.0]; 3], "no direction"),
+        (vec![vec![1.0], vec![1.0, 2.0], vec![1.0]], "answered 1 texts with 3"),
+    ];
+    for (answer, expected) in cases {
+        let book = shelf().snapshot().understood(by(Nonsense(answer)));
+        let guidance = lend(&book, &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+        let tool = guidance.tools.iter().find(|tool| tool.spec().name == SKILL_SEARCH).expect("the tool");
+        let outcome = run(tool.call(&json!({ "query": "layer" }), StepRef { step: StepId(1) }));
+        assert!(outcome.content[0].as_text().expect("text").starts_with("- gimp/layers: "));
+        let EventKind::Skill(first) = &outcome.events[0] else { panic!("{:?}", outcome.events) };
+        let detail = first.detail.clone().unwrap_or_default();
+        assert!(
+            first.happening == SkillHappening::Searched && first.skill.is_none() && detail.contains(expected),
+            "{first:?}"
+        );
+        assert_eq!(outcome.events.len(), 2, "the hit is told, too");
+    }
+}
+
+#[test]
+fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    let skills: BTreeMap<&str, [&str; 3]> = [
+        ("os/one", ["Colorized thumbnails", "Thumbnails discolored", "Recolorizes thumbnailing wholly"]),
+        ("os/other", ["Colorize thumbnail", "Thumbnail discolor", "Recolorize thumbnailed whole"]),
+        ("os/third", ["Zip files", "Archives pile up", "Pack by hand"]),
+    ]
+    .into();
+    for (skill, [description, situation, guidance]) in skills {
+        let text = text(description, situation, guidance);
+        let change = Change::SkillCreated {
+            skill: id(skill),
+            text,
+            annotations: Vec::new(),
+            origin: Origin::Learned,
+            domain: None,
+        };
+        write(&mut gateway, change).expect("written");
+    }
+    let options = CleanOptions { similarity: 0.99, ..CleanOptions::default() };
+    assert_eq!(scan(gateway.state(), &options, None), [], "by words they are no pair");
+    let meaning = Meaning::new(Arc::new(Letters));
+    let threshold = run(meaning.threshold()).expect("measured");
+    assert!(threshold > 0.5 && threshold < 1.0, "{threshold}");
+    let sense = run(Sense::of(gateway.state(), &meaning)).expect("asked");
+    let tasks = scan(gateway.state(), &options, Some(&sense));
+    let [CleanupTask::Duplicates { skill_ids, similarity, .. }] = tasks.as_slice() else {
+        panic!("{tasks:?}")
+    };
+    assert_eq!(skill_ids, &[id("os/one"), id("os/other")]);
+    assert!(*similarity >= threshold, "{similarity}");
+}
