@@ -252,6 +252,15 @@ impl Form {
         }
     }
 
+    /// Whether a value has this form. What a text may say, and how large a number may be, is told later.
+    fn holds(self, value: &toml::Value) -> bool {
+        match self {
+            Self::Text => value.is_str(),
+            Self::Whole => value.as_integer().is_some_and(|number| number >= 0),
+            Self::Number => value.is_float() || value.is_integer(),
+        }
+    }
+
     fn read(self, text: &str) -> Option<toml::Value> {
         match self {
             Self::Text => Some(toml::Value::String(text.to_owned())),
@@ -370,6 +379,11 @@ impl Settings {
             .into_inner();
         self.check_keys(&keys, "", &at)?;
         for (key, value) in flat(text.parse().kind(Kind::Config)?) {
+            if let Some(form) = self.known.get(&key).filter(|form| !form.holds(&value)) {
+                let place = at(spot(&keys, &key).unwrap_or(0));
+                let story = format!("{place}: {key} must be {}, found {value}", form.as_str());
+                return Err(Failure::say(Kind::Config, story));
+            }
             let value = match (self.known.get(&key), value) {
                 // A number without a fraction is one all the same.
                 (Some(Form::Number), toml::Value::Integer(whole)) => toml::Value::Float(real(whole)),
@@ -443,6 +457,16 @@ impl Settings {
         self.values.iter().map(|(key, value)| {
             (key.as_str(), value.to_string(), self.origins.get(key).map_or("default", String::as_str))
         })
+    }
+}
+
+/// Where a key stands in its file.
+fn spot(keys: &DeTable<'_>, name: &str) -> Option<usize> {
+    let (head, rest) = name.split_once('.').map_or((name, None), |(head, rest)| (head, Some(rest)));
+    let (key, value) = keys.iter().find(|(key, _)| key.get_ref() == head)?;
+    match (rest, value.get_ref()) {
+        (Some(rest), DeValue::Table(inner)) => spot(inner, rest),
+        (_, _) => Some(key.span().start),
     }
 }
 
@@ -594,6 +618,17 @@ mod tests {
         );
         let found = layer(&[], &[("APPRENTICE_JOBS", "many")]).expect_err("a mistake");
         assert!(found.contains("jobs must be a whole number, found \"many\""), "{found}");
+        for (text, expected) in [
+            ("confirm_above = \"x\"\n", "error: a.toml:1:1: confirm_above must be a number, found \"x\""),
+            (
+                "[role.student]\nmodel = \"compat/m\"\ncontext_tokens = -5\n",
+                "error: a.toml:3:1: role.student.context_tokens must be a whole number, found -5",
+            ),
+            ("runs = 7\n", "error: a.toml:1:1: runs must be a text, found 7"),
+        ] {
+            let found = layer(&[("a.toml", text)], &[]).expect_err("is refused");
+            assert!(found.starts_with(expected), "{found}");
+        }
         let found = layer(&[("apprentice.toml", "isolation = \"none\"\n")], &[]).expect_err("a mistake");
         assert!(found.contains("isolation") || found.contains("variant"), "{found}");
     }
