@@ -111,15 +111,21 @@ pub(super) fn lines(note: &str) -> Vec<String> {
     lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// What a sentence says to do if something is there: `If it asks, press OK` and `Press OK if it asks`.
+/// What a sentence says to do if something is there: `If it asks, press OK`, `Then, if it asks, press OK` and
+/// `Press OK if it asks`.
 fn on_condition(sentence: &str) -> Option<&str> {
-    let (sentence, lower) = (sentence.trim(), sentence.trim().to_lowercase());
-    if lower.starts_with("if ") {
-        let mut joints = unquoted(sentence)
-            .filter(|(at, c)| matches!(c, ',' | ':') && sentence[at + 1..].starts_with(' '));
-        return joints.next().map(|(at, _)| sentence[at + 2..].trim());
+    let sentence = sentence.trim();
+    let is_if = |at: usize| sentence[at..].get(..3).is_some_and(|word| word.eq_ignore_ascii_case("if "));
+    let mut starts = unquoted(sentence).map(|(at, _)| at);
+    let at = starts
+        .find(|at| is_if(*at) && sentence[..*at].chars().next_back().is_none_or(char::is_whitespace))?;
+    let leads = |word: &String| LEADING.contains(&word.as_str());
+    if plain(&sentence[..at]).iter().all(leads) {
+        let mut joints = unquoted(sentence).filter(|(joint, c)| {
+            *joint > at && matches!(c, ',' | ':') && sentence[joint + 1..].starts_with(' ')
+        });
+        return joints.next().map(|(joint, _)| sentence[joint + 2..].trim());
     }
-    let (at, _) = unquoted(sentence).find(|(at, _)| sentence[*at..].starts_with(" if "))?;
     let there = |word: &String| CONDITIONS.contains(&word.as_str());
     plain(&sentence[at..]).iter().any(there).then(|| &sentence[..at])
 }
@@ -522,6 +528,7 @@ mod tests {
         let group =
             inside("If it is there, double-click the cell that the task is about, then press Ctrl+A.");
         assert_eq!(group, [Step::Cell, Step::Keys("ctrl+a".into())]);
+        assert_eq!(inside("After that, if it is there, press F6.").len(), 1);
         assert!(matches!(inside("Press \"Warm\" if a question appears.").as_slice(), [Step::Labels(_)]));
         check("Tick \"Bake if there is dough\".", &["Bake if there is dough on"]);
         check("Choose Sponge if the task wants it.", &["Sponge"]);
