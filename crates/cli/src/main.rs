@@ -6,6 +6,7 @@ mod config;
 mod embeddings;
 mod failure;
 mod forecast;
+mod form;
 mod host;
 mod key;
 mod live;
