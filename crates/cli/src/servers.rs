@@ -51,14 +51,17 @@ impl Servers {
         ToolRules { denied: self.denied.iter().cloned().collect(), dialect }
     }
 
-    /// What makes the servers of one trial, if a file names any.
-    pub(crate) fn make(&self, clock: &Arc<dyn Clock>) -> Result<Option<MakeServers>, Failure> {
+    /// What makes the servers of one trial, if a file names any, and what they are made by.
+    pub(crate) fn make(&self, clock: &Arc<dyn Clock>) -> Result<Option<(MakeServers, String)>, Failure> {
         let Some(path) = &self.mcp_servers else { return Ok(None) };
         let unreadable =
             |why: &dyn std::fmt::Display| Failure::say(Kind::Config, format!("{}: {why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
         let specs = Arc::new(read_specs(&text).kind(Kind::Config)?);
         let (on_host, clock) = (self.mcp_on_host, Arc::clone(clock));
-        Ok(Some(Arc::new(move || Arc::new(McpServers::new(Arc::clone(&specs), on_host, Arc::clone(&clock))))))
+        let make: MakeServers =
+            Arc::new(move || Arc::new(McpServers::new(Arc::clone(&specs), on_host, Arc::clone(&clock))));
+        let place = if on_host { "host" } else { "world" };
+        Ok(Some((make, format!("{place}: {text}"))))
     }
 }

@@ -248,6 +248,15 @@ pub struct Loan {
     pub servers: Option<Arc<McpServers>>,
 }
 
+/// What a loan depends on beside the book itself, for the plan of its run: the model that the book is searched by, and
+/// a hash of the list of tool servers.
+pub fn aids(book: &Snapshot, servers: Option<&str>) -> BTreeMap<String, String> {
+    let embeddings = book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
+    let hash = |list: &str| Sha256::digest(list).iter().map(|byte| format!("{byte:02x}")).collect();
+    let servers = servers.map(|list| ("mcp_servers".to_owned(), hash(list)));
+    embeddings.into_iter().chain(servers).collect()
+}
+
 /// Makes the servers of one trial.
 pub type MakeServers = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// A finding.
@@ -41,6 +41,22 @@ const SECRETS: &[&str] = &[
     r"\bAIza[0-9A-Za-z_-]{35}\b",
     r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}\b",
     r"\bya29\.[A-Za-z0-9_-]{20,}",
+    r"\b(gsk|r8|figd|nfp|dckr_pat|sntry[su]|glsa|glc|lin_api|ntn|pscale_(tkn|pw|oauth))_[A-Za-z0-9_+/=-]{20,}",
+    r"\b(sbp_|dapi|rubygems_|pul-|key-)[a-f0-9]{32,}\b",
+    r"\b(xai|pplx|PMAK|NRAK|NRJS)-[A-Za-z0-9-]{24,}",
+    r"\bhv[sb]\.[A-Za-z0-9_-]{24,}",
+    r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}",
+    r"\bdp\.(pt|st|ct|sa)\.[A-Za-z0-9._-]{40,}",
+    r"\bATATT3[A-Za-z0-9_=-]{60,}",
+    r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b",
+    r"\bsq0(atp|csp|idp)-[A-Za-z0-9_-]{22,}",
+    r"\bLTAI[A-Za-z0-9]{17,21}\b",
+    r"\bops_eyJ[A-Za-z0-9_-]{40,}",
+    r"\b[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}",
+    r"\b[a-f0-9]{32}-us\d{1,2}\b",
+    r"\bhooks\.slack\.com/(services|workflows)/[A-Za-z0-9/_-]{20,}",
+    r"\bdiscord(app)?\.com/api/webhooks/\d+/[A-Za-z0-9_-]{30,}",
+    r"\b[MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
     r"\bgl(pat|ptt|dt|rt|soat)-[A-Za-z0-9_-]{20,}",
     r"\bnpm_[A-Za-z0-9]{36}\b",
     r"\bpypi-[A-Za-z0-9_-]{60,}",
@@ -81,6 +97,13 @@ const ADDRESSES: &[&str] = &[
     r#"(?i)(^|[\s"'`/~])\.(ssh|aws|gnupg|kube|netrc|pgpass)\b"#,
 ];
 
+/// Whatever a name calls a key: what follows is one if it looks drawn by lot.
+const NAMED: &str = r#"(?i)\b[a-z0-9_.-]{0,40}(token|secret|passw(?:or)?d|credential|(?:api|access|private|auth|client)[ _-]?(?:key|id))[a-z0-9_-]{0,20}\b["'`]?\s*(?:=>|:=|=|:|is)\s*["'`]?([A-Za-z0-9+/_=.~-]{16,})"#;
+/// Bits for each character from which on a value looks drawn by lot.
+const BY_LOT: f64 = 3.5;
+
+static NAMED_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(NAMED).ok());
+
 /// All rules in one pass; the order of the lists tells which kind a rule is of.
 static RULES: LazyLock<Option<RegexSet>> =
     LazyLock::new(|| RegexSet::new([SECRETS, INJECTIONS, ADDRESSES].concat()).ok());
@@ -89,12 +112,35 @@ static RULES: LazyLock<Option<RegexSet>> =
 pub fn scan(text: &str) -> Option<Finding> {
     // Rules that did not compile refuse everything rather than let everything through; a test compiles them.
     let Some(rules) = RULES.as_ref() else { return Some(Finding::Injection) };
-    let first = rules.matches(text).iter().chain(&rules.matches(&as_read(text))).min()?;
+    let read = as_read(text);
+    if holds_named_key(text) || holds_named_key(&read) {
+        return Some(Finding::Secret);
+    }
+    let first = rules.matches(text).iter().chain(&rules.matches(&read)).min()?;
     Some(match first {
         rule if rule < SECRETS.len() => Finding::Secret,
         rule if rule < SECRETS.len() + INJECTIONS.len() => Finding::Injection,
         _ => Finding::Address,
     })
+}
+
+fn holds_named_key(text: &str) -> bool {
+    let Some(rule) = NAMED_KEY.as_ref() else { return true };
+    rule.captures_iter(text).filter_map(|found| found.get(2)).any(|value| {
+        let value = value.as_str();
+        // One digit stands in many a name; names of entries hold spaces or few digits.
+        let digits = value.bytes().filter(u8::is_ascii_digit).count();
+        digits >= 2 && value.bytes().any(|byte| byte.is_ascii_alphabetic()) && bits(value) >= BY_LOT
+    })
+}
+
+/// How surprising a text's characters are, in bits for each (Shannon).
+fn bits(text: &str) -> f64 {
+    let mut counts = [0u32; 128];
+    text.bytes().filter(u8::is_ascii).for_each(|byte| counts[usize::from(byte)] += 1);
+    let all = f64::from(counts.iter().sum::<u32>().max(1));
+    let share = |count: u32| f64::from(count) / all;
+    counts.into_iter().filter(|count| *count > 0).map(|count| -share(count) * share(count).log2()).sum()
 }
 
 /// The text as a reader takes it: without what is not seen, in plain letters, on one line.
@@ -160,6 +206,24 @@ mod tests {
             ("ya29.", "a0A-", 8),
             ("AccountKey=", "aB+/", 12),
             ("Authorization: Bearer ", "abc.", 8),
+            ("gsk_", "aB3d", 8),
+            ("sntrys_", "eyJp4", 8),
+            ("lin_api_", "aB3d", 10),
+            ("dapi", "0af3", 8),
+            ("key-", "0af3", 8),
+            ("PMAK-", "0af3", 8),
+            ("hvs.", "CAES", 7),
+            ("dp.pt.", "aB3d", 10),
+            ("ATATT3", "xFfG", 16),
+            ("patAbCdEfGhIjKlMn.", "0af3", 16),
+            ("sq0atp-", "aB3d", 6),
+            ("LTAI", "5tQ7x", 4),
+            ("a1b8Q~", "xY7-", 8),
+            ("0af30af30af30af30af30af30af30af3", "-us14", 1),
+            ("https://hooks.slack.com/services/", "T0AB/", 5),
+            ("client_secret: ", "q8Zr2LmW5tXv", 2),
+            ("export DEPLOY_TOKEN=", "v7Kp3QxN9sBd", 2),
+            ("\"aws_secret_access_key\": \"", "wJ4lrXUtn/FEMIK7MDENG", 1),
             ("-----BEGIN PGP PRIVATE KEY", " BLOCK-----", 1),
         ];
         for (start, rest, times) in forms {
@@ -171,6 +235,12 @@ mod tests {
             "Set the npm_config_prefix row to the folder.",
             "The bearer of the card signs in the box.",
             "Type 12345678:00 for the time code.",
+            "The token: left-brace-then-right-brace closes the formula.",
+            "Client ID: the second column of the table shows it.",
+            "Set the key-repeat rate in Keyboard > Typing.",
+            "The secret is View > Sidebar-Elements-Everywhere.",
+            "Passwords: Settings/Autofill/Password-Manager-2 lists them.",
+            "Use access key: Alt+Shift+F10 opens the context menu.",
         ] {
             assert_eq!(scan(text), None, "{text}");
         }

@@ -51,6 +51,23 @@ pub(crate) fn stem(word: &str) -> String {
     word.to_owned()
 }
 
+/// A line within a cap: cut where a clause or a sentence ends if that keeps half of it, else between two words.
+pub(crate) fn clipped(text: &str, cap: usize) -> String {
+    const MORE: &str = " …";
+    if text.chars().count() <= cap {
+        return text.to_owned();
+    }
+    let room =
+        text.char_indices().nth(cap.saturating_sub(MORE.chars().count())).map_or(text.len(), |(at, _)| at);
+    let head = &text[..room];
+    // What follows decides whether a word or a clause ends just here.
+    let whole = text[room..].starts_with(' ');
+    let clause = head.rfind([';', ',', ':', '.', '(', '–', '—']).filter(|at| *at >= room / 2);
+    let word = if whole { Some(room) } else { head.rfind(' ').filter(|at| *at >= room / 2) };
+    let end = clause.or(word).unwrap_or(room);
+    text[..end].trim_end().to_owned() + MORE
+}
+
 /// Words that people use for the same thing, one group a line; a word may stand in several groups.
 const GROUPS: &str = include_str!("words.txt");
 
@@ -107,7 +124,7 @@ pub(crate) fn aliases(domain: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{domain_name, likeness, words};
+    use super::{clipped, domain_name, likeness, words};
 
     #[test]
     fn endings_do_not_part_words() {
@@ -118,6 +135,19 @@ mod tests {
             assert_eq!(one[0][..3], other[0][..3], "{one:?} {other:?}");
         }
         assert_eq!(words("Save the tabs"), words("saved tab"));
+    }
+
+    #[test]
+    fn a_line_is_cut_between_clauses_or_words_and_never_within_one() {
+        let text = "Deleting a file for good, past the trash, asks a second time";
+        assert_eq!(clipped(text, 60), text);
+        assert_eq!(clipped(text, 50), "Deleting a file for good, past the trash …");
+        assert_eq!(clipped("one two three four", 14), "one two …");
+        assert_eq!(clipped("one two three four", 15), "one two three …");
+        assert_eq!(clipped("unbreakable-unbreakable", 12), "unbreakabl …");
+        for cap in 2..text.chars().count() {
+            assert!(clipped(text, cap).chars().count() <= cap, "{cap}");
+        }
     }
 
     #[test]

@@ -85,7 +85,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     models.identify(&arguments.model).await;
     let model = models.get(&arguments.model, "do")?;
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
-    let servers = arguments.servers.make(&clock)?.map(|make| make());
+    let servers = arguments.servers.make(&clock)?.map(|(make, _)| make());
     let workshop = arguments.learning.workshop(arguments.skillbook.as_deref(), &folder, &clock)?;
     let guidance = match &arguments.skillbook {
         Some(book) => lend_to(book, arguments, servers.as_ref(), workshop.as_ref())?,

@@ -1,10 +1,10 @@
 //! `apprentice run`: a suite's tasks with one model, and `apprentice resume`, which goes on with it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{Arm, Lender, spare_of};
+use apprentice_evaluator::arm::{Arm, Lender, aids, spare_of};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
@@ -126,11 +126,12 @@ fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded,
     };
     let spare = spare_of(&suite).kind(Kind::Config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let servers = arguments.servers.make(&clock)?;
+    let (servers, list) = arguments.servers.make(&clock)?.unzip();
+    let aids = if arguments.arm.needs_book() { aids(&book, list.as_deref()) } else { BTreeMap::new() };
     let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare).with_servers(servers);
     let lender = lender.with_rules(arguments.servers.rules());
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
-    let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash, admission }];
+    let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash, admission, aids }];
     Ok(Loaded { suite, split, lender, books })
 }
 

@@ -3,6 +3,7 @@
 
 mod builtin_words;
 mod command;
+mod differences;
 mod experiment;
 mod faults;
 mod interrupts;

@@ -1,7 +1,7 @@
 //! The measuring half: the student in every arm, the teacher once, and the baselines, on test tasks only. A
 //! run that was stopped is gone on with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use apprentice_protocol::{EventKind, SkillHappening, TaskId};
 use apprentice_skills::book::Snapshot;
 
 use super::{Experiment, ExperimentError, Laboratory, existing, keep};
-use crate::arm::{Arm, ArmError, Lender, Provenance, spare_of};
+use crate::arm::{Arm, ArmError, Lender, Provenance, aids, spare_of};
 use crate::precedent::precedents;
 use crate::row::{Role, Split, TrialRow};
 use crate::rows;
@@ -72,6 +72,7 @@ pub(super) fn request<'a>(
         arm: arm.to_string(),
         skillbook_hash: arm.needs_book().then(|| lender.hash().to_owned()),
         admission: None,
+        aids: if arm.needs_book() { aids(book, None) } else { BTreeMap::new() },
     });
     let request = PlanRequest {
         suite: &experiment.suite,

@@ -1,6 +1,6 @@
 //! The plan of a run: the full ordered list of trials, fixed before the first one begins.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_protocol::{Limits, RunId, TaskId, TrialId};
@@ -72,6 +72,9 @@ pub struct ArmPlan {
     /// What the policy of admission let through, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admission: Option<AdmissionCounts>,
+    /// What else what it lends depends on: the model by which skills are searched, a hash of the list of tool servers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aids: BTreeMap<String, String>,
 }
 
 /// How many skills of a book an arm may lend.
@@ -318,7 +321,12 @@ fn arms(trials: &[TrialSpec], books: &[ArmPlan]) -> Vec<ArmPlan> {
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.arm.as_str()).collect();
     let plan = |arm: &str| {
         let known = books.iter().find(|book| book.arm == arm).cloned();
-        known.unwrap_or_else(|| ArmPlan { arm: arm.to_owned(), skillbook_hash: None, admission: None })
+        known.unwrap_or_else(|| ArmPlan {
+            arm: arm.to_owned(),
+            skillbook_hash: None,
+            admission: None,
+            aids: BTreeMap::new(),
+        })
     };
     names.into_iter().map(plan).collect()
 }

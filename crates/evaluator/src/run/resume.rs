@@ -52,10 +52,15 @@ fn drift(plan: &RunPlan, current: &Current) -> Vec<String> {
         let now = current.books.iter().find(|now| now.arm == arm.arm);
         now.and_then(|now| now.skillbook_hash.as_ref()) == arm.skillbook_hash.as_ref()
     };
+    let aids = |arm: &ArmPlan| {
+        let now = current.books.iter().find(|now| now.arm == arm.arm);
+        now.map_or(arm.aids.is_empty(), |now| now.aids == arm.aids)
+    };
     let same = [
         ("suite", plan.suite_hash == current.suite.hash),
         ("split", plan.split_hash == current.split_hash),
         ("book", plan.arms.iter().all(book)),
+        ("tool servers or embeddings", plan.arms.iter().all(aids)),
         ("prompts", plan.prompt_hash == prompt_hash),
         ("program version", plan.program == current.program),
     ];

@@ -12,8 +12,8 @@ use apprentice_evaluator::grade::{GradeReport, Outcome, grade};
 use apprentice_evaluator::row::{Role, TrialRow};
 use apprentice_evaluator::rows;
 use apprentice_evaluator::run::{
-    Contender, Current, Lent, ModelSource, PlanRequest, Progress, RunDeps, RunError, RunFolder, RunSummary,
-    StoreError, TrialSpec, resume, start,
+    ArmPlan, Contender, Current, Lent, ModelSource, PlanRequest, Progress, RunDeps, RunError, RunFolder,
+    RunSummary, StoreError, TrialSpec, resume, start,
 };
 use apprentice_evaluator::suite::Suite;
 use apprentice_evaluator::suite::task::Task;
@@ -384,6 +384,18 @@ async fn a_run_has_one_writer() {
     assert!(matches!(RunFolder::open(&summary.folder), Err(StoreError::Locked(_))));
     drop(first);
     RunFolder::open(&summary.folder).expect("opens again");
+}
+
+#[tokio::test]
+async fn other_tool_servers_are_a_drift() {
+    let root = tempfile::tempdir().expect("a folder");
+    let suite = suite(vec![task("a", &json!([]))]);
+    let aids = BTreeMap::from([("mcp_servers".to_owned(), "h1".to_owned())]);
+    let planned = ArmPlan { arm: "none".into(), skillbook_hash: None, admission: None, aids };
+    let request = PlanRequest { books: vec![planned], ..request(&suite, &["baseline/solution"], 1) };
+    let summary = run(root.path(), &request, deps()).await.expect("runs");
+    let refused = go_on(&summary.folder, &suite, deps(), false).await.expect_err("is refused");
+    assert!(refused.to_string().contains("tool servers or embeddings changed"), "{refused}");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use super::operation::Origin;
 use super::state::State;
+use crate::words::clipped;
 
 /// Characters that `DOMAINS.md` may have: about 600 tokens.
 pub const DOMAINS_CAP: usize = 2400;
@@ -16,11 +17,7 @@ pub const INDEX_CAP: usize = 100;
 
 /// One line, cut to its cap.
 fn line(text: &str) -> String {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() <= LINE_CAP {
-        return flat;
-    }
-    flat.chars().take(LINE_CAP - 1).chain(std::iter::once('…')).collect()
+    clipped(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE_CAP)
 }
 
 /// How a skill stands in a list.

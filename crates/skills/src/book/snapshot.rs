@@ -185,6 +185,11 @@ impl Snapshot {
         index_file(&self.state, domain)
     }
 
+    /// What it is searched by beside words.
+    pub fn meaning(&self) -> Option<&Meaning> {
+        self.meaning.as_deref()
+    }
+
     /// Skills by words alone, best first.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         self.index_of_words().find(query, limit)

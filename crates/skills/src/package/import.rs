@@ -15,6 +15,7 @@ use crate::book::{
     WriteRequest, hash,
 };
 use crate::scan::{Finding, scan};
+use crate::words::clipped;
 
 /// The gateway's cap, with room for the line that says that more is kept.
 const GUIDANCE_CAP: usize = 10_000;
@@ -287,11 +288,7 @@ fn texts(description: &str, situation: &str, guidance: &str) -> SkillText {
     };
     let flat = description.split_whitespace().collect::<Vec<_>>().join(" ");
     SkillText {
-        description: if flat.chars().count() <= LINE_CAP {
-            flat
-        } else {
-            flat.chars().take(LINE_CAP - 1).chain(['…']).collect()
-        },
+        description: clipped(&flat, LINE_CAP),
         situation: cut(demoted(situation), SITUATION_CAP, " …"),
         guidance: cut(demoted(guidance), GUIDANCE_CAP, MORE),
     }
