@@ -13,6 +13,8 @@ use super::words::{plain, same_label};
 
 /// The tool by which a request is recognised.
 pub(super) const READING_TOOL: &str = "fetch_similar_skills";
+/// How many characters of a situation stand in an index.
+const LINE: usize = 150;
 
 #[derive(Deserialize)]
 struct Item {
@@ -203,10 +205,16 @@ fn join(known: &str, new: &str) -> String {
     format!("{place}{labels}{asked}")
 }
 
-/// One line for an index.
+/// One line for an index, of whole words.
 fn line(situation: &str) -> String {
-    let flat = situation.split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() <= 150 { flat } else { flat.chars().take(149).chain(['…']).collect() }
+    let words: Vec<&str> = situation.split_whitespace().collect();
+    let mut length = 0;
+    let fits = |word: &&&str| {
+        length += word.chars().count() + 1;
+        length <= LINE + 1
+    };
+    let kept = words.iter().take_while(fits).count();
+    words[..kept].join(" ") + if kept < words.len() { " …" } else { "" }
 }
 
 fn slug(text: &str) -> String {
