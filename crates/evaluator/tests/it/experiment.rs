@@ -155,6 +155,16 @@ pub(crate) async fn work(
     folder: &Path,
     stop_after: Option<usize>,
 ) -> Result<Outcome, ExperimentError> {
+    work_with(experiment, folder, stop_after, Arc::new(Models)).await
+}
+
+/// The same with models from elsewhere.
+pub(crate) async fn work_with(
+    experiment: &Experiment,
+    folder: &Path,
+    stop_after: Option<usize>,
+    models: Arc<dyn ModelSource>,
+) -> Result<Outcome, ExperimentError> {
     let (progress, mut heard) = unbounded_channel();
     let (lessons, _told) = unbounded_channel();
     let cancel = CancellationToken::new();
@@ -171,7 +181,7 @@ pub(crate) async fn work(
     let laboratory = Laboratory {
         meaning: None,
         deps: RunDeps {
-            models: Arc::new(Models),
+            models,
             worlds: Arc::new(SceneSource::default()),
             clock: Arc::new(SteppedClock::default()),
             lend: Arc::new(|_: &TrialSpec| Lent::default()),

@@ -1,6 +1,7 @@
 //! The one integration-test binary of the evaluator.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
+mod arms;
 mod bundle;
 mod experiment;
 mod leak;

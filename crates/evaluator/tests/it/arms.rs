@@ -1,0 +1,98 @@
+//! What each arm puts before a student: the first requests of one trial differ in what was lent and in nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apprentice_evaluator::arm::Arm;
+use apprentice_evaluator::experiment::Experiment;
+use apprentice_evaluator::row::{Role, Split};
+use apprentice_evaluator::run::{ModelSource, TrialSpec};
+use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_protocol::{
+    ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelProfile, PortFuture, TaskId,
+};
+use tempfile::TempDir;
+
+use crate::experiment::{TRAIN, experiment, learned, work_with};
+
+/// The first request of each of a student's trials, by arm and task.
+type Heard = Arc<Mutex<BTreeMap<(String, String), ChatRequest>>>;
+
+#[derive(Default)]
+struct Listening {
+    heard: Heard,
+}
+
+/// A built-in model whose first request is kept.
+struct Ear {
+    model: BuiltIn,
+    key: Option<(String, String)>,
+    heard: Heard,
+}
+
+impl ModelSource for Listening {
+    fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
+        let policy = Policy::named(&trial.model).ok_or("no such model")?;
+        let student = trial.role == Role::Student && trial.split == Some(Split::Test);
+        let key = student.then(|| (trial.arm.clone(), trial.task.to_string()));
+        Ok(Arc::new(Ear { model: BuiltIn::new(policy), key, heard: self.heard.clone() }))
+    }
+}
+
+impl ChatModel for Ear {
+    fn profile(&self) -> &ModelProfile {
+        self.model.profile()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        if let Some(key) = &self.key {
+            let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.entry(key.clone()).or_insert_with(|| request.clone());
+        }
+        self.model.reply(request)
+    }
+}
+
+/// A request without what was lent, and whether anything was.
+fn without_loan(mut request: ChatRequest, own: &ChatRequest) -> (ChatRequest, bool) {
+    let tools = request.tools.len();
+    request.tools.retain(|tool| own.tools.contains(tool));
+    let mut lent = request.tools.len() < tools;
+    if let Some(Message::User { content }) = request.messages.first_mut() {
+        let parts = content.len();
+        content.retain(|part| part.as_text().is_none_or(|text| !text.starts_with("<advice>")));
+        lent |= content.len() < parts;
+    }
+    (request, lent)
+}
+
+#[tokio::test]
+async fn the_first_requests_of_all_arms_differ_in_what_is_lent_alone() {
+    let folder = TempDir::new().expect("a folder");
+    let listening = Arc::new(Listening::default());
+    // One test task of each program.
+    let tasks = TRAIN.iter().chain(&["jug", "renew"]).map(|id| TaskId::new(*id)).collect();
+    let wanted = Experiment {
+        arms: Arm::EVERY.to_vec(),
+        tasks: Some(tasks),
+        teacher: None,
+        seeds: 1,
+        ..experiment(learned())
+    };
+    let outcome = work_with(&wanted, folder.path(), None, listening.clone()).await.expect("works");
+    let heard = listening.heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let measured: BTreeSet<&str> = heard.keys().map(|(arm, _)| arm.as_str()).collect();
+    for arm in Arm::EVERY.map(Arm::as_str) {
+        let eligible = outcome.report.eligible.iter().find(|one| one.arm == arm).expect("every arm is told");
+        assert_eq!(measured.contains(arm), eligible.templates > 0, "{arm}");
+    }
+    // Nothing was proved on another template, so that the arm of proved skills alone has nothing to lend.
+    assert_eq!(measured.len(), Arm::EVERY.len() - 1, "{measured:?}");
+    for ((arm, task), request) in &heard {
+        let own = &heard[&("none".to_owned(), task.clone())];
+        let (rest, lent) = without_loan(request.clone(), own);
+        assert_eq!(&rest, own, "{arm} on {task}");
+        // What was looked at in vain is nothing to put in.
+        assert!(lent || matches!(arm.as_str(), "none" | "inline"), "{arm} on {task} lends nothing");
+    }
+}
