@@ -35,6 +35,10 @@ pub(crate) struct Report {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
+    if let Some(missing) = arguments.folders.iter().find(|folder| !folder.exists()) {
+        return Err(Failure::say(Kind::Config, format!("{} is not there", missing.display()))
+            .hint("name the folder of a run or an experiment, or a file of rows"));
+    }
     let out = match (&arguments.out, arguments.folders.as_slice()) {
         (Some(out), _) => out.clone(),
         (None, [file]) if file.is_file() => {

@@ -121,7 +121,8 @@ fn a_second_interrupt_ends_at_once() {
     await_ends(&descendants);
     let run = place.run_folder();
     assert_eq!(rows(&run).len(), 0, "nothing was finished");
-    // The next start clears what stands on the disk.
+    // The next start clears what stands on the disk; its task does not hang.
+    place.suite(&[("hanging", json!({}))]);
     let cleared = place.output(&["resume", &run.to_string_lossy(), "--accept-drift", "--json"]);
     assert_eq!(place.cells(), [""; 0], "{cleared:?}");
 }
