@@ -38,9 +38,10 @@ fn whole(side: f64) -> u32 {
 }
 
 /// The largest multiple of `factor` not above `side`, so that no bound on the area is passed.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a picture's side, at least 1")]
 fn multiple(side: f64, factor: u32) -> u32 {
     let factor = factor.max(1);
-    (whole(side) / factor).max(1) * factor
+    (side.floor() as u32 / factor).max(1) * factor
 }
 
 /// The least multiple of `factor` not below `side`, so that the area reaches its lower bound.
@@ -97,6 +98,8 @@ mod tests {
         assert_eq!(fit(&within, Size::new(800, 600)), Some(Size::new(800, 600)));
         let factor = ImageRule::Factor { factor: 28, min_pixels: 3136, max_pixels: 1_003_520 };
         assert_eq!(fit(&factor, screen), Some(Size::new(1316, 728)));
+        // 587.7 of width are 20 whole factors, not 21.
+        assert_eq!(fit(&factor, Size::new(783, 2275)), Some(Size::new(560, 1680)));
         let least = ImageRule::Factor { factor: 28, min_pixels: 78_400, max_pixels: 1_003_520 };
         assert_eq!(fit(&least, Size::new(320, 240)), Some(Size::new(336, 252)));
     }
