@@ -1,7 +1,7 @@
 //! `apprentice mcp`: the skillbook as a server of the Model Context Protocol, over standard input and output.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, StepId, StepRef, ToolSpec};
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     let folder = arguments.skillbook.clone().unwrap_or_else(|| config.skillbook.clone());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let meaning = wire::models(config, Arc::clone(&clock))?.meaning()?;
-    let server = BookServer { folder, write: arguments.write, clock, meaning };
+    let server = BookServer { folder, write: arguments.write, clock, meaning, reading: Mutex::default() };
     // A book that cannot be opened is said before a client waits for it.
     server.tools().kind(Kind::Config)?;
     wire::runtime()?.block_on(async {
@@ -56,6 +56,8 @@ struct BookServer {
     write: bool,
     clock: Arc<dyn Clock>,
     meaning: Option<Arc<Meaning>>,
+    /// The tools over the book as it was last read, by its content: they keep what searching needs.
+    reading: Mutex<Option<(String, Tools)>>,
 }
 
 type Tools = Vec<Arc<dyn apprentice_protocol::Tool>>;
@@ -67,12 +69,26 @@ impl BookServer {
             true => Snapshot::empty(),
             false => Snapshot::open(&self.folder, At::Now)?,
         };
-        let part = if self.write { ShippedPart::All } else { ShippedPart::Interaction };
-        let mut tools = reading_tools(&book.with_shipped(part).understood(self.meaning.clone()));
+        let mut tools = self.reading(book);
         if self.write {
             tools.extend(author_tools(&self.folder, &self.clock));
         }
         Ok(tools)
+    }
+
+    /// The tools that read, made anew only where the book reads otherwise than before.
+    fn reading(&self, book: Snapshot) -> Tools {
+        let content = book.content_hash();
+        let mut known = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((before, tools)) = known.as_ref()
+            && *before == content
+        {
+            return tools.clone();
+        }
+        let part = if self.write { ShippedPart::All } else { ShippedPart::Interaction };
+        let tools = reading_tools(&book.with_shipped(part).understood(self.meaning.clone()));
+        *known = Some((content, tools.clone()));
+        tools
     }
 }
 
