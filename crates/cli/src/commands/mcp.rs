@@ -69,7 +69,7 @@ impl BookServer {
             true => Snapshot::empty(),
             false => Snapshot::open(&self.folder, At::Now)?,
         };
-        let mut tools = self.reading(book);
+        let mut tools = self.reading(&book);
         if self.write {
             tools.extend(author_tools(&self.folder, &self.clock));
         }
@@ -77,7 +77,7 @@ impl BookServer {
     }
 
     /// The tools that read, made anew only where the book reads otherwise than before.
-    fn reading(&self, book: Snapshot) -> Tools {
+    fn reading(&self, book: &Snapshot) -> Tools {
         let content = book.content_hash();
         let mut known = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((before, tools)) = known.as_ref()
