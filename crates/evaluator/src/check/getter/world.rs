@@ -4,15 +4,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use apprentice_protocol::{Command, DirEntry, EntryKind, MachineError};
+use apprentice_protocol::{Command, DirEntry, EntryKind, MachineError, Why};
 use serde_json::{Value, json};
 
+use super::editor::POLL_FLOOR;
 use super::{CollectContext, CollectError, Look, need, refused};
 use crate::check::evidence::{FileRef, Found};
 use crate::setup::{CommandText, argv, at_home, is_true};
 
 /// As long as upstream lets a command run.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
+
+/// LibreOffice's settings: it writes them a second after they were changed, and nothing shows that it will.
+const WRITTEN_BEHIND: &str = "registrymodifications.xcu";
+/// As long as such a file must stay the same to be taken for written.
+const SETTLED: Duration = Duration::from_millis(1500);
+/// One that never stays the same is read as it is by then.
+const SETTLE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Which output of a command.
 #[derive(Clone, Copy)]
@@ -66,8 +74,30 @@ async fn one_file(path: &str, name: &str, context: &CollectContext<'_>) -> Resul
 }
 
 async fn read(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Option<FileRef>, CollectError> {
-    match context.machine.read(&at_home(context.machine, path)).await {
-        Ok(bytes) => Ok(Some(FileRef::new(name, bytes))),
+    let place = at_home(context.machine, path);
+    let behind = Path::new(path).file_name().is_some_and(|file| file == WRITTEN_BEHIND);
+    let content = if behind { settled(&place, context).await? } else { bytes(&place, context).await? };
+    Ok(content.map(|bytes| FileRef::new(name, bytes)))
+}
+
+/// A file once nothing has changed in it for a while.
+async fn settled(place: &str, context: &CollectContext<'_>) -> Result<Option<Vec<u8>>, CollectError> {
+    let mut content = bytes(place, context).await?;
+    let mut since = context.clock.mono();
+    let deadline = since + SETTLE_DEADLINE;
+    while context.clock.mono() < deadline.min(since + SETTLED) {
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+        let now = bytes(place, context).await?;
+        if now != content {
+            (content, since) = (now, context.clock.mono());
+        }
+    }
+    Ok(content)
+}
+
+async fn bytes(place: &str, context: &CollectContext<'_>) -> Result<Option<Vec<u8>>, CollectError> {
+    match context.machine.read(place).await {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(MachineError::NotFound(_)) => Ok(None),
         Err(source) => Err(CollectError::Machine { getter: "vm_file".into(), source }),
     }
