@@ -13,7 +13,11 @@ use serde_json::json;
 const PLANTED: &str = "planted-key-4c09ab";
 
 /// Runs the program in a folder of its own, with these variables only.
-fn apprentice(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
+pub(crate) fn apprentice(
+    home: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> (i32, String, String) {
     let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_apprentice"))
         .args(arguments)
         .env_clear()

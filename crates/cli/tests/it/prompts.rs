@@ -1,26 +1,11 @@
 //! What the program says to models, listed, written out, changed, and taken at its word.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-fn apprentice(home: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_apprentice"))
-        .args(arguments)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", home)
-        .current_dir(home)
-        .stdin(Stdio::null())
-        .output()
-        .expect("it starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().expect("a code"), text(&output.stdout), text(&output.stderr))
-}
+use crate::models::apprentice;
 
 #[test]
 fn prompts_are_written_out_changed_and_compared() {
     let home = tempfile::tempdir().expect("a home");
-    let run = |arguments: &[&str]| apprentice(home.path(), arguments);
+    let run = |arguments: &[&str]| apprentice(home.path(), arguments, &[]);
     let (code, listed, told) = run(&["prompts", "list"]);
     assert_eq!(code, 0, "{told}");
     for line in ["agent/system", "agent/task           {instruction}", "skills/reflect", "student/qwen"] {
@@ -69,7 +54,7 @@ fn a_text_that_leaves_out_or_makes_up_is_refused() {
         let path = folder.join(file);
         std::fs::write(&path, text).expect("writes");
         let asked = ["models", "check", "builtin/novice", "--prompts", "mine"];
-        let (code, _, told) = apprentice(home.path(), &asked);
+        let (code, _, told) = apprentice(home.path(), &asked, &[]);
         assert_eq!(code, 3, "{told}");
         assert!(told.contains(words), "{told}");
         std::fs::remove_file(&path).expect("removes");

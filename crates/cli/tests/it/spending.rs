@@ -3,7 +3,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use apprentice_evaluator::row::Role;
@@ -13,26 +12,12 @@ use apprentice_protocol::TaskId;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::models::apprentice;
 use crate::place::suite;
 
 const PAID: &str = "anthropic/claude-sonnet-5-5";
 const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "no-real-key");
 const TRAIN: &str = "chromium-do-not-track";
-
-fn apprentice(home: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_apprentice"))
-        .args(arguments)
-        .env_clear()
-        .envs(variables.iter().copied())
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", home)
-        .current_dir(home)
-        .stdin(Stdio::null())
-        .output()
-        .expect("it starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().expect("a code"), text(&output.stdout), text(&output.stderr))
-}
 
 /// A run of two tasks of which the first is finished, as it would lie there after a stop.
 fn half_a_run(home: &Path) -> String {
