@@ -18,6 +18,7 @@ pub mod package;
 mod prompts;
 pub mod prove;
 pub mod reflect;
+mod related;
 mod scan;
 mod search;
 pub mod shipped;

@@ -7,10 +7,8 @@ use apprentice_protocol::SkillId;
 use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
 use crate::book::{Skill, SkillText};
-use crate::words::{aliases, likeness, related, stem, words};
-
-/// What a word counts that only means the same as one of the query.
-const RELATED: f32 = 0.6;
+use crate::related::related;
+use crate::words::{aliases, likeness, stem, words};
 
 /// The part of meaning in a score; measured, as `docs/skillbook.md` tells.
 const MEANING: f32 = 0.6;
@@ -174,7 +172,9 @@ fn asked(query: &str) -> Vec<Asked> {
         .flat_map(|word| words(word).into_iter().map(move |root| (word.to_lowercase(), root)));
     let first = spelled.filter(|(_, root)| seen.insert(root.clone()));
     let meant = first.map(|(word, root)| {
-        let others = related(&root).iter().map(|other| (u64::embed(&stem(other)), RELATED, Some(*other)));
+        let others = related(&root)
+            .iter()
+            .map(|other| (u64::embed(&stem(other.word)), other.weight, Some(other.word)));
         let meanings = [(u64::embed(&root), 1.0, None)].into_iter().chain(others).collect();
         Asked { word, meanings }
     });
@@ -253,5 +253,7 @@ fn document(skill: &Skill) -> String {
 /// A skill as it is embedded: what it is about, once.
 pub(crate) fn passage(skill: &Skill) -> String {
     let SkillText { description, situation, guidance } = &skill.text;
-    format!("{}: {description}. {situation} {guidance}", skill.id.domain().replace('-', " "))
+    let name = |part: &str| part.replace('-', " ");
+    let (domain, slug) = (name(skill.id.domain()), name(skill.id.slug()));
+    format!("{domain} {slug}: {description}. {situation} {guidance}")
 }

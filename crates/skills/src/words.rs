@@ -1,7 +1,6 @@
 //! Words of texts, for searching and comparing: lower case, without endings, and names of domains.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
 use apprentice_protocol::SkillId;
 
@@ -66,26 +65,6 @@ pub(crate) fn clipped(text: &str, cap: usize) -> String {
     let word = if whole { Some(room) } else { head.rfind(' ').filter(|at| *at >= room / 2) };
     let end = clause.or(word).unwrap_or(room);
     text[..end].trim_end().to_owned() + MORE
-}
-
-/// Words that people use for the same thing, one group a line; a word may stand in several groups.
-const GROUPS: &str = include_str!("words.txt");
-
-static RELATED: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
-    let mut related: HashMap<String, Vec<&str>> = HashMap::new();
-    for group in GROUPS.lines().filter(|line| !line.starts_with('#')) {
-        let members: Vec<&str> = group.split_whitespace().collect();
-        for member in &members {
-            let others = members.iter().filter(|other| other != &member);
-            related.entry(stem(member)).or_default().extend(others);
-        }
-    }
-    related
-});
-
-/// Other words for a stem.
-pub(crate) fn related(root: &str) -> &'static [&'static str] {
-    RELATED.get(root).map_or(&[], Vec::as_slice)
 }
 
 /// How alike two texts are, from 0 to 1: the cosine of their word counts.
