@@ -1,0 +1,47 @@
+//! How long a book takes to open and to search: `cargo bench -p apprentice-skills --bench book -- BOOK QUERIES`, where
+//! the queries stand one a line. Prints medians in milliseconds, as JSON. `scripts/bench-book` makes the books and
+//! holds the numbers against those of other programs.
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a benchmark prints, may panic, and takes the time"
+)]
+
+use std::path::Path;
+use std::time::Instant;
+use std::{env, fs, hint};
+
+use apprentice_skills::book::{At, Snapshot};
+
+const OPENINGS: usize = 5;
+const HITS: usize = 3;
+
+fn main() {
+    // Cargo adds flags of its own.
+    let arguments: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let [book, queries] = arguments.as_slice() else {
+        println!("usage: BOOK QUERIES");
+        return;
+    };
+    let open = || Snapshot::open(Path::new(book), At::Now).expect("a book");
+    let opening = median((0..OPENINGS).map(|_| timed(|| drop(hint::black_box(open())))).collect());
+    let book = open();
+    let first = timed(|| drop(book.search("anything", HITS)));
+    let queries = fs::read_to_string(queries).expect("queries");
+    let search = |query| timed(|| drop(hint::black_box(book.search(query, HITS))));
+    let searching = median(queries.lines().map(search).collect());
+    println!(r#"{{"open_ms":{opening:.2},"first_search_ms":{first:.2},"search_ms":{searching:.4}}}"#);
+}
+
+/// Milliseconds.
+fn timed(deed: impl FnOnce()) -> f64 {
+    let began = Instant::now();
+    deed();
+    1000.0 * began.elapsed().as_secs_f64()
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
