@@ -127,6 +127,19 @@ fn experiments_and_questions_say_it_too() {
     let (code, told, noted) = apprentice(home.path(), &distill, &[]);
     assert_eq!(code, 0, "{noted}");
     assert!(told.contains(" attempts and "), "{told}");
+    let sheet = home.path().join("experiment.toml");
+    let text = std::fs::read_to_string(&experiment).expect("the shipped sheet");
+    let text = text
+        .replace("suite = \".\"", &format!("suite = {suite:?}"))
+        .replace("select = \"demo.json\"\n", "")
+        .replace("teacher = \"builtin/explorer\"", &format!("teacher = {PAID:?}"));
+    std::fs::write(&sheet, text).expect("writes");
+    let (demo, distill) = (&demo[..5], ["distill", sheet.to_str().expect("text")]);
+    for words in [demo, &distill[..]] {
+        let (code, _, told) = apprentice(home.path(), words, &[KEY, ("APPRENTICE_CONFIRM_ABOVE", "0.1")]);
+        assert_eq!(code, 2, "{told}");
+        assert!(told.contains("nobody agreed") && !home.path().join("runs").exists(), "{told}");
+    }
     for (what, count) in [("check", "1 request,"), ("calibrate", "9 requests,")] {
         let (code, told, noted) = apprentice(home.path(), &["models", what, PAID, "--dry-run"], &[]);
         assert_eq!(code, 0, "{noted}");

@@ -113,6 +113,28 @@ fn tasks_weigh_alike_within_a_template_whatever_their_repeats() {
 }
 
 #[test]
+fn a_task_changes_sides_by_the_majority_of_its_judged_pairs_and_a_draw_counts_on_neither() {
+    // Outcomes of one task's variations on both sides, and which cell of the table it falls into.
+    let cases = [
+        ("fff", "ppp", (0, 1)),
+        ("ppf", "fff", (1, 0)),
+        // One of two is no majority, on either side.
+        ("pf", "pp", (0, 0)),
+        ("ff", "pf", (0, 0)),
+        // A pair with a void on either side is left out; counted as a failure it would move the majority.
+        ("pvv", "fpp", (1, 0)),
+        ("fff", "pvv", (0, 1)),
+        ("fv", "pp", (0, 1)),
+        ("vv", "pp", (0, 0)),
+    ];
+    for (a, b, expected) in cases {
+        let found = compare(&rows("none", &[a]), &rows("pull", &[b]), CompareOptions::default());
+        let found = found.expect("compares").mcnemar;
+        assert_eq!((found.b, found.c), expected, "{a} against {b}");
+    }
+}
+
+#[test]
 fn sides_that_are_not_one_thing_are_refused() {
     let (a, b) = (rows("none", &["f"; 8]), rows("pull", &["p"; 8]));
     let options = CompareOptions::default();

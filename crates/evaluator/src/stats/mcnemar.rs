@@ -13,7 +13,8 @@ pub struct McNemar {
     pub c: u64,
     /// Two-sided exact p value.
     pub p: f64,
-    /// What a pair is: `task`, decided by the majority of its repeats; a draw counts on no side.
+    /// What a pair is: `task`, decided by the majority of its repeats of which neither is void; a draw counts on no
+    /// side.
     pub unit: String,
 }
 

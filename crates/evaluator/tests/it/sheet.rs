@@ -70,9 +70,8 @@ fn the_shipped_sheet_is_the_demo() {
     );
 }
 
-#[test]
-fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
-    let broken = r#"
+/// Wrong in its form, and naming what is not there.
+const BROKEN: &str = r#"
 suite = "."
 student = "builtin/novice"
 students = ["builtin/novise", "builtin/novice", "builtin/novice"]
@@ -86,7 +85,19 @@ epoch = 2
 request = 4
 follow_share = 2
 "#;
-    let astray = r#"
+
+/// What is misspelt, of the wrong kind or missing leads to no second fault; what is sound beside it is looked up.
+const MIXED: &str = r#"
+suite = "../startr"
+teachers = "builtin/explorer"
+students = ["builtin/novise"]
+arms = ["none", 3]
+select = "demo.jsn"
+seed = 3
+"#;
+
+/// Sound in its form, and naming what is not there.
+const ASTRAY: &str = r#"
 suite = "."
 split = "demo.json"
 students = ["builtin/novise"]
@@ -95,20 +106,32 @@ templates = ["mousepad-ad-line", "no such thing"]
 arms = ["none", "pul", "inline"]
 skillbook = "nowhere"
 "#;
+
+#[test]
+fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     let both = shipped().replace("seeds = 3", "seeds = 3\nskillbook = \"inert\"");
     let alone = "suite = \".\"\nstudents = [\"builtin/novice\"]\narms = [\"pull\"]";
-    let cases = [broken, astray, "suite = \".\"\nstudents = [\"builtin/novice\"", "seeds = 2", &both, alone];
+    let cases = [BROKEN, MIXED, ASTRAY, "suite = \".\"\nstudents = [\"builtin/novice\"", "seeds = 2", &both, alone];
     let told: Vec<String> =
         cases.iter().map(|text| settled(text).expect_err("is refused").to_string()).collect();
     insta::assert_snapshot!(told.join("\n\n").replace(STARTER, "STARTER"), @r#"
     experiment.toml:3:1: there is no key `student`; did you mean `students`?
+    experiment.toml:4:13: there is no model "builtin/novise"
     experiment.toml:4:49: `students` names "builtin/novice" twice
+    experiment.toml:5:17: there is no arm "pul"; did you mean "pull"?
     experiment.toml:5:24: `arms` is a text: write it in quotes
     experiment.toml:6:9: `seeds` is a whole number from 1 to 1000
     experiment.toml:7:13: `baselines` is true or false
     experiment.toml:10:1: there is no key `learning.epoch`; did you mean `learning.epochs`?
     experiment.toml:12:1: there is no key `cleanup.request`; did you mean `cleanup.requests`?
     experiment.toml:13:16: `follow_share` is a number from 0 to 1
+    experiment.toml: a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`
+
+    experiment.toml:2:9: there is no suite STARTER/../startr; did you mean "starter"?
+    experiment.toml:3:1: there is no key `teachers`; did you mean `teacher`?
+    experiment.toml:4:13: there is no model "builtin/novise"
+    experiment.toml:5:17: `arms` is a text: write it in quotes
+    experiment.toml:7:1: there is no key `seed`; did you mean `seeds`?
 
     experiment.toml:3:9: STARTER/demo.json: not a split lock (field rule): unknown field `rule`, expected one of `schema`, `suite`, `suite_hash`, `salt`, `templates`, `tasks` at line 4 column 8
     experiment.toml:4:13: there is no model "builtin/novise"
@@ -124,6 +147,7 @@ skillbook = "nowhere"
 
     experiment.toml: `suite` is missing: the folder of the tasks
     experiment.toml: `students` is missing: the models that are measured, `students = ["provider/name"]`
+    experiment.toml: a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`
 
     experiment.toml:10:13: pages changed by hand are not recorded yet: chromium/home-button.md, galculator/paper-mode.md, mousepad/colour-scheme.md, terminal/more-tabs.md, thunar/sort-entries.md; run `apprentice skills sync`
     experiment.toml:10:13: `skillbook` gives a book, so that [learning] has nothing to say: leave one away

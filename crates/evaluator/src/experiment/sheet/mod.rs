@@ -4,6 +4,7 @@
 mod read;
 mod settle;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -67,6 +68,25 @@ pub struct Sheet {
     pub most_usd: Option<f64>,
     /// What a plan is asked about.
     pub design: Design,
+    /// What is wrong with its form; told together with what names nothing.
+    pub form: Form,
+}
+
+/// What is wrong with a sheet's form. What its sound parts name is looked up all the same, so that a person hears
+/// of everything at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Form {
+    /// The faults.
+    faults: Vec<Fault>,
+    /// Keys of the sheet with a fault in them: what they say is not known, and nothing follows from it.
+    keys: BTreeSet<String>,
+}
+
+impl Form {
+    /// Whether what stands below a key of the sheet is known.
+    fn is_sound(&self, key: &str) -> bool {
+        !self.keys.contains(key)
+    }
 }
 
 /// How a book is learned.

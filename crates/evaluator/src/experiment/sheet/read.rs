@@ -1,5 +1,6 @@
 //! From text to a sheet: every key is known or refused, every value of the right kind and size.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use apprentice_protocol::Limits;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Design, Fault, Learning, Marked, Sheet, SheetError};
+use super::{Design, Fault, Form, Learning, Marked, Sheet, SheetError};
 use crate::arm::Arm;
 use crate::experiment::{CleanupRule, Primary};
 use crate::stats::Assumed;
@@ -42,10 +43,11 @@ const DESIGN: [&str; 2] = ["base", "effect"];
 const MANY: i64 = 1_000_000_000;
 
 impl Sheet {
-    /// Reads a sheet. All that is wrong with it is told at once.
+    /// Reads a sheet. A text that is no TOML is refused at once; what else is wrong with its form is kept, and told
+    /// by [`Sheet::settle`] together with what its sound parts name and is not there.
     pub fn read(path: &Path, text: &str) -> Result<Self, SheetError> {
         let (root, broken) = DeTable::parse_recoverable(text);
-        let mut reader = Reader { text, faults: Vec::new() };
+        let mut reader = Reader { text, faults: Vec::new(), keys: BTreeSet::new() };
         for error in broken {
             let spot = error.span().map(|span| Spot::at(text, span.start));
             reader.faults.push(Fault { spot, what: error.message().to_owned() });
@@ -55,10 +57,7 @@ impl Sheet {
             return Err(SheetError::new(path, reader.faults));
         }
         let sheet = sheet(&mut reader, root.get_ref());
-        match reader.faults.is_empty() {
-            true => Ok(sheet),
-            false => Err(SheetError::new(path, reader.faults)),
-        }
+        Ok(Self { form: Form { faults: reader.faults, keys: reader.keys }, ..sheet })
     }
 }
 
@@ -82,15 +81,17 @@ fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Sheet {
         limits: limits(reader, root),
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
         design: design(reader, root),
-        suite: suite.clone().unwrap_or(Marked { value: PathBuf::new(), spot: NOWHERE }),
+        suite: suite.unwrap_or(Marked { value: PathBuf::new(), spot: NOWHERE }),
         students,
         teacher,
         skillbook,
         arms,
+        form: Form::default(),
     };
-    reader.need(suite.is_some() || root.contains_key("suite"), "`suite` is missing: the folder of the tasks");
+    reader.need(root, "suite", "`suite` is missing: the folder of the tasks");
     reader.need(
-        !found.students.is_empty() || root.contains_key("students"),
+        root,
+        "students",
         "`students` is missing: the models that are measured, `students = [\"provider/name\"]`",
     );
     found
@@ -169,6 +170,8 @@ fn design(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Design {
 struct Reader<'t> {
     text: &'t str,
     faults: Vec<Fault>,
+    /// Keys with a fault in them.
+    keys: BTreeSet<String>,
 }
 
 impl Reader<'_> {
@@ -176,13 +179,16 @@ impl Reader<'_> {
         Spot::at(self.text, offset)
     }
 
-    fn fault(&mut self, offset: usize, what: String) {
+    /// Notes what is wrong with the value of a key.
+    fn fault(&mut self, key: &str, offset: usize, what: String) {
         let spot = Some(self.spot(offset));
         self.faults.push(Fault { spot, what });
+        self.keys.insert(key.to_owned());
     }
 
-    fn need(&mut self, there: bool, what: &str) {
-        if !there {
+    /// Notes that a key is missing, unless it is there and wrong, or there under another name.
+    fn need(&mut self, root: &DeTable<'_>, key: &str, what: &str) {
+        if !root.contains_key(key) && !self.keys.contains(key) {
             self.faults.push(Fault { spot: None, what: what.to_owned() });
         }
     }
@@ -193,11 +199,13 @@ impl Reader<'_> {
             if known.contains(&name) {
                 continue;
             }
-            let hint = match nearest(name, known.iter().copied()) {
+            let like = nearest(name, known.iter().copied());
+            let hint = match like {
                 Some(like) => format!("did you mean `{above}{like}`?"),
                 None => format!("the keys here are {}", known.join(", ")),
             };
-            self.fault(key.span().start, format!("there is no key `{above}{name}`; {hint}"));
+            let what = format!("there is no key `{above}{name}`; {hint}");
+            self.fault(like.unwrap_or(name), key.span().start, what);
         }
     }
 
@@ -210,7 +218,7 @@ impl Reader<'_> {
     ) -> Option<&'t DeTable<'i>> {
         let value = table.get(key)?;
         let Some(found) = value.get_ref().as_table() else {
-            self.fault(value.span().start, format!("`{key}` is a table: write `[{key}]` and its keys below"));
+            self.fault(key, value.span().start, format!("`{key}` is a table: write `[{key}]` and its keys below"));
             return None;
         };
         self.check(found, &format!("{key}."), known);
@@ -236,6 +244,7 @@ impl Reader<'_> {
         };
         if value.get_ref().as_array().is_some_and(|list| list.is_empty()) {
             self.fault(
+                key,
                 value.span().start,
                 format!("`{key}` names nothing: name one at least, or leave it away"),
             );
@@ -254,7 +263,7 @@ impl Reader<'_> {
         match value.get_ref().as_str() {
             Some(text) if !text.trim().is_empty() => Some(Marked { value: text.to_owned(), spot }),
             Some(_) | None => {
-                self.fault(value.span().start, format!("`{key}` is a text: write it in quotes"));
+                self.fault(key, value.span().start, format!("`{key}` is a text: write it in quotes"));
                 None
             }
         }
@@ -264,7 +273,7 @@ impl Reader<'_> {
         let value = table.get(key)?;
         let truth = value.get_ref().as_bool();
         if truth.is_none() {
-            self.fault(value.span().start, format!("`{key}` is true or false"));
+            self.fault(key, value.span().start, format!("`{key}` is true or false"));
         }
         truth
     }
@@ -278,7 +287,7 @@ impl Reader<'_> {
             let (low, high) = range.into_inner();
             let reach =
                 if high < MANY { format!("from {low} to {high}") } else { format!("of {low} or more") };
-            self.fault(value.span().start, format!("`{key}` is a whole number {reach}"));
+            self.fault(key, value.span().start, format!("`{key}` is a whole number {reach}"));
         }
         number
     }
@@ -295,7 +304,7 @@ impl Reader<'_> {
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             let (low, high) = range.into_inner();
-            self.fault(value.span().start, format!("`{key}` is a number from {low} to {high}"));
+            self.fault(key, value.span().start, format!("`{key}` is a number from {low} to {high}"));
         }
         number
     }

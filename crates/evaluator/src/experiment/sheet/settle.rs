@@ -65,10 +65,11 @@ pub struct Setting {
 }
 
 impl Sheet {
-    /// Looks up all that the sheet names.
-    pub fn settle(self, ways: &Ways<'_>) -> Result<Draft, SheetError> {
-        let mut desk = Desk { ways, faults: Vec::new() };
-        let suite = desk.suite(&self.suite);
+    /// Looks up all that the sheet names. What is wrong with its form is told together with what is not there.
+    pub fn settle(mut self, ways: &Ways<'_>) -> Result<Draft, SheetError> {
+        let mut desk = Desk { ways, faults: std::mem::take(&mut self.form.faults) };
+        let suite = Some(&self.suite).filter(|named| !named.value.as_os_str().is_empty());
+        let suite = suite.and_then(|named| desk.suite(named));
         let lock = suite.as_ref().and_then(|suite| desk.lock(&self, suite));
         let tasks = suite.as_ref().and_then(|suite| desk.tasks(&self, suite));
         let arms = desk.arms(&self);
@@ -111,7 +112,12 @@ impl Desk<'_> {
     }
 
     fn suite(&mut self, named: &Marked<PathBuf>) -> Option<Suite> {
-        let loaded = suite::load(&self.path(&named.value));
+        let path = self.path(&named.value);
+        if let Some(missing) = missing(&path, "no suite") {
+            self.fault(named.spot, missing);
+            return None;
+        }
+        let loaded = suite::load(&path);
         self.keep(named.spot, loaded)
     }
 
@@ -123,6 +129,10 @@ impl Desk<'_> {
         if sheet.split.is_none() && !path.is_file() {
             return None;
         }
+        if let Some(missing) = missing(&path, "no split") {
+            self.fault(spot, missing);
+            return None;
+        }
         let read = SplitLock::read(&path);
         let lock = self.keep(spot, read)?;
         let fits = lock.check_suite(&suite.hash);
@@ -132,7 +142,12 @@ impl Desk<'_> {
 
     fn tasks(&mut self, sheet: &Sheet, suite: &Suite) -> Option<BTreeSet<TaskId>> {
         let selected = sheet.select.as_ref().and_then(|named| {
-            let read = Selection::read(&self.path(&named.value), suite);
+            let path = self.path(&named.value);
+            if let Some(missing) = missing(&path, "no selection") {
+                self.fault(named.spot, missing);
+                return None;
+            }
+            let read = Selection::read(&path, suite);
             self.keep(named.spot, read)
         });
         let selected = selected.map(|selection| selection.chosen());
@@ -180,6 +195,9 @@ impl Desk<'_> {
         let stated = Some(primary.spot).filter(|spot| spot.line > 0);
         let spot = stated.or(sheet.arms.first().map(|arm| arm.spot)).unwrap_or(primary.spot);
         let (treatment, control) = (&primary.value.treatment, &primary.value.control);
+        if ["arms", "primary", "treatment", "control"].iter().any(|key| !sheet.form.is_sound(key)) {
+            return arms;
+        }
         for side in [treatment, control] {
             if !sheet.arms.iter().any(|arm| arm.value == *side) {
                 let what = format!(
@@ -201,8 +219,8 @@ impl Desk<'_> {
 
     fn book(&mut self, named: &Marked<PathBuf>) -> Option<Snapshot> {
         let path = self.path(&named.value);
-        if !path.is_dir() {
-            self.fault(named.spot, format!("there is no book {}", path.display()));
+        if let Some(missing) = missing(&path, "no book") {
+            self.fault(named.spot, missing);
             return None;
         }
         let opened = Snapshot::open(&path, At::Now).and_then(Snapshot::clean);
@@ -222,9 +240,13 @@ impl Desk<'_> {
             }
             return;
         }
-        if sheet.teacher.is_none() {
+        if sheet.teacher.is_none() && sheet.form.is_sound("teacher") {
             let what = "a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`";
             self.faults.push(Fault { spot: None, what: what.into() });
+        }
+        let unnamed = sheet.suite.value.as_os_str().is_empty();
+        if unnamed || !sheet.form.is_sound("split") {
+            return;
         }
         let trains = lock.is_some_and(|lock| lock.templates(Split::Train).next().is_some());
         if !trains && self.faults.iter().all(|fault| fault.spot != Some(sheet.suite.spot)) {
@@ -276,6 +298,20 @@ impl Draft {
             program: setting.program,
         }
     }
+}
+
+/// That nothing is at a path, with what is beside it and has nearly its name; none if something is.
+fn missing(path: &Path, what: &str) -> Option<String> {
+    if path.exists() {
+        return None;
+    }
+    let beside = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let beside = beside.into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let beside: Vec<String> = beside.map(|name| name.to_string_lossy().into_owned()).collect();
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let like = nearest(&name, beside.iter().map(String::as_str));
+    let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+    Some(format!("there is {what} {}{hint}", path.display()))
 }
 
 /// An error with its causes in one line.
