@@ -49,7 +49,7 @@ impl Forecast {
         let mut forecast = Self::default();
         for trial in plan.trials.iter().filter(|trial| !finished.contains(&trial.trial)) {
             let own = || suite.task(trial.task.as_str()).map(|task| task.limits()).unwrap_or_default();
-            forecast.add_attempt(models, &trial.model, &plan.limits.unwrap_or_else(own))?;
+            forecast.add_attempt(models, &trial.model, &plan.limits_of(trial, own()))?;
         }
         Ok(forecast)
     }

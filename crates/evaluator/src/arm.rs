@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId, TaskId};
-use apprentice_skills::book::{At, BookError, Snapshot};
+use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::domain_name;
 use apprentice_skills::lend::{ArmPolicy, LendError, TaskView, lend, lend_with};
 use apprentice_skills::prove::{Admit, admit};
@@ -22,6 +22,9 @@ use crate::suite::task::Task;
 
 /// Skills that `push` puts in.
 const PUSHED: usize = 3;
+
+/// Domains of no program in particular.
+const GENERAL: [&str; 2] = ["os", "general"];
 
 /// The folder beside a suite that holds skills which are true and bear on none of its tasks.
 const SPARE: &str = "inert";
@@ -312,6 +315,41 @@ impl Lender {
 
     /// What an arm lends to a task's variation. The same call lends the same.
     pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+        let hidden = match arm {
+            Arm::Masked => self.hidden(task, seed),
+            _ => BTreeSet::new(),
+        };
+        self.lend_but(arm, (task, seed), &hidden)
+    }
+
+    /// What `pull` lends of the book without one of its skills.
+    pub fn lend_without(&self, skill: &SkillId, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+        let hidden = BTreeSet::from([skill.clone()]);
+        let loan = self.lend_but(Arm::Pull, (task, seed), &hidden)?;
+        Ok(Loan { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
+    }
+
+    /// The skills that were asked for most often, whoever asked; of equal ones the first by name.
+    pub fn most_asked_for(&self, count: u32) -> Vec<SkillId> {
+        let asked = |skill: &Skill| skill.counters.values().map(|counts| counts.times_requested).sum::<u32>();
+        let mut skills: Vec<&Skill> = self.book.skills().collect();
+        skills.sort_by_key(|skill| (std::cmp::Reverse(asked(skill)), skill.id.clone()));
+        skills.into_iter().take(count as usize).map(|skill| skill.id.clone()).collect()
+    }
+
+    /// Whether a skill is about a program of a task, or about no program in particular.
+    pub fn concerns(&self, skill: &SkillId, task: &TaskId) -> bool {
+        let found = self.suite.task(task.as_str());
+        GENERAL.contains(&skill.domain())
+            || found.is_some_and(|task| apps_of(task).iter().any(|app| app == skill.domain()))
+    }
+
+    fn lend_but(
+        &self,
+        arm: Arm,
+        (task, seed): (&TaskId, u32),
+        hidden: &BTreeSet<SkillId>,
+    ) -> Result<Loan, ArmError> {
         let found = self.suite.task(task.as_str()).ok_or_else(|| ArmError::NoTask(task.clone()))?;
         let varied = vary(found, &self.suite.name, seed)
             .map_err(|source| ArmError::Vary { task: task.clone(), source })?;
@@ -323,15 +361,11 @@ impl Lender {
             spare: self.spare.clone(),
         };
         let servers = self.servers.as_ref().map(|make| make());
-        let hidden = match arm {
-            Arm::Masked => self.hidden(task, seed),
-            _ => BTreeSet::new(),
-        };
         // Where the lot hides all of it, the tools stay, over an empty book: it is a trial like the others.
         let left = match arm {
             Arm::Verified => admit(&self.book, Admit::Verified).0,
             _ if hidden.is_empty() => self.book.clone(),
-            _ => self.book.without(&hidden),
+            _ => self.book.without(hidden),
         };
         let nothing = |source| ArmError::Nothing { arm, task: task.clone(), source };
         let without = |why: &str| nothing(LendError::NothingEligible(why.to_owned()));

@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod experiment;
 pub mod forecast;
+pub mod further;
 pub mod grade;
 pub mod hygiene;
 pub mod learn;

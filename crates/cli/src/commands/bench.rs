@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm::Arm;
 use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Primary, done, outline};
+use apprentice_evaluator::further::FurtherArms;
 use apprentice_evaluator::report::Report;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::Verdict;
@@ -59,6 +60,15 @@ pub(crate) struct Bench {
     /// Run the solution, doing nothing and giving up on each task too.
     #[arg(long)]
     baselines: bool,
+    /// With the book but for one skill, for so many of its skills: those that were asked for most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    leave_one_out: Option<u32>,
+    /// Without help, under caps that are so many times as wide.
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(2..=100))]
+    more_steps: Option<u32>,
+    /// Without help, the same task tried so many times in all.
+    #[arg(long, value_name = "TRIES", value_parser = clap::value_parser!(u32).range(2..=20))]
+    best_of: Option<u32>,
     /// What the order of trials is shuffled by.
     #[arg(long, default_value_t = 0)]
     order: u64,
@@ -173,6 +183,11 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         attempts: config.attempts.max(1),
         order_seed: arguments.order,
         limits: None,
+        further: FurtherArms {
+            leave_one_out: arguments.leave_one_out,
+            more_steps: arguments.more_steps,
+            best_of: arguments.best_of,
+        },
         registered: None,
         command: args::given(),
         program: env!("CARGO_PKG_VERSION").into(),

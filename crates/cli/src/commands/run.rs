@@ -131,7 +131,13 @@ fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded,
     let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare).with_servers(servers);
     let lender = lender.with_rules(arguments.servers.rules());
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
-    let books = vec![ArmPlan { arm: arguments.arm.to_string(), skillbook_hash, admission, aids }];
+    let books = vec![ArmPlan {
+        arm: arguments.arm.to_string(),
+        skillbook_hash,
+        admission,
+        aids,
+        ..ArmPlan::default()
+    }];
     Ok(Loaded { suite, split, lender, books })
 }
 

@@ -102,6 +102,8 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
         | ExperimentError::Empty(_)
         | ExperimentError::Arm(_)
         | ExperimentError::Partner
+        | ExperimentError::Unhelped
+        | ExperimentError::Whole
         | ExperimentError::Definition(_)
         | ExperimentError::Drift { .. }
         | ExperimentError::Missing(_)

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
 use crate::arm::spare_of;
+use crate::further::FurtherArms;
 use crate::report::{Primary, Stratum};
 use crate::row::Split;
 use crate::split::SplitLock;
@@ -96,6 +97,9 @@ pub struct Definition {
     /// Caps of every trial, if they stand in place of the tasks' own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// What else is run with the student, beside the arms.
+    #[serde(default, skip_serializing_if = "FurtherArms::is_none")]
+    pub further: FurtherArms,
     /// The tasks that the book is learned on, in order.
     pub train: Vec<TaskId>,
     /// The tasks that are measured, with their templates.
@@ -197,6 +201,7 @@ impl Definition {
             attempts: experiment.attempts,
             order_seed: experiment.order_seed,
             limits: experiment.limits,
+            further: experiment.further,
             strata: strata(experiment, &test),
             unvaried: test.iter().filter(ignores).cloned().collect(),
             test: test.iter().map(|id| (id.clone(), template(id))).collect(),

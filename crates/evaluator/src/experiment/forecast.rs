@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::sheet::Design as Asked;
 use super::{BookSource, Experiment, ExperimentError, Primary, check, existing, measure};
 use crate::forecast::{Quote, Range};
+use crate::further::{Further, widened};
 use crate::learn::wanted;
 use crate::row::{Role, Split, TrialRow};
 use crate::run::{Contender, PlanRequest, RunError, TrialSpec, finished, peek, plan};
@@ -176,9 +177,14 @@ struct Ahead {
 
 impl Ahead {
     fn is(&self, row: &TrialRow) -> bool {
-        (self.role, &self.model, &self.arm, &self.task, self.seed)
-            == (row.role, &row.model, &row.arm, &row.task, row.seed)
+        let left_out = || self.arm.starts_with(measure::LEFT_OUT) && without_any(&row.arm);
+        (self.arm == row.arm || left_out())
+            && (self.role, &self.model, &self.task, self.seed) == (row.role, &row.model, &row.task, row.seed)
     }
+}
+
+fn without_any(arm: &str) -> bool {
+    matches!(Further::parse(arm), Some(Further::Without(_)))
 }
 
 /// Takes out what has a result, once for each result.
@@ -236,6 +242,7 @@ fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
             seeds: None,
         });
     }
+    contenders.extend(measure::further_at_most(experiment));
     contenders.extend(measure::once_each(experiment));
     PlanRequest {
         suite: &experiment.suite,
@@ -264,9 +271,13 @@ fn parts(ahead: &[Ahead]) -> Vec<PlannedPart> {
     counts.into_iter().map(part).collect()
 }
 
-fn limits(experiment: &Experiment, task: &TaskId) -> Limits {
-    let own = || experiment.suite.task(task.as_str()).map(|task| task.limits());
-    experiment.limits.or_else(own).unwrap_or_default()
+fn limits(experiment: &Experiment, one: &Ahead) -> Limits {
+    let own = || experiment.suite.task(one.task.as_str()).map(|task| task.limits());
+    let limits = experiment.limits.or_else(own).unwrap_or_default();
+    match Further::parse(&one.arm) {
+        Some(Further::MoreSteps) => widened(limits, experiment.further.more_steps.unwrap_or(1)),
+        Some(Further::Without(_) | Further::Again(_)) | None => limits,
+    }
 }
 
 fn costs(
@@ -285,7 +296,7 @@ fn costs(
     }
     let cost = |(model, (trials, reviews)): (&str, (Vec<&Ahead>, usize))| {
         let quote = quote(model);
-        let mut attempts = trials.iter().map(|one| quote.attempt(&limits(experiment, &one.task)));
+        let mut attempts = trials.iter().map(|one| quote.attempt(&limits(experiment, one)));
         let attempts = attempts.try_fold(Range::default(), |sum, one| one.map(|one| sum + one));
         // Whoever only works needs no price for reviews.
         let range = match reviews {
@@ -327,6 +338,11 @@ fn notes(experiment: &Experiment, test: &[TaskId], (power, cost): (&Power, &[Mod
     }
     if matches!(experiment.book, BookSource::Learned(_)) {
         notes.push("an arm for which the learned book has nothing on a task is not run there: trials are at most as many".into());
+    }
+    if experiment.further.leave_one_out.is_some() {
+        notes.push(
+            "a skill is left out on the tasks of its program alone: these trials are at most as many".into(),
+        );
     }
     let fixed = test.iter().filter(|id| !varies(experiment, id)).count();
     if fixed > 0 && experiment.seeds > 1 {

@@ -11,6 +11,7 @@ use apprentice_skills::book::Snapshot;
 
 use super::{Experiment, ExperimentError, Laboratory, existing, keep};
 use crate::arm::{Arm, ArmError, Lender, Provenance, aids, spare_of};
+use crate::further::Further;
 use crate::precedent::precedents;
 use crate::row::{Role, Split, TrialRow};
 use crate::rows;
@@ -71,9 +72,11 @@ pub(super) fn request<'a>(
     let books = experiment.arms.iter().map(|arm| ArmPlan {
         arm: arm.to_string(),
         skillbook_hash: arm.needs_book().then(|| lender.hash().to_owned()),
-        admission: None,
         aids: if arm.needs_book() { aids(book, None) } else { BTreeMap::new() },
+        ..ArmPlan::default()
     });
+    let more = further(experiment, &lender);
+    let books = books.chain(more.iter().map(|arm| arm_plan(experiment, book, arm)));
     let request = PlanRequest {
         suite: &experiment.suite,
         split: experiment.lock.as_ref(),
@@ -111,12 +114,18 @@ pub(super) fn undrifted(run: &RunFolder, fields: Vec<String>) -> Result<(), Expe
 }
 
 fn lent(lender: &Lender, run: &Path, trial: &TrialSpec) -> Lent {
+    if let (Role::Student, Some(Further::Without(skill))) = (trial.role, Further::parse(&trial.arm)) {
+        return lender
+            .lend_without(&skill, &trial.task, trial.seed)
+            .map_or_else(|_| Lent::default(), Lent::from);
+    }
     let arm = if trial.role == Role::Student { Arm::parse(&trial.arm) } else { Ok(Arm::None) };
     let loan = arm.and_then(|arm| match arm {
         Arm::Inline => lender.inline(&trial.task, &looked_at(run, trial)),
         arm => lender.lend(arm, &trial.task, trial.seed),
     });
-    // The plan holds eligible trials only, so that there is always a loan.
+    // The plan holds eligible trials only, so that there is always a loan; the other arms of the plan are those
+    // without help.
     loan.map_or_else(|_| Lent::default(), Lent::from)
 }
 
@@ -162,9 +171,57 @@ fn contenders(
             seeds: None,
         }));
     }
+    for arm in further(experiment, lender) {
+        let on = match &arm {
+            Further::Without(skill) => {
+                tasks.iter().filter(|task| lender.concerns(skill, task)).cloned().collect()
+            }
+            Further::MoreSteps | Further::Again(_) => tasks.clone(),
+        };
+        contenders.extend(Some(with_student(experiment, &arm.to_string(), on)).filter(has_tasks));
+    }
     contenders.extend(once_each(experiment));
     Ok(contenders)
 }
+
+fn has_tasks(contender: &Contender) -> bool {
+    contender.tasks.as_ref().is_none_or(|tasks| !tasks.is_empty())
+}
+
+fn with_student(experiment: &Experiment, arm: &str, tasks: BTreeSet<TaskId>) -> Contender {
+    let (model, arm) = (experiment.student.clone(), arm.to_owned());
+    Contender { role: Role::Student, model, arm, tasks: Some(tasks), seeds: None }
+}
+
+/// The arms beside those that were named.
+fn further(experiment: &Experiment, lender: &Lender) -> Vec<Further> {
+    let skills = lender.most_asked_for(experiment.further.leave_one_out.unwrap_or(0));
+    experiment.further.unhelped().chain(skills.into_iter().map(Further::Without)).collect()
+}
+
+fn arm_plan(experiment: &Experiment, book: &Snapshot, arm: &Further) -> ArmPlan {
+    let plan = ArmPlan { arm: arm.to_string(), ..ArmPlan::default() };
+    match arm {
+        Further::Without(skill) => {
+            let left = book.without(&BTreeSet::from([skill.clone()]));
+            ArmPlan { skillbook_hash: Some(left.content_hash()), aids: aids(book, None), ..plan }
+        }
+        Further::MoreSteps => ArmPlan { budget: experiment.further.more_steps, ..plan },
+        Further::Again(number) => ArmPlan { again: Some(*number), ..plan },
+    }
+}
+
+/// The same arms where the book is yet to be learned: which skills will be left out is not known.
+pub(super) fn further_at_most(experiment: &Experiment) -> Vec<Contender> {
+    let left_out = 1..=experiment.further.leave_one_out.unwrap_or(0);
+    let names = experiment.further.unhelped().map(|arm| arm.to_string());
+    let names = names.chain(left_out.map(|number| format!("{LEFT_OUT} {number}")));
+    let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
+    names.map(|arm| with_student(experiment, &arm, tasks.clone())).collect()
+}
+
+/// The name of an arm that leaves a skill out, as long as nobody knows which.
+pub(super) const LEFT_OUT: &str = "without skill";
 
 /// Who is measured once, without help: the teacher, and the baselines if they are wanted.
 pub(super) fn once_each(experiment: &Experiment) -> Vec<Contender> {

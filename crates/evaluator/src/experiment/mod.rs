@@ -29,6 +29,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::arm::{Arm, ArmError};
+use crate::further::FurtherArms;
 use crate::hygiene::{HYGIENE_FILE, Hygiene};
 use crate::learn::{CycleError, CycleOptions, Worked};
 use crate::report::{PageError, Report, ReportFileError, write_report};
@@ -48,6 +49,7 @@ pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
 pub use sheet::{Draft, Setting, Sheet, SheetError, Ways};
 
 /// What an experiment is.
+#[derive(Clone)]
 pub struct Experiment {
     /// The suite.
     pub suite: Arc<Suite>,
@@ -77,6 +79,8 @@ pub struct Experiment {
     pub order_seed: u64,
     /// Caps of every trial, in place of the tasks' own.
     pub limits: Option<Limits>,
+    /// What else is run with the student, beside the arms.
+    pub further: FurtherArms,
     /// What was registered beforehand; if nothing was, the experiment registers itself as it begins.
     pub registered: Option<Prereg>,
     /// The command as it was given.
@@ -86,6 +90,7 @@ pub struct Experiment {
 }
 
 /// Where the book comes from.
+#[derive(Clone)]
 pub enum BookSource {
     /// It is learned on the training tasks.
     Learned(Lessons),
@@ -94,6 +99,7 @@ pub enum BookSource {
 }
 
 /// How a book is learned.
+#[derive(Clone)]
 pub struct Lessons {
     /// The capable model, by name.
     pub teacher: String,
@@ -160,6 +166,12 @@ pub enum ExperimentError {
     /// An arm is lent what another one looked at, and that is not run.
     #[error("the arm inline puts in what the arm pull looked at: add pull to the arms")]
     Partner,
+    /// What is to be held against the arm without help needs that arm.
+    #[error("more steps and more tries are held against the arm none: add none to the arms")]
+    Unhelped,
+    /// What is to be held against the arm with the book needs that arm.
+    #[error("what a skill is worth is told by the arm pull with it and without it: add pull to the arms")]
+    Whole,
     /// Nothing is left to do.
     #[error("no {0} task takes part: check the split and the selection of tasks")]
     Empty(&'static str),
@@ -247,6 +259,13 @@ fn check(experiment: &Experiment) -> Result<(), ExperimentError> {
     }
     if experiment.arms.contains(&Arm::Inline) && !experiment.arms.contains(&Arm::Pull) {
         return Err(ExperimentError::Partner);
+    }
+    let further = experiment.further;
+    if further.unhelped().next().is_some() && !experiment.arms.contains(&Arm::None) {
+        return Err(ExperimentError::Unhelped);
+    }
+    if further.leave_one_out.is_some_and(|count| count > 0) && !experiment.arms.contains(&Arm::Pull) {
+        return Err(ExperimentError::Whole);
     }
     match experiment.tasks(Split::Test).is_empty() {
         true => Err(ExperimentError::Empty("test")),

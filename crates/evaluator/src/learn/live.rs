@@ -1,7 +1,7 @@
 //! The cycle's attempts, run through a run folder like all others: attempts of the plan, in its order, each
 //! finished one found again after a break. And the attempts of a finished run, read back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -69,12 +69,7 @@ pub fn learning_plan(
         .collect();
     let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).collect();
     // The book grows while the run goes on, so that no arm has one hash; each row carries its own.
-    let arm = |arm: &str| ArmPlan {
-        arm: arm.to_owned(),
-        skillbook_hash: None,
-        admission: None,
-        aids: BTreeMap::new(),
-    };
+    let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() };
     plan.arms = arms.into_iter().map(arm).collect();
     plan.models = models.into_iter().collect();
     plan.seeds = options.epochs + u32::from(options.rehearse);

@@ -3,6 +3,7 @@
 use super::content::{ArmReport, ComparisonReport, Headline, Report};
 use super::input::{Family, ReportInput};
 use crate::compare::{Finding, TemplateDifference};
+use crate::further::Further;
 use crate::row::Role;
 use crate::stats::{MIN_TEMPLATES, mean};
 
@@ -33,7 +34,22 @@ pub(super) fn help(arm: &str) -> String {
         "masked" => "with a random half of the book".into(),
         "self-made" => "with a book of its own making".into(),
         "human" => "with a book that a person wrote".into(),
-        other => format!("in arm {other}"),
+        other => match Further::parse(other) {
+            Some(Further::Without(skill)) => format!("with this book but for {skill}"),
+            Some(Further::MoreSteps) => "without help under wider caps".into(),
+            Some(Further::Again(number)) => format!("without help, try {number}"),
+            None => format!("in arm {other}"),
+        },
+    }
+}
+
+/// What an exploratory difference comes to, in words: nothing is claimed of it.
+pub(super) fn shown(finding: &str) -> String {
+    match finding {
+        "better" => "looks better".into(),
+        "worse" => "looks worse".into(),
+        "too_few" => "too few templates: no difference can be shown".into(),
+        _ => "no difference can be shown".into(),
     }
 }
 

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::Mixed;
+use crate::further::Further;
 use crate::hygiene::Hygiene;
 use crate::row::{Role, Split, TrialRow};
 
@@ -314,7 +315,8 @@ pub fn contrasts(rows: &[TrialRow], fixed: &Fixed) -> Vec<Contrast> {
             }
         }
     }
-    for key in keys.iter().filter(|key| key.role == Role::Student && key.arm != "none") {
+    let by_itself = |key: &&ArmKey| key.arm != "none" && !Further::is_part(&key.arm);
+    for key in keys.iter().filter(|key| key.role == Role::Student).filter(by_itself) {
         add(key, with(key, "none"), Family::Exploratory);
     }
     for teacher in keys.iter().filter(|key| key.role == Role::Teacher) {

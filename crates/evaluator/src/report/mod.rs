@@ -30,9 +30,9 @@ pub use input::{
     Primary, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts, default_contrasts,
 };
 pub use page::{PageError, render_page, render_text};
-pub use rival::Rival;
+pub use rival::{AgainstBook, Chooser, Rival};
 pub use tally::build;
-pub use value::SkillValue;
+pub use value::{LeftOut, SkillValue};
 
 #[cfg(test)]
 mod tests;

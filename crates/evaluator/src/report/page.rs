@@ -70,6 +70,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_template("trace.html", include_str!("trace.html"))?;
     environment.add_filter("percent", headline::percent);
     environment.add_filter("points", headline::points);
+    environment.add_filter("shown", |finding: String| headline::shown(&finding));
     environment.add_filter("help", |arm: String| headline::help(&arm));
     environment.add_filter("moment", |time: String| moment(&time));
     environment.add_filter("fixed", |value: f64, digits: usize| format!("{value:.digits$}"));

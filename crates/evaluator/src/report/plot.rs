@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::content::{ArmReport, ComparisonReport, Report};
 use super::headline::{claim, help, percent, points};
 use super::input::{CurvePoint, Family, Stratum};
-use super::rival::Rival;
+use super::rival::{Chooser, Rival};
+use crate::further::Further;
 
 /// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends stay whole.
 #[derive(Clone, Copy)]
@@ -206,7 +207,7 @@ fn success(arms: &[ArmReport]) -> Plot {
     Plot {
         ticks: scale.ticks(&[0.0, 0.25, 0.5, 0.75, 1.0], percent),
         zero: scale.at(0.0),
-        marks: arms.iter().enumerate().filter_map(mark).collect(),
+        marks: by_themselves(arms).filter_map(mark).collect(),
     }
 }
 
@@ -229,8 +230,13 @@ fn steps(arms: &[ArmReport]) -> Plot {
     Plot {
         ticks: scale.ticks(&ticks, |steps| format!("{steps}")),
         zero: scale.at(0.0),
-        marks: arms.iter().enumerate().filter_map(mark).collect(),
+        marks: by_themselves(arms).filter_map(mark).collect(),
     }
+}
+
+/// The arms that are looked at by themselves, with their places among all.
+fn by_themselves(arms: &[ArmReport]) -> impl Iterator<Item = (usize, &ArmReport)> {
+    arms.iter().enumerate().filter(|(_, arm)| !Further::is_part(&arm.key.arm))
 }
 
 /// Marks that are nearer to each other than this, in percent of the width and of the height, have their names below
@@ -249,10 +255,13 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
     let places: Vec<(usize, &ArmReport, f64, f64)> = arms
         .iter()
         .enumerate()
+        .filter(|(_, arm)| !Further::is_part(&arm.key.arm))
         .filter_map(|(index, arm)| Some((index, arm, took(arm), arm.success?.value)))
         .collect();
     let spent = |rival: &Rival| if priced { rival.cost_usd } else { Some(rival.tokens) };
-    let also: Vec<(&Rival, f64)> = rivals.iter().filter_map(|one| Some((one, spent(one)?))).collect();
+    // Wider caps are an arm of their own already.
+    let computed = rivals.iter().filter(|one| one.teacher.is_some() || one.name.starts_with("best of"));
+    let also: Vec<(&Rival, f64)> = computed.filter_map(|one| Some((one, spent(one)?))).collect();
     let took_most = places.iter().map(|place| place.2).chain(also.iter().map(|(_, took)| *took));
     let most = took_most.fold(0.0, f64::max);
     if places.len() < 2 || most <= 0.0 {
@@ -279,7 +288,7 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
     marks.extend(also.iter().map(|(one, took)| FrontMark {
         x: across.at(*took),
         y: 4.0 + up.at(one.success) * 0.92,
-        name: one.name.clone(),
+        name: rival_name(one),
         line: 0,
         label: format!("{}: {} for {} per trial", one.name, percent(one.success), amount(*took)),
         class: "teacher",
@@ -293,6 +302,14 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
         ticks: across.ticks(&[0.0, most / 2.0, most], label),
         unit: if priced { "US dollars" } else { "tokens" },
     })
+}
+
+/// A rival's name, which says so where no user could reach it.
+fn rival_name(rival: &Rival) -> String {
+    match rival.chooser {
+        Chooser::OwnWord => rival.name.clone(),
+        Chooser::Check => format!("{} (upper bound)", rival.name),
+    }
 }
 
 /// Puts the names of marks that crowd below each other.

@@ -41,7 +41,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         measured_split,
         baselines: baselines(&grouped),
         gap_closed: contrast::gaps(&grouped),
-        rivals: rival::rivals(&grouped),
+        rivals: rival::rivals(&grouped, learned(input, measured_split)),
         strata: contrast::strata(&comparisons.made, &input.strata),
         templates: templates(&grouped, &comparisons.made, input),
         learning: input.learning.clone(),
@@ -61,6 +61,17 @@ pub fn build(input: &ReportInput<'_>) -> Report {
     };
     report.notes = headline::notes(input, &report, comparisons.refused);
     report
+}
+
+/// What learning took, in tokens: all attempts on tasks that are not measured, and the reviews; none if nothing was
+/// learned.
+fn learned(input: &ReportInput<'_>, measured_split: Option<Split>) -> Option<f64> {
+    let learning = input.learning.as_ref()?;
+    let lessons = input.rows.iter().filter(|row| measured_split.is_some() && row.split != measured_split);
+    let mut sum = learning.tokens;
+    lessons.for_each(|row| sum += row.tokens);
+    #[expect(clippy::cast_precision_loss, reason = "tokens of an experiment are far below 2^52")]
+    Some((sum.input + sum.output) as f64)
 }
 
 /// Trials by model and arm.

@@ -1,5 +1,6 @@
-//! What single skills are worth: from trials in which a lot hid some of them, and, without such trials, from the
-//! pairs that changed sides while a skill was looked at. Exploratory throughout.
+//! What single skills are worth: from trials with the book but for that one skill, from trials in which a lot hid some
+//! of them, and, without such trials, from the pairs that changed sides while a skill was looked at. Exploratory
+//! throughout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +9,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arm::{Arm, is_hidden};
+use crate::compare::{CompareOptions, Finding, compare};
+use crate::further::Further;
 use crate::row::{Role, TrialRow};
 use crate::rows::trials;
 use crate::stats::{self, Interval, mean, sign_flip};
 
 /// So many losses while a skill was looked at, and more than gains, are worth an alarm.
 const ALARMING: u32 = 2;
+
+/// The book held against the book without one skill, on the trials that both have. Whoever could see the skill and
+/// did not look at it counts as well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Templates with pairs.
+    pub templates: usize,
+    /// Pairs of trials.
+    pub pairs: usize,
+    /// Pairs of which at least the one with the whole book looked at the skill.
+    pub viewed: usize,
+    /// Success with the skill minus success without it, the mean over templates.
+    pub difference: Option<f64>,
+    /// Its interval.
+    pub ci95: Option<Interval>,
+    /// The sign-flip test's p value.
+    pub p: Option<f64>,
+    /// What it comes to; not corrected for the number of skills.
+    pub finding: Finding,
+}
 
 /// What one skill is worth to the student.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +59,10 @@ pub struct SkillValue {
     pub difference: Option<f64>,
     /// Its interval.
     pub ci95: Option<Interval>,
-    /// Whether it may do harm: its interval lies below zero, or it was there when more pairs were lost than won.
+    /// What leaving it out told, where it was left out.
+    #[serde(default)]
+    pub left_out: Option<LeftOut>,
+    /// Whether it may do harm: an interval of its lies below zero, or it was there when more pairs were lost than won.
     pub alarm: bool,
 }
 
@@ -48,15 +74,54 @@ pub(super) fn values(rows: &[TrialRow]) -> Vec<SkillValue> {
         .map(|trial| trial.last)
         .filter(|row| row.role != Role::Teacher && row.role != Role::Baseline && row.verdict != Verdict::Void)
         .collect();
-    let looked_at: BTreeSet<&SkillId> = judged.iter().flat_map(|row| &row.skills_viewed).collect();
-    let mut values: Vec<SkillValue> = looked_at.into_iter().map(|skill| value(skill, &judged)).collect();
-    let worth =
-        |one: &SkillValue| one.difference.unwrap_or_else(|| f64::from(one.gained) - f64::from(one.lost));
+    let left_out: BTreeMap<SkillId, LeftOut> = left_out(rows);
+    let looked_at = judged.iter().flat_map(|row| &row.skills_viewed);
+    let skills: BTreeSet<&SkillId> = looked_at.chain(left_out.keys()).collect();
+    let mut values: Vec<SkillValue> =
+        skills.into_iter().map(|skill| value(skill, &judged, left_out.get(skill))).collect();
+    let worth = |one: &SkillValue| {
+        let left_out = one.left_out.as_ref().and_then(|left_out| left_out.difference);
+        left_out.or(one.difference).unwrap_or_else(|| f64::from(one.gained) - f64::from(one.lost))
+    };
     values.sort_by(|one, other| worth(one).total_cmp(&worth(other)));
     values
 }
 
-fn value(skill: &SkillId, judged: &[&TrialRow]) -> SkillValue {
+/// What leaving skills out told, for each that was left out. The rules of every comparison hold: voids, missing
+/// partners and too few templates are no difference.
+fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, LeftOut> {
+    let students = || rows.iter().filter(|row| row.role == Role::Student);
+    let arms: BTreeMap<(SkillId, &str), &str> = students()
+        .filter_map(|row| match Further::parse(&row.arm)? {
+            Further::Without(skill) => Some(((skill, row.model.as_str()), row.arm.as_str())),
+            Further::MoreSteps | Further::Again(_) => None,
+        })
+        .collect();
+    let told = |((skill, model), arm): ((SkillId, &str), &str)| {
+        let of = |arm: &str| -> Vec<TrialRow> {
+            students().filter(|row| row.model == model && row.arm == arm).cloned().collect()
+        };
+        let (without, with) = (of(arm), of(Arm::Pull.as_str()));
+        let found = compare(&without, &with, CompareOptions::default()).ok()?;
+        let places: BTreeSet<(&TaskId, u32)> = without.iter().map(|row| (&row.task, row.seed)).collect();
+        let looked = trials(&with).into_iter().map(|trial| trial.last);
+        let looked = looked.filter(|row| places.contains(&(&row.task, row.seed)));
+        let viewed = looked.filter(|row| row.skills_viewed.contains(&skill)).count();
+        let left_out = LeftOut {
+            templates: found.templates,
+            pairs: found.trials,
+            viewed,
+            difference: found.difference,
+            ci95: found.ci95,
+            p: found.p_signflip,
+            finding: found.verdict,
+        };
+        Some((skill, left_out))
+    };
+    arms.into_iter().filter_map(told).collect()
+}
+
+fn value(skill: &SkillId, judged: &[&TrialRow], left_out: Option<&LeftOut>) -> SkillValue {
     let of_arm = |arm: Arm| judged.iter().filter(move |row| row.arm == arm.as_str());
     let alone: BTreeMap<(&str, &TaskId, u32), bool> =
         of_arm(Arm::None).map(|row| ((row.model.as_str(), &row.task, row.seed), passed(row))).collect();
@@ -90,7 +155,10 @@ fn value(skill: &SkillId, judged: &[&TrialRow]) -> SkillValue {
         templates: differences.len(),
         difference: test.map(|test| test.mean),
         ci95,
-        alarm: ci95.is_some_and(|ci| ci.high < 0.0) || (lost >= ALARMING && lost > gained),
+        left_out: left_out.cloned(),
+        alarm: ci95.is_some_and(|ci| ci.high < 0.0)
+            || left_out.is_some_and(|found| found.finding == Finding::Worse)
+            || (lost >= ALARMING && lost > gained),
     }
 }
 
@@ -113,6 +181,7 @@ fn differences(trials: &[(&TrialRow, bool)]) -> Vec<f64> {
 mod tests {
     use super::{SkillValue, values};
     use crate::arm::is_hidden;
+    use crate::compare::Finding;
     use crate::row::TrialRow;
     use crate::rows::sample::row;
     use apprentice_protocol::{SkillId, TaskId, Verdict};
@@ -149,6 +218,37 @@ mod tests {
         assert!(found[0].templates == 6 && found[2].templates == 6 && found[1].templates >= 10, "{found:#?}");
         assert!(!found[1].alarm && !found[2].alarm);
         assert!(found[0].shown + found[0].hidden == 48 && found[0].hidden > 10);
+    }
+
+    #[test]
+    fn a_book_is_held_against_itself_without_one_skill() {
+        let skill = |name: &str| SkillId::parse(name).expect("an id");
+        let (good, idle, bad) = (skill("mousepad/good"), skill("mousepad/idle"), skill("mousepad/bad"));
+        let mut rows = Vec::new();
+        for task in 0..10 {
+            // Half of the tasks need the good one, the bad one spoils the others.
+            rows.push(trial("pull", task, 0, task % 2 == 0, &[&good]));
+            rows.push(trial("without:mousepad/good", task, 0, false, &[]));
+            rows.push(trial("without:mousepad/idle", task, 0, task % 2 == 0, &[&good]));
+            rows.push(trial("without:mousepad/bad", task, 0, true, &[&good]));
+        }
+        let found = values(&rows);
+        let told = |id: &SkillId| {
+            let one = found.iter().find(|one| one.skill == id.as_str()).expect("a value");
+            let left_out = one.left_out.as_ref().expect("was left out");
+            (left_out.templates, left_out.viewed, left_out.difference, left_out.finding, one.alarm)
+        };
+        // Five of ten are too few changes for the test: 0.0625.
+        assert_eq!(told(&good), (10, 10, Some(0.5), Finding::Inconclusive, false));
+        assert_eq!(told(&idle), (10, 0, Some(0.0), Finding::Inconclusive, false));
+        assert_eq!(told(&bad), (10, 0, Some(-0.5), Finding::Inconclusive, false));
+        for task in 10..16 {
+            rows.push(trial("pull", task, 0, false, &[&bad]));
+            rows.push(trial("without:mousepad/bad", task, 0, true, &[]));
+        }
+        let found = values(&rows);
+        let worst = found.first().expect("a value");
+        assert_eq!((worst.skill.as_str(), worst.alarm), ("mousepad/bad", true), "{found:#?}");
     }
 
     #[test]

@@ -150,6 +150,7 @@ impl Life<'_> {
             servers.enter(world.machine.clone());
         }
         let clock = self.runner.deps.clock.as_ref();
+        let header_seed = header.seed;
         let attempt = Attempt {
             brief: &header.brief.clone(),
             model: self.model,
@@ -157,7 +158,7 @@ impl Life<'_> {
             tools: &[],
             clock,
             header,
-            seed: Some(self.varied.seed),
+            seed: header_seed,
             cancel: self.runner.cancel.clone(),
         };
         let begun = clock.mono();
@@ -182,14 +183,15 @@ impl Life<'_> {
 
     fn header(&self) -> Header {
         let task = &self.varied.task;
-        let limits = self.runner.folder.plan().limits.unwrap_or_else(|| task.limits());
+        let plan = self.runner.folder.plan();
+        let limits = plan.limits_of(self.trial, task.limits());
         Header {
             version: EVENT_VERSION,
-            program: self.runner.folder.plan().program.clone(),
+            program: plan.program.clone(),
             brief: TaskBrief { id: task.id.clone(), instruction: task.instruction.clone(), limits },
             world: self.varied.world.clone(),
             model: self.model.profile().clone(),
-            seed: Some(self.varied.seed),
+            seed: Some(plan.seed_of(self.trial, self.varied.seed)),
             prompt_hash: agent::prompt_hash(),
         }
     }

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::trial::RunDeps;
 use crate::arm::Arm;
+use crate::further::{seed_of_try, widened};
 use crate::row::{Role, Split};
 use crate::seed::{VaryError, vary};
 use crate::split::SplitLock;
@@ -63,7 +64,7 @@ pub struct PlanRequest<'a> {
 }
 
 /// An arm and the book it lends from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmPlan {
     /// The arm.
     pub arm: String,
@@ -75,6 +76,12 @@ pub struct ArmPlan {
     /// What else what it lends depends on: the model by which skills are searched, a hash of the list of tool servers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aids: BTreeMap<String, String>,
+    /// How many times as wide its trials' caps are, if they are not as wide as all others'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+    /// Which try at the same variation its trials are, from 2: a model that takes a seed is sent another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<u32>,
 }
 
 /// How many skills of a book an arm may lend.
@@ -175,6 +182,21 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
+    fn arm_of(&self, trial: &TrialSpec) -> Option<&ArmPlan> {
+        self.arms.iter().find(|plan| plan.arm == trial.arm)
+    }
+
+    /// The caps of a trial; `own` are its task's.
+    pub fn limits_of(&self, trial: &TrialSpec, own: Limits) -> Limits {
+        let times = self.arm_of(trial).and_then(|arm| arm.budget);
+        widened(self.limits.unwrap_or(own), times.unwrap_or(1))
+    }
+
+    /// What a model that takes a seed is sent in a trial; `own` is its variation's.
+    pub fn seed_of(&self, trial: &TrialSpec, own: u64) -> u64 {
+        seed_of_try(own, self.arm_of(trial).and_then(|arm| arm.again).unwrap_or(1))
+    }
+
     /// The plan with what is known only where it is carried out: what of the worlds' separation is given up, and
     /// what the models' servers say that they serve.
     pub async fn settle(mut self, deps: &RunDeps) -> Self {
@@ -321,12 +343,7 @@ fn arms(trials: &[TrialSpec], books: &[ArmPlan]) -> Vec<ArmPlan> {
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.arm.as_str()).collect();
     let plan = |arm: &str| {
         let known = books.iter().find(|book| book.arm == arm).cloned();
-        known.unwrap_or_else(|| ArmPlan {
-            arm: arm.to_owned(),
-            skillbook_hash: None,
-            admission: None,
-            aids: BTreeMap::new(),
-        })
+        known.unwrap_or_else(|| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() })
     };
     names.into_iter().map(plan).collect()
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::Arm;
-use apprentice_evaluator::compare::Mixed;
+use apprentice_evaluator::compare::{Finding, Mixed};
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, Primary, carry_out, outline,
     report, runs,
 };
+use apprentice_evaluator::further::FurtherArms;
 use apprentice_evaluator::learn::CycleOptions;
-use apprentice_evaluator::report::{Report, Stratum};
+use apprentice_evaluator::report::{Chooser, Report, Stratum};
 use apprentice_evaluator::row::{Role, Split, TrialRow};
 use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
@@ -22,8 +23,8 @@ use apprentice_evaluator::suite::task::Task;
 use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::builtin::{BuiltIn, Policy};
-use apprentice_harness::record::Redactor;
-use apprentice_protocol::{ChatModel, TaskId};
+use apprentice_harness::record::{Redactor, Trace};
+use apprentice_protocol::{ChatModel, EventKind, TaskId};
 use apprentice_skills::book::{At, Snapshot};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -135,6 +136,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         attempts: 2,
         order_seed: 1,
         limits: None,
+        further: FurtherArms::default(),
         registered: None,
         command: vec!["apprentice".into(), "demo".into()],
         program: "0.0.0".into(),
@@ -357,6 +359,70 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
     let lone = Experiment { arms: vec![Arm::None, Arm::Inline], ..experiment(learned()) };
     let error = work(&lone, &folder.path().join("lone"), None).await.err().expect("is refused").to_string();
     assert_eq!(error, "the arm inline puts in what the arm pull looked at: add pull to the arms");
+}
+
+#[tokio::test]
+async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
+    let (first, _) = copied().await;
+    let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
+    let further = FurtherArms { more_steps: Some(3), best_of: Some(2), leave_one_out: Some(9) };
+    let wanted = Experiment { further, ..experiment(BookSource::Given(book.clone())) };
+    let lone = Experiment { arms: vec![Arm::Pull, Arm::PlaceboInert], ..wanted.clone() };
+    let folder = TempDir::new().expect("a folder");
+    let refused = work(&lone, &folder.path().join("lone"), None).await.err().expect("is refused");
+    assert!(matches!(refused, ExperimentError::Unhelped), "{refused}");
+
+    let outcome = work(&wanted, folder.path(), None).await.expect("works");
+    let report = &outcome.report;
+    // Each skill of the book is left out on the tasks of its program, and only there.
+    for skill in book.skills() {
+        let arm = format!("without:{}", skill.id);
+        let rows: Vec<&TrialRow> = outcome.measured.results.iter().filter(|row| row.arm == arm).collect();
+        assert!(!rows.is_empty(), "{arm}");
+        for row in rows {
+            assert!(!row.skills_viewed.contains(&skill.id), "{arm} was lent to {}", row.task);
+            assert_ne!(row.skillbook_hash.as_deref(), Some(book.content_hash().as_str()), "{arm}");
+        }
+        let value = report.skill_values.iter().find(|one| one.skill == skill.id.as_str()).expect("a value");
+        let left_out = value.left_out.as_ref().expect("was left out");
+        assert_eq!(left_out.finding, Finding::TooFew, "four templates show nothing: {left_out:?}");
+    }
+    assert!(
+        report
+            .skill_values
+            .iter()
+            .any(|one| one.left_out.as_ref().and_then(|out| out.difference) > Some(0.0)),
+        "somebody needed a skill: {:#?}",
+        report.skill_values
+    );
+    // The arm with wider caps was told so, and nothing else of it differs.
+    let limits = |arm: &str| {
+        let row = outcome.measured.results.iter().find(|row| row.arm == arm).expect("a row");
+        let trace = outcome.measured.folder.join(&row.trace).join("events.jsonl");
+        let events = Trace::read(&trace).expect("a trace").events;
+        let started = events.into_iter().find_map(|event| match event.kind {
+            EventKind::Started(header) => Some((header.brief.limits, header.seed)),
+            _ => None,
+        });
+        started.expect("a header")
+    };
+    let (plain, wide, again) = (limits("none"), limits("more-steps"), limits("try-2"));
+    assert_eq!((wide.0.world_steps, wide.0.turns), (plain.0.world_steps * 3, plain.0.turns * 3));
+    assert_eq!((again.0, again.1 == plain.1), (plain.0, false), "another seed, the same caps");
+    let rivals: Vec<(&str, Chooser)> =
+        report.rivals.iter().map(|one| (one.name.as_str(), one.chooser)).collect();
+    let expected = [
+        ("more steps", Chooser::OwnWord),
+        ("best of 2", Chooser::OwnWord),
+        ("best of 2", Chooser::Check),
+        ("student, then teacher", Chooser::OwnWord),
+    ];
+    assert_eq!(rivals, expected);
+    assert!(report.rivals.iter().all(|one| one.book.as_ref().is_some_and(|book| book.templates == 4)));
+    // What only serves to compute something is compared with nothing by itself.
+    assert!(
+        report.comparisons.iter().all(|one| !one.name.contains("try-") && !one.name.contains("without:"))
+    );
 }
 
 #[tokio::test]

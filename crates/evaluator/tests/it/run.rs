@@ -391,7 +391,7 @@ async fn other_tool_servers_are_a_drift() {
     let root = tempfile::tempdir().expect("a folder");
     let suite = suite(vec![task("a", &json!([]))]);
     let aids = BTreeMap::from([("mcp_servers".to_owned(), "h1".to_owned())]);
-    let planned = ArmPlan { arm: "none".into(), skillbook_hash: None, admission: None, aids };
+    let planned = ArmPlan { arm: "none".into(), aids, ..ArmPlan::default() };
     let request = PlanRequest { books: vec![planned], ..request(&suite, &["baseline/solution"], 1) };
     let summary = run(root.path(), &request, deps()).await.expect("runs");
     let refused = go_on(&summary.folder, &suite, deps(), false).await.expect_err("is refused");

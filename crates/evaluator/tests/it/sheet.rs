@@ -111,7 +111,8 @@ skillbook = "nowhere"
 fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     let both = shipped().replace("seeds = 3", "seeds = 3\nskillbook = \"inert\"");
     let alone = "suite = \".\"\nstudents = [\"builtin/novice\"]\narms = [\"pull\"]";
-    let cases = [BROKEN, MIXED, ASTRAY, "suite = \".\"\nstudents = [\"builtin/novice\"", "seeds = 2", &both, alone];
+    let cases =
+        [BROKEN, MIXED, ASTRAY, "suite = \".\"\nstudents = [\"builtin/novice\"", "seeds = 2", &both, alone];
     let told: Vec<String> =
         cases.iter().map(|text| settled(text).expect_err("is refused").to_string()).collect();
     insta::assert_snapshot!(told.join("\n\n").replace(STARTER, "STARTER"), @r#"

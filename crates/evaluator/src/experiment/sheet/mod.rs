@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use apprentice_protocol::Limits;
 
 use super::{CleanupRule, Primary};
+use crate::further::FurtherArms;
 use crate::suite::Spot;
 
 pub use settle::{Draft, Setting, Ways};
@@ -66,6 +67,8 @@ pub struct Sheet {
     pub limits: Option<Limits>,
     /// The most that all calls to models may cost, in US dollars.
     pub most_usd: Option<f64>,
+    /// What else is run with the first student.
+    pub further: Marked<FurtherArms>,
     /// What a plan is asked about.
     pub design: Design,
     /// What is wrong with its form; told together with what names nothing.

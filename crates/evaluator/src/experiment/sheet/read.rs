@@ -11,14 +11,16 @@ use toml::de::{DeTable, DeValue};
 use super::{Design, Fault, Form, Learning, Marked, Sheet, SheetError};
 use crate::arm::Arm;
 use crate::experiment::{CleanupRule, Primary};
+use crate::further::FurtherArms;
 use crate::stats::Assumed;
 use crate::suite::{Spot, nearest};
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "arms",
     "attempts",
     "baselines",
     "design",
+    "further",
     "learning",
     "limits",
     "most_usd",
@@ -35,6 +37,7 @@ const KEYS: [&str; 17] = [
 ];
 const LEARNING: [&str; 6] = ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "rehearsal"];
 const CLEANUP: [&str; 5] = ["follow_share", "likeness", "negatives", "positive_share", "requests"];
+const FURTHER: [&str; 3] = ["best_of", "leave_one_out", "more_steps"];
 const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s", "world_steps"];
 const PRIMARY: [&str; 2] = ["control", "treatment"];
 const DESIGN: [&str; 2] = ["base", "effect"];
@@ -80,6 +83,7 @@ fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Sheet {
         baselines: reader.truth(root, "baselines").unwrap_or(false),
         limits: limits(reader, root),
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
+        further: further(reader, root),
         design: design(reader, root),
         suite: suite.unwrap_or(Marked { value: PathBuf::new(), spot: NOWHERE }),
         students,
@@ -157,6 +161,18 @@ fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Option<Limits> {
     })
 }
 
+fn further(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Marked<FurtherArms> {
+    let spot = root.get_key_value("further").map_or(NOWHERE, |(key, _)| reader.spot(key.span().start));
+    let empty = DeTable::new();
+    let table = reader.table(root, "further", &FURTHER).unwrap_or(&empty);
+    let value = FurtherArms {
+        more_steps: reader.count(table, "more_steps", 2..=100),
+        best_of: reader.count(table, "best_of", 2..=20),
+        leave_one_out: reader.count(table, "leave_one_out", 1..=1000),
+    };
+    Marked { value, spot }
+}
+
 fn design(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Design {
     let standard = Design { effect: None, base: Assumed::default().base };
     let Some(table) = reader.table(root, "design", &DESIGN) else { return standard };
@@ -218,7 +234,11 @@ impl Reader<'_> {
     ) -> Option<&'t DeTable<'i>> {
         let value = table.get(key)?;
         let Some(found) = value.get_ref().as_table() else {
-            self.fault(key, value.span().start, format!("`{key}` is a table: write `[{key}]` and its keys below"));
+            self.fault(
+                key,
+                value.span().start,
+                format!("`{key}` is a table: write `[{key}]` and its keys below"),
+            );
             return None;
         };
         self.check(found, &format!("{key}."), known);

@@ -191,6 +191,16 @@ impl Desk<'_> {
         if let Some(inline) = inline.filter(|_| !arms.contains(&Arm::Pull)) {
             self.fault(inline.spot, "`inline` puts in what `pull` looked at: add \"pull\" to `arms`".into());
         }
+        let Marked { value: further, spot } = sheet.further;
+        for (wanted, needed, why) in [
+            (further.unhelped().next().is_some(), Arm::None, "more steps and more tries are held against it"),
+            (further.leave_one_out.is_some(), Arm::Pull, "what a skill is worth is told by it"),
+        ] {
+            let there = sheet.arms.iter().any(|arm| arm.value == needed.as_str());
+            if wanted && !there && sheet.form.is_sound("arms") {
+                self.fault(spot, format!("`[further]` needs the arm {:?}: {why}", needed.as_str()));
+            }
+        }
         let primary = &sheet.primary;
         let stated = Some(primary.spot).filter(|spot| spot.line > 0);
         let spot = stated.or(sheet.arms.first().map(|arm| arm.spot)).unwrap_or(primary.spot);
@@ -293,6 +303,7 @@ impl Draft {
             attempts: sheet.attempts.unwrap_or(setting.attempts).max(1),
             order_seed: sheet.order_seed,
             limits: sheet.limits,
+            further: sheet.further.value,
             registered: None,
             command: setting.command,
             program: setting.program,
