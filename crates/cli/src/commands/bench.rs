@@ -188,6 +188,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             more_steps: arguments.more_steps,
             best_of: arguments.best_of,
         },
+        replicates: 1,
         registered: None,
         command: args::given(),
         program: env!("CARGO_PKG_VERSION").into(),

@@ -146,6 +146,9 @@ pub(crate) fn tell(report: &Report) {
         claim => format!("{claim}: "),
     };
     terminal::line(format_args!("{claim}{}\n", report.headline.result));
+    if let Some(several) = &report.replicates {
+        terminal::line(format_args!("{}\n", several.sentence));
+    }
     let width = report.arms.iter().map(|arm| arm.key.model.chars().count()).max().unwrap_or(0);
     for arm in &report.arms {
         let tally = &arm.tally;

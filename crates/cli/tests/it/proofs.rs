@@ -14,6 +14,7 @@ use apprentice_evaluator::arm::{Arm, Lender, apps_of};
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, Laboratory, Lessons, Outcome, Primary, carry_out,
 };
+use apprentice_evaluator::further::FurtherArms;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::report::Stratum;
 use apprentice_evaluator::row::{Role, TrialRow};
@@ -117,6 +118,8 @@ impl Studio {
             attempts: 3,
             order_seed: 1,
             limits: None,
+            further: FurtherArms::default(),
+            replicates: 1,
             registered: None,
             command: vec!["proofs".into()],
             program: "test".into(),

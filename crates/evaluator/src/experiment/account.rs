@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::definition::{BookPlan, Definition};
 use super::prereg::{PREREG_FILE, Prereg};
-use super::{ExperimentError, existing, lesson};
+use super::{ExperimentError, existing, lesson, replicate};
 use crate::compare::Mixed;
 use crate::hygiene::{HYGIENE_FILE, Hygiene};
 use crate::report::{
@@ -18,13 +18,13 @@ use crate::rows;
 use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan, peek};
 
 /// Folders of an experiment, as they are named below it.
-const LEARNING: &str = "learning";
-const MEASURE: &str = "measure";
+pub(super) const LEARNING: &str = "learning";
+pub(super) const MEASURE: &str = "measure";
 
 /// A run as it stands on disk, with its rows' traces named from where the report lies.
-struct Stored {
+pub(super) struct Stored {
     plan: RunPlan,
-    rows: Vec<TrialRow>,
+    pub(super) rows: Vec<TrialRow>,
 }
 
 impl Stored {
@@ -37,13 +37,13 @@ impl Stored {
     }
 
     /// The last run below `folder/name`.
-    fn below(folder: &Path, name: &str) -> Result<Option<Self>, ExperimentError> {
+    pub(super) fn below(folder: &Path, name: &str) -> Result<Option<Self>, ExperimentError> {
         let Some(path) = existing(&folder.join(name)) else { return Ok(None) };
         let run = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Self::read(&path, &format!("{name}/{run}")).map(Some)
     }
 
-    fn planned(&self) -> impl Iterator<Item = PlannedTrial> {
+    pub(super) fn planned(&self) -> impl Iterator<Item = PlannedTrial> {
         self.plan.trials.iter().map(|trial| PlannedTrial {
             trial: trial.trial.clone(),
             task: trial.task.clone(),
@@ -78,11 +78,13 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         }
         BookPlan::Given { .. } => format!("{} and a given book", definition.student),
     };
+    let fixed = fixed(&definition, registered.as_ref());
     Ok(build(&ReportInput {
         run: first.plan.run.clone(),
         title,
+        replicates: replicate::summary((folder, &definition), &fixed.primary)?,
         started_at: Some(learning.as_ref().unwrap_or(first).plan.planned_at),
-        contrasts: contrasts(&rows, &fixed(&definition, registered.as_ref())),
+        contrasts: contrasts(&rows, &fixed),
         rows: &rows,
         planned: &planned,
         strata: definition.strata.clone(),
@@ -231,6 +233,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, Expe
     Ok(build(&ReportInput {
         run,
         title: format!("{} on {suite}", joined(models)),
+        replicates: None,
         started_at: Some(started_at),
         contrasts: default_contrasts(&rows),
         rows: &rows,

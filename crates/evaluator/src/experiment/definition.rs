@@ -100,6 +100,9 @@ pub struct Definition {
     /// What else is run with the student, beside the arms.
     #[serde(default, skip_serializing_if = "FurtherArms::is_none")]
     pub further: FurtherArms,
+    /// Books that are learned alike, this one included.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub replicates: u32,
     /// The tasks that the book is learned on, in order.
     pub train: Vec<TaskId>,
     /// The tasks that are measured, with their templates.
@@ -117,6 +120,15 @@ pub(super) enum Begun {
     Now,
     /// It was begun before.
     Before,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 fn usual_interval() -> usize {
@@ -202,6 +214,10 @@ impl Definition {
             order_seed: experiment.order_seed,
             limits: experiment.limits,
             further: experiment.further,
+            replicates: match &experiment.book {
+                BookSource::Learned(_) => experiment.replicates.max(1),
+                BookSource::Given(_) => 1,
+            },
             strata: strata(experiment, &test),
             unvaried: test.iter().filter(ignores).cloned().collect(),
             test: test.iter().map(|id| (id.clone(), template(id))).collect(),

@@ -9,21 +9,18 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::account::{LEARNING, MEASURE};
 use super::sheet::Design as Asked;
-use super::{BookSource, Experiment, ExperimentError, Primary, check, existing, measure};
+use super::{BookSource, Experiment, ExperimentError, Primary, check, existing, measure, replicate};
 use crate::forecast::{Quote, Range};
 use crate::further::{Further, widened};
 use crate::learn::wanted;
 use crate::row::{Role, Split, TrialRow};
 use crate::run::{Contender, PlanRequest, RunError, TrialSpec, finished, peek, plan};
-use crate::stats::{Assumed, Design, MIN_TEMPLATES, power, smallest_effect, templates_needed};
+use crate::stats::{Assumed, Design, MIN_BOOKS, MIN_TEMPLATES, power, smallest_effect, templates_needed};
 
 /// The name of the forecast's format.
 pub const PLAN_SCHEMA: &str = "apprentice.plan/1";
-
-/// The folders of an experiment's runs, below its own.
-const LEARNING: &str = "learning";
-const MEASURE: &str = "measure";
 
 /// What an experiment will take and what it can show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -117,9 +114,7 @@ pub fn forecast(
     check(experiment)?;
     let test = experiment.tasks(Split::Test);
     let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).collect();
-    let mut ahead = lessons(experiment);
-    ahead.extend(measured(experiment)?);
-    leave_out(&mut ahead, done);
+    let ahead = ahead(experiment, done)?;
     let cost = costs(experiment, &ahead, learner, quote);
     let sum = |of: fn(&ModelCost) -> Option<f64>| cost.iter().map(of).sum::<Option<f64>>();
     let power = show(experiment, (test.as_slice(), templates.len()), asked);
@@ -151,17 +146,29 @@ pub fn expense(
     done: &[TrialRow],
 ) -> Result<Vec<ModelCost>, ExperimentError> {
     check(experiment)?;
-    let mut ahead = lessons(experiment);
-    ahead.extend(measured(experiment)?);
-    leave_out(&mut ahead, done);
+    let ahead = ahead(experiment, done)?;
     Ok(costs(experiment, &ahead, learner, quote))
 }
 
 /// The results that stand below an experiment's folder: nothing of them is run again.
 pub fn done(folder: &Path) -> Vec<TrialRow> {
-    let runs = [LEARNING, MEASURE].into_iter().filter_map(|part| existing(&folder.join(part)));
+    let places = [folder.to_owned()].into_iter().chain(replicate::begun(folder));
+    let runs = places.flat_map(|place| [LEARNING, MEASURE].map(|part| place.join(part)));
+    let runs = runs.filter_map(|run| existing(&run));
     let read = runs.filter_map(|run| peek(&run).ok());
     read.flat_map(|(plan, rows)| finished(&plan, rows)).collect()
+}
+
+/// What is left to be run of an experiment, with every book of its.
+fn ahead(experiment: &Experiment, done: &[TrialRow]) -> Result<Vec<Ahead>, ExperimentError> {
+    let mut ahead = lessons(experiment);
+    ahead.extend(measured(experiment)?);
+    for (_, again) in experiment.later_replicates() {
+        ahead.extend(lessons(&again));
+        ahead.extend(measured(&again)?);
+    }
+    leave_out(&mut ahead, done);
+    Ok(ahead)
 }
 
 /// One trial that is still to be run.
@@ -338,6 +345,10 @@ fn notes(experiment: &Experiment, test: &[TaskId], (power, cost): (&Power, &[Mod
     }
     if matches!(experiment.book, BookSource::Learned(_)) {
         notes.push("an arm for which the learned book has nothing on a task is not run there: trials are at most as many".into());
+    }
+    if (2..MIN_BOOKS).contains(&(experiment.replicates as usize)) {
+        notes
+            .push(format!("{} books say nothing of the method: at least {MIN_BOOKS}", experiment.replicates));
     }
     if experiment.further.leave_one_out.is_some() {
         notes.push(

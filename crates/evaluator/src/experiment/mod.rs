@@ -14,6 +14,7 @@ mod lesson;
 mod measure;
 mod note;
 mod prereg;
+mod replicate;
 mod reviewer;
 pub mod sheet;
 mod study;
@@ -81,6 +82,8 @@ pub struct Experiment {
     pub limits: Option<Limits>,
     /// What else is run with the student, beside the arms.
     pub further: FurtherArms,
+    /// Books that are learned alike, this one included; 1 where it is the only one.
+    pub replicates: u32,
     /// What was registered beforehand; if nothing was, the experiment registers itself as it begins.
     pub registered: Option<Prereg>,
     /// The command as it was given.
@@ -212,8 +215,27 @@ pub enum ExperimentError {
     Stopped,
 }
 
-/// Carries an experiment out below `folder`, or goes on with it.
+/// Carries an experiment out below `folder`, or goes on with it: with its first book, then with the others.
 pub async fn carry_out(
+    experiment: &Experiment,
+    laboratory: &Laboratory,
+    folder: &Path,
+) -> Result<Outcome, ExperimentError> {
+    let first = with_one_book(experiment, laboratory, folder).await?;
+    let mut several = false;
+    for (number, again) in experiment.later_replicates() {
+        with_one_book(&again, laboratory, &folder.join(replicate::name(number))).await?;
+        several = true;
+    }
+    if !several {
+        return Ok(first);
+    }
+    let report = report(folder)?;
+    write_report(&report, folder)?;
+    Ok(Outcome { report, ..first })
+}
+
+async fn with_one_book(
     experiment: &Experiment,
     laboratory: &Laboratory,
     folder: &Path,

@@ -11,6 +11,9 @@ use apprentice_skills::prove::note_trial;
 use apprentice_skills::{DigestError, LearnOptions, Lesson, Staff, clean_book, digest};
 use futures_util::future::join_all;
 use jiff::Timestamp;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha12Rng;
 use serde::Serialize;
 
 use crate::arm::Arm;
@@ -58,13 +61,24 @@ pub struct CycleOptions {
     pub batch: usize,
     /// Whether the student rehearses.
     pub rehearse: bool,
+    /// What the order of the tasks is shuffled by; as they are given, if absent.
+    pub order: Option<u64>,
+    /// The first epoch's variation of the worlds; each later one takes the next.
+    pub first_seed: u32,
     /// Of each trajectory.
     pub learn: LearnOptions,
 }
 
 impl Default for CycleOptions {
     fn default() -> Self {
-        Self { epochs: 2, batch: 1, rehearse: true, learn: LearnOptions::default() }
+        Self {
+            epochs: 2,
+            batch: 1,
+            rehearse: true,
+            order: None,
+            first_seed: 0,
+            learn: LearnOptions::default(),
+        }
     }
 }
 
@@ -182,12 +196,18 @@ pub fn wanted(tasks: &[TaskId], options: &CycleOptions) -> Vec<Wanted> {
 
 /// The batches, in order. The very first one has no book yet; all others pull.
 fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)> {
+    let mut tasks = tasks.to_vec();
+    if let Some(order) = options.order {
+        tasks.shuffle(&mut ChaCha12Rng::seed_from_u64(order));
+    }
+    let first = options.first_seed;
     let mut batches = Vec::new();
     for epoch in 0..options.epochs {
         for (place, chunk) in tasks.chunks(options.batch.max(1)).enumerate() {
             let arm = if epoch == 0 && place == 0 { Arm::None } else { Arm::Pull };
+            let seed = first + epoch;
             let wanted =
-                chunk.iter().map(|task| Wanted { role: Role::Teacher, task: task.clone(), seed: epoch, arm });
+                chunk.iter().map(|task| Wanted { role: Role::Teacher, task: task.clone(), seed, arm });
             batches.push((Phase::Teach { epoch }, wanted.collect()));
         }
     }
@@ -196,7 +216,7 @@ fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)
             let wanted = chunk.iter().map(|task| Wanted {
                 role: Role::Student,
                 task: task.clone(),
-                seed: options.epochs,
+                seed: first + options.epochs,
                 arm: Arm::Pull,
             });
             batches.push((Phase::Rehearse, wanted.collect()));

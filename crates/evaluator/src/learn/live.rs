@@ -72,7 +72,7 @@ pub fn learning_plan(
     let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() };
     plan.arms = arms.into_iter().map(arm).collect();
     plan.models = models.into_iter().collect();
-    plan.seeds = options.epochs + u32::from(options.rehearse);
+    plan.seeds = options.first_seed + options.epochs + u32::from(options.rehearse);
     plan.trials = trials;
     plan
 }

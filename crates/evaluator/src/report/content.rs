@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Registration, Stratum};
+use super::replicates::Replicates;
 use super::rival::Rival;
 use super::value::SkillValue;
 use crate::compare::{Comparison, Finding};
@@ -247,6 +248,9 @@ pub struct Report {
     pub baselines: Vec<BaselineReport>,
     /// The comparisons, the primary one first.
     pub comparisons: Vec<ComparisonReport>,
+    /// The deciding comparison over several books of the same method, where several were learned.
+    #[serde(default)]
+    pub replicates: Option<Replicates>,
     /// The distance to the teacher.
     pub gap_closed: Vec<GapClosed>,
     /// What the same models reach together without a book.

@@ -206,7 +206,13 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
             "{templates} test templates were measured: below {MIN_TEMPLATES} no difference can be shown"
         ));
     }
-    if report.arms.iter().any(|arm| arm.key.arm == "pull") {
+    if let Some(found) = &report.replicates {
+        notes.push(format!(
+            "{} books were to be learned: “this book” is the first of them, and what holds for the method stands under the \
+             other books",
+            found.planned
+        ));
+    } else if report.arms.iter().any(|arm| arm.key.arm == "pull") {
         notes.push("one book was measured: every sentence is about this book, not about the method".into());
     }
     if report.versions.contains_key("accepted drift") {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::replicates::Replicates;
 use crate::compare::Mixed;
 use crate::further::Further;
 use crate::hygiene::Hygiene;
@@ -256,6 +257,8 @@ pub struct ReportInput<'a> {
     pub eligible: Vec<Eligibility>,
     /// What learning did, if it did.
     pub learning: Option<LearningSummary>,
+    /// What the other books of the same method came to, if several were learned.
+    pub replicates: Option<Replicates>,
     /// What was registered, if anything was.
     pub registration: Option<Registration>,
     /// How clean the parting of training and test is, if that was examined.

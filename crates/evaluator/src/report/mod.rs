@@ -14,6 +14,7 @@ mod headline;
 mod input;
 mod page;
 mod plot;
+mod replicates;
 mod rival;
 mod step;
 mod tally;
@@ -30,6 +31,8 @@ pub use input::{
     Primary, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts, default_contrasts,
 };
 pub use page::{PageError, render_page, render_text};
+pub use replicates::{BookResult, Replicates};
+pub(crate) use replicates::{Shelf, replicates};
 pub use rival::{AgainstBook, Chooser, Rival};
 pub use tally::build;
 pub use value::{LeftOut, SkillValue};

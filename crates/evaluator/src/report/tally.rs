@@ -45,6 +45,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         strata: contrast::strata(&comparisons.made, &input.strata),
         templates: templates(&grouped, &comparisons.made, input),
         learning: input.learning.clone(),
+        replicates: input.replicates.clone(),
         registration: input.registration.clone(),
         hygiene: input.hygiene.clone(),
         skill_values: value::values(&measured),

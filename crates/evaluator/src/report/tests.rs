@@ -153,6 +153,7 @@ fn input<'a>(rows: &'a [TrialRow], planned: &'a [PlannedTrial]) -> ReportInput<'
         unvaried: vec![TaskId::new("word-wrap-1")],
         eligible: Vec::new(),
         learning: Some(learning()),
+        replicates: None,
         registration: None,
         hygiene: None,
         mixed: Mixed::Refuse,

@@ -1,9 +1,10 @@
 //! Statistics of paired comparisons, by template. Pure; no clock and no unseeded randomness.
 //!
 //! The template is the unit: repeats are averaged within a task, tasks within a template, and each template
-//! then gives one number. [`sign_flip`] decides and gives the interval; [`wilson`] describes one arm,
+//! then gives one number. [`sign_flip`] decides and gives the interval; [`over_books`] does so for several books; [`wilson`] describes one arm,
 //! [`mcnemar`] the tasks that changed sides, [`holm`] corrects a family of tests.
 
+mod books;
 mod holm;
 mod kappa;
 mod mcnemar;
@@ -12,6 +13,7 @@ mod signflip;
 mod voids;
 mod wilson;
 
+pub use books::{MIN_BOOKS, OverBooks, over_books};
 pub use holm::holm;
 pub use kappa::kappa;
 pub use mcnemar::{McNemar, mcnemar};

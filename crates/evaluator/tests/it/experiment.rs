@@ -9,9 +9,10 @@ use std::sync::Arc;
 use apprentice_evaluator::arm::Arm;
 use apprentice_evaluator::compare::{Finding, Mixed};
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, Primary, carry_out, outline,
-    report, runs,
+    BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, Primary, carry_out, done,
+    forecast, outline, report, runs, sheet,
 };
+use apprentice_evaluator::forecast::Quote;
 use apprentice_evaluator::further::FurtherArms;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::report::{Chooser, Report, Stratum};
@@ -137,6 +138,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         order_seed: 1,
         limits: None,
         further: FurtherArms::default(),
+        replicates: 1,
         registered: None,
         command: vec!["apprentice".into(), "demo".into()],
         program: "0.0.0".into(),
@@ -423,6 +425,53 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     assert!(
         report.comparisons.iter().all(|one| !one.name.contains("try-") && !one.name.contains("without:"))
     );
+}
+
+#[tokio::test]
+async fn learning_is_done_again_in_another_order() {
+    let folder = TempDir::new().expect("a folder");
+    let wanted = Experiment { replicates: 2, ..experiment(learned()) };
+    let (_, alone) = finished().await;
+    let first = alone.report.totals.attempts as usize;
+    let stopped = work(&wanted, folder.path(), Some(first + 3 * TRAIN.len() + 1)).await;
+    assert!(matches!(stopped, Err(ExperimentError::Stopped)), "stopped while the second book is measured");
+    let half = report(folder.path()).expect("a report").replicates.expect("of both");
+    assert_eq!(half.finding, Finding::NoVerdict, "{}", half.sentence);
+    let rows = done(folder.path());
+    let (all, left) = (forecast_of(&wanted, &[]), forecast_of(&wanted, &rows));
+    assert_eq!(all - left, rows.len(), "what is finished is not counted again");
+    assert!(
+        all > forecast_of(&experiment(learned()), &[]) + 3 * TRAIN.len(),
+        "the second book is counted: {all}"
+    );
+
+    let outcome = work(&wanted, folder.path(), None).await.expect("goes on");
+    let several = outcome.report.replicates.as_ref().expect("both books");
+    assert_eq!((several.books.len(), several.finding), (2, Finding::TooFew), "{several:#?}");
+    let second = folder.path().join("replicate-2");
+    let of_second = report(&second).expect("it is an experiment by itself");
+    // Measured with it is what lends from it; the rest was measured once.
+    let arms: Vec<&str> = of_second.arms.iter().map(|arm| arm.key.arm.as_str()).collect();
+    assert_eq!(arms, ["placebo-inert", "pull"]);
+    let lessons = |report: &Report| -> Vec<(TaskId, u32)> {
+        let train = report.trials.iter().filter(|line| !line.measured && line.key.role == Role::Teacher);
+        train.map(|line| (line.task.clone(), line.seed)).collect()
+    };
+    let (one, other) = (lessons(&outcome.report), lessons(&of_second));
+    assert!(one.len() == other.len() && other.iter().all(|(_, seed)| *seed >= 3), "{one:?} {other:?}");
+    assert!(folder.path().join("replicate-2/report.html").is_file());
+    // Another order makes another book; held against each other are the templates that both were measured on.
+    let shared = several.books.iter().filter_map(|book| book.difference).count();
+    assert!(shared == 2 && several.templates > 0 && several.difference.is_some(), "{several:#?}");
+    let before = page_and_numbers(folder.path());
+    work(&wanted, folder.path(), None).await.expect("it was finished");
+    assert_eq!(page_and_numbers(folder.path()), before);
+}
+
+/// How many trials an experiment has before it.
+fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
+    let asked = sheet::Design { effect: None, base: 0.4 };
+    forecast(experiment, (asked, None), &|_| Quote::free(), done).expect("a forecast").trials
 }
 
 #[tokio::test]

@@ -107,6 +107,8 @@ pub struct Learning {
     pub cleanup_interval: Option<usize>,
     /// What singles a skill out for a cleanup.
     pub cleanup: CleanupRule,
+    /// Books that are learned alike, each measured: in other orders, on other variations.
+    pub replicates: u32,
     /// Who reviews attempts and keeps the book; the teacher, if absent.
     pub learner: Option<Marked<String>>,
 }

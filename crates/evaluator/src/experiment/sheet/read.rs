@@ -35,7 +35,8 @@ const KEYS: [&str; 18] = [
     "teacher",
     "templates",
 ];
-const LEARNING: [&str; 6] = ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "rehearsal"];
+const LEARNING: [&str; 7] =
+    ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "rehearsal", "replicates"];
 const CLEANUP: [&str; 5] = ["follow_share", "likeness", "negatives", "positive_share", "requests"];
 const FURTHER: [&str; 3] = ["best_of", "leave_one_out", "more_steps"];
 const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s", "world_steps"];
@@ -119,6 +120,7 @@ fn learning(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Learning {
         rehearsal: reader.truth(table, "rehearsal").unwrap_or(true),
         cleanup_interval: reader.count(table, "cleanup_interval", 1..=MANY).map(|every| every as usize),
         cleanup: cleanup(reader, table),
+        replicates: reader.count(table, "replicates", 1..=100).unwrap_or(1),
         learner: reader.text(table, "learner"),
     }
 }

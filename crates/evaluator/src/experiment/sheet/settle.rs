@@ -281,6 +281,7 @@ impl Draft {
             batch: learning.batch,
             rehearse: learning.rehearsal,
             learn,
+            ..CycleOptions::default()
         };
         let book = match (book, setting.learner, &teacher) {
             (None, Some(learner), Some(teacher)) => {
@@ -304,6 +305,7 @@ impl Draft {
             order_seed: sheet.order_seed,
             limits: sheet.limits,
             further: sheet.further.value,
+            replicates: sheet.learning.replicates,
             registered: None,
             command: setting.command,
             program: setting.program,

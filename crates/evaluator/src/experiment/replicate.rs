@@ -1,0 +1,99 @@
+//! The learning done again: other books of the same method, each learned on the training tasks in another order and in
+//! other variations, and measured in the arms that lend from it. Each lies below the experiment as an experiment of its
+//! own, with its own report.
+
+use std::path::{Path, PathBuf};
+
+use apprentice_skills::book::{At, Snapshot};
+
+use super::account::{LEARNING, MEASURE, Stored};
+use super::definition::Definition;
+use super::{BookSource, Experiment, ExperimentError};
+use crate::arm::Arm;
+use crate::compare::Planned;
+use crate::further::FurtherArms;
+use crate::learn::CycleOptions;
+use crate::report::{ArmKey, Primary, Replicates, Shelf, replicates};
+use crate::row::{Role, TrialRow};
+
+/// The folder of a replicate, counted from 2: the experiment itself is the first.
+pub(super) fn name(number: u32) -> String {
+    format!("replicate-{number}")
+}
+
+/// The folders of the replicates that were begun.
+pub(super) fn begun(folder: &Path) -> Vec<PathBuf> {
+    (2..).map(|number| folder.join(name(number))).take_while(|place| place.is_dir()).collect()
+}
+
+impl Experiment {
+    /// The same learning once more, with what depends on its book; nothing for a given book.
+    pub(super) fn replicate(&self, number: u32) -> Option<Self> {
+        let BookSource::Learned(lessons) = &self.book else { return None };
+        let mut lessons = lessons.clone();
+        let CycleOptions { epochs, rehearse, .. } = lessons.cycle;
+        let seeds = epochs + u32::from(rehearse);
+        lessons.cycle.order = Some(u64::from(number));
+        lessons.cycle.first_seed = seeds * number.saturating_sub(1);
+        let depends = |arm: &&Arm| arm.needs_book() || **arm == Arm::RawTrace;
+        Some(Self {
+            book: BookSource::Learned(lessons),
+            arms: self.arms.iter().filter(depends).copied().collect(),
+            teacher: None,
+            others: Vec::new(),
+            baselines: false,
+            further: FurtherArms::default(),
+            replicates: 1,
+            order_seed: self.order_seed.wrapping_add(u64::from(number) - 1),
+            registered: None,
+            ..self.clone()
+        })
+    }
+
+    /// All replicates after the first.
+    pub(super) fn later_replicates(&self) -> impl Iterator<Item = (u32, Self)> + '_ {
+        (2..=self.replicates).filter_map(|number| Some((number, self.replicate(number)?)))
+    }
+}
+
+/// The deciding comparison over all books, as far as they were measured. What does not depend on the book was measured
+/// with the first one and is held against every book.
+pub(super) fn summary(
+    (folder, definition): (&Path, &Definition),
+    primary: &Primary,
+) -> Result<Option<Replicates>, ExperimentError> {
+    if definition.replicates < 2 {
+        return Ok(None);
+    }
+    let mut first: Option<(Vec<TrialRow>, usize)> = None;
+    let mut shelves = Vec::new();
+    for number in 1..=definition.replicates {
+        let below = if number == 1 { String::new() } else { name(number) };
+        let place = if number == 1 { folder.to_owned() } else { folder.join(&below) };
+        let Some(measured) = Stored::below(&place, MEASURE)? else { continue };
+        let of = |arm: &str, run: &Stored| {
+            let key = ArmKey { role: Role::Student, model: definition.student.clone(), arm: arm.to_owned() };
+            let rows: Vec<TrialRow> = run.rows.iter().filter(|row| ArmKey::of(row) == key).cloned().collect();
+            (rows, run.planned().filter(|trial| trial.key == key).count())
+        };
+        let treatment = of(&primary.treatment, &measured);
+        let own = of(&primary.control, &measured);
+        if number == 1 {
+            first = Some(own.clone());
+        }
+        let control = if own.1 > 0 { own } else { first.clone().unwrap_or_default() };
+        let learned = Stored::below(&place, LEARNING)?;
+        let book = place.join("skillbook");
+        shelves.push(Shelf {
+            book: number,
+            skills: if book.is_dir() { Snapshot::open(&book, At::Now)?.skills().count() } else { 0 },
+            folder: below,
+            planned: Planned { a: control.1, b: treatment.1 },
+            treatment: treatment.0,
+            control: control.0,
+            attempts: learned.into_iter().chain([measured]).flat_map(|run| run.rows).collect(),
+        });
+    }
+    let comparison = format!("{} vs {}", primary.treatment, primary.control);
+    Ok(Some(replicates(comparison, definition.replicates, &shelves)))
+}
