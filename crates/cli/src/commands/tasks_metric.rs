@@ -74,12 +74,12 @@ fn value(text: &str) -> Value {
 }
 
 fn answer_lines(compat: Compat) -> Result<(), Failure> {
-    for line in std::io::stdin().lock().lines() {
+    for line in std::io::stdin().lock().split(b'\n') {
         let line = line.kind(Kind::Usage)?;
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let text = match serde_json::from_str::<Question>(&line) {
+        let text = match serde_json::from_slice::<Question>(&line) {
             Ok(question) => serde_json::to_string(&answer(&question, compat)),
             Err(error) => serde_json::to_string(&serde_json::json!({"error": error.to_string()})),
         };

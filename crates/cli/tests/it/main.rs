@@ -6,6 +6,7 @@ mod command;
 mod differences;
 mod experiment;
 mod faults;
+mod hostile;
 mod interrupts;
 mod learning;
 mod models;

@@ -11,7 +11,7 @@ use super::metric::{self, Case, Compat, Takes, named};
 use crate::suite::nearest;
 
 /// Bytes of a file that is graded. Larger ones are refused, not read.
-const FILE_LIMIT: u64 = 256 << 20;
+const FILE_LIMIT: u64 = 64 << 20;
 
 /// What is asked: a metric's name and its arguments as the Python function takes them.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -194,11 +194,16 @@ fn side(value: &Value, takes: Takes, beside: &mut Vec<FileRef>) -> Result<Found,
 /// A file, and beside it the printed sheets of a workbook.
 fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideFault> {
     let told = |source| SideFault::Read(path.to_owned(), source);
-    let size = match std::fs::metadata(path) {
-        Ok(about) => about.len(),
+    let about = match std::fs::metadata(path) {
+        Ok(about) => about,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(told(error)),
     };
+    // A pipe would be waited for, a device read for ever.
+    if !about.is_file() {
+        return Err(told(std::io::Error::other("it is not a regular file")));
+    }
+    let size = about.len();
     if size > FILE_LIMIT {
         let why = format!("it has {size} bytes, more than the {FILE_LIMIT} that are graded");
         return Err(told(std::io::Error::new(std::io::ErrorKind::FileTooLarge, why)));

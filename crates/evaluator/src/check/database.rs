@@ -2,13 +2,19 @@
 
 use std::io::Write as _;
 
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-/// Instructions that one query may take, in thousands.
-const BUDGET: u32 = 200_000;
+/// Instructions of the database's machine that one query may take, in thousands.
+const BUDGET: u32 = 20_000;
 const ROWS: usize = 100_000;
+/// Bytes of one cell, and of all cells together.
+const CELL_LIMIT: i32 = 8 << 20;
+const TOTAL_LIMIT: usize = 32 << 20;
+/// Bytes that all open databases may take from memory together. A query sorts and groups in memory, never on disk.
+const HEAP_LIMIT: i64 = 128 << 20;
 
 /// The rows of a query, each cell as a JSON value (bytes as text, broken ones replaced).
 pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
@@ -18,7 +24,11 @@ pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
     let read = || -> rusqlite::Result<Vec<Vec<Value>>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(file.path(), flags)?;
-        connection.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, CELL_LIMIT)?;
+        connection.execute_batch(&format!(
+            "pragma temp_store = memory; pragma hard_heap_limit = {HEAP_LIMIT}; pragma trusted_schema = off"
+        ))?;
         let mut left = BUDGET;
         connection.progress_handler(
             1000,
@@ -30,16 +40,31 @@ pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
         let mut statement = connection.prepare(sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;
-        let mut found = Vec::new();
+        let (mut found, mut size) = (Vec::new(), 0);
         while let Some(row) = rows.next()?
             && found.len() < ROWS
         {
-            let cells = (0..columns).map(|at| row.get_ref(at).map(value_of)).collect::<Result<_, _>>()?;
-            found.push(cells);
+            let cells: Vec<_> = (0..columns).map(|at| row.get_ref(at)).collect::<Result<_, _>>()?;
+            size += cells.iter().map(|cell| long(*cell)).sum::<usize>();
+            if size > TOTAL_LIMIT {
+                return Err(rusqlite::Error::SqliteFailure(
+                    rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG),
+                    Some(format!("its rows hold more than the {TOTAL_LIMIT} bytes that are read")),
+                ));
+            }
+            found.push(cells.into_iter().map(value_of).collect());
         }
         Ok(found)
     };
     read().map_err(|error| told(&error))
+}
+
+/// Bytes of a cell.
+fn long(cell: ValueRef<'_>) -> usize {
+    match cell {
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => size_of::<Value>(),
+        ValueRef::Text(text) | ValueRef::Blob(text) => size_of::<Value>() + text.len(),
+    }
 }
 
 fn value_of(cell: ValueRef<'_>) -> Value {
@@ -74,6 +99,11 @@ mod tests {
         let endless =
             "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n";
         assert!(rows(&bytes, endless).is_err());
+        let large = "with recursive n(x) as (select 1 union all select x + 1 from n limit 1000) select zeroblob(1000000) from n";
+        assert!(rows(&bytes, large).is_err_and(|why| why.contains("more than")));
+        let sorted = format!("{large} order by 1, x");
+        assert!(rows(&bytes, &sorted).is_err());
+        assert!(rows(&bytes, "select zeroblob(100000000)").is_err());
         assert!(rows(b"no database", "select 1 from t").is_err());
         assert!(rows(&bytes, "delete from t").is_err());
     }

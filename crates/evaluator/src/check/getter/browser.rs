@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::http::{Ask, ask};
 use super::{CollectContext, CollectError, Look, refused};
+use crate::check::metric::read_json;
 use crate::setup::at_home;
 
 /// Profile folders, Google's own build first, as upstream looks.
@@ -118,7 +119,7 @@ async fn profile_file(
     context: &CollectContext<'_>,
 ) -> Result<Result<(String, Value), String>, CollectError> {
     Ok(profile_bytes(name, context).await?.and_then(|(path, bytes)| {
-        let read = serde_json::from_slice(&bytes).map_err(|error| format!("{name} is not JSON: {error}"));
+        let read = read_json(&bytes).map_err(|error| format!("{name} is not JSON: {error}"));
         read.map(|file| (path, file))
     }))
 }

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::zipped::Archive;
 use super::{Case, Fault, FileRef, Found, Mark, raised, registry, wrong};
 
-const TOTAL_LIMIT: u64 = 192 << 20;
+const TOTAL_LIMIT: u64 = 96 << 20;
+const ENTRIES: usize = 20_000;
 
 /// Members by path; a folder has no bytes.
 type Members = BTreeMap<String, Option<Vec<u8>>>;
@@ -123,7 +124,10 @@ fn unzip(bytes: &[u8]) -> Result<Members, String> {
 fn untar(source: impl Read) -> Result<Members, String> {
     let mut archive = tar::Archive::new(source.take(TOTAL_LIMIT));
     let mut members = Members::new();
-    for entry in archive.entries().map_err(|error| error.to_string())? {
+    for (at, entry) in archive.entries().map_err(|error| error.to_string())?.enumerate() {
+        if at >= ENTRIES {
+            return Err(format!("it has more than the {ENTRIES} entries that are read"));
+        }
         let mut entry = entry.map_err(|error| format!("it cannot be unpacked: {error}"))?;
         let path = entry.path().map_err(|error| error.to_string())?.to_string_lossy().into_owned();
         let path = path.trim_start_matches("./").trim_end_matches('/').to_owned();

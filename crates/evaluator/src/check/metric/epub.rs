@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
-use scraper::{Html, Node};
+use scraper::Node;
 
 use super::zipped::Archive;
 use super::{Case, Fault, FileRef, Mark, difflib, html, python, raised};
@@ -62,7 +62,7 @@ fn members(file: &FileRef) -> Result<BTreeMap<String, String>, Fault> {
         }
         let text = String::from_utf8(bytes).map_err(|_| raised(format!("{name} is no text")))?;
         let text = if skipped.is_empty() {
-            pretty(&text.replace(['\n', '\r'], ""))
+            pretty(&text.replace(['\n', '\r'], "")).map_err(|why| raised(format!("{name}: {why}")))?
         } else {
             let lines = python::split_lines(&text).into_iter().filter(|line| !line.contains(skipped));
             lines.flat_map(|line| [line, "\n"]).collect()
@@ -77,8 +77,8 @@ fn is_inline(name: &str) -> bool {
 }
 
 /// A page written with the line breaks that upstream's library puts between blocks.
-fn pretty(text: &str) -> String {
-    let mut page = Html::parse_document(text);
+fn pretty(text: &str) -> Result<String, String> {
+    let mut page = html::parse(text)?;
     // The reader puts in a head where the page has none, upstream's does not.
     let is_head =
         |node: &NodeRef<'_, Node>| node.value().as_element().is_some_and(|one| one.name() == "head");
@@ -89,7 +89,9 @@ fn pretty(text: &str) -> String {
         head.detach();
     }
     let mut out = String::new();
-    let Some(root) = page.tree.root().children().find(|node| node.value().is_element()) else { return out };
+    let Some(root) = page.tree.root().children().find(|node| node.value().is_element()) else {
+        return Ok(out);
+    };
     for edge in root.traverse() {
         match edge {
             Edge::Open(node) => open(node, &mut out),
@@ -97,7 +99,7 @@ fn pretty(text: &str) -> String {
         }
     }
     out.push('\n');
-    out
+    Ok(out)
 }
 
 fn open(node: NodeRef<'_, Node>, out: &mut String) {

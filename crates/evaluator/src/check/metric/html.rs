@@ -1,14 +1,22 @@
 //! Metrics of web pages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use ego_tree::NodeRef;
-use scraper::{Html, Node};
+use ego_tree::{NodeId, NodeRef};
+use html5ever::driver::{ParseOpts, parse_document};
+use html5ever::tendril::{StrTendril, TendrilSink as _};
+use scraper::{Html, HtmlTreeSink, Node};
 
 use super::{Case, Fault, FileRef, Mark, python, quote, raised};
 
 /// Bytes of a page that are read.
 pub(super) const PAGE_LIMIT: usize = 16 << 20;
+/// Nodes that a page may unfold to, and how many of them may stand inside one another.
+const NODES: usize = 500_000;
+const DEPTH: usize = 2_000;
+/// Bytes that are read between two looks at what has become of them. Tags that were left open are opened again in
+/// every paragraph, so that few bytes can make many nodes.
+const PIECE: usize = 1 << 10;
 /// Characters of text that a comparison may look at, counted once for every element around them.
 const TEXT_BUDGET: usize = 200_000_000;
 /// Attributes whose value is a set of words.
@@ -42,7 +50,41 @@ pub(super) fn read(file: &FileRef) -> Result<Html, Fault> {
     if file.bytes.len() > PAGE_LIMIT {
         return Err(raised(format!("{} has {} bytes, too many for a page", file.name, file.bytes.len())));
     }
-    Ok(Html::parse_document(&python::text(file)?))
+    parse(&python::text(file)?).map_err(|why| raised(format!("{}: {why}", file.name)))
+}
+
+/// Reads a page in pieces, and gives it up as soon as it grows too large or too deep. The reader has no bounds of its
+/// own, and looks through all elements that are open for every one that begins.
+pub(super) fn parse(text: &str) -> Result<Html, String> {
+    let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
+    let (mut rest, mut seen, mut depths) = (text, 0, HashMap::new());
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE).max(1));
+        parser.process(StrTendril::from(piece));
+        rest = after;
+        let page = parser.tokenizer.sink.sink.0.borrow();
+        let nodes = page.tree.nodes();
+        let count = nodes.len();
+        if count > NODES {
+            return Err(format!("the page unfolds to more than {NODES} nodes"));
+        }
+        // From behind, as all those before would be walked through.
+        let mut fresh: Vec<_> = nodes.rev().take(count - seen).collect();
+        fresh.reverse();
+        if fresh.into_iter().any(|node| depth(node, &mut depths) > DEPTH) {
+            return Err(format!("the page is nested more than {DEPTH} deep"));
+        }
+        seen = count;
+    }
+    Ok(parser.finish())
+}
+
+/// How deep a node stood when it was first looked at; its parent has been looked at before, or is looked at now.
+fn depth(node: NodeRef<'_, Node>, depths: &mut HashMap<NodeId, usize>) -> usize {
+    let known = node.parent().and_then(|parent| depths.get(&parent.id()).copied());
+    let depth = known.map_or_else(|| node.ancestors().take(DEPTH + 1).count(), |above| above + 1);
+    depths.insert(node.id(), depth);
+    depth
 }
 
 fn inner_text(node: NodeRef<'_, Node>) -> String {
@@ -119,4 +161,35 @@ fn attributes(element: &scraper::node::Element, skip_number: bool) -> BTreeMap<S
             false => (name.to_owned(), value.to_owned()),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use scraper::Html;
+
+    use super::parse;
+
+    #[test]
+    fn pages_that_unfold_or_go_deep_are_given_up() {
+        let open: String = (0..600).map(|at| format!("<b id={at}>")).collect();
+        let unfolds = format!("<p>{open}{}", "<p>x".repeat(100_000));
+        assert!(parse(&unfolds).is_err_and(|why| why.contains("unfolds")));
+        assert!(parse(&"<div>".repeat(200_000)).is_err_and(|why| why.contains("nested")));
+        assert!(parse(&"<div>x</div>".repeat(50_000)).is_ok());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Where the pieces end makes no difference to what is read.
+        #[test]
+        fn a_page_in_pieces_is_the_page(
+            parts in proptest::collection::vec("(<(/?(b|i|p|a|table|tr|td|script|style|!--|svg)( x=['\"]?[a-z&;]{0,3}['\"]?)?)?/?(--)?>|&[a-z]{1,4};?|[a-z\u{e9}\u{1f600} \n]{1,9})", 0..600),
+        ) {
+            let text = parts.concat();
+            let read = parse(&text).map(|page| page.html());
+            prop_assert_eq!(read, Ok(Html::parse_document(&text).html()));
+        }
+    }
 }

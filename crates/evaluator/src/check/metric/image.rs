@@ -4,8 +4,9 @@ use image::GenericImageView as _;
 
 use super::{Case, Fault, Mark, raised, value, wrong};
 
-/// Pixels of a picture whose visible part is looked for.
-const PIXELS: usize = 100_000_000;
+/// Pixels of a picture whose visible part is looked for, and bytes that its reader may take.
+const PIXELS: usize = 40_000_000;
+const DECODE_LIMIT: u64 = 192 << 20;
 
 /// Width and height; with `ignore_transparent` those of the part that is not wholly transparent.
 pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -39,7 +40,11 @@ pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
 
 /// The size of the part that is not wholly transparent, if the picture can be partly so.
 fn visible(bytes: &[u8]) -> Option<(usize, usize)> {
-    let picture = image::load_from_memory(bytes).ok().filter(|picture| picture.color().has_alpha())?;
+    let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format().ok()?;
+    let mut limits = image::Limits::default();
+    limits.max_alloc = Some(DECODE_LIMIT);
+    reader.limits(limits);
+    let picture = reader.decode().ok().filter(|picture| picture.color().has_alpha())?;
     let shown = picture.pixels().filter(|(_, _, pixel)| pixel.0[3] != 0);
     let start = (u32::MAX, u32::MAX, 0, 0);
     let bounds = shown.fold(start, |(left, top, right, bottom), (x, y, _)| {

@@ -1,6 +1,7 @@
 //! Metrics of lists, records and sets.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -37,27 +38,35 @@ fn find<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<(usize, &'t str)>
     Ok(None)
 }
 
-type Record = BTreeMap<String, Value>;
-
-/// Whether a record has every entry of a pattern.
-pub(super) fn fits(record: &Record, pattern: &Value) -> bool {
-    pattern.as_object().is_some_and(|wanted| wanted.iter().all(|(key, value)| record.get(key) == Some(value)))
+/// What is looked for among records, one of which is looked at after the other: there may be millions.
+pub(super) struct Search<'r> {
+    wanted: Vec<(&'r Value, bool)>,
+    barred: Vec<(&'r Value, bool)>,
 }
 
-/// All wanted records are among the found ones, and no unwanted one is.
-pub(super) fn judge_records(records: &[Record], rules: &Value, what: &str) -> Result<Mark, Fault> {
-    let mut complaints = Vec::new();
-    for wanted in entries(rules, "expect")? {
-        if !records.iter().any(|record| fits(record, wanted)) {
-            complaints.push(format!("no {what} holds {}", show(wanted)));
+impl<'r> Search<'r> {
+    pub(super) fn new(rules: &'r Value) -> Result<Self, Fault> {
+        let unseen = |name| Ok(entries(rules, name)?.iter().map(|pattern| (pattern, false)).collect());
+        Ok(Self { wanted: unseen("expect")?, barred: unseen("unexpect")? })
+    }
+
+    /// Looks at one record, given by what it holds under a name.
+    pub(super) fn look<'v>(&mut self, value: impl Fn(&str) -> Option<Cow<'v, Value>>) {
+        for (pattern, seen) in self.wanted.iter_mut().chain(&mut self.barred).filter(|(_, seen)| !seen) {
+            let holds = |(key, wanted): (&String, &Value)| value(key).is_some_and(|found| *found == *wanted);
+            *seen = pattern.as_object().is_some_and(|wanted| wanted.iter().all(holds));
         }
     }
-    for barred in entries(rules, "unexpect")? {
-        if records.iter().any(|record| fits(record, barred)) {
-            complaints.push(format!("a {what} holds {}", show(barred)));
-        }
+
+    /// All wanted records were among those looked at, and no unwanted one was.
+    pub(super) fn judge(&self, what: &str) -> Mark {
+        let lacking = self.wanted.iter().filter(|(_, seen)| !seen);
+        let mut complaints: Vec<String> =
+            lacking.map(|(pattern, _)| format!("no {what} holds {}", show(pattern))).collect();
+        let barred = self.barred.iter().filter(|(_, seen)| *seen);
+        complaints.extend(barred.map(|(pattern, _)| format!("a {what} holds {}", show(pattern))));
+        Mark::unless(&complaints, "all that is wanted is there and nothing unwanted")
     }
-    Ok(Mark::unless(&complaints, "all that is wanted is there and nothing unwanted"))
 }
 
 pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -66,10 +75,7 @@ pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    judge_records(&records(file)?, rules, "record")
-}
-
-fn records(file: &FileRef) -> Result<Vec<Record>, Fault> {
+    let mut search = Search::new(rules)?;
     let mut text = python::text(file)?;
     // The reader would drop the mark that upstream takes as part of the first name.
     if text.starts_with('\u{feff}') {
@@ -77,20 +83,23 @@ fn records(file: &FileRef) -> Result<Vec<Record>, Fault> {
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let broken = |error: csv::Error| raised(format!("{} is no CSV: {error}", file.name));
+    // Of columns of one name the last one counts.
     let headers = reader.headers().map_err(broken)?.clone();
-    let mut records = Vec::new();
-    for row in reader.records() {
-        let row = row.map_err(broken)?;
-        let cells = row.iter().map(Value::from).chain(std::iter::repeat(Value::Null));
-        records.push(headers.iter().map(str::to_owned).zip(cells).collect());
+    let columns: HashMap<&str, usize> = headers.iter().enumerate().map(|(at, name)| (name, at)).collect();
+    let mut row = csv::StringRecord::new();
+    while reader.read_record(&mut row).map_err(broken)? {
+        search.look(|name| {
+            let cell = columns.get(name).map(|at| row.get(*at));
+            cell.map(|cell| Cow::Owned(cell.map_or(Value::Null, Value::from)))
+        });
     }
-    Ok(records)
+    Ok(search.judge("record"))
 }
 
 /// Passes when the lines equal those of any of the expected files.
 pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match case.file()? {
-        Ok(file) => decoded(file),
+        Ok(file) => decoded(file)?,
         Err(mark) => return Ok(mark),
     };
     let golds: Vec<&FileRef> = case.expected.into_iter().flat_map(Found::files).flatten().collect();
@@ -106,7 +115,7 @@ pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = lines(&found);
     let mut told = Vec::new();
     for gold in golds {
-        let wanted = lines(&decoded(gold));
+        let wanted = lines(&decoded(gold)?);
         if wanted == found {
             return Ok(Mark::full(format!("all {} lines are as in {}", found.len(), gold.name)));
         }
@@ -122,11 +131,12 @@ pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
 }
 
 /// Text in the first encoding that takes it; the second takes everything.
-pub(super) fn decoded(file: &FileRef) -> String {
-    match std::str::from_utf8(&file.bytes) {
+pub(super) fn decoded(file: &FileRef) -> Result<String, Fault> {
+    python::bounded(file)?;
+    Ok(match std::str::from_utf8(&file.bytes) {
         Ok(text) => python::universal(text),
         Err(_) => python::universal(&file.bytes.iter().map(|byte| char::from(*byte)).collect::<String>()),
-    }
+    })
 }
 
 /// The files of a listed folder are exactly the expected ones, in any order.

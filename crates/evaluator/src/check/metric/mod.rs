@@ -9,6 +9,7 @@ mod difflib;
 mod epub;
 mod html;
 mod image;
+mod json;
 mod list;
 mod media;
 mod office;
@@ -31,6 +32,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(super) use json::read as read_json;
 pub use registry::{Family, METRICS, Metric, Takes, named};
 pub(super) use table::last_row;
 pub(crate) use url::same as same_address;

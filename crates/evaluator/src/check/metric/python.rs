@@ -10,6 +10,9 @@ use super::{Fault, FileRef, raised, wrong};
 
 /// Steps that a backtracking pattern may take before it is given up.
 const BACKTRACK_LIMIT: usize = 200_000;
+/// Bytes and lines of a file that is read as text.
+const TEXT_LIMIT: usize = 32 << 20;
+const LINES: usize = 2_000_000;
 /// Bytes that a compiled pattern may take.
 const PATTERN_LIMIT: usize = 4 << 20;
 
@@ -118,9 +121,26 @@ fn repeats(text: &str) -> bool {
 
 /// A file as text, its line ends made one. Bytes that are no text raise upstream.
 pub(super) fn text(file: &FileRef) -> Result<String, Fault> {
+    bounded(file)?;
     let text = std::str::from_utf8(&file.bytes)
         .map_err(|error| raised(format!("{} is no UTF-8 text: {error}", file.name)))?;
     Ok(universal(text))
+}
+
+/// Refuses a file that is too large to be read as text.
+pub(super) fn bounded(file: &FileRef) -> Result<(), Fault> {
+    let (name, size) = (&file.name, file.bytes.len());
+    if size > TEXT_LIMIT {
+        return Err(raised(format!(
+            "{name} has {size} bytes, more than the {TEXT_LIMIT} that are read as text"
+        )));
+    }
+    // At most: some of these bytes are parts of other letters.
+    let ends = |byte: &&u8| matches!(byte, b'\n'..=b'\r' | 0x1c..=0x1e | 0x85 | 0xa8 | 0xa9);
+    if size > LINES && file.bytes.iter().filter(ends).count() > LINES {
+        return Err(raised(format!("{name} has more than the {LINES} lines that are read")));
+    }
+    Ok(())
 }
 
 /// Line ends made one, as text files are read.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Case, Fault, FileRef, Mark, entries, python, raised, show, text, value, wrong, yaml};
+use super::{Case, Fault, FileRef, Mark, entries, json, python, raised, show, text, value, wrong, yaml};
 
 /// The value that upstream's tasks put where a live site could not be read.
 const EVALUATION_FAILED: &str = "__EVALUATION_FAILED__";
@@ -13,7 +13,7 @@ pub(super) fn direct_json_object(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = rules.get("expected").and_then(Value::as_object);
     let wanted = wanted.ok_or_else(|| wrong("rule \"expected\" must be an object"))?;
     let found = match case.value()? {
-        Ok(Value::String(text)) => serde_json::from_str(&text.trim().replace('\'', "\""))
+        Ok(Value::String(text)) => json::read(text.trim().replace('\'', "\"").as_bytes())
             .map_err(|error| raised(format!("the result is not JSON: {error}")))?,
         Ok(found) => found.clone(),
         Err(mark) => return Ok(mark),
@@ -75,7 +75,7 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
             .map_err(|fault| fault.story().to_owned())
             .and_then(|text| yaml::read(text.trim_start_matches('\u{feff}')))
     } else {
-        serde_json::from_slice(&file.bytes).map_err(|error| error.to_string())
+        json::read(&file.bytes)
     };
     let found = match read {
         Ok(found) => found,
@@ -124,7 +124,7 @@ pub(super) fn json_settings(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let found: Value = match serde_json::from_slice(&file.bytes) {
+    let found: Value = match json::read(&file.bytes) {
         Ok(found) => found,
         Err(error) => return Ok(Mark::none(format!("{} is not JSON: {error}", file.name))),
     };
@@ -151,8 +151,7 @@ pub(super) fn includes_all(case: &Case<'_>) -> Result<Mark, Fault> {
         Err(mark) => return Ok(mark),
     };
     let read = |file: &FileRef| -> Result<Value, Fault> {
-        serde_json::from_slice(&file.bytes)
-            .map_err(|error| raised(format!("{} is not JSON: {error}", file.name)))
+        json::read(&file.bytes).map_err(|error| raised(format!("{} is not JSON: {error}", file.name)))
     };
     let (standard, found) = (read(standard)?, read(case.expected_file()?)?);
     let standard = standard.as_object().ok_or_else(|| raised("the standard is no object"))?;
@@ -168,7 +167,7 @@ pub(super) fn json_keybindings(case: &Case<'_>) -> Result<Mark, Fault> {
         Err(mark) => return Ok(mark),
     };
     let below = text.split_once('\n').map_or("", |(_, below)| below);
-    let list: Option<Vec<Value>> = serde_json::from_str(&text).or_else(|_| serde_json::from_str(below)).ok();
+    let list: Option<Vec<Value>> = json::read(text.as_bytes()).or_else(|_| json::read(below.as_bytes())).ok();
     let Some(list) = list else { return Ok(Mark::none("the file is no JSON list")) };
     let holds = list.iter().any(|one| value::equal(one, wanted));
     Ok(Mark::of(holds, format!("binding {} is {}", show(wanted), if holds { "there" } else { "missing" })))
@@ -182,8 +181,8 @@ pub(super) fn compare_config(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
     };
-    let json = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let passed = match (json(&found).zip(json(wanted)), case.option("containment_ok", true)) {
+    let read = |text: &str| json::read::<Value>(text.as_bytes()).ok();
+    let passed = match (read(&found).zip(read(wanted)), case.option("containment_ok", true)) {
         _ if found == wanted => true,
         _ if case.is_exact() => false,
         (Some((found, wanted)), true) => is_part(&wanted, &found),

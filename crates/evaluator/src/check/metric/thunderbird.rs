@@ -1,11 +1,12 @@
 //! Metrics of Thunderbird's preferences, filters and folders.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::list::judge_records;
+use super::list::Search;
 use super::{Case, Fault, FileRef, Found, Mark, python, raised, show, value, wrong};
 
 fn regex(source: &str) -> Result<Regex, Fault> {
@@ -60,7 +61,7 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let condition =
         regex(r#"\b(?:AND|OR) \((?:[\w ]+),(?:[\w ']+),(?:"(?:(?:[^"]|")+)"|(?:[^)]+))\)|\bALL\b"#)?;
-    let mut filters = Vec::new();
+    let mut search = Search::new(case.rules()?)?;
     let mut open: Option<BTreeMap<String, Value>> = None;
     for line in python::file_lines(&text) {
         let Some((key, rest)) = line.split_once('=') else { continue };
@@ -76,12 +77,12 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
                 let filter = open.as_mut().ok_or_else(|| raised("a filter begins without a name"))?;
                 let found = condition.find_iter(&value).map(|found| Value::from(found.as_str()));
                 filter.insert("condition".to_owned(), found.collect());
-                filters.push(filter.clone());
+                search.look(|name| filter.get(name).map(Cow::Borrowed));
             }
             _ => {}
         }
     }
-    judge_records(&filters, case.rules()?, "filter")
+    Ok(search.judge("filter"))
 }
 
 /// The messages of mail folders. Upstream drops every message before it compares, so that any two folders are

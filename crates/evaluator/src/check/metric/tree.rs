@@ -10,6 +10,8 @@ use crate::check::getter::OURS;
 /// Bytes of a query, and steps that it may search at every depth: their cost multiplies.
 const QUERY_LIMIT: usize = 4_000;
 const SEARCHES: usize = 6;
+/// Pairs of an element and one above it, times the steps of a query that search at every depth.
+const PAIRS: usize = 40_000_000;
 
 /// Prefixes of queries, and what each is on a system.
 const PREFIXES: &[(&str, &str)] = &[
@@ -43,7 +45,7 @@ pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
     }
     let text = case.need_text()?;
     // The bounded reader first: the one that answers queries has no bounds of its own.
-    xml::read(text).map_err(raised)?;
+    let pairs = pairs(&xml::read(text).map_err(raised)?);
     let package = sxd_document::parser::parse(text).map_err(|error| raised(format!("no tree: {error}")))?;
     let document = package.as_document();
     let mut context = Context::new();
@@ -56,6 +58,9 @@ pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
     let (mut score, mut told) = (1.0, Vec::new());
     for rule in rules {
         let query = query(rule)?;
+        if pairs.saturating_mul(1 + searches(&query)) > PAIRS {
+            return Err(raised("the tree is too large and too deep to be searched"));
+        }
         if let Some((_, part)) = UNKEPT.iter().find(|(prefix, _)| ours && query.contains(prefix)) {
             return Err(wrong(format!(
                 "a cell's tree keeps no {part}, which {query} asks for: use a machine (--world vm)"
@@ -94,12 +99,39 @@ fn query(rule: &Value) -> Result<String, Fault> {
             }
             (None, None) => return Err(wrong("a rule needs \"xpath\" or \"selectors\"")),
         };
-    if query.len() > QUERY_LIMIT
-        || query.matches("//").count() + query.matches("descendant").count() > SEARCHES * 4
-    {
+    if query.len() > QUERY_LIMIT || searches(&query) > SEARCHES * 4 {
         return Err(wrong("the query is too long"));
     }
     Ok(query)
+}
+
+/// Steps of a query that search at every depth.
+fn searches(query: &str) -> usize {
+    query.matches("//").count() + query.matches("descendant").count()
+}
+
+/// How many elements stand above each, summed over all.
+fn pairs(document: &roxmltree::Document<'_>) -> usize {
+    let (mut depth, mut sum) = (0_usize, 0_usize);
+    let mut next = Some(document.root());
+    while let Some(node) = next {
+        sum += depth;
+        if let Some(child) = node.first_child() {
+            depth += 1;
+            next = Some(child);
+            continue;
+        }
+        let mut up = Some(node);
+        next = loop {
+            let Some(at) = up else { break None };
+            if let Some(sibling) = at.next_sibling() {
+                break Some(sibling);
+            }
+            up = at.parent();
+            depth = depth.saturating_sub(1);
+        };
+    }
+    sum
 }
 
 fn select<'d>(query: &str, context: &Context<'d>, root: Node<'d>) -> Result<Vec<Node<'d>>, Fault> {

@@ -3,8 +3,8 @@
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Bytes of text that are read as XML.
-pub(super) const TEXT_LIMIT: usize = 64 << 20;
-const NODES: u32 = 4_000_000;
+pub(super) const TEXT_LIMIT: usize = 48 << 20;
+const NODES: u32 = 2_000_000;
 /// Elements inside one another. Deeper ones are refused before the reader sees them.
 const DEPTH: usize = 2_000;
 

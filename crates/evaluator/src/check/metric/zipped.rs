@@ -9,7 +9,7 @@ const ENTRIES: usize = 20_000;
 /// Bytes of one unpacked entry.
 const ENTRY_LIMIT: u64 = 48 << 20;
 /// Bytes of everything that is unpacked from one archive.
-const TOTAL_LIMIT: u64 = 192 << 20;
+const TOTAL_LIMIT: u64 = 96 << 20;
 /// How many times larger than packed a large entry may be.
 const RATIO: u64 = 400;
 

@@ -171,7 +171,7 @@ impl<'a> Books<'a, '_> {
             .iter()
             .find(is_it)
             .ok_or_else(|| format!("{wanted} does not lie beside {name}"))?;
-        let text = list::decoded(file);
+        let text = list::decoded(file).map_err(|fault| fault.story().to_owned())?;
         let mut lines: Vec<String> =
             python::split_lines(&text).into_iter().map(|line| line.trim().to_owned()).collect();
         while lines.last().is_some_and(String::is_empty) {
