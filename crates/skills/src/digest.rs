@@ -11,8 +11,8 @@ use crate::clean::{CleanOptions, Sense, scan};
 use crate::handle::{HandlerOptions, Lesson, Refusal, handle, write};
 use crate::manage::{Decision, ManageError, ManageOptions, Matter, manage};
 use crate::reflect::{
-    Checked, Dropped, Grounds, ReflectError, ReflectMode, ReflectOptions, TrajectoryReflection, check,
-    reflect,
+    Checked, Dropped, Fallback, Grounds, ReflectError, ReflectMode, ReflectOptions, Reflected,
+    TrajectoryReflection, check, reflect, reflect_here,
 };
 
 /// The models that learn. Both arrive with retry, budget and recording around them.
@@ -42,6 +42,8 @@ pub struct LearnOptions {
 pub struct Digest {
     /// Whether all of it was in the book before.
     pub known_before: bool,
+    /// How it was reflected on; none if the reflection was in the book before.
+    pub reflected: Option<Way>,
     /// The reflection as used.
     pub checked: Checked,
     /// Decisions, in order, cleaning last.
@@ -49,6 +51,9 @@ pub struct Digest {
     /// Writes of the handler that were refused.
     pub refusals: Vec<Refusal>,
 }
+
+/// How a trajectory was reflected on, and why not in its own conversation where that had been asked for.
+pub type Way = (ReflectMode, Option<Fallback>);
 
 /// Why a trajectory is not worked in. What was done so far stays; doing it again goes on from there.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +98,7 @@ pub async fn digest(
         digest.known_before = true;
         digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
     } else {
-        digest.checked = reflected(gateway, staff, lesson, options).await?;
+        (digest.checked, digest.reflected) = reflected(gateway, staff, lesson, options).await?;
         work_in(gateway, staff.manager.as_ref(), lesson, &mut digest, options).await?;
         gateway.apply(done)?;
     }
@@ -148,7 +153,7 @@ pub async fn digest_given(
         Some(known) => known.clone(),
         None => {
             let checked = check(reflection, lesson.trajectory, Grounds::Word, options.reflect.max_learnings);
-            keep(gateway, lesson, ReflectMode::Given, checked)?
+            keep(gateway, lesson, (ReflectMode::Given, None), checked)?
         }
     };
     work_in(gateway, manager, lesson, &mut digest, options).await?;
@@ -189,15 +194,15 @@ async fn reflected(
     staff: &Staff,
     lesson: &Lesson<'_>,
     options: &LearnOptions,
-) -> Result<Checked, DigestError> {
+) -> Result<(Checked, Option<Way>), DigestError> {
     let trajectory = lesson.trajectory;
     if let Some(known) = gateway.state().reflections.get(&trajectory.id) {
-        return Ok(known.clone());
+        return Ok((known.clone(), None));
     }
-    let answer = reflect(staff.reflector.as_ref(), trajectory, &options.reflect).await;
+    let (answer, mode) = asked(staff.reflector.as_ref(), lesson, &options.reflect).await;
     let (reflection, unusable) = match answer {
         Ok(reflected) => (reflected.reflection, None),
-        Err(problem @ ReflectError::Unusable { .. }) => {
+        Err(problem @ (ReflectError::Unusable { .. } | ReflectError::Full)) => {
             (TrajectoryReflection::default(), Some(problem.to_string()))
         }
         Err(ReflectError::Model(source)) => {
@@ -208,18 +213,37 @@ async fn reflected(
     let mut checked = check(reflection, trajectory, Grounds::Trace, options.reflect.max_learnings);
     let unusable = unusable.map(|why| Dropped::Refused { place: "the reflection".to_owned(), why });
     checked.dropped.extend(unusable);
-    Ok(keep(gateway, lesson, ReflectMode::Fresh, checked)?)
+    Ok((keep(gateway, lesson, mode.clone(), checked)?, Some(mode)))
+}
+
+/// Asks for a reflection in the way that was chosen, and a reader where that way is barred.
+async fn asked(
+    reflector: &dyn ChatModel,
+    lesson: &Lesson<'_>,
+    options: &ReflectOptions,
+) -> (Result<Reflected, ReflectError>, Way) {
+    let fallback = match options.mode {
+        ReflectMode::Fresh | ReflectMode::Given => None,
+        ReflectMode::InContext => {
+            match reflect_here(reflector, lesson.conversation, lesson.trajectory, options).await {
+                Ok(Ok(reflected)) => return (Ok(reflected), (ReflectMode::InContext, None)),
+                Ok(Err(fallback)) => Some(fallback),
+                Err(error) => return (Err(error), (ReflectMode::InContext, None)),
+            }
+        }
+    };
+    (reflect(reflector, lesson.trajectory, options).await, (ReflectMode::Fresh, fallback))
 }
 
 /// Writes a checked reflection down, without what no skill may hold.
 fn keep(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,
-    mode: ReflectMode,
+    (mode, fallback): Way,
     checked: Checked,
 ) -> Result<Checked, WriteRefusal> {
     let checked = checked.sifted(|text| gateway.objection(text).map(|(_, why)| why));
-    let change = Change::TrajectoryReflected { mode, checked: checked.clone() };
+    let change = Change::TrajectoryReflected { mode, fallback, checked: checked.clone() };
     let request = lesson.request(Actor::Learner, Stage::Reflect, String::new(), change);
     write(gateway, request, None, &mut Vec::new())?;
     Ok(checked)

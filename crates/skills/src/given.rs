@@ -184,7 +184,7 @@ pub async fn apply(
 ) -> Result<AppliedReflection, DigestError> {
     let before = gateway.state().clone();
     let trajectory = given.trajectory(&before);
-    let lesson = Lesson { trajectory: &trajectory, time };
+    let lesson = Lesson::new(&trajectory, time);
     let digest = digest_given(gateway, manager, &lesson, given.reflection.clone(), options).await?;
     let counted = Counted { before: &before, after: gateway.state(), given };
     let mut rows = Vec::new();

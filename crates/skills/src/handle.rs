@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::book::{Actor, Cause, Change, Counts, Gateway, Stage, WriteRefusal, WriteRequest};
 use crate::reflect::{
-    Checked, Confidence, Followed, Learning, NotFollowedReason, SkillNotFollowed, SkillReview,
+    Checked, Confidence, Conversation, Followed, Learning, NotFollowedReason, SkillNotFollowed, SkillReview,
 };
 
 /// How reviews are counted.
@@ -83,6 +83,15 @@ pub struct Lesson<'a> {
     pub trajectory: &'a Trajectory,
     /// When it ended: the same however often it is learned from.
     pub time: Timestamp,
+    /// What the model that acted said and heard, if that was kept.
+    pub conversation: Option<&'a Conversation>,
+}
+
+impl<'a> Lesson<'a> {
+    /// A lesson from what an attempt did, without its conversation.
+    pub fn new(trajectory: &'a Trajectory, time: Timestamp) -> Self {
+        Self { trajectory, time, conversation: None }
+    }
 }
 
 impl Lesson<'_> {

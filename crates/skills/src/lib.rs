@@ -25,7 +25,7 @@ pub mod shipped;
 mod words;
 
 pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
-pub use digest::{Digest, DigestError, LearnOptions, Staff, clean as clean_book, digest, digest_given};
+pub use digest::{Digest, DigestError, LearnOptions, Staff, Way, clean as clean_book, digest, digest_given};
 pub use given::{AppliedReflection, AppliedRow, Given, GivenError, apply, no_trajectory};
 pub use handle::{Handled, HandlerOptions, Lesson, Refusal, Row, handle, row};
 pub use meaning::Meaning;

@@ -5,12 +5,13 @@ use apprentice_protocol::Prompt;
 use crate::{author, foreground, lend, manage, reflect};
 
 /// Every text of this crate that reaches a model.
-pub const PROMPTS: [Prompt; 9] = [
+pub const PROMPTS: [Prompt; 10] = [
     lend::PULL,
     lend::TOOLS,
     lend::GIVEN,
     lend::SEED,
     reflect::PROMPT,
+    reflect::PROMPT_HERE,
     manage::PROMPT,
     author::CREATE,
     foreground::LEARN,

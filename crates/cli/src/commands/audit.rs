@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::run::{Lent, PlanRequest, RunSummary, start};
+use apprentice_evaluator::run::{Conversations, Lent, PlanRequest, RunSummary, start};
 use apprentice_evaluator::suite::Suite;
 use apprentice_evaluator::suite::audit::{Finding, contenders, findings};
 use apprentice_evaluator::suite::task::Task;
@@ -88,6 +88,7 @@ fn carry_out(
         limits: None,
         attempts: config.attempts.max(1),
         order_seed: 0,
+        conversations: Conversations::Dropped,
         command: args::given(),
         books: Vec::new(),
     };

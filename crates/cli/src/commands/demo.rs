@@ -7,9 +7,11 @@ use apprentice_evaluator::arm::Arm;
 use apprentice_evaluator::experiment::sheet::Marked;
 use apprentice_evaluator::experiment::{Experiment, Sheet};
 use apprentice_evaluator::learn::{Phase, Worked};
+use apprentice_skills::reflect::ReflectMode;
 use clap::Args;
 
 use super::distill::{Described, described_as, experiment};
+use super::learn::Reflection;
 use super::study;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -49,6 +51,9 @@ pub(crate) struct Demo {
     /// Variations of each test task for the student.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: Option<u32>,
+    /// How attempts are reviewed while learning [default: what the file says].
+    #[arg(long, value_enum, value_name = "MODE")]
+    reflection: Option<Reflection>,
     /// All tasks, more arms, and the baselines.
     #[arg(long)]
     full: bool,
@@ -79,6 +84,7 @@ impl Demo {
         if let Some(student) = &self.student {
             sheet.students = vec![Marked::unplaced(student.clone())];
         }
+        sheet.learning.reflection = self.reflection.map_or(sheet.learning.reflection, ReflectMode::from);
         sheet.seeds = self.seeds.unwrap_or(sheet.seeds);
         if self.full {
             sheet.select = None;
@@ -143,4 +149,7 @@ pub(crate) fn tell(worked: &Worked) {
         "  {phase}, {}: {} reviews, {} learnings; {wrote}; the book holds {} skills",
         worked.task, worked.reviews, worked.learnings, worked.skills
     ));
+    if let Some(why) = &worked.fallback {
+        terminal::note(format_args!("    reviewed by a reader: {why}"));
+    }
 }

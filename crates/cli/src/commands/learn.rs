@@ -11,8 +11,9 @@ use apprentice_evaluator::suite::Suite;
 use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock as _, Verdict};
 use apprentice_skills::book::{Gateway, GatewayOptions};
+use apprentice_skills::reflect::{ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, Staff};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::config::Config;
@@ -39,11 +40,34 @@ pub(crate) struct Learn {
     /// The model that reviews and decides.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
+    /// How attempts are reviewed.
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    reflection: Reflection,
     #[command(flatten)]
     consent: Consent,
     /// Print one JSON object (`apprentice.learn/1`).
     #[arg(long)]
     json: bool,
+}
+
+/// How attempts are reviewed.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Reflection {
+    /// By a reader, who is shown what happened.
+    #[default]
+    Fresh,
+    /// By the model that acted, in its own conversation, where that was kept (`run --keep-conversations`); by a reader
+    /// where it was not, or where another model acted.
+    InContext,
+}
+
+impl From<Reflection> for ReflectMode {
+    fn from(chosen: Reflection) -> Self {
+        match chosen {
+            Reflection::Fresh => Self::Fresh,
+            Reflection::InContext => Self::InContext,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -73,9 +97,11 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     let (mut gateway, _) = Gateway::open(folder, GatewayOptions { time, leaks }).kind(Kind::Config)?;
     gateway.understand(models.meaning()?);
     let mut tally = Tally::default();
+    let reflect = ReflectOptions { mode: arguments.reflection.into(), ..ReflectOptions::default() };
+    let options = LearnOptions { reflect, ..LearnOptions::default() };
     let cancel = wire::cancel_on_interrupt();
     for path in &arguments.runs {
-        let learning = tally.learn(&mut gateway, (&lock, &suite, &staff), path);
+        let learning = tally.learn(&mut gateway, (&lock, &suite, &staff), (path, &options));
         wire::runtime()?.block_on(async {
             // A trajectory that is left in the middle is gone on with by the same command.
             tokio::select! {
@@ -120,7 +146,7 @@ impl Tally {
         &mut self,
         gateway: &mut Gateway,
         (lock, suite, staff): (&SplitLock, &Suite, &Staff),
-        path: &Path,
+        (path, options): (&Path, &LearnOptions),
     ) -> Result<(), Failure> {
         let run = RunFolder::open(path).kind(Kind::Config)?;
         for row in results(&run) {
@@ -133,8 +159,7 @@ impl Tally {
                 continue;
             }
             let attempted = recorded(path, row, suite).kind(Kind::Config)?;
-            let options = LearnOptions::default();
-            let worked = learn_from(gateway, (lock, staff), attempted, &options).await.kind(Kind::Model)?;
+            let worked = learn_from(gateway, (lock, staff), attempted, options).await.kind(Kind::Model)?;
             super::demo::tell(&worked);
             self.worked.push(worked);
         }

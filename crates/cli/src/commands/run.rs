@@ -8,8 +8,8 @@ use apprentice_evaluator::arm::{Arm, Lender, aids, spare_of};
 use apprentice_evaluator::experiment::Definition;
 use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Current, PlanRequest, RunDeps, RunSummary, finished, peek, plan,
-    resume, start,
+    AdmissionCounts, ArmPlan, Contender, Conversations, Current, PlanRequest, RunDeps, RunSummary, finished,
+    peek, plan, resume, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::Suite;
@@ -66,6 +66,9 @@ pub(crate) struct Run {
     /// What the order of trials is shuffled by.
     #[arg(long, default_value_t = 0)]
     order: u64,
+    /// Keep each attempt's conversation beside its trace, so that `learn --reflection in-context` can go on with it.
+    #[arg(long)]
+    keep_conversations: bool,
     /// Folder in which the run gets its own [default: the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -181,6 +184,10 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
         }),
         attempts: config.attempts.max(1),
         order_seed: arguments.order,
+        conversations: match arguments.keep_conversations {
+            true => Conversations::Kept,
+            false => Conversations::Dropped,
+        },
         command: args::given(),
         books: loaded.books.clone(),
     };

@@ -19,7 +19,7 @@ use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::report::Stratum;
 use apprentice_evaluator::row::{Role, TrialRow};
 use apprentice_evaluator::run::{
-    Contender, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
+    Contender, Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::{Suite, load};
@@ -185,6 +185,7 @@ impl Studio {
             limits: None,
             attempts: 3,
             order_seed: 1,
+            conversations: Conversations::Dropped,
             command: vec!["proofs".into()],
             books: Vec::new(),
         };

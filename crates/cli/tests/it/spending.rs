@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use apprentice_evaluator::row::Role;
-use apprentice_evaluator::run::{Contender, PlanRequest, RunFolder, plan};
+use apprentice_evaluator::run::{Contender, Conversations, PlanRequest, RunFolder, plan};
 use apprentice_evaluator::suite::load;
 use apprentice_protocol::TaskId;
 use jiff::Timestamp;
@@ -40,6 +40,7 @@ fn half_a_run(home: &Path) -> String {
         limits: None,
         attempts: 1,
         order_seed: 0,
+        conversations: Conversations::Dropped,
         command: command.map(str::to_owned).to_vec(),
         books: Vec::new(),
     };

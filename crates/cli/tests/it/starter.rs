@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::run::{Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start};
+use apprentice_evaluator::run::{
+    Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
+};
 use apprentice_evaluator::suite::audit::{Baseline, contenders, findings};
 use apprentice_evaluator::suite::load;
 use apprentice_evaluator::suite::task::Task;
@@ -107,6 +109,7 @@ async fn solutions_pass_and_everything_else_fails() {
         limits: None,
         attempts: 1,
         order_seed: 1,
+        conversations: Conversations::Dropped,
         command: vec!["audit".into()],
         books: Vec::new(),
     };

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use apprentice_protocol::{Limits, TaskId};
 use apprentice_skills::book::BookError;
 use apprentice_skills::clean::CleanOptions;
+use apprentice_skills::reflect::ReflectMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,9 @@ pub enum BookPlan {
         /// What singles a skill out for a cleanup, if not the usual.
         #[serde(default, skip_serializing_if = "CleanupRule::is_usual")]
         cleanup: CleanupRule,
+        /// How attempts are reviewed, if not by a reader.
+        #[serde(default, skip_serializing_if = "is_fresh")]
+        reflection: ReflectMode,
     },
     /// It was there before.
     Given {
@@ -131,6 +135,11 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_fresh(mode: &ReflectMode) -> bool {
+    *mode == ReflectMode::Fresh
+}
+
 fn usual_interval() -> usize {
     CleanOptions::default().every
 }
@@ -199,6 +208,7 @@ impl Definition {
                     rehearse: lessons.cycle.rehearse,
                     cleanup_interval: lessons.cycle.learn.clean.every,
                     cleanup: CleanupRule::of(&lessons.cycle.learn.clean),
+                    reflection: lessons.cycle.learn.reflect.mode,
                 },
                 BookSource::Given(book) => BookPlan::Given { content_hash: book.content_hash() },
             },

@@ -16,7 +16,7 @@ use crate::forecast::{Quote, Range};
 use crate::further::{Further, widened};
 use crate::learn::wanted;
 use crate::row::{Role, Split, TrialRow};
-use crate::run::{Contender, PlanRequest, RunError, TrialSpec, finished, peek, plan};
+use crate::run::{Contender, Conversations, PlanRequest, RunError, TrialSpec, finished, peek, plan};
 use crate::stats::{Assumed, Design, MIN_BOOKS, MIN_TEMPLATES, power, smallest_effect, templates_needed};
 
 /// The name of the forecast's format.
@@ -260,6 +260,7 @@ fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
         limits: experiment.limits,
         attempts: experiment.attempts,
         order_seed: experiment.order_seed,
+        conversations: Conversations::Dropped,
         command: experiment.command.clone(),
         books: Vec::new(),
     }

@@ -16,8 +16,8 @@ use crate::precedent::precedents;
 use crate::row::{Role, Split, TrialRow};
 use crate::rows;
 use crate::run::{
-    ArmPlan, Contender, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary, Runner,
-    TrialSpec, carry_out, plan,
+    ArmPlan, Contender, Conversations, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary,
+    Runner, TrialSpec, carry_out, plan,
 };
 
 /// Baselines by the name under which a run makes them.
@@ -86,6 +86,7 @@ pub(super) fn request<'a>(
         limits: experiment.limits,
         attempts: experiment.attempts,
         order_seed: experiment.order_seed,
+        conversations: Conversations::Dropped,
         command: experiment.command.clone(),
         books: books.collect(),
     };

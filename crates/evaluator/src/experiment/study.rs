@@ -12,7 +12,7 @@ use super::{Experiment, ExperimentError, Laboratory, Lessons, existing, measure}
 use crate::arm::Arm;
 use crate::learn::{Classroom, LearningRun, Pupils, SealedIndex, Worked, cycle, learning_plan, results};
 use crate::row::{Role, Split, TrialRow};
-use crate::run::{Contender, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
+use crate::run::{Contender, Conversations, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
 use crate::split::SplitLock;
 
 /// Fills the book in `folder/skillbook`, and returns the rows behind it.
@@ -105,6 +105,7 @@ fn planned(
         limits: experiment.limits,
         attempts: experiment.attempts,
         order_seed: experiment.order_seed,
+        conversations: Conversations::Dropped,
         command: experiment.command.clone(),
         books: Vec::new(),
     };

@@ -8,6 +8,7 @@ use apprentice_protocol::{PortFuture, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
 use apprentice_skills::manage::Outcome;
 use apprentice_skills::prove::note_trial;
+use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode};
 use apprentice_skills::{DigestError, LearnOptions, Lesson, Staff, clean_book, digest};
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -40,6 +41,8 @@ pub struct Attempted {
     pub row: TrialRow,
     /// What learning sees of it; none when it is void.
     pub seen: Option<(Trajectory, Timestamp)>,
+    /// What was said, if it was kept.
+    pub said: Option<Conversation>,
 }
 
 /// Runs attempts, or finds those that were run before: asked twice, it answers the same.
@@ -110,6 +113,12 @@ pub struct Worked {
     pub verdict: Verdict,
     /// Whether it had been worked in before.
     pub known_before: bool,
+    /// How it was reviewed; none if that had been done before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewed: Option<ReflectMode>,
+    /// Why not in its own conversation, where that had been asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Fallback>,
     /// Skills received.
     pub received: usize,
     /// Reviews counted.
@@ -183,7 +192,7 @@ pub async fn cycle(
     }
     // What the rehearsal showed is cleaned up before the book is frozen.
     if let Some((trajectory, time)) = last.filter(|_| gateway.state().learned_since_cleaning > 0) {
-        let lesson = Lesson { trajectory: &trajectory, time };
+        let lesson = Lesson::new(&trajectory, time);
         clean_book(gateway, room.staff, &lesson, &options.learn).await?;
     }
     Ok(worked)
@@ -244,13 +253,15 @@ async fn work(
     attempted: Attempted,
     options: &LearnOptions,
 ) -> Result<(Worked, Option<(Trajectory, Timestamp)>), CycleError> {
-    let Attempted { row, seen } = attempted;
+    let Attempted { row, seen, said } = attempted;
     let mut worked = Worked {
         phase,
         task,
         arm,
         verdict: row.verdict,
         known_before: false,
+        reviewed: None,
+        fallback: None,
         received: 0,
         reviews: 0,
         review_kinds: BTreeMap::new(),
@@ -265,10 +276,14 @@ async fn work(
     };
     let trajectory = lock.admit(&row, trajectory)?;
     let before = versions(gateway);
-    let lesson = Lesson { trajectory: trajectory.trajectory(), time };
+    let lesson = Lesson { conversation: said.as_ref(), ..Lesson::new(trajectory.trajectory(), time) };
     note_trial(gateway, &lesson, trajectory.template()).map_err(DigestError::from)?;
     let digest = digest(gateway, staff, &lesson, options).await?;
     worked.known_before = digest.known_before;
+    (worked.reviewed, worked.fallback) = match digest.reflected {
+        Some((mode, fallback)) => (Some(mode), fallback),
+        None => (None, None),
+    };
     worked.received = trajectory.trajectory().skills.len();
     worked.reviews = digest.checked.reviews.len();
     for (_, review) in &digest.checked.reviews {

@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use apprentice_harness::record::{Trace, TraceError, blob_path};
 use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::Snapshot;
+use apprentice_skills::reflect::ReflectMode;
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -17,8 +18,8 @@ use super::trajectory::{TrajectoryError, trajectory};
 use crate::arm::{Arm, ArmError, Lender, apps_of};
 use crate::row::{Role, Split, TrialRow};
 use crate::run::{
-    ArmPlan, Contender, Lent, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan, Runner, TrialSpec,
-    trial_id,
+    ArmPlan, Contender, Conversations, Lent, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan,
+    Runner, TrialSpec, said, trial_id,
 };
 use crate::split::SplitLock;
 use crate::suite::Suite;
@@ -74,6 +75,10 @@ pub fn learning_plan(
     plan.models = models.into_iter().collect();
     plan.seeds = options.first_seed + options.epochs + u32::from(options.rehearse);
     plan.trials = trials;
+    plan.conversations = match options.learn.reflect.mode {
+        ReflectMode::InContext => Conversations::Kept,
+        ReflectMode::Fresh | ReflectMode::Given => Conversations::Dropped,
+    };
     plan
 }
 
@@ -192,7 +197,8 @@ pub fn recorded(run: &Path, row: TrialRow, suite: &Suite) -> Result<Attempted, R
         Verdict::Void => None,
         Verdict::Pass | Verdict::Fail => Some(seen(run, &row, suite)?),
     };
-    Ok(Attempted { row, seen })
+    let said = seen.as_ref().and_then(|_| said(&run.join(&row.trace), &run.join("blobs")));
+    Ok(Attempted { row, seen, said })
 }
 
 fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timestamp), RecordedError> {

@@ -11,11 +11,13 @@ use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::record::{Recorder, Redactor, Trace, blob_path};
 use apprentice_protocol::{
-    ChatModel, EnvironmentSource as _, EventKind, EventSink as _, Header, PortFuture, RunId, TaskBrief,
-    TaskId, Verdict,
+    ChatModel, ChatReply, ChatRequest, Content, EnvironmentSource as _, EventKind, EventSink as _, Header,
+    Message, ModelError, ModelProfile, PortFuture, Purpose, RawContent, ReplyStop, RunId, TaskBrief, TaskId,
+    Timing, Usage, Verdict,
 };
 use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
 use apprentice_skills::leak::LeakIndex as _;
+use apprentice_skills::reflect::{Fallback, ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, Staff};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -29,7 +31,10 @@ use super::{
 use crate::arm::{Arm, Lender, Provenance, apps_of};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::sample::row;
-use crate::run::{Contender, Lent, ModelSource, PlanRequest, RunDeps, RunFolder, TrialSpec, plan};
+use crate::run::{
+    Contender, Conversations, Lent, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec, plan,
+    said,
+};
 use crate::seed::vary;
 use crate::split::{LockedSuite, SplitLock, trial_of};
 use crate::suite::Suite;
@@ -182,7 +187,7 @@ impl Studio {
         let trace = Trace::read(&folder.join("events.jsonl")).expect("reads");
         let text_of = |hash: &_| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
         let seen = trajectory(&trace, &row, apps_of(task), &text_of).expect("a trajectory");
-        Attempted { row, seen: Some(seen) }
+        Attempted { row, seen: Some(seen), said: None }
     }
 
     fn rows(&self) -> Vec<TrialRow> {
@@ -307,23 +312,28 @@ fn deps(models: Models) -> RunDeps {
 }
 
 async fn learn_in(folder: RunFolder, suite: &Arc<Suite>, models: Models, book: &TempDir) -> Vec<Worked> {
+    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
+    learn_as((folder, suite, models), teacher, &CycleOptions::default(), book).await
+}
+
+async fn learn_as(
+    (folder, suite, models): (RunFolder, &Arc<Suite>, Models),
+    teacher: Arc<dyn ChatModel>,
+    cycling: &CycleOptions,
+    book: &TempDir,
+) -> Vec<Worked> {
     let lock = lock(suite);
     let (progress, _heard) = tokio::sync::mpsc::unbounded_channel();
     let run = LearningRun::new(folder, suite, deps(models), (progress, CancellationToken::new()));
-    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
     let staff = Staff { reflector: teacher.clone(), manager: teacher };
     let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
     let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
     let tasks = training_tasks(suite, &lock);
     let room = Classroom { lock: &lock, tasks: &tasks, attempts: &run, staff: &staff };
-    cycle(&mut gateway, &room, &CycleOptions::default(), &mut |_| {}).await.expect("learns")
+    cycle(&mut gateway, &room, cycling, &mut |_| {}).await.expect("learns")
 }
 
-#[tokio::test]
-async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
-    let (root, book) = (TempDir::new().expect("a folder"), TempDir::new().expect("a folder"));
-    let suite = suite();
-    let lock = lock(&suite);
+fn planned(suite: &Suite, lock: &SplitLock, cycling: &CycleOptions) -> RunPlan {
     let contender = Contender {
         role: Role::Teacher,
         model: "builtin/explorer".into(),
@@ -332,21 +342,30 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
         seeds: None,
     };
     let request = PlanRequest {
-        suite: &suite,
-        split: Some(&lock),
+        suite,
+        split: Some(lock),
         tasks: None,
         contenders: vec![contender],
         seeds: 1,
         limits: None,
         attempts: 3,
         order_seed: 1,
+        conversations: Conversations::Dropped,
         command: vec!["learn".into()],
         books: Vec::new(),
     };
     let planned = plan(&request, Timestamp::UNIX_EPOCH, "0.0.0").expect("a plan");
     let pupils = Pupils { teacher: "builtin/explorer".into(), student: "builtin/novice".into() };
-    let tasks = training_tasks(&suite, &lock);
-    let planned = learning_plan(planned, (&suite, &lock, &tasks), &pupils, &CycleOptions::default());
+    let tasks = training_tasks(suite, lock);
+    learning_plan(planned, (suite, lock, &tasks), &pupils, cycling)
+}
+
+#[tokio::test]
+async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
+    let (root, book) = (TempDir::new().expect("a folder"), TempDir::new().expect("a folder"));
+    let suite = suite();
+    let lock = lock(&suite);
+    let planned = planned(&suite, &lock, &CycleOptions::default());
     assert_eq!(planned.trials.len(), 6);
     let folder = RunFolder::create(root.path(), planned).expect("a run");
     let path = folder.path().to_owned();
@@ -369,6 +388,84 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     }
     let online = Snapshot::open(book.path(), At::Now).expect("opens");
     assert_eq!(gateway.snapshot().content_hash(), online.content_hash());
+}
+
+/// The explorer, which also answers in the conversation of its own attempt: it reviews what it received there.
+struct Remembering(BuiltIn, Mutex<Vec<ChatRequest>>);
+
+impl ChatModel for Remembering {
+    fn profile(&self) -> &ModelProfile {
+        self.0.profile()
+    }
+
+    fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
+        if request.purpose != Purpose::Reflect || request.world.is_none() {
+            return self.0.reply(request);
+        }
+        self.1.lock().expect("unpoisoned").push(request.clone());
+        let Some(Message::Results { notices, .. }) = request.messages.last() else { panic!("{request:?}") };
+        let question = notices.last().and_then(Content::as_text).expect("a question");
+        let (_, block) = question.split_once("```json\n").expect("a block");
+        let block: Value = serde_json::from_str(block.split("\n```").next().expect("an end")).expect("json");
+        let review = |skill: &Value| json!({ "skill_id": skill["id"], "followed": "yes", "impact": "positive", "what_helped": "The path." });
+        let reviews: Vec<Value> = block["skills"].as_array().expect("a list").iter().map(review).collect();
+        let learning = json!({
+            "type": "discovered", "scope": block["apps"][0], "confidence": "high", "evidence": ["s1"],
+            "situation": "A piece of work is to be finished.", "guidance": "1. Choose Bench > Finish.",
+        });
+        let learnings = if reviews.is_empty() { vec![learning] } else { Vec::new() };
+        let answer = json!({ "skill_reviews": reviews, "new_learnings": learnings });
+        Box::pin(async move {
+            Ok(ChatReply {
+                raw: RawContent::default(),
+                say: vec![answer.to_string()],
+                calls: Vec::new(),
+                stop: ReplyStop::EndTurn,
+                usage: Usage::default(),
+                timing: Timing::default(),
+                cost_usd: None,
+                provider_model: None,
+            })
+        })
+    }
+}
+
+#[tokio::test]
+async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_else() {
+    let (root, book) = (TempDir::new().expect("a folder"), TempDir::new().expect("a folder"));
+    let suite = suite();
+    let lock = lock(&suite);
+    let reflect = ReflectOptions { mode: ReflectMode::InContext, ..ReflectOptions::default() };
+    let learn = LearnOptions { reflect, ..LearnOptions::default() };
+    let cycling = CycleOptions { learn, ..CycleOptions::default() };
+    let folder = RunFolder::create(root.path(), planned(&suite, &lock, &cycling)).expect("a run");
+    let path = folder.path().to_owned();
+    let teacher = Arc::new(Remembering(BuiltIn::new(Policy::Explorer), Mutex::default()));
+    let worked = learn_as((folder, &suite, Models(true)), teacher.clone(), &cycling, &book).await;
+    for one in &worked {
+        let expected = match one.phase {
+            Phase::Teach { .. } => (Some(ReflectMode::InContext), None),
+            Phase::Rehearse | Phase::Recorded => {
+                let acted = "builtin/novice".to_owned();
+                (Some(ReflectMode::Fresh), Some(Fallback::AnotherModel { acted }))
+            }
+        };
+        assert_eq!((one.reviewed, one.fallback.clone()), expected, "{one:#?}");
+    }
+    let asked = std::mem::take(&mut *teacher.1.lock().expect("unpoisoned"));
+    assert_eq!(asked.len(), 4, "two epochs over two tasks");
+    let folder = RunFolder::open(&path).expect("opens");
+    for (request, row) in asked.iter().zip(results(&folder)) {
+        let own = said(&path.join(&row.trace), &path.join("blobs")).expect("was kept").request;
+        assert_eq!((&request.system, &request.tools, request.world), (&own.system, &own.tools, own.world));
+        // All that was said stands as it was; the question was put below the last answer.
+        let last = own.messages.len() - 1;
+        assert_eq!(request.messages[..last], own.messages[..last]);
+        let replies = own.messages.iter().filter(|one| matches!(one, Message::Assistant { .. })).count();
+        assert_eq!(u32::try_from(replies).expect("few"), row.turns, "every turn of the attempt");
+        let said = format!("{:?}", request.messages);
+        assert!(said.contains("reflect.outcome.v1") && !said.contains("check_json"));
+    }
 }
 
 #[tokio::test]

@@ -8,13 +8,15 @@ use std::time::Duration;
 use apprentice_harness::agent::{self, Attempt, Ended};
 use apprentice_harness::record::Recorder;
 use apprentice_protocol::{
-    ChatModel, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine, SinkError, Spent,
-    StopReason, TaskBrief, Verdict, VoidCause, World, WorldError,
+    ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
+    SinkError, Spent, StopReason, TaskBrief, Verdict, VoidCause, World, WorldError,
 };
+use apprentice_skills::reflect::Conversation;
 use futures_util::FutureExt as _;
 use tokio::sync::SemaphorePermit;
 
-use super::plan::TrialSpec;
+use super::plan::{Conversations, TrialSpec};
+use super::said;
 use super::trial::{Lent, Runner};
 use crate::check::{Asked, CollectContext, CollectError, Ending, collect, judge_as};
 use crate::seed::Varied;
@@ -162,7 +164,8 @@ impl Life<'_> {
             cancel: self.runner.cancel.clone(),
         };
         let begun = clock.mono();
-        let ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
+        let mut ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
+        self.keep_conversation(std::mem::take(&mut ended.conversation));
         let took = clock.mono().saturating_sub(begun);
         done.idle += took.saturating_sub(Duration::from_millis(ended.spent.working_ms));
         let stopped = ended.stop;
@@ -179,6 +182,17 @@ impl Life<'_> {
         }
         done.judged = Some(judged);
         Ok(())
+    }
+
+    /// Keeps what was said, where the plan asks for that. An attempt is whole without it.
+    fn keep_conversation(&self, request: ChatRequest) {
+        if self.runner.folder.plan().conversations == Conversations::Dropped {
+            return;
+        }
+        let conversation = Conversation { model: self.model.profile().name.clone(), request };
+        if let Err(error) = said::keep(conversation, &self.folder, &self.runner.deps.redactor) {
+            tracing::warn!(%error, folder = %self.folder.display(), "a conversation could not be kept");
+        }
     }
 
     fn header(&self) -> Header {

@@ -4,14 +4,16 @@ mod dispatch;
 mod live;
 mod plan;
 mod resume;
+mod said;
 mod store;
 mod trial;
 
 pub use dispatch::{Progress, RunError, RunSummary, carry_out, start};
 pub use plan::{
-    AdmissionCounts, ArmPlan, Contender, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA, RunPlan, TrialSpec,
-    attempt_folder, plan, trial_id,
+    AdmissionCounts, ArmPlan, Contender, Conversations, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA,
+    RunPlan, TrialSpec, attempt_folder, plan, trial_id,
 };
 pub use resume::{Current, resume};
+pub use said::{CONVERSATION_SCHEMA, Kept, said};
 pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, finished, peek};
 pub use trial::{Lend, Lent, ModelSource, RunDeps, Runner};

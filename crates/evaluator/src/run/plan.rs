@@ -57,6 +57,8 @@ pub struct PlanRequest<'a> {
     pub attempts: u32,
     /// What the order is shuffled by.
     pub order_seed: u64,
+    /// Whether each attempt's conversation is kept.
+    pub conversations: Conversations,
     /// The command as it was given, without secrets.
     pub command: Vec<String>,
     /// Content hashes of frozen books by arm.
@@ -177,8 +179,29 @@ pub struct RunPlan {
     /// What of the worlds' separation was given up, by name; usually nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concessions: Vec<String>,
+    /// Whether each attempt's conversation is kept whole, so that its model can be asked about it afterwards.
+    #[serde(default, skip_serializing_if = "Conversations::are_dropped")]
+    pub conversations: Conversations,
     /// The trials, in order.
     pub trials: Vec<TrialSpec>,
+}
+
+/// Whether the conversations of a run are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Conversations {
+    /// What the trace says is enough.
+    #[default]
+    Dropped,
+    /// Each stands beside its trace.
+    Kept,
+}
+
+impl Conversations {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+    fn are_dropped(&self) -> bool {
+        *self == Self::Dropped
+    }
 }
 
 impl RunPlan {
@@ -311,6 +334,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
         attempts: request.attempts.max(1),
         limits: request.limits,
         concessions: Vec::new(),
+        conversations: request.conversations,
         trials,
     })
 }

@@ -12,8 +12,8 @@ use apprentice_evaluator::grade::{GradeReport, Outcome, grade};
 use apprentice_evaluator::row::{Role, TrialRow};
 use apprentice_evaluator::rows;
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Current, Lent, ModelSource, PlanRequest, Progress, RunDeps, RunError, RunFolder,
-    RunSummary, StoreError, TrialSpec, resume, start,
+    ArmPlan, Contender, Conversations, Current, Lent, ModelSource, PlanRequest, Progress, RunDeps, RunError,
+    RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
 };
 use apprentice_evaluator::suite::Suite;
 use apprentice_evaluator::suite::task::Task;
@@ -109,6 +109,7 @@ fn request<'a>(suite: &'a Suite, models: &[&str], seeds: u32) -> PlanRequest<'a>
         limits: None,
         attempts: 3,
         order_seed: 1,
+        conversations: Conversations::Dropped,
         command: vec!["test".into()],
         books: Vec::new(),
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Call, ChatModel, ChatReply, Clock, Content, Environment, EnvironmentKind, EventKind, EventSink, Finish,
-    Guidance, Header, Message, SkillHappening, SkillId, Spent, StepId, StopReason, TaskBrief, Tool,
-    VoidCause, WorldTool,
+    Call, ChatModel, ChatReply, ChatRequest, Clock, Content, Environment, EnvironmentKind, EventKind,
+    EventSink, Finish, Guidance, Header, Message, SkillHappening, SkillId, Spent, StepId, StopReason,
+    TaskBrief, Tool, VoidCause, WorldTool,
 };
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +61,8 @@ pub struct Ended {
     pub skills_viewed: Vec<SkillId>,
     /// The exact model that answered.
     pub provider_model: Option<String>,
+    /// All that was said, as it would be sent next.
+    pub conversation: ChatRequest,
 }
 
 /// Runs one attempt to its end and records exactly one `stopped` event, whatever happens, panics included.
@@ -164,6 +166,8 @@ impl<'a> Run<'a> {
         let told = self.notice_repeats(&reply, sight)?;
         let mut turn = self.answer(&reply.calls, sight).await?;
         if let Some(stop) = turn.stop {
+            // Nobody is asked any more, but what was answered belongs to what was said.
+            self.talk.push(Message::Results { results: turn.results, notices: Vec::new() });
             return Err(stop);
         }
         if turn.all_unusable {
@@ -249,6 +253,7 @@ impl<'a> Run<'a> {
             delivered_chars: self.delivered_chars,
             skills_viewed: self.skills_viewed,
             provider_model: self.provider_model,
+            conversation: self.talk.into_request(),
         }
     }
 

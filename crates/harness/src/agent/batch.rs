@@ -188,6 +188,7 @@ impl Run<'_> {
         };
         let size = sight.view.image;
         let image = off_thread(move || picture::enlarge(&shot, part, size)).await?;
+        self.sink.keep(&image.bytes.0, "png")?;
         content.push(Content::Image { image });
         Ok(PerAction::Done { text: None })
     }

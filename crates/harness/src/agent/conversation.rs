@@ -105,6 +105,10 @@ impl Conversation {
         &self.request
     }
 
+    pub(super) fn into_request(self) -> ChatRequest {
+        self.request
+    }
+
     /// Bytes of the request without pictures.
     pub(super) fn text_bytes(&self) -> u64 {
         self.text_bytes

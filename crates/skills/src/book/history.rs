@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::operation::{Actor, Cause, Change, OpId, Operation};
+use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;
 
@@ -83,8 +84,13 @@ fn summary(change: &Change) -> String {
             let kind = review.as_ref().map_or("unreviewed", |review| review.kind());
             format!("{kind}, version {version}, received by {consumer}")
         }
-        Change::TrajectoryReflected { checked, .. } => {
-            format!("{} reviews, {} learnings", checked.reviews.len(), checked.learnings.len())
+        Change::TrajectoryReflected { mode, fallback, checked } => {
+            let how = match (mode, fallback) {
+                (ReflectMode::InContext, _) => ", in the attempt's own conversation".to_owned(),
+                (ReflectMode::Fresh | ReflectMode::Given, Some(why)) => format!(", by a reader, since {why}"),
+                (ReflectMode::Fresh | ReflectMode::Given, None) => String::new(),
+            };
+            format!("{} reviews, {} learnings{how}", checked.reviews.len(), checked.learnings.len())
         }
         Change::CandidateRecorded { learning, .. } => learning.situation().to_owned(),
         Change::ItemClosed { outcome } => outcome.clone(),

@@ -14,7 +14,7 @@ use super::attachment::Attached;
 use super::counts::Counts;
 use super::revert::Restored;
 use super::trial::Tried;
-use crate::reflect::{Checked, Learning, ReflectMode, SkillReview};
+use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
 
 /// The version of the line format.
 pub const OPERATION_VERSION: u32 = 1;
@@ -238,6 +238,9 @@ pub enum Change {
     TrajectoryReflected {
         /// How.
         mode: ReflectMode,
+        /// Why not in the attempt's own conversation, where that had been asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<Fallback>,
         /// What came of it.
         checked: Checked,
     },

@@ -2,11 +2,12 @@
 
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt,
-    Purpose, TextBudget, Trajectory,
+    Purpose, ReplyStop, TextBudget, Trajectory,
 };
 
 use super::check::contradictions;
-use super::{MaterialBudget, REFLECTION_SCHEMA, TrajectoryReflection, material};
+use super::here::say;
+use super::{MaterialBudget, REFLECTION_SCHEMA, ReflectMode, TrajectoryReflection, material};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("skills/reflect", include_str!("../prompts/reflect.md"), &[]);
 const MAX_OUTPUT_TOKENS: u32 = 8000;
@@ -14,6 +15,8 @@ const MAX_OUTPUT_TOKENS: u32 = 8000;
 /// How a reflection is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct ReflectOptions {
+    /// Who answers: a reader who was not there, or the model that acted, in its own conversation.
+    pub mode: ReflectMode,
     /// How much is shown.
     pub budget: MaterialBudget,
     /// Largest number of learnings.
@@ -24,7 +27,7 @@ pub struct ReflectOptions {
 
 impl Default for ReflectOptions {
     fn default() -> Self {
-        Self { budget: MaterialBudget::default(), max_learnings: 3, tries: 3 }
+        Self { mode: ReflectMode::Fresh, budget: MaterialBudget::default(), max_learnings: 3, tries: 3 }
     }
 }
 
@@ -51,6 +54,9 @@ pub enum ReflectError {
         /// What was wrong, one entry per answer.
         problems: Vec<String>,
     },
+    /// The question does not fit the model's context.
+    #[error("the conversation with the reflector does not fit its context")]
+    Full,
     /// The material could not be written.
     #[error("the material of the trajectory could not be written")]
     Material(#[from] serde_json::Error),
@@ -87,10 +93,22 @@ pub async fn reflect(
     trajectory: &Trajectory,
     options: &ReflectOptions,
 ) -> Result<Reflected, ReflectError> {
-    let mut request = reflection_request(trajectory, options)?;
+    converse(model, reflection_request(trajectory, options)?, trajectory, options.tries).await
+}
+
+/// Goes on until an answer can be used, at most so many times.
+pub(super) async fn converse(
+    model: &dyn ChatModel,
+    mut request: ChatRequest,
+    trajectory: &Trajectory,
+    tries: u32,
+) -> Result<Reflected, ReflectError> {
     let mut problems = Vec::new();
-    for attempt in 1..=options.tries.max(1) {
+    for attempt in 1..=tries.max(1) {
         let reply = model.reply(&request).await?;
+        if reply.stop == ReplyStop::ContextFull {
+            return Err(ReflectError::Full);
+        }
         match read(&reply, trajectory) {
             Ok(reflection) => return Ok(Reflected { reflection, tries: attempt, problems }),
             Err(problem) => {
@@ -104,7 +122,11 @@ pub async fn reflect(
 
 fn read(reply: &ChatReply, trajectory: &Trajectory) -> Result<TrajectoryReflection, String> {
     let text = reply.say.join("\n");
-    let object = json_of(&text).ok_or("the answer holds no JSON object")?;
+    let none = match reply.calls.is_empty() {
+        true => "the answer holds no JSON object",
+        false => "the answer holds no JSON object, but calls; nothing can be called any more",
+    };
+    let object = json_of(&text).ok_or(none)?;
     let reflection: TrajectoryReflection = serde_json::from_str(object)
         .map_err(|error| format!("the answer does not fit the schema: {error}"))?;
     let wrong = contradictions(&reflection, trajectory);
@@ -120,10 +142,9 @@ fn json_of(text: &str) -> Option<&str> {
 fn answer(request: &mut ChatRequest, reply: ChatReply, problem: &str) {
     let problem = BoundedText::cut(problem, TextBudget(1000));
     request.messages.push(Message::Assistant { raw: reply.raw, say: reply.say, calls: reply.calls });
-    request.messages.push(Message::User {
-        content: vec![Content::text(format!(
-            "This answer cannot be used: {}. Answer again with the whole JSON object and nothing else.",
-            problem.as_str()
-        ))],
-    });
+    let words = format!(
+        "This answer cannot be used: {}. Answer again with the whole JSON object and nothing else.",
+        problem.as_str()
+    );
+    say(request, Content::text(words), "nothing can be called any more");
 }

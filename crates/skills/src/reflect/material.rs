@@ -36,7 +36,7 @@ impl Default for MaterialBudget {
 }
 
 /// Where the skills' text was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReflectMode {
     /// By a reader who was not there: the text stands in the block.
@@ -64,6 +64,18 @@ pub struct BudgetShown {
     pub world_steps: Share,
     /// Model turns.
     pub turns: Share,
+}
+
+impl BudgetShown {
+    /// Of one attempt.
+    pub(super) fn of(trajectory: &Trajectory) -> Self {
+        let share = |used: u32, limit: u32| Share { used: u64::from(used), limit: u64::from(limit) };
+        let (spent, limits) = (&trajectory.spent, &trajectory.limits);
+        Self {
+            world_steps: share(spent.world_steps, limits.world_steps),
+            turns: share(spent.turns, limits.turns),
+        }
+    }
 }
 
 /// A skill the agent had received.
@@ -121,7 +133,6 @@ pub struct Material {
 /// Renders a trajectory as a reflector is shown it.
 pub fn material(trajectory: &Trajectory, budget: &MaterialBudget, max_learnings: usize) -> Material {
     let kept = salient(&trajectory.steps, budget.steps);
-    let share = |used: u32, limit: u32| Share { used: u64::from(used), limit: u64::from(limit) };
     let cut = |text: &str, room: usize| BoundedText::cut(text, TextBudget(room)).as_str().to_owned();
     Material {
         schema: MATERIAL_SCHEMA.to_owned(),
@@ -131,10 +142,7 @@ pub fn material(trajectory: &Trajectory, budget: &MaterialBudget, max_learnings:
         verdict: trajectory.verdict,
         score: trajectory.score,
         stop: trajectory.stop,
-        budget: BudgetShown {
-            world_steps: share(trajectory.spent.world_steps, trajectory.limits.world_steps),
-            turns: share(trajectory.spent.turns, trajectory.limits.turns),
-        },
+        budget: BudgetShown::of(trajectory),
         max_learnings,
         skills: trajectory
             .skills

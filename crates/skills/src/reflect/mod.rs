@@ -3,6 +3,7 @@
 
 mod check;
 mod conversation;
+mod here;
 mod material;
 mod reflection;
 
@@ -10,6 +11,11 @@ pub use check::{Checked, Dropped, Grounds, check};
 pub(crate) use conversation::PROMPT;
 pub use conversation::{
     ReflectError, ReflectOptions, Reflected, reflect, reflection_request, reflection_schema,
+};
+pub(crate) use here::PROMPT as PROMPT_HERE;
+pub use here::{
+    Conversation, Fallback, OUTCOME_SCHEMA, Outcome, SkillNamed, StepNamed, continued_request, outcome,
+    reflect_here,
 };
 pub use material::{
     BudgetShown, Gap, MATERIAL_SCHEMA, Material, MaterialBudget, ReflectMode, Share, SkillShown, material,

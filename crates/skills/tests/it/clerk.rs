@@ -38,7 +38,7 @@ fn profile() -> ModelProfile {
     }
 }
 
-fn reply(say: &str, calls: Vec<(&str, Value)>) -> ChatReply {
+pub(crate) fn reply(say: &str, calls: Vec<(&str, Value)>) -> ChatReply {
     let stop = if calls.is_empty() { ReplyStop::EndTurn } else { ReplyStop::Calls };
     let calls = calls.into_iter().enumerate().map(|(place, (name, arguments))| Call {
         id: CallId::new(format!("c{place}")),
@@ -77,7 +77,7 @@ impl Written {
         Self::of(turns.collect())
     }
 
-    fn of(replies: VecDeque<ChatReply>) -> Self {
+    pub(crate) fn of(replies: VecDeque<ChatReply>) -> Self {
         Self { profile: profile(), replies: Mutex::new(replies), requests: Mutex::default() }
     }
 

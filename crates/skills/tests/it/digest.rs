@@ -29,7 +29,7 @@ fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<Digest>, DigestErr
     options.clean.similarity = 0.5;
     let mut digests = Vec::new();
     for trajectory in &lessons() {
-        let lesson = Lesson { trajectory, time: Timestamp::UNIX_EPOCH };
+        let lesson = Lesson::new(trajectory, Timestamp::UNIX_EPOCH);
         digests.push(run(digest(gateway, &staff, &lesson, &options))?);
     }
     Ok(digests)

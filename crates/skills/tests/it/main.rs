@@ -9,6 +9,7 @@ mod digest;
 mod folder;
 mod foreground;
 mod given;
+mod here;
 mod learning;
 mod lend;
 mod manage;

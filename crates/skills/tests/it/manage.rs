@@ -50,7 +50,7 @@ fn domain() -> (&'static str, Value) {
 
 fn decide(gateway: &mut Gateway, name: &str, matter: &Matter<'_>, model: &Written) -> Decision {
     let trajectory = attempt(name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
-    let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     run(manage(model, gateway, &lesson, matter, &ManageOptions::default())).expect("decides")
 }
 
@@ -63,7 +63,7 @@ fn the_request_is_prose_tools_and_one_block() {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (gateway, _) = shelf.open();
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     let learning = learning("medium");
     let matter = Matter::Learning(0, &learning);
     let item = item(gateway.state(), &lesson, &matter, &ManageOptions::default()).expect("an item");
@@ -157,7 +157,7 @@ fn complaint(correction: &str) -> SkillReview {
 /// Counts a review and lets the manager try to update.
 fn report(gateway: &mut Gateway, name: &str, review: &SkillReview) -> Decision {
     let trajectory = attempt(name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
-    let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     let checked = Checked { reviews: vec![(id("gimp/a"), review.clone())], ..Checked::default() };
     handle(gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
     let model = Written::turns(vec![vec![read(), update()], vec![annotate()]]);
@@ -214,7 +214,7 @@ fn a_suspicion_becomes_knowledge_when_a_second_attempt_agrees() {
     let mut allowed = Vec::new();
     for (name, verdict) in attempts {
         let trajectory = attempt(name, "goal", verdict, &[]);
-        let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+        let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
         let learning = learning("low");
         let checked = Checked { learnings: vec![learning.clone()], ..Checked::default() };
         handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
@@ -278,7 +278,7 @@ fn the_teachers_indifference_deletes_nothing() {
     let mut count = |name: String, consumer: &str, said: &Value| {
         let mut trajectory = attempt(&name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
         trajectory.consumer = consumer.into();
-        let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+        let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
         let review: SkillReview = serde_json::from_value(said.clone()).expect("a review");
         let checked = Checked { reviews: vec![(id("gimp/a"), review)], ..Checked::default() };
         handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
@@ -290,7 +290,7 @@ fn the_teachers_indifference_deletes_nothing() {
     }
     let [task @ CleanupTask::LowFollowRate { .. }] = tasks.as_slice() else { panic!("{tasks:?}") };
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
-    let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     let matter = Matter::Cleanup(task, &options);
     let shown = item(shelf.snapshot().state(), &lesson, &matter, &ManageOptions::default()).expect("an item");
     assert_eq!(shown.writes_allowed, ["annotate_skill"], "no number of the student's yet");

@@ -14,7 +14,7 @@ use crate::shelf::{Shelf, create, id, request, text, write};
 const SKILL: &str = "gimp/a";
 
 fn lesson(trajectory: &Trajectory) -> Lesson<'_> {
-    Lesson { trajectory, time: Timestamp::UNIX_EPOCH }
+    Lesson::new(trajectory, Timestamp::UNIX_EPOCH)
 }
 
 /// A book whose skill was learned from an attempt at a task of the template "source".

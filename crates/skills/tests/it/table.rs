@@ -87,7 +87,7 @@ fn stored(review: &SkillReview, options: &HandlerOptions, expected: &Row) {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();
     let trajectory = attempt("t", "goal", Verdict::Pass, &[("gimp/a", 1)]);
-    let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     let checked = Checked { reviews: vec![(id("gimp/a"), review.clone())], ..Checked::default() };
     for _ in 0..2 {
         let handled = handle(&mut gateway, &lesson, &checked, options).expect("handled");
@@ -113,7 +113,7 @@ fn requests_are_counted_by_the_trace_and_not_by_the_model() {
     let reflection: TrajectoryReflection = serde_json::from_value(said).expect("reads");
     let checked = check(reflection, &trajectory, Grounds::Trace, 3);
     assert_eq!(checked.dropped.len(), 2);
-    let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");
     let book = gateway.snapshot();
     let counts = |skill: &str| book.skill(&id(skill)).expect("a skill").counts(Some("teacher"));

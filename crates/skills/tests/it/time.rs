@@ -103,7 +103,7 @@ fn counted_reviews_are_uncounted() {
     let staff = Staff { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
     for name in ["one", "two"] {
         let trajectory = attempt(name, "alpha", Verdict::Pass, &[("gimp/a", 1)]);
-        let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+        let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
         run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");
     }
     let counted = |gateway: &Gateway| gateway.state().skills[&id("gimp/a")].lifetime();
@@ -122,7 +122,7 @@ fn each_line_names_its_operation_attempt_and_step() {
     let (mut gateway, _) = shelf.open();
     let staff = Staff { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
     let trajectory = attempt("one", "posterize", Verdict::Pass, &[]);
-    let lesson = Lesson { trajectory: &trajectory, time: Timestamp::UNIX_EPOCH };
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");
     let skill = gateway.snapshot().skills().next().expect("a skill").id.clone();
     let renamed = Change::SkillRenamed { from: skill.clone(), to: id("gimp/poster") };

@@ -194,7 +194,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
     let tasks = scan(gateway.state(), &options, sense.as_ref());
     gateway.understand(meaning);
     let trajectory = no_trajectory(&format!("cleaning-after-{}", gateway.state().last));
-    let lesson = Lesson { trajectory: &trajectory, time: SystemClock::default().now() };
+    let lesson = Lesson::new(&trajectory, SystemClock::default().now());
     let options = LearnOptions { clean: options, ..LearnOptions::default() };
     let staff = Staff { reflector: Arc::clone(&manager), manager };
     let cleaning = clean_book(&mut gateway, &staff, &lesson, &options);

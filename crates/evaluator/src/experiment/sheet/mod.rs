@@ -13,6 +13,7 @@ use apprentice_protocol::Limits;
 use super::{CleanupRule, Primary};
 use crate::further::FurtherArms;
 use crate::suite::Spot;
+use apprentice_skills::reflect::ReflectMode;
 
 pub use settle::{Draft, Setting, Ways};
 
@@ -111,6 +112,8 @@ pub struct Learning {
     pub replicates: u32,
     /// Who reviews attempts and keeps the book; the teacher, if absent.
     pub learner: Option<Marked<String>>,
+    /// Whether attempts are reviewed by a reader, or by the model that acted in its own conversation.
+    pub reflection: ReflectMode,
 }
 
 /// What a plan is asked about.

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::Limits;
+use apprentice_skills::reflect::ReflectMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -35,8 +36,8 @@ const KEYS: [&str; 18] = [
     "teacher",
     "templates",
 ];
-const LEARNING: [&str; 7] =
-    ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "rehearsal", "replicates"];
+const LEARNING: [&str; 8] =
+    ["batch", "cleanup", "cleanup_interval", "epochs", "learner", "reflection", "rehearsal", "replicates"];
 const CLEANUP: [&str; 5] = ["follow_share", "likeness", "negatives", "positive_share", "requests"];
 const FURTHER: [&str; 3] = ["best_of", "leave_one_out", "more_steps"];
 const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s", "world_steps"];
@@ -122,6 +123,23 @@ fn learning(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Learning {
         cleanup: cleanup(reader, table),
         replicates: reader.count(table, "replicates", 1..=100).unwrap_or(1),
         learner: reader.text(table, "learner"),
+        reflection: reflection(reader, table),
+    }
+}
+
+fn reflection(reader: &mut Reader<'_>, table: &DeTable<'_>) -> ReflectMode {
+    let Some(named) = reader.text(table, "reflection") else { return ReflectMode::Fresh };
+    match named.value.as_str() {
+        "fresh" => ReflectMode::Fresh,
+        "in_context" => ReflectMode::InContext,
+        other => {
+            let what = format!(
+                "`reflection` is {other:?}; it is \"fresh\" (a reader reviews) or \"in_context\" (the model that \
+                 acted reviews, in its own conversation)"
+            );
+            reader.faults.push(Fault { spot: Some(named.spot), what });
+            ReflectMode::Fresh
+        }
     }
 }
 

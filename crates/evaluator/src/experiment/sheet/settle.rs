@@ -8,6 +8,7 @@ use std::sync::Arc;
 use apprentice_protocol::{ChatModel, TaskId};
 use apprentice_skills::LearnOptions;
 use apprentice_skills::book::{At, Snapshot};
+use apprentice_skills::reflect::ReflectOptions;
 
 use super::{Fault, Marked, Sheet, SheetError};
 use crate::arm::Arm;
@@ -275,7 +276,9 @@ impl Draft {
         let student = students.next().unwrap_or_default();
         let learning = &sheet.learning;
         let every = learning.cleanup_interval.unwrap_or(setting.cleanup_every);
-        let learn = LearnOptions { clean: learning.cleanup.options(every), ..LearnOptions::default() };
+        let reflect = ReflectOptions { mode: learning.reflection, ..ReflectOptions::default() };
+        let clean = learning.cleanup.options(every);
+        let learn = LearnOptions { reflect, clean, ..LearnOptions::default() };
         let cycle = CycleOptions {
             epochs: learning.epochs.unwrap_or(setting.epochs),
             batch: learning.batch,

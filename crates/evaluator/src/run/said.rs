@@ -1,0 +1,61 @@
+//! The conversation of an attempt beside its trace, for whoever is to go on with it: `conversation.json`, with pictures
+//! by the hash under which the run keeps them.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use apprentice_harness::record::{Redactor, blob_path};
+use apprentice_protocol::{Content, ImageBytes, Message};
+use apprentice_skills::reflect::Conversation;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The name of the file's format.
+pub const CONVERSATION_SCHEMA: &str = "apprentice.conversation/1";
+const FILE: &str = "conversation.json";
+
+/// `conversation.json`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Kept {
+    /// [`CONVERSATION_SCHEMA`].
+    pub schema: String,
+    /// What was said.
+    #[serde(flatten)]
+    pub conversation: Conversation,
+}
+
+/// Keeps a conversation in the folder of its attempt, without secrets.
+pub(super) fn keep(conversation: Conversation, folder: &Path, redactor: &Redactor) -> io::Result<()> {
+    let kept = Kept { schema: CONVERSATION_SCHEMA.to_owned(), conversation };
+    let text = serde_json::to_string(&kept)?;
+    fs::write(folder.join(FILE), redactor.apply_to_json(&text).as_bytes())
+}
+
+/// The conversation of the attempt in `folder`, with its pictures from `blobs`; none if it was not kept, or not whole.
+pub fn said(folder: &Path, blobs: &Path) -> Option<Conversation> {
+    let text = fs::read_to_string(folder.join(FILE)).ok()?;
+    let kept: Kept = serde_json::from_str(&text)
+        .inspect_err(
+            |error| tracing::warn!(%error, folder = %folder.display(), "a kept conversation does not read"),
+        )
+        .ok()?;
+    let mut conversation = (kept.schema == CONVERSATION_SCHEMA).then_some(kept.conversation)?;
+    for content in conversation.request.messages.iter_mut().flat_map(contents) {
+        if let Content::Image { image } = content {
+            let bytes = fs::read(blob_path(blobs, &image.hash, "png")).ok()?;
+            image.bytes = ImageBytes(bytes.into());
+        }
+    }
+    Some(conversation)
+}
+
+fn contents(message: &mut Message) -> Box<dyn Iterator<Item = &mut Content> + '_> {
+    match message {
+        Message::User { content } => Box::new(content.iter_mut()),
+        Message::Assistant { .. } => Box::new(std::iter::empty()),
+        Message::Results { results, notices } => {
+            Box::new(results.iter_mut().flat_map(|result| &mut result.content).chain(notices))
+        }
+    }
+}
