@@ -8,6 +8,7 @@ mod failure;
 mod forecast;
 mod form;
 mod host;
+mod inlet;
 mod key;
 mod live;
 mod models;

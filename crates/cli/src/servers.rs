@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::MakeServers;
-use apprentice_evaluator::servers::ToolRules;
+use apprentice_evaluator::servers::{ToolBox, ToolRules};
 use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::Clock;
-use apprentice_skills::lend::Dialect;
+use apprentice_skills::lend::{Dialect, Gating};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Kind, Kinded as _};
 
 /// Servers of the Model Context Protocol that skills may bring tools from.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Servers {
     /// A file of tool servers, `{"mcpServers": {NAME: {"command": …, "args": […]} or {"url": …}}}`; a skill that
     /// names one opens its tools, and it is started inside the world.
@@ -25,6 +25,9 @@ pub(crate) struct Servers {
     /// A tool that is never called, whatever a skill lists; may be repeated.
     #[arg(long = "deny-tool", value_name = "NAME")]
     denied: Vec<String>,
+    /// Which servers an active skill opens: those that it names, or with `additive` also those that no skill names.
+    #[arg(long, value_enum, default_value_t, requires = "mcp_servers")]
+    gating: GatingChoice,
     /// How skills are put before the agent: `own` lists, searches and views them; `seed` has one block of all of
     /// them, `active_skill` and `offload_skill`.
     #[arg(long, value_enum, default_value_t)]
@@ -41,14 +44,34 @@ enum DialectChoice {
     Seed,
 }
 
+/// Which servers stand behind an active skill.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum GatingChoice {
+    /// Those that it names.
+    #[default]
+    Strict,
+    /// Those, and all that no skill names.
+    Additive,
+}
+
 impl Servers {
+    /// All that is settled about tools, for experiments.
+    pub(crate) fn tool_box(&self, clock: &Arc<dyn Clock>) -> Result<ToolBox, Failure> {
+        let (servers, list) = self.make(clock)?.unzip();
+        Ok(ToolBox { servers, list, rules: self.rules() })
+    }
+
     /// How skills that bring tools are put before an agent.
     pub(crate) fn rules(&self) -> ToolRules {
         let dialect = match self.dialect {
             DialectChoice::Own => Dialect::Own,
             DialectChoice::Seed => Dialect::Seed,
         };
-        ToolRules { denied: self.denied.iter().cloned().collect(), dialect }
+        let gating = match self.gating {
+            GatingChoice::Strict => Gating::Strict,
+            GatingChoice::Additive => Gating::Additive,
+        };
+        ToolRules { denied: self.denied.iter().cloned().collect(), dialect, gating }
     }
 
     /// What makes the servers of one trial, if a file names any, and what they are made by.

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::precedent::{Precedent, nearest};
 use crate::row::TrialRow;
 use crate::seed::{VaryError, vary};
-use crate::servers::{ToolRules, contributed};
+use crate::servers::{ToolBox, ToolRules, contributed, hash};
 use crate::split::trajectory_id;
 use crate::suite::Suite;
 use crate::suite::task::Task;
@@ -255,7 +255,6 @@ pub struct Loan {
 /// a hash of the list of tool servers.
 pub fn aids(book: &Snapshot, servers: Option<&str>) -> BTreeMap<String, String> {
     let embeddings = book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
-    let hash = |list: &str| Sha256::digest(list).iter().map(|byte| format!("{byte:02x}")).collect();
     let servers = servers.map(|list| ("mcp_servers".to_owned(), hash(list)));
     embeddings.into_iter().chain(servers).collect()
 }
@@ -300,6 +299,12 @@ impl Lender {
     #[must_use]
     pub fn with_servers(self, servers: Option<MakeServers>) -> Self {
         Self { servers, ..self }
+    }
+
+    /// The same, with all that is settled about tools.
+    #[must_use]
+    pub fn with_tools(self, tools: &ToolBox) -> Self {
+        self.with_servers(tools.servers.clone()).with_rules(tools.rules.clone())
     }
 
     /// The same, with rules for the tools that skills bring.

@@ -148,6 +148,14 @@ impl CleanupTask {
         }
     }
 
+    /// The skill, or the pair.
+    pub fn skills(&self) -> Vec<&SkillId> {
+        match self {
+            Self::NegativeHeavy { skill_id, .. } | Self::LowFollowRate { skill_id, .. } => vec![skill_id],
+            Self::Duplicates { skill_ids, .. } => skill_ids.iter().collect(),
+        }
+    }
+
     /// It in one line, for people.
     pub fn headline(&self) -> String {
         match self {

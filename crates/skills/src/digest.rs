@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use apprentice_protocol::{ChatModel, ModelError};
+use apprentice_protocol::{BoundedText, ChatModel, ModelError, TextBudget};
 
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
 use crate::clean::{CleanOptions, Sense, scan};
@@ -14,6 +14,9 @@ use crate::reflect::{
     Checked, Dropped, Fallback, Grounds, ReflectError, ReflectMode, ReflectOptions, Reflected,
     TrajectoryReflection, check, reflect, reflect_here,
 };
+
+/// Characters of the reason why an embedder did not answer.
+const WHY: TextBudget = TextBudget(200);
 
 /// The models that learn. Both arrive with retry, budget and recording around them.
 #[derive(Clone)]
@@ -172,14 +175,30 @@ pub async fn clean(
     loop {
         // Without an answer of the embedder words decide alone.
         let sense = match gateway.meaning() {
-            Some(meaning) => Sense::of(gateway.state(), meaning).await.ok(),
+            Some(meaning) => Some(Sense::of(gateway.state(), meaning).await),
             None => None,
         };
+        if let Some(Err(error)) = &sense {
+            let why = BoundedText::cut(&error.to_string(), WHY).as_str().to_owned();
+            let change = Change::CleanupByWords { why };
+            gateway.apply(lesson.request(Actor::Cleaner, Stage::Clean, "by_words".to_owned(), change))?;
+        }
+        let sense = sense.and_then(Result::ok);
         let tasks = scan(gateway.state(), &options.clean, sense.as_ref());
         let decided = |key: &String| {
             gateway.state().causes.keys().any(|cause| cause.stage == Stage::Clean && cause.item == *key)
         };
         let Some(task) = tasks.into_iter().find(|task| !decided(&task.key())) else { break };
+        let change = Change::CleanupFlagged {
+            skills: task.skills().into_iter().cloned().collect(),
+            finding: task.headline(),
+        };
+        gateway.apply(lesson.request(
+            Actor::Cleaner,
+            Stage::Clean,
+            format!("flagged:{}", task.key()),
+            change,
+        ))?;
         let matter = Matter::Cleanup(&task, &options.clean);
         decisions.push(decide(gateway, staff.manager.as_ref(), lesson, &matter, options).await?);
     }

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
 use crate::models::Models;
+use crate::servers::Servers;
 use crate::stage::{Voice, parts};
 use crate::{args, terminal, wire};
 
@@ -76,6 +77,8 @@ pub(crate) struct Bench {
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    servers: Servers,
     #[command(flatten)]
     consent: Consent,
     /// Print one JSON object: the report (`apprentice.report/1`), or with `--dry-run` the outline
@@ -189,6 +192,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             best_of: arguments.best_of,
         },
         replicates: 1,
+        tools: arguments.servers.tool_box(&study::clock())?,
         registered: None,
         command: args::given(),
         program: env!("CARGO_PKG_VERSION").into(),

@@ -16,6 +16,7 @@ use super::study;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::forecast::{Consent, Going};
+use crate::servers::Servers;
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
@@ -57,6 +58,8 @@ pub(crate) struct Demo {
     /// All tasks, more arms, and the baselines.
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    servers: Servers,
     #[command(flatten)]
     consent: Consent,
 }
@@ -105,7 +108,8 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let Described { config, models, draft } =
         described_as(&arguments.sheet(), config, Arc::clone(&clock), change)?;
     let learner = draft.learner.clone();
-    let experiment = experiment(draft, (&config, &models), args::given())?;
+    let tools = arguments.servers.tool_box(&clock)?;
+    let experiment = experiment(draft, (&config, &models), (args::given(), tools))?;
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     if study::agreed(paid, (&config, &models), arguments.consent)? == Going::Off {
         return Ok(());

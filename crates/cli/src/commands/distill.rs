@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{Draft, Experiment, PREREG_FILE, Prereg, Setting, Sheet, Ways};
+use apprentice_evaluator::servers::ToolBox;
 use apprentice_protocol::{Clock, Verdict};
 use clap::Args;
 
@@ -13,6 +14,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Going};
 use crate::models::Models;
+use crate::servers::Servers;
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
@@ -33,6 +35,8 @@ pub(crate) struct Distill {
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    servers: Servers,
     #[command(flatten)]
     consent: Consent,
     /// Print the report as one JSON object (`apprentice.report/1`).
@@ -93,7 +97,7 @@ pub(crate) fn described_as(
 pub(crate) fn experiment(
     draft: Draft,
     (config, models): (&Config, &Arc<Models>),
-    command: Vec<String>,
+    (command, tools): (Vec<String>, ToolBox),
 ) -> Result<Experiment, Failure> {
     let learner = draft.learner.as_deref().map(|name| models.get(name, "learn")).transpose()?;
     Ok(draft.experiment(Setting {
@@ -101,6 +105,7 @@ pub(crate) fn experiment(
         attempts: config.attempts,
         epochs: config.epochs,
         cleanup_every: usize::try_from(config.cleanup_every).unwrap_or(usize::MAX),
+        tools,
         command,
         program: env!("CARGO_PKG_VERSION").into(),
     }))
@@ -120,7 +125,8 @@ pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
     let registered = Prereg::read(&registration_of(&arguments.sheet)).kind(Kind::Config)?;
     let learner = draft.learner.clone();
-    let experiment = experiment(draft, (&config, &models), args::given())?;
+    let tools = arguments.servers.tool_box(&clock)?;
+    let experiment = experiment(draft, (&config, &models), (args::given(), tools))?;
     let experiment = Experiment { registered, ..experiment };
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     if study::agreed(paid, (&config, &models), arguments.consent)? == Going::Off {

@@ -34,7 +34,7 @@ pub(crate) struct Learn {
     /// Its locked split [default: `split.json` beside the suite].
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
-    /// The book [default: the setting `skillbook`].
+    /// The book; the one that came with the program is written only if it is named [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
     /// The model that reviews and decides.
@@ -81,11 +81,11 @@ struct Learned<'a> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
+    let folder = super::skills::writable(arguments.skillbook.as_deref(), config)?;
     let suite = super::tasks::load(&arguments.suite)?;
     let split = arguments.split.clone().unwrap_or_else(|| suite.root.join("split.json"));
     let lock = SplitLock::read(&split).kind(Kind::Config)?;
     lock.check_suite(&suite.hash).kind(Kind::Config)?;
-    let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     if forecast(arguments, &lock, &models)?.agree(config, arguments.consent)? == Going::Off {
         return Ok(());

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::wire;
+use crate::{inlet, wire};
 
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
                      for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";
@@ -38,14 +38,20 @@ pub(crate) struct Mcp {
 
 /// Runs the command until the client goes.
 pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
-    let folder = arguments.skillbook.clone().unwrap_or_else(|| config.skillbook.clone());
+    let named = arguments.skillbook.as_deref();
+    let folder = match arguments.write {
+        true => super::skills::writable(named, config)?,
+        false => named.unwrap_or(&config.skillbook),
+    };
+    let folder = folder.to_owned();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let meaning = wire::models(config, Arc::clone(&clock))?.meaning()?;
     let server = BookServer { folder, write: arguments.write, clock, meaning, reading: Mutex::default() };
     // A book that cannot be opened is said before a client waits for it.
     server.tools().kind(Kind::Config)?;
     wire::runtime()?.block_on(async {
-        let running = server.serve(rmcp::transport::stdio()).await.kind(Kind::Environment)?;
+        let (input, output) = rmcp::transport::stdio();
+        let running = server.serve((inlet::bounded(input), output)).await.kind(Kind::Environment)?;
         running.waiting().await.kind(Kind::Bug)?;
         Ok(())
     })
@@ -128,6 +134,10 @@ impl ServerHandler for BookServer {
         request: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if request.name == inlet::TOO_LONG {
+            let why = format!("a message holds at most {} bytes; nothing was done", inlet::LONGEST);
+            return Err(ErrorData::invalid_request(why, None));
+        }
         let tools = self.tools().map_err(|error| failed(&error))?;
         let Some(tool) = tools.iter().find(|tool| tool.spec().name == request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
 use apprentice_evaluator::forecast::Quote;
 use apprentice_evaluator::report::Deviation;
+use apprentice_evaluator::servers::ToolBox;
 use clap::Args;
 use serde::Serialize;
 
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
     let (design, learner) = (draft.sheet.design, draft.learner.clone());
     // The command that will carry it out is not known yet, and says nothing about what is measured.
-    let experiment = experiment(draft, (&config, &models), Vec::new())?;
+    let experiment = experiment(draft, (&config, &models), (Vec::new(), ToolBox::default()))?;
     let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Quote::free());
     let told = forecast(&experiment, (design, learner.as_deref()), &quote, &[]);
     let forecast = told.map_err(study::failure)?;

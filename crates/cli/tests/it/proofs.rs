@@ -120,6 +120,7 @@ impl Studio {
             limits: None,
             further: FurtherArms::default(),
             replicates: 1,
+            tools: apprentice_evaluator::servers::ToolBox::default(),
             registered: None,
             command: vec!["proofs".into()],
             program: "test".into(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::{StepId, StepRef, Tool, ToolOutcome};
 use serde_json::{Value, json};
 
-use crate::place::{Place, await_some, below, worlds_can_start};
+use crate::place::{DEADLINE, Place, await_some, below, worlds_can_start};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_apprentice");
 const KNOWN: &str = "gimp/open-the-menu-posterize";
@@ -248,5 +249,46 @@ async fn unruly_servers_cost_their_own_tools_and_no_more() {
 
     let chatty = servers.tools("chatty").await.expect("tools");
     assert!(!call(&chatty[1], json!({})).await.is_error, "chatter is passed over");
+    servers.leave().await;
+}
+
+/// An address that answers every request with the beginning of something that never ends.
+fn endless(content_type: &'static str, piece: &'static [u8]) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { break };
+            std::thread::spawn(move || {
+                let head =
+                    format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n\r\n");
+                let _ = stream.read(&mut [0; 4096]);
+                let mut more = stream.write_all(head.as_bytes());
+                // Until the other side has heard enough.
+                while more.is_ok() {
+                    more = stream.write_all(&piece.repeat(65_536 / piece.len()));
+                }
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_server_that_never_comes_to_an_end_is_given_up() {
+    let flood = json!({ "command": "sh", "args": ["-c", "head -c 40000000 /dev/zero; exec cat"] });
+    let file = json!({ "mcpServers": {
+        "object": { "url": endless("application/json", b"[1,") },
+        "events": { "url": endless("text/event-stream", b"data") },
+        "lines": flood,
+    } });
+    let specs = Arc::new(read_specs(&file.to_string()).expect("reads"));
+    let servers = McpServers::new(specs, true, Arc::new(SystemClock::default()));
+    for (name, why) in [("object", "maximum size"), ("events", ""), ("lines", "")] {
+        let tools = tokio::time::timeout(DEADLINE, servers.tools(name)).await;
+        let error =
+            tools.unwrap_or_else(|_| panic!("{name} is waited for")).err().expect("no tools").to_string();
+        assert!(error.contains(why) && error.len() < 2000, "{name}: {error}");
+    }
     servers.leave().await;
 }

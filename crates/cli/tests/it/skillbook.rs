@@ -1,11 +1,14 @@
 //! `apprentice skills …` as others drive it: JSON on standard output, exit codes.
 
 use std::fs;
+use std::io::{BufRead as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::place::DEADLINE;
 
 /// A folder to work in, with a book in it.
 struct Desk {
@@ -222,4 +225,125 @@ fn a_search_by_meaning_says_who_does_not_answer_and_words_need_nobody() {
     assert_eq!(found["hits"][0].get("similarity"), None, "nobody was asked");
     let learned = desk.ok(&["clean", "--model", "builtin/explorer", "--dry-run"]);
     assert_eq!(learned["tasks"], json!([]), "there is no pair to compare, and no reason to ask");
+}
+
+/// Says one line and hears what is answered, each within a deadline.
+struct Talk {
+    child: std::process::Child,
+    heard: std::sync::mpsc::Receiver<Value>,
+}
+
+impl Talk {
+    fn with(desk: &Desk, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_apprentice"))
+            .args(arguments)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", desk.path())
+            .current_dir(desk.path())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let output = std::io::BufReader::new(child.stdout.take().expect("its output"));
+        let (say, heard) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for line in output.lines() {
+                let Ok(line) = line else { break };
+                if say.send(serde_json::from_str(&line).expect("json")).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, heard }
+    }
+
+    fn say(&mut self, message: &Value) {
+        let input = self.child.stdin.as_mut().expect("its input");
+        input.write_all(format!("{message}\n").as_bytes()).expect("is heard");
+    }
+
+    fn answer_to(&self, id: u32) -> Value {
+        let mut other = Vec::new();
+        loop {
+            let answer = self.heard.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("{id}: only {other:?}"));
+            if answer["id"] == id {
+                return answer;
+            }
+            other.push(answer);
+        }
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_message_of_twenty_megabytes_is_refused_and_the_next_is_heard() {
+    let desk = Desk::new();
+    desk.learn();
+    let mut talk = Talk::with(&desk, &["mcp", "--skillbook", "book"]);
+    let client = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": client });
+    talk.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    talk.answer_to(1);
+    talk.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let search = |query: &str| json!({ "name": "skill_search", "arguments": { "query": query } });
+    let call = |id: u32, query: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": search(query) });
+    talk.say(&call(2, &"transparent ".repeat(1_700_000)));
+    let refused = talk.answer_to(2);
+    assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("at most")), "{refused}");
+    talk.say(&call(3, "transparent"));
+    let found = talk.answer_to(3);
+    assert!(
+        found["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("gimp/")),
+        "{found}"
+    );
+}
+
+#[test]
+fn the_book_that_came_with_the_program_is_written_only_where_it_is_named() {
+    let desk = Desk::new();
+    fs::create_dir_all(desk.path().join("skillbook/.meta")).expect("a folder");
+    desk.file("skillbook/.meta/shipped", "");
+    let said = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_apprentice"))
+            .args(words)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", desk.path())
+            .current_dir(desk.path())
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("it starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    desk.file("r.json", r#"{"new_learnings": []}"#);
+    let writers: [&[&str]; 6] = [
+        &["learn", "runs/none"],
+        &["skills", "sync"],
+        &["skills", "revert", "o1"],
+        &["skills", "import", "--from", "shipped"],
+        &["skills", "apply", "r.json"],
+        &["mcp", "--write"],
+    ];
+    for words in writers {
+        let (code, told) = said(words);
+        assert_eq!(code, Some(3), "{words:?}: {told}");
+        assert!(
+            told.contains("came with the program") && told.contains("--skillbook DIR"),
+            "{words:?}: {told}"
+        );
+        let there = fs::read_dir(desk.path().join("skillbook/.meta")).expect("a folder").count();
+        assert_eq!(there, 1, "{words:?} wrote");
+    }
+    let (code, told) = said(&["skills", "list"]);
+    assert_eq!(code, Some(0), "whoever reads may: {told}");
+    let (code, told) = said(&["skills", "sync", "--skillbook", "skillbook"]);
+    assert_eq!(code, Some(0), "{told}");
 }

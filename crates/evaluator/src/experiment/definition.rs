@@ -107,6 +107,9 @@ pub struct Definition {
     /// Books that are learned alike, this one included.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub replicates: u32,
+    /// What is settled about tools that skills bring, by name; the list of servers by its hash.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, String>,
     /// The tasks that the book is learned on, in order.
     pub train: Vec<TaskId>,
     /// The tasks that are measured, with their templates.
@@ -228,6 +231,7 @@ impl Definition {
                 BookSource::Learned(_) => experiment.replicates.max(1),
                 BookSource::Given(_) => 1,
             },
+            tools: experiment.tools.facts(),
             strata: strata(experiment, &test),
             unvaried: test.iter().filter(ignores).cloned().collect(),
             test: test.iter().map(|id| (id.clone(), template(id))).collect(),

@@ -67,12 +67,12 @@ pub(super) fn request<'a>(
         _ => Vec::new(),
     };
     let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance);
-    let lender = lender.with_spare(spare).with_precedents(attempts);
+    let lender = lender.with_spare(spare).with_precedents(attempts).with_tools(&experiment.tools);
     let contenders = contenders(experiment, &lender, &tasks)?;
     let books = experiment.arms.iter().map(|arm| ArmPlan {
         arm: arm.to_string(),
         skillbook_hash: arm.needs_book().then(|| lender.hash().to_owned()),
-        aids: if arm.needs_book() { aids(book, None) } else { BTreeMap::new() },
+        aids: if arm.needs_book() { aids(book, experiment.tools.list.as_deref()) } else { BTreeMap::new() },
         ..ArmPlan::default()
     });
     let more = further(experiment, &lender);
@@ -205,7 +205,11 @@ fn arm_plan(experiment: &Experiment, book: &Snapshot, arm: &Further) -> ArmPlan 
     match arm {
         Further::Without(skill) => {
             let left = book.without(&BTreeSet::from([skill.clone()]));
-            ArmPlan { skillbook_hash: Some(left.content_hash()), aids: aids(book, None), ..plan }
+            ArmPlan {
+                skillbook_hash: Some(left.content_hash()),
+                aids: aids(book, experiment.tools.list.as_deref()),
+                ..plan
+            }
         }
         Further::MoreSteps => ArmPlan { budget: experiment.further.more_steps, ..plan },
         Further::Again(number) => ArmPlan { again: Some(*number), ..plan },

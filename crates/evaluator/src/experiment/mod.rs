@@ -37,6 +37,7 @@ use crate::report::{PageError, Report, ReportFileError, write_report};
 use crate::row::Split;
 use crate::rows::RowsError;
 use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, StoreError, plan};
+use crate::servers::ToolBox;
 use crate::split::{SplitError, SplitLock};
 use crate::suite::Suite;
 use definition::Begun;
@@ -84,6 +85,8 @@ pub struct Experiment {
     pub further: FurtherArms,
     /// Books that are learned alike, this one included; 1 where it is the only one.
     pub replicates: u32,
+    /// The tools that skills may bring.
+    pub tools: ToolBox,
     /// What was registered beforehand; if nothing was, the experiment registers itself as it begins.
     pub registered: Option<Prereg>,
     /// The command as it was given.

@@ -82,7 +82,8 @@ async fn opened(
         }
     };
     let ends = (laboratory.progress.clone(), laboratory.cancel.clone());
-    Ok(LearningRun::new(folder, &experiment.suite, laboratory.deps.clone(), ends))
+    let run = LearningRun::new(folder, &experiment.suite, laboratory.deps.clone(), ends);
+    Ok(run.with_tools(experiment.tools.clone()))
 }
 
 fn planned(

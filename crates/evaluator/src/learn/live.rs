@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use apprentice_harness::record::{Trace, TraceError, blob_path};
 use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
@@ -21,6 +21,7 @@ use crate::run::{
     ArmPlan, Contender, Conversations, Lent, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan,
     Runner, TrialSpec, said, trial_id,
 };
+use crate::servers::ToolBox;
 use crate::split::SplitLock;
 use crate::suite::Suite;
 
@@ -101,6 +102,7 @@ pub struct LearningRun {
     runner: Runner,
     suite: Arc<Suite>,
     book: Arc<RwLock<Snapshot>>,
+    tools: Arc<OnceLock<ToolBox>>,
 }
 
 /// Why an attempt of a run cannot be learned from.
@@ -136,14 +138,22 @@ impl LearningRun {
         (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
     ) -> Self {
         let book = Arc::new(RwLock::new(Snapshot::empty()));
-        let (shelf, of_suite) = (book.clone(), suite.clone());
+        let tools: Arc<OnceLock<ToolBox>> = Arc::default();
+        let (shelf, of_suite, bench) = (book.clone(), suite.clone(), tools.clone());
         let lend = move |trial: &TrialSpec| {
             let book = shelf.read().unwrap_or_else(PoisonError::into_inner).clone();
-            lent(&of_suite, book, trial).unwrap_or_default()
+            lent((&of_suite, bench.get()), book, trial).unwrap_or_default()
         };
         let deps = RunDeps { lend: Arc::new(lend), ..deps };
         let runner = Runner::new(folder, Suite::clone(suite), deps, progress, cancel);
-        Self { runner, suite: suite.clone(), book }
+        Self { runner, suite: suite.clone(), book, tools }
+    }
+
+    /// The same, with tools that skills may bring. The first ones count.
+    #[must_use]
+    pub fn with_tools(self, tools: ToolBox) -> Self {
+        let _ = self.tools.set(tools);
+        self
     }
 
     /// The run's folder.
@@ -165,9 +175,14 @@ impl LearningRun {
 }
 
 /// `none` and `pull`, the arms of a cycle, always have something to lend.
-fn lent(suite: &Arc<Suite>, book: Snapshot, trial: &TrialSpec) -> Result<Lent, ArmError> {
-    let loan =
-        Lender::new(suite.clone(), book, None).lend(Arm::parse(&trial.arm)?, &trial.task, trial.seed)?;
+fn lent(
+    (suite, tools): (&Arc<Suite>, Option<&ToolBox>),
+    book: Snapshot,
+    trial: &TrialSpec,
+) -> Result<Lent, ArmError> {
+    let lender = Lender::new(suite.clone(), book, None);
+    let lender = tools.map(|tools| lender.clone().with_tools(tools)).unwrap_or(lender);
+    let loan = lender.lend(Arm::parse(&trial.arm)?, &trial.task, trial.seed)?;
     Ok(Lent::from(loan))
 }
 

@@ -139,6 +139,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         limits: None,
         further: FurtherArms::default(),
         replicates: 1,
+        tools: apprentice_evaluator::servers::ToolBox::default(),
         registered: None,
         command: vec!["apprentice".into(), "demo".into()],
         program: "0.0.0".into(),

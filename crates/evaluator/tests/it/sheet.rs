@@ -40,6 +40,7 @@ fn carried(draft: Draft) -> Experiment {
         attempts: 2,
         epochs: 1,
         cleanup_every: 7,
+        tools: apprentice_evaluator::servers::ToolBox::default(),
         command: Vec::new(),
         program: "0.0.0".into(),
     })

@@ -40,6 +40,39 @@ pub struct AttachedFile {
     pub bytes: u64,
 }
 
+/// A run of plain characters in a binary file that is long enough to say something.
+const SAYS: usize = 8;
+
+/// What a file of a package says.
+pub(crate) enum Reading {
+    /// It is text.
+    Text(String),
+    /// It is none; these plain words stand in it.
+    Binary(String),
+}
+
+/// Reads a file as whoever opens it would: UTF-8, or UTF-16 with a mark; of anything else, the plain words in it.
+pub(crate) fn reading(bytes: &[u8]) -> Reading {
+    let wide = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => Reading::Text(wide(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => Reading::Text(wide(rest, u16::from_be_bytes)),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Reading::Text(text.to_owned()),
+            Ok(_) | Err(_) => Reading::Binary(plain_words(bytes)),
+        },
+    }
+}
+
+fn plain_words(bytes: &[u8]) -> String {
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
+    let runs = bytes.split(|byte| !plain(byte)).filter(|run| run.len() >= SAYS);
+    runs.map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n")
+}
+
 /// Keeps files; one that is there already is not written again.
 pub(super) fn keep(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<AttachedFile>, BookError> {
     let place = folder.join(FOLDER);

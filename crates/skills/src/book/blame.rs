@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use super::operation::{Actor, Change, OpId, Operation};
+use super::line::Operation;
+use super::operation::{Actor, Change, OpId};
 use super::state::{Skill, State};
 
 /// A part of a skill's page.

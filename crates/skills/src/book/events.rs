@@ -9,7 +9,8 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::blame::steps;
-use super::operation::{Actor, Change, OpId, Operation};
+use super::line::Operation;
+use super::operation::{Actor, Change, OpId};
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::prove::proved;
@@ -49,10 +50,13 @@ pub struct BookEvent {
     pub book_after: String,
 }
 
+/// What happened, with the skill or the domain that it happened to.
+type Told = (SkillHappening, Option<SkillId>, Option<String>);
+
 /// What an operation is in the vocabulary, with the skill or the domain that it is about.
-fn happenings(change: &Change, state: &State) -> Vec<(SkillHappening, Option<SkillId>, Option<String>)> {
+fn happenings(change: &Change, state: &State) -> Vec<Told> {
     use SkillHappening::{
-        Annotated, CleanupKept, Created, DomainCreated, Merged, Reviewed, Tombstoned, Updated,
+        Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Reviewed, Tombstoned, Updated,
     };
     let of = |happening, skill: &SkillId| (happening, Some(skill.clone()), None);
     let opened = |domain: &super::NewDomain| (DomainCreated, None, Some(domain.domain.clone()));
@@ -77,7 +81,11 @@ fn happenings(change: &Change, state: &State) -> Vec<(SkillHappening, Option<Ski
             let back = |content: bool| if content { Updated } else { Tombstoned };
             skills.iter().map(|one| of(back(one.content.is_some()), &one.skill)).collect()
         }
+        Change::CleanupFlagged { skills, .. } => {
+            skills.iter().map(|skill| of(CleanupFlagged, skill)).collect()
+        }
         Change::TrajectoryReflected { .. }
+        | Change::CleanupByWords { .. }
         | Change::CandidateRecorded { .. }
         | Change::ItemClosed { .. }
         | Change::TrajectoryLearned
@@ -86,6 +94,14 @@ fn happenings(change: &Change, state: &State) -> Vec<(SkillHappening, Option<Ski
         | Change::PackageAttached { .. }
         | Change::Unknown { .. } => Vec::new(),
     }
+}
+
+/// A new text has proved nothing yet: from here on it is not lent where only proved skills are.
+fn waiting(told: &[Told]) -> Vec<Told> {
+    let new =
+        |(happening, ..): &&Told| matches!(happening, SkillHappening::Created | SkillHappening::Updated);
+    let waits = |(_, skill, _): &Told| (SkillHappening::Quarantined, skill.clone(), None);
+    told.iter().filter(new).map(waits).collect()
 }
 
 fn hex(hash: &Sha256) -> String {
@@ -106,6 +122,7 @@ impl Snapshot {
             let Some(operation) = text.and_then(|text| Operation::from_line(text).ok()) else { continue };
             let mut told = happenings(&operation.change, &state);
             state.apply(&operation);
+            told.extend(waiting(&told));
             if let Change::SkillsTried { .. } = operation.change {
                 let now = proved(&state);
                 told.extend(
@@ -126,7 +143,7 @@ impl Snapshot {
 fn event_of(
     operation: &Operation,
     state: &State,
-    (event, skill, domain): (SkillHappening, Option<SkillId>, Option<String>),
+    (event, skill, domain): Told,
     [book_before, book_after]: [String; 2],
 ) -> BookEvent {
     let trajectory = operation.cause.as_ref().map(|cause| cause.trajectory.clone());

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use apprentice_protocol::SkillId;
 use jiff::Timestamp;
 
-use super::attachment::{self, AttachedFile};
+use super::attachment::{self, AttachedFile, Reading, reading};
 use super::disk::{self, Edit};
 use super::index::{domains_file, index_file};
+use super::line::Operation;
 use super::log::{self, Log};
-use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Operation};
+use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId};
 use super::revert::{self, Restored};
 use super::snapshot::Snapshot;
 use super::state::{State, page_path};
@@ -203,12 +204,31 @@ impl Gateway {
         Ok(Applied::Written(id))
     }
 
-    /// Keeps the files of a package, each once by its content.
+    /// Keeps the files of a package, each once by its content, unless one holds what no page may hold.
     pub(crate) fn keep_files(
         &self,
+        actor: Actor,
         files: &BTreeMap<String, Vec<u8>>,
-    ) -> Result<Vec<AttachedFile>, BookError> {
-        attachment::keep(&self.folder, files)
+    ) -> Result<Vec<AttachedFile>, WriteRefusal> {
+        self.inspect_files(actor, files).map_err(|(code, why)| WriteRefusal::Refused { code, why })?;
+        Ok(attachment::keep(&self.folder, files)?)
+    }
+
+    /// Why the files of a package may not stand in this book: the rules of a page hold for each of them and for its
+    /// name. What is no text is held to them as far as plain words stand in it.
+    pub(crate) fn inspect_files(
+        &self,
+        actor: Actor,
+        files: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<(), (&'static str, String)> {
+        for (path, bytes) in files {
+            let (Reading::Text(said) | Reading::Binary(said)) = reading(bytes);
+            let objection = self.objection_to(actor, path).or_else(|| self.objection_to(actor, &said));
+            if let Some((code, why)) = objection {
+                return Err((code, format!("{path}: {why}")));
+            }
+        }
+        Ok(())
     }
 
     /// Takes one operation back, for a person. What came after it stays; where that cannot be told apart, the
@@ -231,16 +251,16 @@ impl Gateway {
         Some(("leak", format!("it repeats {found}; say it without the words of one task")))
     }
 
-    /// People may name addresses; nobody may write the rest.
     fn inspect(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
-        for text in texts(change) {
-            let allowed = actor == Actor::Human && scan(text) == Some(Finding::Address);
-            let objection = if allowed { self.leak(text) } else { self.objection(text) };
-            if let Some(objection) = objection {
-                return Err(objection);
-            }
+        texts(change).into_iter().find_map(|text| self.objection_to(actor, text)).map_or(Ok(()), Err)
+    }
+
+    /// People may name addresses; nobody may write the rest.
+    fn objection_to(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
+        match actor == Actor::Human && scan(text) == Some(Finding::Address) {
+            true => self.leak(text),
+            false => self.objection(text),
         }
-        Ok(())
     }
 
     fn check_read(&self, read: &BTreeMap<SkillId, u32>) -> Result<(), (&'static str, String)> {
@@ -399,11 +419,13 @@ fn texts(change: &Change) -> Vec<&str> {
         Change::TrajectoryReflected { checked, .. } => checked.texts(),
         Change::CandidateRecorded { learning, .. } => vec![learning.situation(), learning.guidance()],
         Change::ItemClosed { outcome } => vec![outcome],
+        Change::CleanupByWords { why } => vec![why],
         Change::Reverted { skills, .. } => skills.iter().flat_map(Restored::texts).collect(),
         Change::SkillRenamed { to, .. } => vec![to.as_str()],
         Change::SkillDeleted { .. }
         | Change::PackageAttached { .. }
         | Change::PairKept { .. }
+        | Change::CleanupFlagged { .. }
         | Change::SkillsTried { .. }
         | Change::TrajectoryLearned
         | Change::CleanupFinished

@@ -6,7 +6,8 @@ use apprentice_protocol::SkillId;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::operation::{Actor, Cause, Change, OpId, Operation};
+use super::line::Operation;
+use super::operation::{Actor, Cause, Change, OpId};
 use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;
@@ -95,6 +96,8 @@ fn summary(change: &Change) -> String {
         Change::CandidateRecorded { learning, .. } => learning.situation().to_owned(),
         Change::ItemClosed { outcome } => outcome.clone(),
         Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay apart"),
+        Change::CleanupFlagged { finding, .. } => finding.clone(),
+        Change::CleanupByWords { why } => format!("compared by words alone: {why}"),
         Change::TrajectoryLearned => "all of the trajectory is worked in".to_owned(),
         Change::SkillsTried { skills, passed, .. } => {
             let followed = skills.iter().filter(|tried| tried.followed == Some(true)).count();

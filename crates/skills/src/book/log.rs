@@ -4,7 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::operation::{OpId, Operation};
+use super::line::Operation;
+use super::operation::OpId;
 use super::{BookError, Problem};
 
 /// A log as read.

@@ -11,6 +11,7 @@ mod freeze;
 mod gateway;
 mod history;
 mod index;
+mod line;
 mod log;
 mod operation;
 mod page;
@@ -26,6 +27,7 @@ use std::io;
 use std::path::PathBuf;
 
 pub use attachment::{Attached, AttachedFile};
+pub(crate) use attachment::{Reading, reading};
 pub use blame::{BlameLine, Section, blame};
 pub use counts::Counts;
 pub use difference::{DifferenceKind, SkillDifference, difference};
@@ -35,8 +37,9 @@ pub use gateway::{Applied, Gateway, GatewayOptions, Opened, WriteRefusal, WriteR
 pub use history::{Entry, history};
 pub(crate) use index::skill_line;
 pub use index::{DOMAINS_CAP, INDEX_CAP, LINE_CAP, domains_file, index_file};
+pub use line::Operation;
 pub use operation::{
-    Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Operation, Origin, SkillText, Stage,
+    Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Origin, SkillText, Stage,
 };
 pub use page::{Page, PageError};
 pub use revert::{Content, Counter, Restored};

@@ -1,14 +1,9 @@
 //! The operations of a book: every change there ever was, as typed records. The log of them is the truth.
-//!
-//! A line is read in two stages, the envelope and then its data by name; an operation of a later version is
-//! kept as it is.
 
 use std::fmt;
 
 use apprentice_protocol::SkillId;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::attachment::Attached;
 use super::counts::Counts;
@@ -266,6 +261,20 @@ pub enum Change {
         /// The hashes of their texts.
         hashes: [String; 2],
     },
+    /// The counters, or likeness, single something out: it is about to be decided.
+    #[serde(rename = "cleanup.flagged")]
+    CleanupFlagged {
+        /// The skill, or the pair.
+        skills: Vec<SkillId>,
+        /// What stands out, in one line.
+        finding: String,
+    },
+    /// A cleaning compares skills by their words alone, since nobody says what they mean.
+    #[serde(rename = "cleanup.by_words")]
+    CleanupByWords {
+        /// Why not by meaning.
+        why: String,
+    },
     /// All of a trajectory is worked in.
     #[serde(rename = "trajectory.learned")]
     TrajectoryLearned,
@@ -346,6 +355,8 @@ impl Change {
         "package.attached",
         "trajectory.tried",
         "skill.published",
+        "cleanup.flagged",
+        "cleanup.by_words",
     ];
 
     /// Its name in the log.
@@ -364,6 +375,8 @@ impl Change {
             Self::CandidateRecorded { .. } => "candidate.recorded",
             Self::ItemClosed { .. } => "item.closed",
             Self::PairKept { .. } => "cleanup.kept",
+            Self::CleanupFlagged { .. } => "cleanup.flagged",
+            Self::CleanupByWords { .. } => "cleanup.by_words",
             Self::TrajectoryLearned => "trajectory.learned",
             Self::SkillsTried { .. } => "trajectory.tried",
             Self::CleanupFinished => "cleanup.finished",
@@ -388,6 +401,7 @@ impl Change {
             Self::SkillMerged { source, target, .. } => vec![target, source],
             Self::SkillRenamed { from, to } => vec![to, from],
             Self::PairKept { skills, .. } => skills.iter().collect(),
+            Self::CleanupFlagged { skills, .. } => skills.iter().collect(),
             Self::SkillsTried { skills, .. } => skills.iter().map(|tried| &tried.skill).collect(),
             Self::Reverted { skills, .. } => skills.iter().map(|restored| &restored.skill).collect(),
             Self::DomainCreated(_)
@@ -396,89 +410,8 @@ impl Change {
             | Self::ItemClosed { .. }
             | Self::TrajectoryLearned
             | Self::CleanupFinished
+            | Self::CleanupByWords { .. }
             | Self::Unknown { .. } => Vec::new(),
         }
-    }
-}
-
-/// One line of the log.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Operation {
-    /// The line format's version.
-    pub version: u32,
-    /// Its id.
-    pub id: OpId,
-    /// When, as the caller says.
-    pub time: Timestamp,
-    /// Who.
-    pub actor: Actor,
-    /// From what.
-    pub cause: Option<Cause>,
-    /// The files it writes.
-    pub files: Vec<FileChange>,
-    /// What it changes.
-    pub change: Change,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Envelope<'a> {
-    v: u32,
-    id: OpId,
-    time: Timestamp,
-    actor: Actor,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cause: Option<Cause>,
-    op: std::borrow::Cow<'a, str>,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    files: Vec<FileChange>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Tagged {
-    op: String,
-    #[serde(default)]
-    data: Option<Box<RawValue>>,
-}
-
-impl Operation {
-    /// One compact line, without the line break.
-    pub fn to_line(&self) -> Result<String, serde_json::Error> {
-        let tagged = match &self.change {
-            Change::Unknown { op, data } => {
-                Tagged { op: op.clone(), data: Some(RawValue::from_string(data.clone())?) }
-            }
-            known => serde_json::from_str(&serde_json::to_string(known)?)?,
-        };
-        serde_json::to_string(&Envelope {
-            v: self.version,
-            id: self.id,
-            time: self.time,
-            actor: self.actor,
-            cause: self.cause.clone(),
-            op: tagged.op.as_str().into(),
-            data: tagged.data.as_deref(),
-            files: self.files.clone(),
-        })
-    }
-
-    /// Reads one line.
-    pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
-        let envelope: Envelope<'_> = serde_json::from_str(line)?;
-        let name = envelope.op.as_ref();
-        let data = envelope.data.map_or("null", RawValue::get);
-        let change = if Change::NAMES.contains(&name) {
-            let text = if data == "null" {
-                format!(r#"{{"op":"{name}"}}"#)
-            } else {
-                format!(r#"{{"op":"{name}","data":{data}}}"#)
-            };
-            serde_json::from_str(&text)?
-        } else {
-            Change::Unknown { op: name.to_owned(), data: data.to_owned() }
-        };
-        let Envelope { v: version, id, time, actor, cause, files, .. } = envelope;
-        Ok(Self { version, id, time, actor, cause, files, change })
     }
 }

@@ -1,6 +1,7 @@
 //! How a package that an agent wrote becomes a skill, or another text of one.
 
-use super::operation::{Change, Operation, Origin};
+use super::line::Operation;
+use super::operation::{Change, Origin};
 use super::state::{Skill, State, hash, renew};
 
 impl State {

@@ -6,7 +6,8 @@ use apprentice_protocol::SkillId;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use super::operation::{OpId, Operation, Origin, SkillText};
+use super::line::Operation;
+use super::operation::{OpId, Origin, SkillText};
 use super::state::{Note, Skill, State};
 use super::trial::Remark;
 use super::validate::Fault;

@@ -11,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::attachment::Attached;
 use super::counts::Counts;
-use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OpId, Operation, Origin, SkillText};
+use super::line::Operation;
+use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OpId, Origin, SkillText};
 use super::page::Page;
 use super::revert::Restored;
 use super::trial::{Remark, Trial};
@@ -341,7 +342,10 @@ impl State {
             }
             Change::TrajectoryLearned => self.learned_since_cleaning += 1,
             Change::CleanupFinished => self.learned_since_cleaning = 0,
-            Change::ItemClosed { .. } | Change::Unknown { .. } => {}
+            Change::ItemClosed { .. }
+            | Change::CleanupFlagged { .. }
+            | Change::CleanupByWords { .. }
+            | Change::Unknown { .. } => {}
         }
     }
 

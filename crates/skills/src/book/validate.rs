@@ -59,6 +59,8 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         | Change::CandidateRecorded { .. }
         | Change::ItemClosed { .. }
         | Change::PairKept { .. }
+        | Change::CleanupFlagged { .. }
+        | Change::CleanupByWords { .. }
         | Change::SkillsTried { .. }
         | Change::TrajectoryLearned
         | Change::CleanupFinished
@@ -101,7 +103,10 @@ fn may(actor: Actor, change: &Change) -> bool {
         | Change::SkillRenamed { .. }
         | Change::Reverted { .. }
         | Change::PackageAttached { .. } => actor == Actor::Human,
-        Change::PairKept { .. } | Change::CleanupFinished => matches!(actor, Actor::Cleaner),
+        Change::PairKept { .. }
+        | Change::CleanupFlagged { .. }
+        | Change::CleanupByWords { .. }
+        | Change::CleanupFinished => matches!(actor, Actor::Cleaner),
         Change::TrajectoryReflected { .. } | Change::CandidateRecorded { .. } | Change::TrajectoryLearned => {
             actor == Actor::Learner
         }

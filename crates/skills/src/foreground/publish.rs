@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use apprentice_protocol::{EntryKind, Machine, MachineError, SkillId};
 use jiff::Timestamp;
 
-use crate::book::{Actor, Attached, Change, Gateway, WriteRefusal, WriteRequest};
+use crate::book::{Actor, Attached, Change, Gateway, Reading, WriteRefusal, WriteRequest, reading};
 use crate::package::{Level, Package, check, described};
 
 /// Files of one package, and their bytes in all.
@@ -30,6 +30,8 @@ pub(super) struct Base {
 pub(super) struct Published {
     pub(super) skill: SkillId,
     pub(super) version: u32,
+    /// Files that are no text, which nobody could look through.
+    pub(super) unread: Vec<String>,
 }
 
 pub(super) fn unreachable(error: &MachineError) -> Fault {
@@ -114,12 +116,7 @@ pub(super) fn publish(
         return Err(("bad_package", wrong.join("; ")));
     }
     let (named, domain, text) = described(package, DOMAIN).map_err(|why| ("bad_package", why))?;
-    for (path, bytes) in &package.files {
-        let objection = std::str::from_utf8(bytes).ok().and_then(|text| gateway.objection(text));
-        if let Some((code, why)) = objection {
-            return Err((code, format!("{path}: {why}")));
-        }
-    }
+    gateway.inspect_files(Actor::Agent, &package.files)?;
     let skill = match base {
         Some(base) => base.skill.clone(),
         None => own_id(&named, &package.name)?,
@@ -140,7 +137,8 @@ pub(super) fn publish(
         WriteRefusal::Refused { code, why } => (code, why),
         WriteRefusal::Book(error) => ("unavailable", error.to_string()),
     };
-    let files = gateway.keep_files(&package.files).map_err(|error| ("unavailable", error.to_string()))?;
+    let files_read = &package.files;
+    let files = gateway.keep_files(Actor::Agent, &package.files).map_err(book_failed)?;
     let package = Attached {
         name: package.name.clone(),
         files,
@@ -155,7 +153,9 @@ pub(super) fn publish(
         .apply(WriteRequest { time, actor: Actor::Agent, cause: None, read, change })
         .map_err(book_failed)?;
     let version = gateway.state().skills.get(&skill).map_or(1, |skill| skill.version);
-    Ok(Published { skill, version })
+    let is_binary = |bytes: &Vec<u8>| matches!(reading(bytes), Reading::Binary(_));
+    let files_of_package = files_read.iter().filter(|(_, bytes)| is_binary(bytes));
+    Ok(Published { skill, version, unread: files_of_package.map(|(path, _)| path.clone()).collect() })
 }
 
 /// A new skill keeps its package's name, whatever the head says.

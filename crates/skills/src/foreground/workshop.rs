@@ -203,7 +203,7 @@ impl Workshop {
         (open, call, step): (&Open, &FinishCall, StepId),
     ) -> Result<ToolOutcome, Fault> {
         let before = gateway.state().last;
-        let Published { skill, version } =
+        let Published { skill, version, unread } =
             publish(gateway, package, open.base.as_ref(), self.plan.clock.now())?;
         let after = gateway.state().last;
         let (kind, said) = match open.base {
@@ -224,6 +224,10 @@ impl Workshop {
         }
         let receipt = self.say(said, &open.package);
         let mut answer = format!("{receipt}. It is {skill} in the book, version {version}.");
+        if !unread.is_empty() {
+            answer =
+                format!("{answer} No text, so only plain words in it were looked at: {}.", unread.join(", "));
+        }
         if let Some((_, why)) = unwritten {
             answer = format!("{answer} (The journal could not be written: {why}.)");
         }

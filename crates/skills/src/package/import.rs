@@ -11,10 +11,9 @@ use super::check::{check, normal};
 use super::frontmatter::Frontmatter;
 use super::{PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, PackageFinding, SKILL_FILE};
 use crate::book::{
-    Actor, Applied, Attached, Change, Gateway, NewDomain, Origin, Page, SkillText, WriteRefusal,
-    WriteRequest, hash,
+    Actor, Applied, Attached, Change, Gateway, NewDomain, Origin, Page, Reading, SkillText, WriteRefusal,
+    WriteRequest, hash, reading,
 };
-use crate::scan::{Finding, scan};
 use crate::words::clipped;
 
 /// The gateway's cap, with room for the line that says that more is kept.
@@ -156,12 +155,9 @@ fn take(
     imported: &mut Imported,
 ) -> Result<(), WriteRefusal> {
     imported.skill = Some(draft.skill.clone());
-    let hidden = package.files.iter().find_map(|(path, bytes)| {
-        let found = std::str::from_utf8(bytes).ok().and_then(scan)?;
-        (found != Finding::Address).then(|| format!("unsafe_text: {path}: {}", found.why()))
-    });
-    if let Some(why) = hidden {
-        imported.refused = Some(why);
+    imported.findings.extend(binaries(package));
+    if let Err((code, why)) = gateway.inspect_files(Actor::Human, &package.files) {
+        imported.refused = Some(format!("{code}: {why}"));
         return Ok(());
     }
     let Draft { skill, domain, text, annotations, tools, active } = draft;
@@ -193,12 +189,24 @@ fn take(
         }
         Err(failed @ WriteRefusal::Book(_)) => return Err(failed),
     }
-    let files = gateway.keep_files(&package.files)?;
+    let files = gateway.keep_files(Actor::Human, &package.files)?;
     let view = gateway.state().skills.get(&skill).map(|skill| skill.view()).unwrap_or_default();
     let attached =
         Attached { name: package.name.clone(), files, view_hash: hash(view.as_bytes()), tools, active };
     gateway.apply(request(Change::PackageAttached { skill, package: attached }))?;
     Ok(())
+}
+
+/// Files that nobody can read as text.
+fn binaries(package: &Package) -> Vec<PackageFinding> {
+    let binary = |(path, bytes): (&String, &Vec<u8>)| match reading(bytes) {
+        Reading::Text(_) => None,
+        Reading::Binary(_) => {
+            let what = format!("{path} is no text: only the plain words in it were looked at");
+            Some(PackageFinding { path: path.clone(), ..PackageFinding::warning("binary_file", what) })
+        }
+    };
+    package.files.iter().filter_map(binary).collect()
 }
 
 /// What a package says: the skill that it makes, the domain that this may open, and its texts. `domain` is for

@@ -178,7 +178,7 @@ pub(super) fn say(request: &mut ChatRequest, words: Content, unanswered: &str) {
         Some(Message::Results { notices, .. }) => notices.push(words),
         Some(Message::User { content }) => content.push(words),
         Some(Message::Assistant { .. }) | None => {
-            request.messages.push(Message::User { content: vec![words] })
+            request.messages.push(Message::User { content: vec![words] });
         }
     }
 }

@@ -61,8 +61,7 @@ fn search(guidance: &Guidance, skill: &str) -> ToolOutcome {
     call(guidance, "skill_tool", arguments)
 }
 
-#[test]
-fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone() {
+pub(crate) fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone() {
     let book = book();
     let (one, other) = (borrow(&book, Gating::Strict), borrow(&book, Gating::Strict));
     let opening = one.opening.as_str();
@@ -99,8 +98,7 @@ fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone() {
     assert!(call(&one, "skill_activate", json!({"skill": "crm/nothing"})).is_error);
 }
 
-#[test]
-fn gating_decides_on_servers_that_nobody_names_and_the_deny_list_on_all() {
+pub(crate) fn gating_decides_on_servers_that_nobody_names_and_the_deny_list_on_all() {
     let book = book();
     let view = |guidance: &Guidance| {
         let arguments =
@@ -127,8 +125,7 @@ fn seeded(book: &Snapshot) -> Guidance {
     lend_with(book, &ArmPolicy::Pull, &TaskView::default(), &contributed).expect("lends")
 }
 
-#[test]
-fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies() {
+pub(crate) fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies() {
     let book = book();
     let (one, other) = (seeded(&book), seeded(&book));
     let names: Vec<&str> = one.tools.iter().map(|tool| tool.spec().name.as_str()).collect();

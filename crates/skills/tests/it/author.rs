@@ -50,8 +50,7 @@ fn triage() -> Value {
     json!({"id": "crm/triage", "summary": "Sorting leads in the CRM", "body": "1. Open Leads > Unassigned.\n2. Press T."})
 }
 
-#[test]
-fn a_skill_is_created_patched_checked_and_deleted() {
+pub(crate) fn a_skill_is_created_patched_checked_and_deleted() {
     let shelf = Shelf::new();
     let created = call(&shelf, "skill_create", triage());
     let EventKind::Skill(event) = &created.events[0] else { panic!("{created:?}") };
@@ -73,8 +72,7 @@ fn a_skill_is_created_patched_checked_and_deleted() {
     assert_eq!(refused(&call(&shelf, "skill_delete", json!({"id": "crm/triage"}))), "unknown_skill");
 }
 
-#[test]
-fn names_are_ids_and_never_paths() {
+pub(crate) fn names_are_ids_and_never_paths() {
     let shelf = Shelf::new();
     let before = tree(shelf.path());
     for name in [
@@ -104,8 +102,7 @@ fn names_are_ids_and_never_paths() {
 }
 
 #[cfg(unix)]
-#[test]
-fn a_link_in_the_book_is_not_followed() {
+pub(crate) fn a_link_in_the_book_is_not_followed() {
     let (shelf, outside) = (Shelf::new(), Shelf::new());
     call(&shelf, "skill_create", triage());
     let page = shelf.path().join("crm/triage.md");
@@ -118,8 +115,7 @@ fn a_link_in_the_book_is_not_followed() {
     assert_eq!(outside.read("victim.md"), "untouched");
 }
 
-#[test]
-fn what_no_skill_may_hold_is_refused() {
+pub(crate) fn what_no_skill_may_hold_is_refused() {
     let check = |field: &str, value: &str, code: &str| {
         let shelf = Shelf::new();
         let mut arguments = triage();

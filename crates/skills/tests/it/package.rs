@@ -79,8 +79,7 @@ fn full() -> Shelf {
     shelf
 }
 
-#[test]
-fn a_book_comes_back_the_same_and_is_valid_on_the_way() {
+pub(crate) fn a_book_comes_back_the_same_and_is_valid_on_the_way() {
     let shelf = full();
     let packages = export(&shelf.snapshot());
     assert_eq!(packages.len(), 6);

@@ -58,8 +58,7 @@ fn table() -> Vec<Expected> {
     ]
 }
 
-#[test]
-fn every_row_counts_writes_and_forwards_as_the_table_says() {
+pub(crate) fn every_row_counts_writes_and_forwards_as_the_table_says() {
     for (fields, half, full, [positive, negative, neutral], notes, to_manager) in table() {
         for (credit, followed) in [(0.5, half), (1.0, full)] {
             let review = review(fields.clone());

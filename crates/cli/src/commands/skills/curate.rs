@@ -153,6 +153,13 @@ fn tell_decision(decision: &Decision) {
     }
 }
 
+impl Clean {
+    /// Whether it decides anything.
+    pub(super) fn writes(&self) -> bool {
+        !self.consent.dry_run
+    }
+}
+
 /// What meaning says of a book's skills, where the settings name a model for that.
 fn sense(state: &State, meaning: Option<&Meaning>) -> Result<Option<Sense>, Failure> {
     let Some(meaning) = meaning else { return Ok(None) };

@@ -19,6 +19,9 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{terminal, wire};
 
+/// Marks the book that came with the program.
+const SHIPPED: &str = ".meta/shipped";
+
 /// Looks at the skillbook, goes back in its history, and curates it.
 #[derive(Debug, Args)]
 pub(crate) struct Skills {
@@ -97,9 +100,50 @@ enum What {
     Import(package::Import),
 }
 
+impl What {
+    /// Whether it may change the book.
+    fn writes(&self) -> bool {
+        match self {
+            Self::Sync | Self::Revert { .. } | Self::Apply(_) | Self::Import(_) => true,
+            Self::Clean(clean) => clean.writes(),
+            Self::List
+            | Self::Show { .. }
+            | Self::Search { .. }
+            | Self::History { .. }
+            | Self::Diff { .. }
+            | Self::At { .. }
+            | Self::Events { .. }
+            | Self::Learning
+            | Self::Blame { .. }
+            | Self::Validate(_)
+            | Self::Export(_) => false,
+        }
+    }
+}
+
+/// The book that a command writes: the one that was named, or the one of the settings, unless that is the one that came
+/// with the program.
+pub(crate) fn writable<'a>(named: Option<&'a Path>, config: &'a Config) -> Result<&'a Path, Failure> {
+    let folder = &*config.skillbook;
+    match named {
+        Some(folder) => Ok(folder),
+        None if folder.join(SHIPPED).is_file() => {
+            let what =
+                format!("the book {} came with the program and is not written unasked", folder.display());
+            Err(Failure::say(Kind::Config, what)
+                .hint("name a book of your own: --skillbook DIR, or the setting `skillbook`")
+                .hint(format!("to write this one on purpose: --skillbook {}", folder.display())))
+        }
+        None => Ok(folder),
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
     let folder = arguments.skillbook.as_deref().unwrap_or(&config.skillbook);
+    if arguments.what.writes() {
+        writable(arguments.skillbook.as_deref(), config)?;
+    }
     let json = arguments.json;
     match &arguments.what {
         What::List => look::list(&open(folder)?, json),

@@ -15,6 +15,7 @@ use crate::arm::Arm;
 use crate::experiment::{BookSource, Experiment, Lessons};
 use crate::learn::CycleOptions;
 use crate::row::Split;
+use crate::servers::ToolBox;
 use crate::split::SplitLock;
 use crate::suite::{self, Selection, Spot, Suite, nearest};
 
@@ -59,6 +60,8 @@ pub struct Setting {
     pub epochs: u32,
     /// Trajectories between two cleanups, if the sheet says nothing.
     pub cleanup_every: usize,
+    /// The tools that skills may bring.
+    pub tools: ToolBox,
     /// The command as it was given.
     pub command: Vec<String>,
     /// The program's version.
@@ -309,6 +312,7 @@ impl Draft {
             limits: sheet.limits,
             further: sheet.further.value,
             replicates: sheet.learning.replicates,
+            tools: setting.tools,
             registered: None,
             command: setting.command,
             program: setting.program,

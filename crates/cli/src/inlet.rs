@@ -1,0 +1,122 @@
+//! Standard input as a stream of messages that are never too long: whoever sends one that is gets an answer, and the
+//! next one is heard.
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream};
+
+/// Bytes of one message.
+pub(crate) const LONGEST: usize = 1 << 20;
+/// The tool that a message which was too long calls in its place; no tool has this name.
+pub(crate) const TOO_LONG: &str = "a message that is too long";
+const BUFFER: usize = 64 << 10;
+/// What is kept of a message that is too long, from its beginning and from its end: its id stands in one of them.
+const KEPT: usize = 4 << 10;
+
+/// A stream of the lines of another, without those that are too long.
+pub(crate) fn bounded(input: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
+    let (near, far) = tokio::io::duplex(BUFFER);
+    // It ends with either end: when the input ends, or when nobody reads any more.
+    tokio::spawn(async move {
+        if let Err(error) = pass(input, far).await {
+            tracing::debug!(%error, "a stream of messages ended");
+        }
+    });
+    near
+}
+
+async fn pass(input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
+    let mut input = BufReader::with_capacity(BUFFER, input);
+    let mut message = Message::default();
+    loop {
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            return output.shutdown().await;
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        message.take(&available[..taken]);
+        input.consume(taken);
+        if end.is_some() {
+            output.write_all(&std::mem::take(&mut message).whole()).await?;
+        }
+    }
+}
+
+/// A message as far as it has been heard.
+#[derive(Default)]
+struct Message {
+    head: Vec<u8>,
+    /// The last bytes of one that is too long.
+    tail: Vec<u8>,
+    too_long: bool,
+}
+
+impl Message {
+    fn take(&mut self, bytes: &[u8]) {
+        if !self.too_long && self.head.len() + bytes.len() <= LONGEST {
+            self.head.extend_from_slice(bytes);
+            return;
+        }
+        self.too_long = true;
+        self.head.truncate(KEPT);
+        self.head.shrink_to_fit();
+        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
+        let old = self.tail.len().saturating_sub(KEPT);
+        self.tail.drain(..old);
+    }
+
+    /// The line, or one in its place that is answered with why it was not heard.
+    fn whole(self) -> Vec<u8> {
+        if !self.too_long {
+            return self.head;
+        }
+        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
+        let before_contents = head.split("\"params\"").next().unwrap_or_default();
+        // One without an id is a notice: nobody waits for an answer.
+        let id =
+            id_of(before_contents).or_else(|| tail.rmatch_indices(ID).find_map(|(at, _)| id_of(&tail[at..])));
+        let Some(id) = id else { return Vec::new() };
+        let call = serde_json::json!({
+            "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": TOO_LONG },
+        });
+        format!("{call}\n").into_bytes()
+    }
+}
+
+const ID: &str = "\"id\"";
+
+/// The first id in a piece of a message.
+fn id_of(text: &str) -> Option<serde_json::Value> {
+    let rest = text.split_once(ID)?.1.trim_start().strip_prefix(':')?;
+    let value = serde_json::Deserializer::from_str(rest).into_iter::<serde_json::Value>().next()?.ok()?;
+    (value.is_number() || value.is_string()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::{LONGEST, TOO_LONG, bounded};
+
+    #[tokio::test]
+    async fn what_is_too_long_is_answered_and_the_next_is_heard() {
+        let long = "x".repeat(2 * LONGEST);
+        let sent = [
+            r#"{"id":1,"method":"ping"}"#.to_owned(),
+            format!(r#"{{"jsonrpc":"2.0","id":2,"params":{{"id":9,"text":"{long}"}}}}"#),
+            format!(r#"{{"method":"m","params":{{"text":"{long}"}},"id":"three"}}"#),
+            format!(r#"{{"method":"a notice","params":{{"text":"{long}"}}}}"#),
+            r#"{"id":4,"method":"ping"}"#.to_owned(),
+        ];
+        let mut heard = String::new();
+        let input = std::io::Cursor::new(format!("{}\n", sent.join("\n")).into_bytes());
+        bounded(input).read_to_string(&mut heard).await.expect("reads");
+        let lines: Vec<serde_json::Value> =
+            heard.lines().map(|line| serde_json::from_str(line).expect("json")).collect();
+        let ids: Vec<&serde_json::Value> = lines.iter().map(|line| &line["id"]).collect();
+        assert_eq!(
+            ids,
+            [1.into(), 2.into(), "three".into(), 4.into()].iter().collect::<Vec<&serde_json::Value>>()
+        );
+        assert_eq!((&lines[1]["params"]["name"], &lines[3]["method"]), (&TOO_LONG.into(), &"ping".into()));
+    }
+}

@@ -1,0 +1,114 @@
+//! The ten scenarios that the source designs are accepted by, one test each. Their parts stand in the modules of what
+//! they are about; fewer steps with the book, and the leaks by other routes, are shown where there are worlds and suites
+//! (`evaluator`).
+
+use std::sync::Arc;
+
+use apprentice_protocol::{ChatModel, StepId, StepRef, Verdict};
+use apprentice_skills::lend::{ArmPolicy, SKILL_SEARCH, SKILL_VIEW, TaskView, lend};
+use apprentice_skills::{LearnOptions, Lesson, Staff, digest};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::clerk::{Written, attempt, run};
+use crate::shelf::Shelf;
+use crate::{activation, author, foreground, given, manage, package, poison, table};
+
+const WAY: &str = "1. Choose Filters > Color > Color to Alpha.";
+
+#[test]
+fn s01_a_way_that_was_found_is_learned_once_and_asked_for() {
+    let shelf = Shelf::new();
+    let (mut gateway, _) = shelf.open();
+    let found = json!({
+        "type": "friction", "scope": "gimp", "situation": "A colour is to become transparent.", "guidance": WAY,
+        "confidence": "high", "steps_wasted": 2, "evidence": ["s3"],
+    });
+    let reflector = Written::words(&[&json!({ "skill_reviews": [], "new_learnings": [found] }).to_string()]);
+    let create = json!({
+        "domain": "gimp", "skill_name": "color-to-alpha", "description": "Making a colour transparent",
+        "situation": "A colour is to become transparent.", "guidance": WAY,
+    });
+    let domain = json!({ "domain": "gimp", "description": "Edits pictures." });
+    let look = json!({ "situation": "A colour is to become transparent." });
+    let manager = Arc::new(Written::turns(vec![
+        vec![("fetch_similar_skills", look)],
+        vec![("create_domain", domain), ("create_skill", create)],
+    ]));
+    let asked: Arc<dyn ChatModel> = manager.clone();
+    let staff = Staff { reflector: Arc::new(reflector), manager: asked };
+    let trajectory = attempt("t", "Make the sky transparent", Verdict::Pass, &[]);
+    let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
+    let digested = run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");
+    assert_eq!((digested.decisions.len(), digested.refusals.len()), (1, 0), "{digested:?}");
+    drop(gateway);
+    assert!(shelf.read("DOMAINS.md").contains("- gimp (1 skill): Edits pictures."));
+    assert!(shelf.read("gimp/INDEX.md").contains("gimp/color-to-alpha"));
+    // Whoever is weaker sees the domain, searches, and reads.
+    let guidance = lend(&shelf.snapshot(), &ArmPolicy::Pull, &TaskView::default()).expect("lends");
+    assert!(guidance.opening.as_str().contains("gimp"), "{:?}", guidance.opening);
+    let call = |name: &str, arguments: Value| {
+        let tool = guidance.tools.iter().find(|tool| tool.spec().name == name).expect("a tool");
+        let outcome = run(tool.call(&arguments, StepRef { step: StepId(1) }));
+        outcome.content[0].as_text().expect("text").to_owned()
+    };
+    let hits = call(SKILL_SEARCH, json!({ "query": "make a color transparent" }));
+    assert!(hits.starts_with("- gimp/color-to-alpha: "), "{hits}");
+    assert!(call(SKILL_VIEW, json!({ "skill": "gimp/color-to-alpha" })).contains(WAY));
+}
+
+#[test]
+fn s02_the_table_counts_row_by_row_with_both_credits() {
+    table::every_row_counts_writes_and_forwards_as_the_table_says();
+    given::a_partial_success_counts_as_configured();
+}
+
+#[test]
+fn s03_an_item_has_one_write() {
+    manage::a_domain_and_its_skill_are_one_change();
+    manage::a_domain_without_its_skill_is_not_opened();
+}
+
+#[test]
+fn s04_a_complaint_is_noted_and_a_second_one_updates() {
+    manage::a_first_complaint_annotates_and_a_second_one_updates();
+}
+
+#[test]
+fn s05_cleaning_keeps_to_its_borders_and_asks_once() {
+    manage::a_pair_at_the_threshold_is_asked_about_and_one_below_is_not();
+    manage::a_pair_that_is_kept_is_not_asked_about_again();
+}
+
+#[test]
+fn s06_signals_get_their_verdicts() {
+    foreground::a_signal_counts_only_if_everything_holds();
+}
+
+#[test]
+fn s07_tools_open_and_close_for_one_agent_alone() {
+    activation::tools_open_with_their_skill_and_close_with_it_for_one_agent_alone();
+    activation::gating_decides_on_servers_that_nobody_names_and_the_deny_list_on_all();
+    activation::the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies();
+}
+
+#[test]
+fn s08_an_agent_writes_skills_and_nothing_else() {
+    author::a_skill_is_created_patched_checked_and_deleted();
+    author::names_are_ids_and_never_paths();
+    author::a_link_in_the_book_is_not_followed();
+    author::what_no_skill_may_hold_is_refused();
+}
+
+#[test]
+fn s09_a_book_goes_out_and_comes_back_the_same() {
+    package::a_book_comes_back_the_same_and_is_valid_on_the_way();
+}
+
+#[test]
+fn s10_neither_leaks_nor_poison_get_in() {
+    poison::no_writer_gets_poison_into_the_book();
+    poison::a_poisoned_package_is_not_taken_in();
+    poison::what_stands_beside_a_page_is_held_to_the_same_rules();
+    poison::a_leak_beside_a_page_is_a_leak();
+}
