@@ -1,5 +1,7 @@
 //! Tasks as OSWorld writes them, in a cell: its names of programs, its Python, its browser's profile.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::place::{Place, rows, text, worlds_can_start};
@@ -76,6 +78,48 @@ fn a_cell_has_what_tasks_of_the_suite_expect() {
         assert_eq!(row["verdict"], "pass", "{row}\n{told}");
     }
     assert_eq!((status.code(), rows(&run).len()), (Some(0), 2), "{}", place.text("stderr"));
+}
+
+/// The words of the last event of this kind of a row's trace.
+fn told(run: &Path, row: &Value, kind: &str) -> String {
+    let trace = run.join(row["trace"].as_str().expect("a trace")).join("events.jsonl");
+    let text = std::fs::read_to_string(trace).expect("a trace");
+    text.lines().rfind(|line| line.contains(kind)).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_cannot_be_taken_as_evidence_fails_and_what_cannot_be_opened_is_void() {
+    if !worlds_can_start() || !is_installed("xdg-open") {
+        return;
+    }
+    let place = Place::new();
+    let make =
+        "mkfifo pipe; truncate -s 4G huge; mkdir folder; ln -s /dev/zero zero; touch shut; chmod 0 shut";
+    let made = json!([{"type": "execute", "parameters": {"command": format!("cd /home/user; {make}"), "shell": true}}]);
+    let names = ["pipe", "huge", "folder", "zero", "shut"];
+    let file = |name: &str| json!({"type": "vm_file", "path": format!("/home/user/{name}"), "dest": name});
+    let rule = json!({"type": "rule", "rules": {"expected": ["x"]}});
+    let odd = names.map(|name| {
+        let evaluator = json!({"func": "file_contains", "result": file(name), "expected": rule});
+        (name, task(made.clone(), evaluator))
+    });
+    let gone = json!([{"type": "open", "parameters": {"path": "/home/user/gone.txt"}}]);
+    let gone = task(gone, json!({"func": "file_contains", "result": file("gone"), "expected": rule}));
+    let suite = place.suite(&odd.into_iter().chain([("gone", gone)]).collect::<Vec<_>>());
+    let mut command = place.run_of(&suite, "baseline/noop");
+    command.env("APPRENTICE_ATTEMPTS", "1").status().expect("it ends");
+    let run = place.run_folder();
+    let rows = rows(&run);
+    assert_eq!(rows.len(), names.len() + 1, "{}", place.text("stderr"));
+    for row in rows {
+        if row["task"] == "gone" {
+            assert_eq!(row["void_cause"], "setup", "{row}");
+            assert!(told(&run, &row, "\"stopped\"").contains("no such file"), "{row}");
+        } else {
+            assert_eq!(row["verdict"], "fail", "{row}");
+            assert!(told(&run, &row, "cannot be taken").contains("cannot be taken"), "{row}");
+        }
+    }
 }
 
 /// What MiniWoB++ promises of its core, for a page of this test.

@@ -410,7 +410,7 @@ async fn what_helps_is_what_the_skills_say() {
         NEEDED.iter().chain(&programs).filter(|program| !is_installed(program)).collect();
     assert!(missing.is_empty(), "not installed: {missing:?}; scripts/setup installs them");
     let studio = Studio::open();
-    let evidence = Evidence::gather(&studio).await;
+    let evidence = Box::pin(Evidence::gather(&studio)).await;
     evidence.tell(&studio);
     let ledger = evidence.judge();
     if !ledger.broken.is_empty() {

@@ -130,6 +130,12 @@ pub enum StepError {
     /// No such window came in time.
     #[error("no window named {0:?} appeared, and none was on its way; there are: {1}")]
     NoWindow(String, String),
+    /// No program here opens files of this kind.
+    #[error("no program here opens {0}")]
+    NoViewer(String),
+    /// What should open a file ended with an error.
+    #[error("opening {0} ended with code {1}")]
+    Unopened(String, String),
     /// A command never reached the state that `until` asks for.
     #[error("{command:?} did not reach what `until` asks for; it last ended with code {code}: {output}")]
     Until {
@@ -150,7 +156,9 @@ impl SetupError {
     pub fn void_cause(&self) -> VoidCause {
         match &self.source {
             StepError::Machine(MachineError::Lost(_)) => VoidCause::WorldLost,
-            StepError::Machine(MachineError::MissingProgram(_)) => VoidCause::MissingProgram,
+            StepError::Machine(MachineError::MissingProgram(_)) | StepError::NoViewer(_) => {
+                VoidCause::MissingProgram
+            }
             StepError::Machine(
                 MachineError::Unsupported(_)
                 | MachineError::NotFound(_)
@@ -168,6 +176,7 @@ impl SetupError {
             | StepError::Outside(_)
             | StepError::Local { .. }
             | StepError::NoWindow(..)
+            | StepError::Unopened(..)
             | StepError::Until { .. } => VoidCause::Setup,
         }
     }
@@ -226,7 +235,8 @@ async fn perform(
             Ok(context.machine.write(&path, file.content.as_bytes()).await?)
         }
         Step::Launch(launch) => start(context, launch, launched).await,
-        Step::Open(path) => open(context, &path).await,
+        // Boxed, since every setup would hold room for it.
+        Step::Open(path) => Box::pin(open(context, &path)).await,
         Step::Execute(execute) => run(context, &execute).await,
         Step::Activate(choice) => window::activate(context, &choice).await,
         Step::Close(choice) => window::close(context, &choice).await,
@@ -296,6 +306,9 @@ async fn end(context: &SetupContext<'_>, pattern: &str) -> Result<(), StepError>
     Ok(())
 }
 
+/// Where the code is left with which the opening of a file failed.
+const UNOPENED: &str = "/tmp/.unopened";
+
 async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
     let path = at_home(context.machine, path);
     let place = Path::new(&path);
@@ -303,15 +316,37 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
         part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
     };
     let (name, stem) = (part(place.file_name()), part(place.file_stem()));
-    context.machine.launch(&Command::new(["xdg-open".to_owned(), path])).await?;
-    let window = window::await_window(
-        context,
-        |window| window.title.contains(&name) || window.title.contains(&stem),
-        &name,
-        (WINDOW_DEADLINE, WINDOW_DEADLINE),
-    );
-    let window = window.await?;
-    window::point_at(context, "-a", &window).await
+    if context.machine.read(UNOPENED).await.is_ok() {
+        context.machine.remove(UNOPENED).await?;
+    }
+    let words = ["sh", "-c", "xdg-open \"$1\" || echo $? > \"$2\"", "sh", &path, UNOPENED];
+    context.machine.launch(&Command::new(words)).await?;
+    let wanted = |window: &Window| window.title.contains(&name) || window.title.contains(&stem);
+    let window = window::await_window(context, wanted, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE));
+    // What opens it may end in vain long before a window is given up.
+    tokio::select! {
+        window = window => window::point_at(context, "-a", &window?).await,
+        why = unopened(context, &path) => Err(why),
+    }
+}
+
+/// Waits until the opening of a file has failed, and says how.
+async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
+    loop {
+        match context.machine.read(UNOPENED).await {
+            Ok(code) if !code.is_empty() => {
+                let code = String::from_utf8_lossy(&code).trim().to_owned();
+                return match code.as_str() {
+                    "2" => StepError::Machine(MachineError::NotFound(path.to_owned())),
+                    "3" => StepError::NoViewer(path.to_owned()),
+                    _ => StepError::Unopened(path.to_owned(), code),
+                };
+            }
+            Ok(_) | Err(MachineError::NotFound(_)) => {}
+            Err(error) => return error.into(),
+        }
+        context.clock.pause(UNTIL_PAUSE, Why::PollFloor).await;
+    }
 }
 
 async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {

@@ -20,6 +20,9 @@ use super::display::Display;
 use super::link::Link;
 use super::wire::{Ask, Frame, Program, Reply};
 
+/// Bytes of a file that is read whole. Larger ones are refused: whoever works in the cell chooses what they hold.
+const FILE_LIMIT: u64 = 256 << 20;
+
 /// What setup and checks reach a cell by.
 pub(super) struct CellMachine {
     link: Arc<Link>,
@@ -99,11 +102,19 @@ impl Machine for CellMachine {
 
     fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
         Box::pin(async move {
-            let mut file = File::from(self.descriptor(Ask::Read { path: path.to_owned() }).await?);
+            let file = File::from(self.descriptor(Ask::Read { path: path.to_owned() }).await?);
             blocking(path.to_owned(), move || {
                 let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes)?;
-                Ok(bytes)
+                let large = || {
+                    let why = format!("it holds more than the {} MB that are read", FILE_LIMIT >> 20);
+                    Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, why))
+                };
+                if file.metadata()?.len() > FILE_LIMIT {
+                    return large();
+                }
+                // It may grow while it is read.
+                file.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
+                if bytes.len() as u64 > FILE_LIMIT { large() } else { Ok(bytes) }
             })
             .await
         })

@@ -59,8 +59,8 @@ pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Resul
         let (path, name) = (path.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
         let file = read(path, name, context).await?;
         match gives.binary_search(&at) {
-            Ok(place) => files[place] = file,
-            Err(_) => beside.extend(file),
+            Ok(place) => files[place] = file.ok(),
+            Err(_) => beside.extend(file.ok()),
         }
     }
     Ok(Look { found: Found::Files { files, beside }, command: None, code: None })
@@ -68,16 +68,29 @@ pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Resul
 
 async fn one_file(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     Ok(match read(path, name, context).await? {
-        Some(file) => Look { found: Found::files_of(vec![Some(file)]), command: None, code: None },
-        None => Look::absent(format!("{path} does not exist")),
+        Ok(file) => Look { found: Found::files_of(vec![Some(file)]), command: None, code: None },
+        Err(why) => Look::absent(why),
     })
 }
 
-async fn read(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Option<FileRef>, CollectError> {
+/// A file, or why there is none to be judged: that it is a folder, a pipe, far too large or not to be read is what the
+/// world holds, not a fault of it.
+async fn read(
+    path: &str,
+    name: &str,
+    context: &CollectContext<'_>,
+) -> Result<Result<FileRef, String>, CollectError> {
     let place = at_home(context.machine, path);
     let behind = Path::new(path).file_name().is_some_and(|file| file == WRITTEN_BEHIND);
-    let content = if behind { settled(&place, context).await? } else { bytes(&place, context).await? };
-    Ok(content.map(|bytes| FileRef::new(name, bytes)))
+    let content = if behind { settled(&place, context).await } else { bytes(&place, context).await };
+    match content {
+        Ok(Some(bytes)) => Ok(Ok(FileRef::new(name, bytes))),
+        Ok(None) => Ok(Err(format!("{path} does not exist"))),
+        Err(CollectError::Machine { source: MachineError::Refused { why, .. }, .. }) => {
+            Ok(Err(format!("{path} cannot be taken: {why}")))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A file once nothing has changed in it for a while.
@@ -133,13 +146,15 @@ pub(super) async fn config_file(
     };
     let mut missing = Vec::new();
     for path in places.iter().map(|place| path(place)) {
-        if let Some(file) = read(&path, &path, context).await? {
-            let found = Found::files_of(vec![Some(file)]);
-            return Ok(Look { found, command: Some(path), code: None });
+        match read(&path, &path, context).await? {
+            Ok(file) => {
+                let found = Found::files_of(vec![Some(file)]);
+                return Ok(Look { found, command: Some(path), code: None });
+            }
+            Err(why) => missing.push(why),
         }
-        missing.push(path);
     }
-    Ok(Look::absent(format!("{} does not exist", missing.join(" or "))))
+    Ok(Look::absent(missing.join("; ")))
 }
 
 /// A file that an `execute` step kept; it must be there.
