@@ -347,3 +347,38 @@ fn the_book_that_came_with_the_program_is_written_only_where_it_is_named() {
     let (code, told) = said(&["skills", "sync", "--skillbook", "skillbook"]);
     assert_eq!(code, Some(0), "{told}");
 }
+
+#[test]
+fn what_is_wrong_with_a_book_or_a_flag_is_said_where_it_is() {
+    let desk = Desk::new();
+    for words in [&["sync"][..], &["revert", "o1"], &["clean", "--dry-run"]] {
+        assert_eq!(desk.code(words), Some(3), "{words:?}");
+        assert!(!desk.path().join("book").exists(), "{words:?} began a book under a mistyped name");
+    }
+    desk.learn();
+    for words in [
+        &["search", ""][..],
+        &["search", "x", "--limit", "0"],
+        &["clean", "--dry-run", "--similarity", "7"],
+        &["clean", "--dry-run", "--similarity", "nan"],
+    ] {
+        assert_eq!(desk.code(words), Some(2), "{words:?}");
+    }
+    let output = desk.run(&["search", &"qqq ".repeat(4000)]);
+    assert!(
+        output.status.code() == Some(4) && output.stderr.len() < 1000,
+        "a long query is not said back whole"
+    );
+    let log = desk.path().join("book/.meta/ops.jsonl");
+    let text = fs::read_to_string(&log).expect("a log");
+    let later = r#"{"v":9,"id":"o9","time":"2026-01-01T00:00:00Z","actor":"human","op":"skill.sung"}"#;
+    fs::write(&log, format!("{text}{later}\n{{\"v\":1,\"id")).expect("writes");
+    let output = desk.run(&["validate", "book"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("json");
+    let findings = report["results"][0]["findings"].as_array().expect("findings");
+    let codes: Vec<&Value> = findings.iter().map(|finding| &finding["code"]).collect();
+    assert_eq!(codes, ["unreadable", "cut_off"], "{report}");
+    let output = desk.run(&["sync"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("later version") && told.contains(".meta/ops.torn-"), "{told}");
+}

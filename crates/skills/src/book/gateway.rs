@@ -49,6 +49,8 @@ pub struct Opened {
     pub recorded: Vec<String>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// Where the last line of the log stands now, if it was cut off: it was never committed.
+    pub set_aside: Option<String>,
 }
 
 /// One change asked for.
@@ -125,7 +127,7 @@ impl Gateway {
 
     fn load(folder: &Path, lock: File, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
         let read = Log::read(folder, None)?;
-        let log = log::open(folder, &read)?;
+        let (log, set_aside) = log::open(folder, &read)?;
         let state = State::fold(&read.operations);
         let mut gateway = Self {
             folder: folder.to_owned(),
@@ -139,7 +141,7 @@ impl Gateway {
             broken: false,
         };
         let found = disk::compare(folder, &gateway.state)?;
-        let mut opened = Opened { problems: read.problems, ..Opened::default() };
+        let mut opened = Opened { problems: read.problems, set_aside, ..Opened::default() };
         for skill in found.unfinished {
             gateway.write_page(&skill)?;
             opened.completed.push(page_path(&skill));

@@ -5,8 +5,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::line::Operation;
-use super::operation::OpId;
+use super::operation::{Change, OpId};
 use super::{BookError, Problem};
+
+const FILE: &str = ".meta/ops.jsonl";
 
 /// A log as read.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +38,29 @@ impl Log {
         };
         Ok(parse(&bytes, upto))
     }
+
+    fn problem(&mut self, line: usize, what: &str) {
+        self.problems.push(Problem { path: FILE.to_owned(), what: format!("line {line}: {what}") });
+    }
+
+    /// Takes the operation of a line. The same one a second time acts once; another one of the same name acts, since
+    /// nothing is lost silently, and is named.
+    fn take(&mut self, operation: Operation, line: usize) {
+        let id = operation.id;
+        let ordered = self.operations.last().is_none_or(|last| last.id < id);
+        if !ordered && let Some(earlier) = self.operations.iter().find(|earlier| earlier.id == id) {
+            if *earlier == operation {
+                return self.problem(line, &format!("{id} stands there a second time; it counts once"));
+            }
+            self.problem(line, &format!("{id} names two operations; both are read"));
+        }
+        if let Change::Unknown { op, .. } = &operation.change {
+            let what =
+                format!("{op:?} is an operation of a later version; it is kept and changes nothing here");
+            self.problem(line, &what);
+        }
+        self.operations.push(operation);
+    }
 }
 
 /// Reads the committed lines of a log, up to an operation if one is named.
@@ -47,30 +72,29 @@ pub(super) fn parse(bytes: &[u8], upto: Option<OpId>) -> Log {
         let read = text.map_err(|error| error.to_string());
         match read.and_then(|text| Operation::from_line(text).map_err(|error| error.to_string())) {
             Ok(operation) if upto.is_some_and(|upto| operation.id > upto) => break,
-            Ok(operation) => log.operations.push(operation),
-            Err(why) => log.problems.push(Problem {
-                path: ".meta/ops.jsonl".to_owned(),
-                what: format!("line {}: not an operation: {why}", index + 1),
-            }),
+            Ok(operation) => log.take(operation, index + 1),
+            Err(why) => log.problem(index + 1, &format!("not an operation: {why}")),
         }
         log.bytes.extend_from_slice(line);
     }
     log
 }
 
-/// Opens the log for appending, moving a torn last line aside.
-pub(super) fn open(folder: &Path, log: &Log) -> Result<File, BookError> {
+/// Opens the log for appending, moving a torn last line aside; says where to.
+pub(super) fn open(folder: &Path, log: &Log) -> Result<(File, Option<String>), BookError> {
     let path = path(folder);
     let failed = |source| BookError::Io { path: path.clone(), source };
     let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
+    let mut place = None;
     if !log.torn.is_empty() {
-        let aside = folder.join(".meta").join(format!("ops.torn-{}", log.bytes.len()));
-        fs::write(&aside, &log.torn).map_err(failed)?;
+        let aside = format!(".meta/ops.torn-{}", log.bytes.len());
+        fs::write(folder.join(&aside), &log.torn).map_err(failed)?;
+        place = Some(aside);
         let length = u64::try_from(log.bytes.len()).unwrap_or(u64::MAX);
         file.set_len(length).map_err(failed)?;
         file.sync_data().map_err(failed)?;
     }
-    Ok(file)
+    Ok((file, place))
 }
 
 /// Appends one line: one write, then a sync.

@@ -34,6 +34,7 @@ pub struct Snapshot {
     log: Arc<[u8]>,
     pending: Vec<String>,
     problems: Vec<Problem>,
+    cut_off: bool,
     search: Arc<OnceLock<Search>>,
     meaning: Option<Arc<Meaning>>,
     vectors: Arc<Mutex<Option<Arc<[Vector]>>>>,
@@ -58,6 +59,7 @@ impl Snapshot {
             log: log.into(),
             pending: Vec::new(),
             problems: Vec::new(),
+            cut_off: false,
             search: Arc::default(),
             meaning: None,
             vectors: Arc::default(),
@@ -121,7 +123,8 @@ impl Snapshot {
             pending = overlay(&mut state, &found);
             problems.extend(found.problems);
         }
-        Ok(Self { pending, problems, ..Self::of(state, log.bytes).within(folder) })
+        let cut_off = !log.torn.is_empty();
+        Ok(Self { pending, problems, cut_off, ..Self::of(state, log.bytes).within(folder) })
     }
 
     /// The same book if no person's edit waits to be recorded; a frozen run takes no other.
@@ -137,6 +140,11 @@ impl Snapshot {
     /// What could not be read.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Whether the log ends in the middle of a line: somebody writes at this moment, or was stopped while writing.
+    pub fn is_cut_off(&self) -> bool {
+        self.cut_off
     }
 
     /// The last operation.

@@ -137,7 +137,10 @@ fn a_torn_line_is_moved_aside_and_work_goes_on() {
     bytes.extend_from_slice(br#"{"v":1,"id":"o2","ti"#);
     fs::write(&log, bytes).expect("writes");
     assert_eq!(shelf.snapshot().skills().count(), 1, "a reader passes over it");
-    let (mut gateway, _) = shelf.open();
+    assert!(shelf.snapshot().is_cut_off());
+    let (mut gateway, opened) = shelf.open();
+    assert_eq!(opened.set_aside, Some(format!(".meta/ops.torn-{whole}")));
+    assert!(!shelf.snapshot().is_cut_off());
     create(&mut gateway, "gimp/b", "beta");
     assert_eq!(gateway.state().last, OpId(2));
     let aside = fs::read_to_string(shelf.path().join(format!(".meta/ops.torn-{whole}"))).expect("kept");
@@ -154,8 +157,10 @@ fn an_unknown_operation_is_kept_and_a_broken_line_is_named() {
     text.push_str("\nnot json\n");
     fs::write(&log, &text).expect("writes");
     let (mut gateway, opened) = shelf.open();
-    assert_eq!(opened.problems.len(), 1);
-    assert!(opened.problems[0].what.starts_with("line 3: "), "{:?}", opened.problems);
+    let told: Vec<&str> = opened.problems.iter().map(|problem| problem.what.as_str()).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told[0].starts_with("line 2: \"skill.sung\" is an operation of a later version"), "{told:?}");
+    assert!(told[1].starts_with("line 3: not an operation"), "{told:?}");
     create(&mut gateway, "gimp/b", "beta");
     assert_eq!(gateway.state().last, OpId(3));
     assert!(fs::read_to_string(&log).expect("a log").starts_with(&text), "nothing is rewritten");
@@ -179,4 +184,26 @@ fn an_unfinished_write_is_completed_from_the_log() {
     let (_, opened) = shelf.open();
     assert_eq!(opened.completed, ["gimp/b.md", "gimp/a.md"]);
     assert_eq!(tree(shelf.path()), after);
+}
+
+#[test]
+fn an_operation_that_stands_there_twice_acts_once_and_is_named() {
+    let shelf = Shelf::with(&[("gimp/a", "alpha")]);
+    let (mut gateway, _) = shelf.open();
+    let note = Change::SkillAnnotated { skill: id("gimp/a"), note: "[unclear] which menu".into() };
+    write(&mut gateway, note).expect("written");
+    drop(gateway);
+    let log = shelf.path().join(".meta/ops.jsonl");
+    let text = fs::read_to_string(&log).expect("a log");
+    let before = shelf.snapshot();
+    let last = text.lines().last().expect("a line");
+    fs::write(&log, format!("{text}{last}\n")).expect("writes");
+    let book = shelf.snapshot();
+    assert_eq!(book.content_hash(), before.content_hash(), "the note counts once");
+    assert_eq!(book.problems()[0].what, "line 3: o2 stands there a second time; it counts once");
+    let other = last.replace("which menu", "which dialog");
+    fs::write(&log, format!("{text}{other}\n")).expect("writes");
+    let book = shelf.snapshot();
+    assert_eq!(book.problems()[0].what, "line 3: o2 names two operations; both are read");
+    assert_eq!(book.state().skills[&id("gimp/a")].notes.len(), 2, "nothing is lost");
 }

@@ -55,11 +55,16 @@ pub(crate) struct Clean {
     #[arg(long, value_name = "CLASS")]
     target: Option<String>,
     /// Likeness from which on two skills of a domain may be duplicates.
-    #[arg(long, default_value_t = 0.85)]
+    #[arg(long, default_value_t = 0.85, value_parser = share)]
     similarity: f64,
     /// Compare skills of `os` and `general` with those of all domains, too.
     #[arg(long)]
     cross_domain: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
 /// The model that decides. A script is a list of replies, whatever they are about.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::SkillId;
+use apprentice_protocol::{BoundedText, SkillId, TextBudget};
 use apprentice_skills::book::{Counts, Entry, Note, Origin, Skill, Snapshot, history};
 use apprentice_skills::shipped::ShippedPart;
 use serde::Serialize;
@@ -197,7 +197,11 @@ pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> 
         }
     }
     match hits.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, format!("no skill shares a word with {query:?}"))),
+        true => {
+            let shown = BoundedText::cut(query, TextBudget(200));
+            let shown = shown.as_str();
+            Err(Failure::say(Kind::NothingMatched, format!("no skill shares a word with {shown:?}")))
+        }
         false => Ok(()),
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_skills::Meaning;
-use apprentice_skills::book::{At, Gateway, GatewayOptions, OpId, Problem, Snapshot};
+use apprentice_skills::book::{At, BookError, Gateway, GatewayOptions, OpId, Opened, Problem, Snapshot};
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
@@ -47,9 +47,10 @@ enum What {
     /// Finds skills by words, and by meaning where the settings name a model for that (`[embeddings]`).
     Search {
         /// What is looked for.
+        #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         query: String,
         /// How many.
-        #[arg(long, default_value_t = 5)]
+        #[arg(long, default_value_t = 5, value_parser = many)]
         limit: usize,
         /// Leave meaning out.
         #[arg(long)]
@@ -100,7 +101,16 @@ enum What {
     Import(package::Import),
 }
 
+fn many(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "expected a number from 1 on".to_owned())
+}
+
 impl What {
+    /// Whether it changes a book that is there; the others that write begin one where there is none.
+    fn needs_book(&self) -> bool {
+        matches!(self, Self::Sync | Self::Revert { .. } | Self::Clean(_))
+    }
+
     /// Whether it may change the book.
     fn writes(&self) -> bool {
         match self {
@@ -144,6 +154,9 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
     if arguments.what.writes() {
         writable(arguments.skillbook.as_deref(), config)?;
     }
+    if arguments.what.needs_book() && !folder.is_dir() {
+        return Err(BookError::Missing(folder.to_owned())).kind(Kind::Config);
+    }
     let json = arguments.json;
     match &arguments.what {
         What::List => look::list(&open(folder)?, json),
@@ -183,6 +196,7 @@ fn write(folder: &Path) -> Result<Gateway, Failure> {
     let options = GatewayOptions::at(SystemClock::default().now());
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
+    tell_aside(&opened);
     for path in &opened.recorded {
         terminal::note(format_args!("{path} was changed by hand; that is recorded first"));
     }
@@ -197,6 +211,14 @@ fn meaning(config: &Config) -> Result<Option<Arc<Meaning>>, Failure> {
 fn warn(problems: &[Problem]) {
     for Problem { path, what } in problems {
         terminal::note(format_args!("{path}: {what}; the rest of the book is in use"));
+    }
+}
+
+fn tell_aside(opened: &Opened) {
+    if let Some(place) = &opened.set_aside {
+        terminal::note(format_args!(
+            "the log ended in the middle of a line, which was never committed: it is {place} now"
+        ));
     }
 }
 
@@ -222,6 +244,7 @@ fn sync(folder: &Path, json: bool) -> Result<(), Failure> {
     let options = GatewayOptions::at(SystemClock::default().now());
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
+    tell_aside(&opened);
     if json {
         return terminal::json(&serde_json::json!({
             "schema": "apprentice.skills.sync/1",

@@ -133,6 +133,16 @@ fn book_of(folder: &Path) -> Result<Checked, Failure> {
         path: path.clone(),
         line: None,
     }));
+    findings.extend(book.is_cut_off().then(|| {
+        PackageFinding {
+            level: Level::Warning,
+            code: "cut_off",
+            what: "ends in the middle of a line, which was never committed; the next writer sets it aside"
+                .to_owned(),
+            path: ".meta/ops.jsonl".to_owned(),
+            line: None,
+        }
+    }));
     let path = folder.display().to_string();
     Ok(Checked { path, valid: book.problems().is_empty(), findings })
 }

@@ -22,7 +22,10 @@ fn then(folder: &Path, name: &str) -> Result<Snapshot, Failure> {
         return Ok(book);
     }
     let failure = Failure::say(Kind::NothingMatched, format!("the book has no operation {moment}"));
-    Err(failure.hint(format!("its last one up to there is {}", book.last())))
+    Err(failure.hint(match book.last() {
+        OpId(0) => "nothing has happened to it yet".to_owned(),
+        last => format!("its last one up to there is {last}"),
+    }))
 }
 
 pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
