@@ -214,8 +214,10 @@ fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideF
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         for entry in std::fs::read_dir(folder).map_err(told)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let small = entry.metadata().is_ok_and(|about| about.is_file() && about.len() <= FILE_LIMIT);
-            if small && name.starts_with(&format!("{stem}-")) && name.ends_with(".csv") {
+            // By the name first: there may be thousands of others.
+            let sheet = name.strip_prefix(&*stem).is_some_and(|rest| rest.starts_with('-'));
+            let small = |about: std::fs::Metadata| about.is_file() && about.len() <= FILE_LIMIT;
+            if sheet && name.ends_with(".csv") && entry.metadata().is_ok_and(small) {
                 let bytes = std::fs::read(entry.path()).map_err(told)?;
                 beside.push(FileRef::new(name, bytes));
             }
