@@ -18,6 +18,7 @@ use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::report::{Chooser, Report, Stratum};
 use apprentice_evaluator::row::{Role, Split, TrialRow};
 use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
+use apprentice_evaluator::servers::{ToolBox, ToolRules};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::suite::Suite;
 use apprentice_evaluator::suite::task::Task;
@@ -139,7 +140,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         limits: None,
         further: FurtherArms::default(),
         replicates: 1,
-        tools: apprentice_evaluator::servers::ToolBox::default(),
+        tools: ToolBox::default(),
         registered: None,
         command: vec!["apprentice".into(), "demo".into()],
         program: "0.0.0".into(),
@@ -316,6 +317,11 @@ async fn a_folder_takes_one_experiment_and_nothing_else() {
     let other = Experiment { seeds: 3, student: "builtin/literalist".into(), ..experiment(learned()) };
     let error = work(&other, folder.path(), None).await.err().expect("is refused").to_string();
     assert!(error.contains("holds another experiment: seeds, student differ"), "{error}");
+    let rules = ToolRules { denied: ["delete".to_owned()].into(), ..ToolRules::default() };
+    let tools = ToolBox { list: Some("world: {}".into()), rules, ..ToolBox::default() };
+    let armed = Experiment { tools, ..experiment(learned()) };
+    let error = work(&armed, folder.path(), None).await.err().expect("is refused").to_string();
+    assert!(error.contains("holds another experiment: tools differ"), "{error}");
 
     let occupied = TempDir::new().expect("a folder");
     fs::write(occupied.path().join("letter.txt"), "mine").expect("writes");
