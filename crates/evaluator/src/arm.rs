@@ -19,6 +19,7 @@ use crate::servers::{ToolBox, ToolRules, contributed, hash};
 use crate::split::trajectory_id;
 use crate::suite::Suite;
 use crate::suite::task::Task;
+use crate::suppress::Suppressed;
 
 /// Skills that `push` puts in.
 const PUSHED: usize = 3;
@@ -249,14 +250,17 @@ pub struct Loan {
     pub skillbook_hash: Option<String>,
     /// Servers whose tools the book's skills may open, for this trial alone.
     pub servers: Option<Arc<McpServers>>,
+    /// Skills that are hidden from the task because they harmed in a program of it.
+    pub suppressed: Vec<SkillId>,
 }
 
-/// What a loan depends on beside the book itself, for the plan of its run: the model that the book is searched by, and
-/// a hash of the list of tool servers.
-pub fn aids(book: &Snapshot, servers: Option<&str>) -> BTreeMap<String, String> {
+/// What a loan depends on beside the book itself, for the plan of its run: the model that the book is searched by, a
+/// hash of the list of tool servers, and which skills are hidden from which programs.
+pub fn aids(book: &Snapshot, servers: Option<&str>, suppressed: &Suppressed) -> BTreeMap<String, String> {
     let embeddings = book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
     let servers = servers.map(|list| ("mcp_servers".to_owned(), hash(list)));
-    embeddings.into_iter().chain(servers).collect()
+    let suppressed = (!suppressed.is_empty()).then(|| ("suppressed".to_owned(), suppressed.to_string()));
+    embeddings.into_iter().chain(servers).chain(suppressed).collect()
 }
 
 /// Makes the servers of one trial.
@@ -273,6 +277,7 @@ pub struct Lender {
     precedents: Vec<Precedent>,
     servers: Option<MakeServers>,
     rules: ToolRules,
+    suppressed: Suppressed,
 }
 
 impl Lender {
@@ -280,7 +285,8 @@ impl Lender {
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
         let rules = ToolRules::default();
-        Self { suite, book, hash, provenance, spare: None, precedents: Vec::new(), servers: None, rules }
+        let (spare, precedents, suppressed) = (None, Vec::new(), Suppressed::default());
+        Self { suite, book, hash, provenance, spare, precedents, servers: None, rules, suppressed }
     }
 
     /// The same, with true skills that bear on no task of the suite, for the inert placebo.
@@ -311,6 +317,12 @@ impl Lender {
     #[must_use]
     pub fn with_rules(self, rules: ToolRules) -> Self {
         Self { rules, ..self }
+    }
+
+    /// The same, with skills hidden from the tasks of some programs.
+    #[must_use]
+    pub fn with_suppressed(self, suppressed: Suppressed) -> Self {
+        Self { suppressed, ..self }
     }
 
     /// Content hash of the book.
@@ -358,6 +370,13 @@ impl Lender {
         let found = self.suite.task(task.as_str()).ok_or_else(|| ArmError::NoTask(task.clone()))?;
         let varied = vary(found, &self.suite.name, seed)
             .map_err(|source| ArmError::Vary { task: task.clone(), source })?;
+        let suppressed = match arm.needs_book() {
+            true => self.suppressed.hidden_from(&apps_of(found)),
+            false => BTreeSet::new(),
+        };
+        let suppressed: Vec<SkillId> =
+            suppressed.into_iter().filter(|skill| self.book.skill(skill).is_some()).collect();
+        let hidden: &BTreeSet<SkillId> = &hidden.iter().chain(&suppressed).cloned().collect();
         let relevant = self.provenance.as_ref().map(|known| known.relevant(found));
         let view = TaskView {
             instruction: varied.task.instruction,
@@ -368,7 +387,7 @@ impl Lender {
         let servers = self.servers.as_ref().map(|make| make());
         // Where the lot hides all of it, the tools stay, over an empty book: it is a trial like the others.
         let left = match arm {
-            Arm::Verified => admit(&self.book, Admit::Verified).0,
+            Arm::Verified => admit(&self.book.without(hidden), Admit::Verified).0,
             _ if hidden.is_empty() => self.book.clone(),
             _ => self.book.without(hidden),
         };
@@ -386,7 +405,12 @@ impl Lender {
         };
         let lent = contributed(servers.as_ref(), &self.rules);
         let guidance = lend_with(&left, &policy, &view, &lent).map_err(nothing)?;
-        Ok(Loan { guidance, skillbook_hash: arm.needs_book().then(|| self.hash.clone()), servers })
+        Ok(Loan {
+            guidance,
+            skillbook_hash: arm.needs_book().then(|| self.hash.clone()),
+            servers,
+            suppressed,
+        })
     }
 }
 
@@ -399,7 +423,7 @@ impl Lender {
         };
         let guidance = lend(&self.book, &policy, &TaskView::default())
             .map_err(|source| ArmError::Nothing { arm: Arm::Inline, task: task.clone(), source })?;
-        Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), servers: None })
+        Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), servers: None, suppressed: Vec::new() })
     }
 
     /// The nearest successful training attempt, no longer than the longest skill that bears on the task; where no

@@ -25,3 +25,4 @@ pub mod solution;
 pub mod split;
 pub mod stats;
 pub mod suite;
+pub mod suppress;

@@ -9,6 +9,7 @@ use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Prima
 use apprentice_evaluator::further::FurtherArms;
 use apprentice_evaluator::report::Report;
 use apprentice_evaluator::run::RunPlan;
+use apprentice_evaluator::suppress::Hiding;
 use apprentice_protocol::Verdict;
 use clap::Args;
 use serde::Serialize;
@@ -70,6 +71,9 @@ pub(crate) struct Bench {
     /// Without help, the same task tried so many times in all.
     #[arg(long, value_name = "TRIES", value_parser = clap::value_parser!(u32).range(2..=20))]
     best_of: Option<u32>,
+    /// Hide a skill from the tasks of one program, as `domain/skill@program`; may be repeated.
+    #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hiding)]
+    suppress: Vec<Hiding>,
     /// What the order of trials is shuffled by.
     #[arg(long, default_value_t = 0)]
     order: u64,
@@ -89,6 +93,10 @@ pub(crate) struct Bench {
 
 fn arm(text: &str) -> Result<Arm, String> {
     Arm::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn hiding(text: &str) -> Result<Hiding, String> {
+    Hiding::parse(text).map_err(|error| error.to_string())
 }
 
 /// What a bench would run.
@@ -191,6 +199,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
             more_steps: arguments.more_steps,
             best_of: arguments.best_of,
         },
+        suppress: arguments.suppress.iter().cloned().collect(),
         replicates: 1,
         tools: arguments.servers.tool_box(&study::clock())?,
         registered: None,

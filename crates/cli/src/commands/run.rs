@@ -13,6 +13,7 @@ use apprentice_evaluator::run::{
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::Suite;
+use apprentice_evaluator::suppress::{Hiding, Suppressed};
 use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, Limits, TaskId};
 use apprentice_skills::book::Snapshot;
@@ -46,6 +47,9 @@ pub(crate) struct Run {
     /// (written by a person).
     #[arg(long, default_value = "auto", value_parser = policy)]
     admit: Admit,
+    /// Hide a skill from the tasks of one program, as `domain/skill@program`; may be repeated.
+    #[arg(long, value_name = "SKILL@PROGRAM", value_parser = super::bench::hiding)]
+    suppress: Vec<Hiding>,
     #[command(flatten)]
     servers: Servers,
     /// Only these tasks; may be repeated.
@@ -130,9 +134,11 @@ fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded,
     let spare = spare_of(&suite).kind(Kind::Config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let (servers, list) = arguments.servers.make(&clock)?.unzip();
-    let aids = if arguments.arm.needs_book() { aids(&book, list.as_deref()) } else { BTreeMap::new() };
+    let suppressed: Suppressed = arguments.suppress.iter().cloned().collect();
+    let aids =
+        if arguments.arm.needs_book() { aids(&book, list.as_deref(), &suppressed) } else { BTreeMap::new() };
     let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare).with_servers(servers);
-    let lender = lender.with_rules(arguments.servers.rules());
+    let lender = lender.with_rules(arguments.servers.rules()).with_suppressed(suppressed);
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
     let books = vec![ArmPlan {
         arm: arguments.arm.to_string(),

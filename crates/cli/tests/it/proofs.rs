@@ -23,6 +23,7 @@ use apprentice_evaluator::run::{
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_evaluator::suite::{Suite, load};
+use apprentice_evaluator::suppress::Suppressed;
 use apprentice_harness::cell::CellIsolation;
 use apprentice_harness::clock::SystemClock;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
@@ -119,6 +120,7 @@ impl Studio {
             order_seed: 1,
             limits: None,
             further: FurtherArms::default(),
+            suppress: Suppressed::default(),
             replicates: 1,
             tools: apprentice_evaluator::servers::ToolBox::default(),
             registered: None,

@@ -88,6 +88,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         rows: &rows,
         planned: &planned,
         strata: definition.strata.clone(),
+        programs: definition.programs.clone(),
         unvaried: definition.unvaried.clone(),
         eligible: measured.iter().flat_map(|run| eligible(&definition, run)).collect(),
         learning: lessons,
@@ -165,6 +166,9 @@ fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&S
             notes.push(format!("learning is not finished: {done} of {planned} attempts were made"));
         }
     }
+    if !definition.suppress.is_empty() {
+        notes.push(format!("hidden from the tasks of a program, as skill@program: {}", definition.suppress));
+    }
     if measured.is_none() {
         notes.push("nothing has been measured yet".to_owned());
     }
@@ -239,6 +243,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, Expe
         rows: &rows,
         planned: &planned,
         strata: BTreeMap::new(),
+        programs: BTreeMap::new(),
         unvaried: Vec::new(),
         eligible: Vec::new(),
         learning: None,

@@ -14,11 +14,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
-use crate::arm::spare_of;
+use crate::arm::{apps_of, spare_of};
 use crate::further::FurtherArms;
 use crate::report::{Primary, Stratum};
 use crate::row::Split;
 use crate::split::SplitLock;
+use crate::suppress::Suppressed;
 
 /// The name of the file's format.
 pub const EXPERIMENT_SCHEMA: &str = "apprentice.experiment/1";
@@ -104,6 +105,12 @@ pub struct Definition {
     /// What else is run with the student, beside the arms.
     #[serde(default, skip_serializing_if = "FurtherArms::is_none")]
     pub further: FurtherArms,
+    /// Skills that are hidden from the tasks of some programs.
+    #[serde(default, skip_serializing_if = "Suppressed::is_empty")]
+    pub suppress: Suppressed,
+    /// The programs of the tasks that are measured, as domains of the book; the first one of each task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<TaskId, String>,
     /// Books that are learned alike, this one included.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub replicates: u32,
@@ -227,6 +234,8 @@ impl Definition {
             order_seed: experiment.order_seed,
             limits: experiment.limits,
             further: experiment.further,
+            suppress: experiment.suppress.clone(),
+            programs: programs(experiment, &test),
             replicates: match &experiment.book {
                 BookSource::Learned(_) => experiment.replicates.max(1),
                 BookSource::Given(_) => 1,
@@ -280,13 +289,21 @@ impl Definition {
     }
 }
 
-/// The names of the fields in which two definitions differ; the words of the command do not matter.
+/// The names of the fields in which two definitions differ; the words of the command do not matter, and programs follow
+/// from the suite.
 fn differing(one: &Definition, other: &Definition) -> Result<Vec<String>, serde_json::Error> {
     let (one, other) = (serde_json::to_value(one)?, serde_json::to_value(other)?);
     let names: BTreeSet<&String> =
         [&one, &other].into_iter().filter_map(|value| value.as_object()).flat_map(|map| map.keys()).collect();
-    let differs = |name: &&&String| name.as_str() != "command" && one.get(name) != other.get(name);
+    let differs = |name: &&&String| {
+        !["command", "programs"].contains(&name.as_str()) && one.get(name) != other.get(name)
+    };
     Ok(names.iter().filter(differs).map(|name| name.replace('_', " ")).collect())
+}
+
+fn programs(experiment: &Experiment, tasks: &[TaskId]) -> BTreeMap<TaskId, String> {
+    let of = |id: &TaskId| apps_of(experiment.suite.task(id.as_str())?).into_iter().next();
+    tasks.iter().filter_map(|id| Some((id.clone(), of(id)?))).collect()
 }
 
 /// Test templates by whether a training template needs some of the same knowledge. Templates that need none

@@ -68,11 +68,12 @@ pub(super) fn request<'a>(
     };
     let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance);
     let lender = lender.with_spare(spare).with_precedents(attempts).with_tools(&experiment.tools);
+    let lender = lender.with_suppressed(experiment.suppress.clone());
     let contenders = contenders(experiment, &lender, &tasks)?;
     let books = experiment.arms.iter().map(|arm| ArmPlan {
         arm: arm.to_string(),
         skillbook_hash: arm.needs_book().then(|| lender.hash().to_owned()),
-        aids: if arm.needs_book() { aids(book, experiment.tools.list.as_deref()) } else { BTreeMap::new() },
+        aids: if arm.needs_book() { aids_of(experiment, book) } else { BTreeMap::new() },
         ..ArmPlan::default()
     });
     let more = further(experiment, &lender);
@@ -200,16 +201,16 @@ fn further(experiment: &Experiment, lender: &Lender) -> Vec<Further> {
     experiment.further.unhelped().chain(skills.into_iter().map(Further::Without)).collect()
 }
 
+fn aids_of(experiment: &Experiment, book: &Snapshot) -> BTreeMap<String, String> {
+    aids(book, experiment.tools.list.as_deref(), &experiment.suppress)
+}
+
 fn arm_plan(experiment: &Experiment, book: &Snapshot, arm: &Further) -> ArmPlan {
     let plan = ArmPlan { arm: arm.to_string(), ..ArmPlan::default() };
     match arm {
         Further::Without(skill) => {
             let left = book.without(&BTreeSet::from([skill.clone()]));
-            ArmPlan {
-                skillbook_hash: Some(left.content_hash()),
-                aids: aids(book, experiment.tools.list.as_deref()),
-                ..plan
-            }
+            ArmPlan { skillbook_hash: Some(left.content_hash()), aids: aids_of(experiment, book), ..plan }
         }
         Further::MoreSteps => ArmPlan { budget: experiment.further.more_steps, ..plan },
         Further::Again(number) => ArmPlan { again: Some(*number), ..plan },

@@ -40,6 +40,7 @@ use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, St
 use crate::servers::ToolBox;
 use crate::split::{SplitError, SplitLock};
 use crate::suite::Suite;
+use crate::suppress::Suppressed;
 use definition::Begun;
 
 pub use crate::report::Primary;
@@ -83,6 +84,8 @@ pub struct Experiment {
     pub limits: Option<Limits>,
     /// What else is run with the student, beside the arms.
     pub further: FurtherArms,
+    /// Skills that are hidden from the tasks of some programs.
+    pub suppress: Suppressed,
     /// Books that are learned alike, this one included; 1 where it is the only one.
     pub replicates: u32,
     /// The tools that skills may bring.

@@ -22,7 +22,7 @@ pub const PREREG_SCHEMA: &str = "apprentice.prereg/1";
 pub const PREREG_FILE: &str = "prereg.lock";
 
 /// Fields that say nothing about what is measured.
-const INCIDENTAL: [&str; 1] = ["command"];
+const INCIDENTAL: [&str; 2] = ["command", "programs"];
 
 /// Entries of a map that are told one by one.
 const TOLD: usize = 8;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::harm::HarmCell;
 use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Registration, Stratum};
 use super::replicates::Replicates;
 use super::rival::Rival;
@@ -271,6 +272,9 @@ pub struct Report {
     /// What single skills are worth to the student.
     #[serde(default)]
     pub skill_values: Vec<SkillValue>,
+    /// Where skills may do harm, program by program.
+    #[serde(default)]
+    pub harm: Vec<HarmCell>,
     /// Void attempts of the whole run with their causes.
     pub voids: Vec<VoidAttempt>,
     /// Planned trials without a finished attempt.

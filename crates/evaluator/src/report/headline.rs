@@ -157,10 +157,9 @@ fn suspicions(arm: &ArmReport) -> Vec<String> {
     found
 }
 
-/// What a reader must know first: damage, oddities and the limits of what is said.
-pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
-    let mut notes = input.notes.clone();
-    notes.extend(refused);
+/// What skills may do harm, and where.
+fn harms(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
     let harmful: Vec<&str> =
         report.skill_values.iter().filter(|one| one.alarm).map(|one| one.skill.as_str()).collect();
     if !harmful.is_empty() {
@@ -169,6 +168,21 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
             harmful.join(", ")
         ));
     }
+    for cell in report.harm.iter().filter(|cell| cell.alarm) {
+        notes.push(format!(
+            "{} may do harm on tasks of {}: {} tasks were lost and {} won while it was looked at (p = {:.3}); to hide it \
+             there: suppress {}@{}",
+            cell.skill, cell.program, cell.lost, cell.gained, cell.p, cell.skill, cell.program
+        ));
+    }
+    notes
+}
+
+/// What a reader must know first: damage, oddities and the limits of what is said.
+pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
+    let mut notes = input.notes.clone();
+    notes.extend(refused);
+    notes.extend(harms(report));
     let deviations = report.registration.as_ref().map_or(0, |plan| plan.deviations.len());
     if deviations > 0 {
         notes.push(format!(
@@ -199,7 +213,8 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
             ));
         }
     }
-    notes.extend(report.arms.iter().flat_map(suspicions));
+    let by_themselves = report.arms.iter().filter(|arm| !Further::is_part(&arm.key.arm));
+    notes.extend(by_themselves.flat_map(suspicions));
     let templates = report.arms.iter().map(|arm| arm.templates).max().unwrap_or(0);
     if !report.comparisons.is_empty() && templates < MIN_TEMPLATES {
         notes.push(format!(

@@ -251,6 +251,8 @@ pub struct ReportInput<'a> {
     pub contrasts: Vec<Contrast>,
     /// The stratum of each test template, where it is known.
     pub strata: BTreeMap<String, Stratum>,
+    /// The program of each measured task, where it is known.
+    pub programs: BTreeMap<TaskId, String>,
     /// Tasks whose world ignores the seed, and which were run once.
     pub unvaried: Vec<TaskId>,
     /// On how many templates each arm of the student could be run, where that is known.

@@ -10,6 +10,7 @@ mod content;
 mod contrast;
 mod deed;
 mod file;
+mod harm;
 mod headline;
 mod input;
 mod page;
@@ -26,6 +27,7 @@ pub use content::{
     Tally, TemplateReport, Totals, TrialLine,
 };
 pub use file::{REPORT_FILES, ReportFileError, write_report};
+pub use harm::HarmCell;
 pub use input::{
     ArmKey, Contrast, CurvePoint, Deviation, Eligibility, Family, Fixed, LearningSummary, PlannedTrial,
     Primary, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts, default_contrasts,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::content::{Report, TrialLine};
 use super::{headline, plot};
+use crate::further::Further;
 
 /// Why a page could not be rendered.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +72,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("percent", headline::percent);
     environment.add_filter("points", headline::points);
     environment.add_filter("shown", |finding: String| headline::shown(&finding));
+    environment.add_filter("is_part", |arm: String| Further::is_part(&arm));
     environment.add_filter("help", |arm: String| headline::help(&arm));
     environment.add_filter("moment", |time: String| moment(&time));
     environment.add_filter("fixed", |value: f64, digits: usize| format!("{value:.digits$}"));

@@ -9,7 +9,7 @@ use super::content::{
     ArmReport, BaselineReport, REPORT_SCHEMA, Report, Tally, TemplateReport, Totals, TrialLine,
 };
 use super::input::{ArmKey, ReportInput, measured_split};
-use super::{contrast, headline, rival, value};
+use super::{contrast, harm, headline, rival, value};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::{self, Trial, trials};
 use crate::stats::{self, Cluster, clustered_rate, mean};
@@ -49,6 +49,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
         registration: input.registration.clone(),
         hygiene: input.hygiene.clone(),
         skill_values: value::values(&measured),
+        harm: harm::cells(&measured, &input.programs),
         voids: rows::voids(&all),
         not_run: input.planned.iter().filter(|trial| !done.contains(&trial.trial)).cloned().collect(),
         eligible: input.eligible.clone(),

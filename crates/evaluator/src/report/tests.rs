@@ -154,6 +154,7 @@ fn input<'a>(rows: &'a [TrialRow], planned: &'a [PlannedTrial]) -> ReportInput<'
         eligible: Vec::new(),
         learning: Some(learning()),
         replicates: None,
+        programs: BTreeMap::new(),
         registration: None,
         hygiene: None,
         mixed: Mixed::Refuse,

@@ -9,7 +9,8 @@ use apprentice_harness::agent::{self, Attempt, Ended};
 use apprentice_harness::record::Recorder;
 use apprentice_protocol::{
     ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
-    SinkError, Spent, StopReason, TaskBrief, Verdict, VoidCause, World, WorldError,
+    SinkError, SkillEvent, SkillHappening, SkillId, Spent, StopReason, TaskBrief, Verdict, VoidCause, World,
+    WorldError,
 };
 use apprentice_skills::reflect::Conversation;
 use futures_util::FutureExt as _;
@@ -87,6 +88,19 @@ impl From<CollectError> for Void {
     }
 }
 
+/// That a skill was hidden from the trial's task.
+fn suppressed(skill: &SkillId) -> SkillEvent {
+    SkillEvent {
+        happening: SkillHappening::Suppressed,
+        skill: Some(skill.clone()),
+        version: None,
+        rank: None,
+        detail: None,
+        text: None,
+        delivered_chars: 0,
+    }
+}
+
 impl Life<'_> {
     /// Lives it. Whatever happens, the world is closed and the trace has its one `stopped` event.
     pub(super) async fn live(&self) -> Attempted {
@@ -142,6 +156,9 @@ impl Life<'_> {
     ) -> Result<(), Void> {
         let header = self.header();
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
+        for skill in &self.lent.suppressed {
+            recorder.emit(None, EventKind::Skill(suppressed(skill)))?;
+        }
         // What waits here while the run is stopped is not begun any more.
         let permit = self.unless_cancelled(self.permit(done)).await??;
         let world = slot.insert(self.open(recorder).await?);

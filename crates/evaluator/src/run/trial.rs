@@ -9,7 +9,7 @@ use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_harness::record::Redactor;
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
-    ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, TrialId, Verdict, VoidCause,
+    ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, SkillId, TrialId, Verdict, VoidCause,
 };
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
@@ -48,12 +48,14 @@ pub struct Lent {
     pub skillbook_hash: Option<String>,
     /// Servers whose tools the trial may open; they are started in its world and end with it.
     pub servers: Option<Arc<McpServers>>,
+    /// Skills of the book that are hidden from its task; the trace says so.
+    pub suppressed: Vec<SkillId>,
 }
 
 impl From<Loan> for Lent {
     fn from(loan: Loan) -> Self {
-        let Loan { guidance, skillbook_hash, servers } = loan;
-        Self { guidance, skillbook_hash, servers }
+        let Loan { guidance, skillbook_hash, servers, suppressed } = loan;
+        Self { guidance, skillbook_hash, servers, suppressed }
     }
 }
 

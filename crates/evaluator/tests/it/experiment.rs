@@ -22,11 +22,12 @@ use apprentice_evaluator::servers::{ToolBox, ToolRules};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_evaluator::suite::Suite;
 use apprentice_evaluator::suite::task::Task;
+use apprentice_evaluator::suppress::{Hiding, Suppressed};
 use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::record::{Redactor, Trace};
-use apprentice_protocol::{ChatModel, EventKind, TaskId};
+use apprentice_protocol::{ChatModel, EventKind, SkillHappening, SkillId, TaskId};
 use apprentice_skills::book::{At, Snapshot};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -139,6 +140,7 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         order_seed: 1,
         limits: None,
         further: FurtherArms::default(),
+        suppress: Suppressed::default(),
         replicates: 1,
         tools: ToolBox::default(),
         registered: None,
@@ -432,6 +434,46 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     assert!(
         report.comparisons.iter().all(|one| !one.name.contains("try-") && !one.name.contains("without:"))
     );
+}
+
+#[tokio::test]
+async fn a_suppressed_skill_is_hidden_from_one_program_and_the_trace_says_so() {
+    let (first, _) = copied().await;
+    let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
+    let skill =
+        book.skills().map(|skill| skill.id.clone()).find(|id| id.domain() == "library").expect("a skill");
+    let suppress: Suppressed =
+        [Hiding { skill: skill.clone(), program: "library".into() }].into_iter().collect();
+    let folder = TempDir::new().expect("a folder");
+    let wanted = Experiment { suppress, ..experiment(BookSource::Given(book.clone())) };
+    let outcome = work(&wanted, folder.path(), None).await.expect("works");
+    let hidden = |row: &TrialRow| -> Vec<SkillId> {
+        let trace = outcome.measured.folder.join(&row.trace).join("events.jsonl");
+        let events = Trace::read(&trace).expect("a trace").events.into_iter();
+        let skills = events.filter_map(|event| match event.kind {
+            EventKind::Skill(skill) if skill.happening == SkillHappening::Suppressed => skill.skill,
+            _ => None,
+        });
+        skills.collect()
+    };
+    let pull = outcome.measured.results.iter().filter(|row| row.role == Role::Student && row.arm == "pull");
+    let (mut there, mut elsewhere) = (0, 0);
+    for row in pull {
+        let of_library = row.task.as_str().starts_with("renew") || row.task.as_str().starts_with("mend");
+        let expected = if of_library { vec![skill.clone()] } else { Vec::new() };
+        assert_eq!(hidden(row), expected, "{}", row.task);
+        assert!(!of_library || !row.skills_viewed.contains(&skill), "{} saw it", row.task);
+        (there, elsewhere) = (there + usize::from(of_library), elsewhere + usize::from(!of_library));
+    }
+    assert!(there > 0 && elsewhere > 0, "{there} {elsewhere}");
+    let none = outcome.measured.results.iter().find(|row| row.arm == "none").expect("a row");
+    assert!(hidden(none).is_empty(), "an arm without a book hides nothing");
+    let told = format!("hidden from the tasks of a program, as skill@program: {skill}@library");
+    assert!(outcome.report.notes.contains(&told), "{:?}", outcome.report.notes);
+    // Without that line the same folder is another experiment.
+    let open =
+        work(&experiment(BookSource::Given(book)), folder.path(), None).await.err().expect("is refused");
+    assert!(open.to_string().contains("suppress differ"), "{open}");
 }
 
 #[tokio::test]

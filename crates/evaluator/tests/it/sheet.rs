@@ -106,12 +106,13 @@ teacher = "builtin/explorer"
 templates = ["mousepad-ad-line", "no such thing"]
 arms = ["none", "pul", "inline"]
 skillbook = "nowhere"
+suppress = ["mousepad/tabs@thunr", "x"]
 "#;
 
 #[test]
 fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     let both = shipped().replace("seeds = 3", "seeds = 3\nskillbook = \"inert\"");
-    let alone = "suite = \".\"\nstudents = [\"builtin/novice\"]\narms = [\"pull\"]";
+    let alone = "suite = \".\"\nstudents = [\"builtin/novice\"]\narms = [\"pull\"]\n[further]\nbest_of = 2";
     let cases =
         [BROKEN, MIXED, ASTRAY, "suite = \".\"\nstudents = [\"builtin/novice\"", "seeds = 2", &both, alone];
     let told: Vec<String> =
@@ -144,6 +145,8 @@ fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     experiment.toml:7:17: there is no arm "pul"; did you mean "pull"?
     experiment.toml:7:24: `inline` puts in what `pull` looked at: add "pull" to `arms`
     experiment.toml:8:13: there is no book STARTER/nowhere
+    experiment.toml:9:13: there is no program "thunr" here; did you mean "thunar"?
+    experiment.toml:9:36: "x" hides no skill: write it as domain/skill@program
 
     experiment.toml:2:29: unclosed array, expected `]`
 
@@ -155,6 +158,7 @@ fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     experiment.toml:10:13: `skillbook` gives a book, so that [learning] has nothing to say: leave one away
 
     experiment.toml:3:9: the comparison that decides is pull against placebo-inert, and "placebo-inert" is none of the arms: add it to `arms`, or name two others under [primary]
+    experiment.toml:4:2: `[further]` needs the arm "none": more steps and more tries are held against it
     experiment.toml: a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`
     "#);
 }

@@ -72,6 +72,8 @@ pub struct Sheet {
     pub further: Marked<FurtherArms>,
     /// What a plan is asked about.
     pub design: Design,
+    /// Skills of a given book that are hidden from the tasks of a program, as `skill@program`.
+    pub suppress: Vec<Marked<String>>,
     /// What is wrong with its form; told together with what names nothing.
     pub form: Form,
 }

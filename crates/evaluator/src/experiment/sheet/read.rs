@@ -16,7 +16,7 @@ use crate::further::FurtherArms;
 use crate::stats::Assumed;
 use crate::suite::{Spot, nearest};
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "arms",
     "attempts",
     "baselines",
@@ -33,6 +33,7 @@ const KEYS: [&str; 18] = [
     "split",
     "students",
     "suite",
+    "suppress",
     "teacher",
     "templates",
 ];
@@ -86,6 +87,7 @@ fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Sheet {
         limits: limits(reader, root),
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
         further: further(reader, root),
+        suppress: reader.texts(root, "suppress"),
         design: design(reader, root),
         suite: suite.unwrap_or(Marked { value: PathBuf::new(), spot: NOWHERE }),
         students,

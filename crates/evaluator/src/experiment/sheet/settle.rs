@@ -11,13 +11,14 @@ use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
 
 use super::{Fault, Marked, Sheet, SheetError};
-use crate::arm::Arm;
+use crate::arm::{Arm, apps_of};
 use crate::experiment::{BookSource, Experiment, Lessons};
 use crate::learn::CycleOptions;
 use crate::row::Split;
 use crate::servers::ToolBox;
 use crate::split::SplitLock;
 use crate::suite::{self, Selection, Spot, Suite, nearest};
+use crate::suppress::{Hiding, Suppressed};
 
 /// How a sheet's words lead to things.
 pub struct Ways<'a> {
@@ -46,6 +47,8 @@ pub struct Draft {
     pub students: Vec<String>,
     /// The teacher, by its full name.
     pub teacher: Option<String>,
+    /// Skills that are hidden from the tasks of some programs.
+    pub suppress: Suppressed,
     /// Who learns, by its full name; none where a book is given.
     pub learner: Option<String>,
 }
@@ -86,10 +89,22 @@ impl Sheet {
         };
         let book = self.skillbook.as_ref().and_then(|path| desk.book(path));
         desk.learning(&self, lock.as_ref());
+        let suppress = desk.suppress(&self, (suite.as_ref(), book.as_ref()));
         match suite {
             Some(suite) if desk.faults.is_empty() => {
                 let suite = Arc::new(suite);
-                Ok(Draft { sheet: self, suite, lock, tasks, book, arms, students, teacher, learner })
+                Ok(Draft {
+                    sheet: self,
+                    suite,
+                    lock,
+                    tasks,
+                    book,
+                    arms,
+                    students,
+                    teacher,
+                    suppress,
+                    learner,
+                })
             }
             Some(_) | None => Err(SheetError::new(ways.sheet, desk.faults)),
         }
@@ -245,6 +260,39 @@ impl Desk<'_> {
         Some(book)
     }
 
+    /// Skills and programs that are to be kept apart. Of a book that is yet to be learned nobody knows the skills.
+    fn suppress(&mut self, sheet: &Sheet, (suite, book): (Option<&Suite>, Option<&Snapshot>)) -> Suppressed {
+        let programs: BTreeSet<String> =
+            suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).collect();
+        let skills: BTreeSet<String> =
+            book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).collect();
+        let mut found = Vec::new();
+        for one in &sheet.suppress {
+            let hiding = match Hiding::parse(&one.value) {
+                Ok(hiding) => hiding,
+                Err(error) => {
+                    self.fault(one.spot, error.to_string());
+                    continue;
+                }
+            };
+            if sheet.skillbook.is_none() {
+                let what =
+                    "`suppress` names skills of a given book: those of one that is learned nobody knows yet";
+                self.fault(one.spot, what.into());
+            }
+            let skill = hiding.skill.to_string();
+            for (what, name, known) in [("skill", &skill, &skills), ("program", &hiding.program, &programs)] {
+                if !known.is_empty() && !known.contains(name) {
+                    let like = nearest(name, known.iter().map(String::as_str));
+                    let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+                    self.fault(one.spot, format!("there is no {what} {name:?} here{hint}"));
+                }
+            }
+            found.push(hiding);
+        }
+        found.into_iter().collect()
+    }
+
     /// What a learned book needs, and what a given one cannot use.
     fn learning(&mut self, sheet: &Sheet, lock: Option<&SplitLock>) {
         if let Some(book) = &sheet.skillbook {
@@ -274,7 +322,7 @@ impl Desk<'_> {
 impl Draft {
     /// The experiment that the sheet describes.
     pub fn experiment(self, setting: Setting) -> Experiment {
-        let Self { sheet, suite, lock, tasks, book, arms, students, teacher, learner: _ } = self;
+        let Self { sheet, suite, lock, tasks, book, arms, students, teacher, suppress, learner: _ } = self;
         let mut students = students.into_iter();
         let student = students.next().unwrap_or_default();
         let learning = &sheet.learning;
@@ -311,6 +359,7 @@ impl Draft {
             order_seed: sheet.order_seed,
             limits: sheet.limits,
             further: sheet.further.value,
+            suppress,
             replicates: sheet.learning.replicates,
             tools: setting.tools,
             registered: None,

@@ -1,0 +1,135 @@
+//! Where a skill harms: skill by program, from pairs of the same task and variation without help and with the book.
+//! Skills are looked at by choice, so that this is a suspicion and no proof; a skill that is left out proves more.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{SkillId, TaskId, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use crate::arm::Arm;
+use crate::row::{Role, TrialRow};
+use crate::rows::trials;
+use crate::stats::ALPHA;
+
+/// A skill on the tasks of one program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HarmCell {
+    /// The skill.
+    pub skill: String,
+    /// The program.
+    pub program: String,
+    /// Tasks on which it was looked at with a partner without help.
+    pub tasks: usize,
+    /// Tasks that more variations lost than won while it was looked at.
+    pub lost: u64,
+    /// Tasks that more won than lost.
+    pub gained: u64,
+    /// How likely so many losses among the tasks that changed are where losses and gains are alike: one-sided, exact.
+    pub p: f64,
+    /// Whether that is at most 5 %: from five lost tasks and none gained on. Uncorrected for the number of cells.
+    pub alarm: bool,
+}
+
+/// A task with one student.
+type Place<'a> = (&'a str, &'a TaskId);
+
+/// All cells in which anything was lost, the worst first. Tasks whose program is not known stand in none.
+pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> Vec<HarmCell> {
+    let found = trials(rows);
+    let judged = || {
+        let last = found.iter().map(|trial| trial.last);
+        last.filter(|row| row.role == Role::Student && row.verdict != Verdict::Void)
+    };
+    let of_arm = |arm: Arm| judged().filter(move |row| row.arm == arm.as_str());
+    let passed = |row: &TrialRow| i64::from(row.verdict == Verdict::Pass);
+    let alone: BTreeMap<(Place<'_>, u32), i64> =
+        of_arm(Arm::None).map(|row| (((row.model.as_str(), &row.task), row.seed), passed(row))).collect();
+    let mut nets: BTreeMap<(&SkillId, &str), BTreeMap<Place<'_>, i64>> = BTreeMap::new();
+    for row in of_arm(Arm::Pull) {
+        let place = (row.model.as_str(), &row.task);
+        let (Some(before), Some(program)) = (alone.get(&(place, row.seed)), programs.get(&row.task)) else {
+            continue;
+        };
+        let viewed: std::collections::BTreeSet<&SkillId> = row.skills_viewed.iter().collect();
+        for skill in viewed {
+            *nets.entry((skill, program)).or_default().entry(place).or_default() += passed(row) - before;
+        }
+    }
+    let cell = |((skill, program), tasks): ((&SkillId, &str), BTreeMap<Place<'_>, i64>)| {
+        let count = |wanted: fn(i64) -> bool| tasks.values().filter(|net| wanted(**net)).count() as u64;
+        let (lost, gained) = (count(|net| net < 0), count(|net| net > 0));
+        let p = tail(lost, gained);
+        HarmCell {
+            skill: skill.to_string(),
+            program: program.to_owned(),
+            tasks: tasks.len(),
+            lost,
+            gained,
+            p,
+            alarm: p <= ALPHA,
+        }
+    };
+    let mut cells: Vec<HarmCell> = nets.into_iter().map(cell).filter(|cell| cell.lost > 0).collect();
+    cells.sort_by(|one, other| one.p.total_cmp(&other.p));
+    cells
+}
+
+/// The chance of at least so many losses among the tasks that changed, were each as likely a gain.
+fn tail(lost: u64, gained: u64) -> f64 {
+    match Binomial::new(0.5, lost + gained) {
+        Ok(binomial) if lost > 0 => binomial.sf(lost - 1),
+        Ok(_) | Err(_) => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use apprentice_protocol::{SkillId, TaskId, Verdict};
+
+    use super::{cells, tail};
+    use crate::row::TrialRow;
+    use crate::rows::sample::row;
+
+    #[test]
+    fn a_skill_that_helps_in_one_program_and_harms_in_another_is_told_by_program() {
+        let skill = SkillId::parse("os/paste").expect("an id");
+        let (mut rows, mut programs) = (Vec::<TrialRow>::new(), BTreeMap::new());
+        for at in 0..12_u32 {
+            let name = format!("task{at}");
+            // Six tasks of each program; what it gains in one it loses in the other, so that the whole is nothing.
+            let harms = at % 2 == 0;
+            programs.insert(TaskId::new(&name), if harms { "thunar" } else { "mousepad" }.to_owned());
+            for seed in 0..3 {
+                let verdict = |passed: bool| if passed { Verdict::Pass } else { Verdict::Fail };
+                rows.push(row("none", &name, &name, seed, verdict(harms)));
+                let mut with = row("pull", &name, &name, seed, verdict(!harms || (at == 0 && seed == 0)));
+                with.skills_viewed = vec![skill.clone(); 2];
+                rows.push(with);
+            }
+        }
+        let found = cells(&rows, &programs);
+        let [one] = found.as_slice() else { panic!("{found:#?}") };
+        assert_eq!((one.skill.as_str(), one.program.as_str()), ("os/paste", "thunar"));
+        // Three variations of a task are one task; viewing twice is viewing.
+        assert_eq!((one.tasks, one.lost, one.gained, one.alarm), (6, 6, 0, true));
+        assert!((one.p - 1.0 / 64.0).abs() < 1e-12, "{one:?}");
+        let few: Vec<TrialRow> =
+            rows.iter().filter(|row| !["task0", "task2"].contains(&row.task.as_str())).cloned().collect();
+        assert!(!cells(&few, &programs)[0].alarm, "four of four may be chance: 0.0625");
+        assert!(cells(&rows, &BTreeMap::new()).is_empty(), "no program is known");
+    }
+
+    /// Expected values from `scipy.stats.binomtest(lost, lost + gained, alternative="greater")`.
+    #[test]
+    fn the_tail_agrees_with_scipy() {
+        for (lost, gained, p) in
+            [(0, 0, 1.0), (0, 3, 1.0), (4, 0, 0.0625), (5, 0, 0.03125), (7, 1, 0.035_156_25)]
+        {
+            assert!((tail(lost, gained) - p).abs() < 1e-12, "{lost} {gained}: {}", tail(lost, gained));
+        }
+    }
+}
