@@ -142,7 +142,7 @@ def bench(metrics, program, places, cases):
     place = os.path.dirname(os.path.abspath(__file__))
     load = [sys.executable, "-c", "import osworld_oracle; osworld_oracle.load_metrics()"]
     loading = statistics.median(timed(lambda: subprocess.run(load, cwd=place, check=True)) for _ in range(5))
-    theirs, ours = pairs(cases, 5)
+    theirs, ours = pairs(cases, 3)
     print(f"{len(cases)} cases: Python {theirs:.2f} s in a warm process that took {loading:.2f} s to load its libraries, "
           f"ours {ours:.2f} s with its start of {1e3 * start:.0f} ms (load {os.getloadavg()[0]:.1f})")
     print(f"{(theirs + loading) / ours:.1f} times as fast by whole processes, {theirs / ours:.1f} times against a warm one, "
@@ -151,7 +151,7 @@ def bench(metrics, program, places, cases):
     for name in dict.fromkeys(name for _, name, _ in places):
         some = [case for place, case in zip(places, cases) if place[1] == name]
         # So many that the start is no part of what is measured.
-        many = some * max(1, 400 // len(some))
+        many = some * max(1, 200 // len(some))
         theirs, ours = pairs(many, 3)
         rows.append((theirs / max(ours - start, 1e-4), name, 1e6 * theirs / len(many), 1e6 * max(ours - start, 0) / len(many)))
     print(f"{'metric':<44}{'Python us':>11}{'ours us':>11}{'ratio':>8}")
