@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::evidence::{FileRef, Found};
 use super::judge::record;
-use super::metric::{self, Case, Compat, Takes, named};
+use super::metric::{self, Case, Compat, Reading, Takes, named};
 use crate::suite::nearest;
 
 /// Bytes of a file that is graded. Larger ones are refused, not read.
@@ -135,12 +135,12 @@ fn graded(question: &Question, compat: Compat) -> Result<apprentice_protocol::Ch
         }
     };
     let beside: Vec<&FileRef> = beside.iter().collect();
-    let mark = |compat| {
+    let mark = |reading: &Reading| {
         let case = Case {
             result: &result,
             expected: expected.as_ref(),
             options: &question.options,
-            compat,
+            reading,
             beside: &beside,
         };
         metric::mark(name, &case)

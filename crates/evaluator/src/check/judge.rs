@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::evidence::{Evidence, FileRef, Found};
-use super::metric::{self, Case, Compat, Fault, Mark};
+use super::metric::{self, Case, Compat, Fault, Mark, Reading};
 use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
 
 /// The only metric that looks at how the attempt ended and at nothing else.
@@ -84,7 +84,7 @@ pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: 
     }
     let beside: Vec<&FileRef> = evidence.files().collect();
     let graded = |(at, name): (usize, &String)| {
-        record(name, |compat| metric::mark(name, &case(at, spec, evidence, compat, &beside)), compat)
+        record(name, |reading| metric::mark(name, &case(at, spec, evidence, reading, &beside)), compat)
     };
     let checks: Vec<CheckRecord> = spec.func.iter().enumerate().map(graded).collect();
     match &spec.func {
@@ -101,7 +101,7 @@ fn case<'a>(
     at: usize,
     spec: &'a CheckSpec,
     evidence: &'a Evidence,
-    compat: Compat,
+    reading: &'a Reading,
     beside: &'a [&'a FileRef],
 ) -> Case<'a> {
     let options = match &spec.options {
@@ -113,7 +113,7 @@ fn case<'a>(
         result: evidence.results.get(at).map_or(NOTHING, |piece| &piece.found),
         expected: evidence.expected.get(at).and_then(Option::as_ref).map(|piece| &piece.found),
         options: options.and_then(Value::as_object).unwrap_or(&NO_OPTIONS),
-        compat,
+        reading,
         beside,
     }
 }
@@ -121,14 +121,17 @@ fn case<'a>(
 /// A metric's record by the reading asked for, with the other reading's score where it differs.
 pub(super) fn record(
     metric: &str,
-    mark: impl Fn(Compat) -> Result<Mark, Fault>,
+    mark: impl Fn(&Reading) -> Result<Mark, Fault>,
     compat: Compat,
 ) -> CheckRecord {
-    let marked = mark(compat);
-    let other = mark(compat.other()).map(|mark| mark.score).ok();
-    let (score, explanation) = match marked {
+    let reading = Reading::new(compat);
+    let (score, explanation) = match mark(&reading) {
         Ok(mark) => (Some(mark.score), mark.explanation),
         Err(fault) => (None, fault.story().to_owned()),
+    };
+    let other = match reading.other() {
+        Some(other) => mark(&other).map(|mark| mark.score).ok(),
+        None => score,
     };
     let differs = score != other;
     CheckRecord { metric: metric.into(), score, explanation, other_reading: other.filter(|_| differs) }

@@ -39,9 +39,8 @@ pub(super) struct Edit {
 }
 
 /// Compares pages with the state. `applied` is the last operation whose files are known to be written.
-pub(super) fn compare(folder: &Path, state: &State) -> Result<Found, BookError> {
-    let mut found = Found::default();
-    let pages = read_pages(folder, &mut found)?;
+pub(super) fn compare(folder: &Path, state: &State, on_disk: OnDisk) -> Result<Found, BookError> {
+    let OnDisk { pages, mut found } = on_disk;
     let applied = read_applied(folder);
     let open = |path: &str| {
         state.files.get(path).filter(|mark| mark.by == state.last && applied != Some(state.last))
@@ -142,9 +141,18 @@ impl DiskPage {
     }
 }
 
-fn read_pages(folder: &Path, found: &mut Found) -> Result<BTreeMap<SkillId, DiskPage>, BookError> {
+/// All pages as they lie there, whatever the log says of them.
+#[derive(Default)]
+pub(super) struct OnDisk {
+    pages: BTreeMap<SkillId, DiskPage>,
+    /// What could not be read, and what the pages look like.
+    found: Found,
+}
+
+/// Looks at every page.
+pub(super) fn look_around(folder: &Path) -> Result<OnDisk, BookError> {
     let remembered = Stamps::load(&folder.join(STAMPS));
-    let mut pages = BTreeMap::new();
+    let OnDisk { mut pages, mut found } = OnDisk::default();
     for domain in names(folder)? {
         if domain.starts_with('.') || !folder.join(&domain).is_dir() {
             continue;
@@ -177,7 +185,7 @@ fn read_pages(folder: &Path, found: &mut Found) -> Result<BTreeMap<SkillId, Disk
             }
         }
     }
-    Ok(pages)
+    Ok(OnDisk { pages, found })
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, BookError> {

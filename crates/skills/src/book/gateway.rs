@@ -140,7 +140,7 @@ impl Gateway {
             unreadable: BTreeSet::new(),
             broken: false,
         };
-        let found = disk::compare(folder, &gateway.state)?;
+        let found = disk::compare(folder, &gateway.state, disk::look_around(folder)?)?;
         let mut opened = Opened { problems: read.problems, set_aside, ..Opened::default() };
         for skill in found.unfinished {
             gateway.write_page(&skill)?;
@@ -236,7 +236,7 @@ impl Gateway {
     /// Takes one operation back, for a person. What came after it stays; where that cannot be told apart, the
     /// refusal names the later operation.
     pub fn revert(&mut self, operation: OpId, time: Timestamp) -> Result<Applied, WriteRefusal> {
-        let operations = log::parse(&self.bytes, None).operations;
+        let operations = log::operations(&self.bytes);
         let change = revert::change(&operations, operation)
             .map_err(|(code, why)| WriteRefusal::Refused { code, why })?;
         self.apply(WriteRequest { time, actor: Actor::Human, cause: None, read: BTreeMap::new(), change })

@@ -31,12 +31,14 @@ impl Log {
     /// Reads a book's log, up to an operation if one is named; a book without one has an empty log.
     pub(super) fn read(folder: &Path, upto: Option<OpId>) -> Result<Self, BookError> {
         let path = path(folder);
-        let bytes = match fs::read(&path) {
+        let mut bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(BookError::Io { path, source }),
         };
-        Ok(parse(&bytes, upto))
+        let (log, length) = parse(&bytes, upto);
+        bytes.truncate(length);
+        Ok(Self { bytes, ..log })
     }
 
     fn problem(&mut self, line: usize, what: &str) {
@@ -63,21 +65,27 @@ impl Log {
     }
 }
 
-/// Reads the committed lines of a log, up to an operation if one is named.
-pub(super) fn parse(bytes: &[u8], upto: Option<OpId>) -> Log {
+/// The operations of committed lines.
+pub(super) fn operations(bytes: &[u8]) -> Vec<Operation> {
+    parse(bytes, None).0.operations
+}
+
+/// Reads the committed lines of a log, up to an operation if one is named, and tells how long they are.
+fn parse(bytes: &[u8], upto: Option<OpId>) -> (Log, usize) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut log = Log { torn: bytes[end..].to_vec(), ..Log::default() };
+    let mut read = 0;
     for (index, line) in bytes[..end].split_inclusive(|byte| *byte == b'\n').enumerate() {
         let text = std::str::from_utf8(line).map(str::trim_end);
-        let read = text.map_err(|error| error.to_string());
-        match read.and_then(|text| Operation::from_line(text).map_err(|error| error.to_string())) {
+        let text = text.map_err(|error| error.to_string());
+        match text.and_then(|text| Operation::from_line(text).map_err(|error| error.to_string())) {
             Ok(operation) if upto.is_some_and(|upto| operation.id > upto) => break,
             Ok(operation) => log.take(operation, index + 1),
             Err(why) => log.problem(index + 1, &format!("not an operation: {why}")),
         }
-        log.bytes.extend_from_slice(line);
+        read += line.len();
     }
-    log
+    (log, read)
 }
 
 /// Opens the log for appending, moving a torn last line aside; says where to.

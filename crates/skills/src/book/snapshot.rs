@@ -114,12 +114,18 @@ impl Snapshot {
             At::Now => None,
             At::Operation(id) => Some(id),
         };
-        let log = Log::read(folder, upto)?;
-        let mut state = State::fold(&log.operations);
+        // A large book has a long log and many pages: neither waits for the other.
+        let (log, on_disk) = std::thread::scope(|scope| {
+            let on_disk = scope.spawn(|| (at == At::Now).then(|| disk::look_around(folder)).transpose());
+            let log = Log::read(folder, upto).map(|log| (State::fold(&log.operations), log));
+            (log, on_disk.join())
+        });
+        let (mut state, log) = log?;
+        let on_disk = on_disk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let mut problems = log.problems;
         let mut pending = Vec::new();
-        if at == At::Now {
-            let found = disk::compare(folder, &state)?;
+        if let Some(on_disk) = on_disk {
+            let found = disk::compare(folder, &state, on_disk)?;
             pending = overlay(&mut state, &found);
             problems.extend(found.problems);
         }
@@ -154,7 +160,7 @@ impl Snapshot {
 
     /// The operations that made it, in order.
     pub fn operations(&self) -> Vec<Operation> {
-        log::parse(&self.log, None).operations
+        log::operations(&self.log)
     }
 
     /// Everything, for those who show it.

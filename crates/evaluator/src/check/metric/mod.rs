@@ -28,6 +28,8 @@ mod xml;
 mod yaml;
 mod zipped;
 
+use std::cell::Cell;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -61,13 +63,35 @@ impl Compat {
     }
 }
 
+/// A reading of the faults that tells whether anybody asked for it: a metric that did not has no other one.
+pub(super) struct Reading {
+    compat: Compat,
+    asked: Cell<bool>,
+}
+
+impl Reading {
+    pub(super) fn new(compat: Compat) -> Self {
+        Self { compat, asked: Cell::new(false) }
+    }
+
+    fn is_exact(&self) -> bool {
+        self.asked.set(true);
+        self.compat == Compat::Exact
+    }
+
+    /// The other reading, if that could lead elsewhere.
+    pub(super) fn other(&self) -> Option<Self> {
+        self.asked.get().then(|| Self::new(self.compat.other()))
+    }
+}
+
 /// What a metric is given.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
     pub(super) result: &'a Found,
     pub(super) expected: Option<&'a Found>,
     pub(super) options: &'a Map<String, Value>,
-    pub(super) compat: Compat,
+    pub(super) reading: &'a Reading,
     /// Files that lie in the same folder upstream, for metrics that look beside their arguments.
     pub(super) beside: &'a [&'a FileRef],
 }
@@ -122,9 +146,9 @@ impl Fault {
 /// Computes the metric of this name.
 pub(super) fn mark(name: &str, case: &Case<'_>) -> Result<Mark, Fault> {
     let metric = named(name).ok_or_else(|| Fault::Task(format!("metric {name:?} is not known")))?;
-    match (metric.run(case), case.compat) {
-        (Err(Fault::Raised(why)), Compat::Fixed) => Ok(Mark::none(why)),
-        (marked, _) => marked,
+    match metric.run(case) {
+        Err(Fault::Raised(why)) if !case.is_exact() => Ok(Mark::none(why)),
+        marked => marked,
     }
 }
 
@@ -138,7 +162,7 @@ fn wrong(why: impl Into<String>) -> Fault {
 
 impl<'a> Case<'a> {
     fn is_exact(&self) -> bool {
-        self.compat == Compat::Exact
+        self.reading.is_exact()
     }
 
     /// The rules of the expected side.

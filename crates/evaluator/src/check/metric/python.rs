@@ -1,6 +1,8 @@
 //! The habits of the language that the suite's own checks are written in, where verdicts hang on them.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use fancy_regex::RegexBuilder as Backtracking;
 use regex::RegexBuilder;
@@ -16,8 +18,11 @@ const LINES: usize = 2_000_000;
 /// Bytes that a compiled pattern may take.
 const PATTERN_LIMIT: usize = 4 << 20;
 
+/// Patterns that are kept for the next check, until there are so many.
+const KEPT: usize = 16;
+
 /// Flags of a regular expression, by their names in rules.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Flags {
     pub(super) ignore_case: bool,
     pub(super) multi_line: bool,
@@ -27,17 +32,35 @@ pub(super) struct Flags {
 
 /// A regular expression: the engine that takes linear time where it can do the pattern, else one that
 /// backtracks within a budget.
+#[derive(Clone)]
 pub(super) enum Pattern {
     Linear(regex::Regex),
     Bounded(fancy_regex::Regex),
 }
+
+static COMPILED: LazyLock<Mutex<HashMap<(String, Flags), Pattern>>> = LazyLock::new(Mutex::default);
 
 impl Pattern {
     pub(super) fn new(source: &str) -> Result<Self, Fault> {
         Self::with(source, Flags::default())
     }
 
+    /// A suite asks for the same patterns task after task, and compiling takes far longer than matching.
     pub(super) fn with(source: &str, flags: Flags) -> Result<Self, Fault> {
+        let key = (source.to_owned(), flags);
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = compiled.get(&key) {
+            return Ok(known.clone());
+        }
+        let pattern = Self::compile(source, flags)?;
+        if compiled.len() >= KEPT {
+            compiled.clear();
+        }
+        compiled.insert(key, pattern.clone());
+        Ok(pattern)
+    }
+
+    fn compile(source: &str, flags: Flags) -> Result<Self, Fault> {
         let translated = translate(source, flags);
         let linear = RegexBuilder::new(&translated)
             .size_limit(PATTERN_LIMIT)

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Case, Compat, METRICS, Takes, mark};
+use super::{Case, Compat, METRICS, Reading, Takes, mark};
 use crate::check::evidence::{FileRef, Found};
 
 fn value(value: Value) -> Found {
@@ -21,7 +21,8 @@ fn absent() -> Found {
 fn score(metric: &str, result: &Found, expected: &Found, options: Value) -> Result<f64, String> {
     let none = Map::new();
     let options = options.as_object().unwrap_or(&none);
-    let case = Case { result, expected: Some(expected), options, compat: Compat::Fixed, beside: &[] };
+    let reading = Reading::new(Compat::Fixed);
+    let case = Case { result, expected: Some(expected), options, reading: &reading, beside: &[] };
     mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.story().to_owned())
 }
 

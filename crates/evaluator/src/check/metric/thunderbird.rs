@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -9,8 +10,19 @@ use serde_json::{Map, Value};
 use super::list::Search;
 use super::{Case, Fault, FileRef, Found, Mark, python, raised, show, value, wrong};
 
-fn regex(source: &str) -> Result<Regex, Fault> {
-    Regex::new(source).map_err(|error| wrong(error.to_string()))
+type Fixed = LazyLock<Result<Regex, regex::Error>>;
+
+static LINE: Fixed = LazyLock::new(|| Regex::new(r#"^user_pref\("((?:[^"]|\\")+)", (.+)\);$"#));
+static CONDITION: Fixed = LazyLock::new(|| {
+    Regex::new(r#"\b(?:AND|OR) \((?:[\w ]+),(?:[\w ']+),(?:"(?:(?:[^"]|")+)"|(?:[^)]+))\)|\bALL\b"#)
+});
+static BEGINS: Fixed = LazyLock::new(|| Regex::new(r"(?m)^(?:From - |FROM - )"));
+static DELETED: Fixed = LazyLock::new(|| Regex::new(r"X-Mozilla-Status: 000[89]"));
+static STATUS: Fixed = LazyLock::new(|| Regex::new(r"X-Mozilla-Status\d?:[\s\d]+"));
+static KEYS: Fixed = LazyLock::new(|| Regex::new(r"X-Mozilla-Keys:[^\n]*?\n(MIME-Version)"));
+
+fn fixed(pattern: &'static Fixed) -> Result<&'static Regex, Fault> {
+    pattern.as_ref().map_err(|error| wrong(error.to_string()))
 }
 
 pub(super) fn preferences(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -26,7 +38,7 @@ pub(super) fn preferences(case: &Case<'_>) -> Result<Mark, Fault> {
         Some(rules) => rules.as_object().ok_or_else(|| wrong(format!("rule {name:?} must be an object"))),
     };
     let (expect, unexpect) = (of("expect")?, of("unexpect")?);
-    let line_form = regex(r#"^user_pref\("((?:[^"]|\\")+)", (.+)\);$"#)?;
+    let line_form = fixed(&LINE)?;
     let mut held: BTreeMap<&str, (bool, String)> = BTreeMap::new();
     let mut complaints = Vec::new();
     for line in python::file_lines(&text) {
@@ -59,8 +71,7 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
     };
-    let condition =
-        regex(r#"\b(?:AND|OR) \((?:[\w ]+),(?:[\w ']+),(?:"(?:(?:[^"]|")+)"|(?:[^)]+))\)|\bALL\b"#)?;
+    let condition = fixed(&CONDITION)?;
     let mut search = Search::new(case.rules()?)?;
     let mut open: Option<BTreeMap<String, Value>> = None;
     for line in python::file_lines(&text) {
@@ -122,10 +133,10 @@ fn blanks(text: &str, case: &Case<'_>) -> usize {
 }
 
 fn messages(text: &str, case: &Case<'_>) -> Result<Vec<String>, Fault> {
-    let begins = regex(r"(?m)^(?:From - |FROM - )")?;
-    let deleted = regex(r"X-Mozilla-Status: 000[89]")?;
-    let status = regex(r"X-Mozilla-Status\d?:[\s\d]+")?;
-    let keys = regex(r"X-Mozilla-Keys:[^\n]*?\n(MIME-Version)")?;
+    let begins = fixed(&BEGINS)?;
+    let deleted = fixed(&DELETED)?;
+    let status = fixed(&STATUS)?;
+    let keys = fixed(&KEYS)?;
     let mut messages = Vec::new();
     for mail in begins.split(text.trim()).filter(|mail| !mail.trim().is_empty()) {
         if case.option("remove_deleted", true) && deleted.is_match(mail) {

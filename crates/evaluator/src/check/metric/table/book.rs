@@ -7,7 +7,7 @@ use std::rc::Rc;
 use roxmltree::Node;
 
 use super::super::zipped::Archive;
-use super::super::{Compat, FileRef, xml};
+use super::super::{FileRef, Reading, xml};
 use super::reference::{self, Place};
 use super::style::Styles;
 
@@ -45,7 +45,7 @@ pub(super) type Cells = BTreeMap<Place, RawCell>;
 pub(super) struct Book<'a> {
     pub(super) file: &'a FileRef,
     /// How upstream's faults are read.
-    pub(super) compat: Compat,
+    pub(super) reading: &'a Reading,
     archive: RefCell<Archive<'a>>,
     texts: RefCell<BTreeMap<String, Rc<str>>>,
     cells: RefCell<BTreeMap<String, Rc<Cells>>>,
@@ -64,12 +64,12 @@ pub(super) struct Book<'a> {
 
 impl<'a> Book<'a> {
     /// Opens a workbook; the error says why not.
-    pub(super) fn open(file: &'a FileRef, compat: Compat) -> Result<Self, String> {
+    pub(super) fn open(file: &'a FileRef, reading: &'a Reading) -> Result<Self, String> {
         let told = |why: String| format!("{}: {why}", file.name);
         let archive = Archive::open(&file.bytes).map_err(told)?;
         let mut book = Self {
             file,
-            compat,
+            reading,
             archive: RefCell::new(archive),
             texts: RefCell::default(),
             cells: RefCell::default(),

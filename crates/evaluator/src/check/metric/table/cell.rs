@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Compat, Fault, python, raised};
+use super::super::{Fault, python, raised};
 use super::book::{Book, RawCell};
 use super::reference::{self, Place};
 
@@ -134,7 +134,7 @@ pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value
             None => Value::Null,
             Some((text, _)) if text.is_empty() => Value::Null,
             // Upstream's reader answers the element with its attribute, which is equal to no text.
-            Some((text, true)) if book.compat == Compat::Exact => {
+            Some((text, true)) if book.reading.is_exact() => {
                 json!({"space": "preserve", "text": text.trim()})
             }
             Some((text, true)) => text.as_str().into(),

@@ -17,7 +17,9 @@ use serde_json::Value;
 use self::book::{Book, Listed};
 use self::cell::{Cell, raw_value};
 use self::frame::Frame;
-use super::{Case, Compat, Fault, FileRef, Found, Mark, list, python, raised, show, texts, value, wrong};
+use super::{
+    Case, Compat, Fault, FileRef, Found, Mark, Reading, list, python, raised, show, texts, value, wrong,
+};
 
 /// What the rules of one comparison look at.
 struct Books<'a, 'b> {
@@ -42,13 +44,13 @@ pub(super) fn compare_table(case: &Case<'_>) -> Result<Mark, Fault> {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let found = match Book::open(file, case.compat) {
+    let found = match Book::open(file, case.reading) {
         Ok(found) => found,
         Err(why) => return Ok(Mark::none(format!("the workbook cannot be read: {why}"))),
     };
     let wanted = match case.expected {
         None | Some(Found::Absent { .. } | Found::Value { value: Value::Null }) => None,
-        Some(_) => Some(Book::open(case.expected_file()?, case.compat).map_err(wrong)?),
+        Some(_) => Some(Book::open(case.expected_file()?, case.reading).map_err(wrong)?),
     };
     let books = Books { case, found, wanted };
     for (at, rule) in rules.iter().enumerate() {
@@ -233,7 +235,8 @@ fn differing(found: &Value, wanted: &Value) -> Told {
 
 /// The last row of a workbook's first sheet, each cell as a text. Blank cells are `nan`.
 pub(in crate::check) fn last_row(file: &FileRef) -> Result<Vec<String>, String> {
-    let book = Book::open(file, Compat::default())?;
+    let reading = Reading::new(Compat::default());
+    let book = Book::open(file, &reading)?;
     let sheet = book.sheets.first().ok_or_else(|| format!("{} has no sheet", file.name))?;
     Frame::read(&book, sheet, i32::from(i8::MAX))?
         .last_row()
@@ -246,7 +249,7 @@ pub(super) fn cities_in_order(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted =
         case.rule("expected")?.as_array().ok_or_else(|| wrong("rule \"expected\" must be a list"))?;
     let file = case.need_file()?;
-    let book = Book::open(file, case.compat).map_err(raised)?;
+    let book = Book::open(file, case.reading).map_err(raised)?;
     let sheet = book.sheets.get(book.active).ok_or_else(|| raised("the workbook has no active sheet"))?;
     let cells = book.cells(&sheet.path).map_err(raised)?.unwrap_or_default();
     for at in 0..21_u32 {

@@ -8,7 +8,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::check::evidence::{FileRef, Found};
-use crate::check::metric::{Case, Compat, Fault, Mark, mark};
+use crate::check::metric::{Case, Compat, Fault, Mark, Reading, mark};
 
 const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -54,7 +54,7 @@ fn graded(found: Vec<u8>, wanted: Vec<u8>, rule: Value) -> Result<Mark, Fault> {
         result: &found,
         expected: Some(&wanted),
         options: &options,
-        compat: Compat::Fixed,
+        reading: &Reading::new(Compat::Fixed),
         beside: &[],
     };
     mark("compare_table", &case)
