@@ -1,7 +1,7 @@
 //! The one place that prints.
 
 use std::fmt;
-use std::io::Write as _;
+use std::io::{BufWriter, Stdout, Write as _};
 
 use serde::Serialize;
 
@@ -10,6 +10,23 @@ use crate::failure::{Failure, Kind, Kinded as _};
 /// Prints one line of results on standard output. A closed pipe ends nothing: what was run stays run.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Many lines of results, printed when told.
+pub(crate) struct Lines(BufWriter<Stdout>);
+
+impl Lines {
+    pub(crate) fn new() -> Self {
+        Self(BufWriter::new(std::io::stdout()))
+    }
+
+    pub(crate) fn line(&mut self, text: fmt::Arguments<'_>) {
+        let _ = writeln!(self.0, "{text}");
+    }
+
+    pub(crate) fn flush(&mut self) {
+        let _ = self.0.flush();
+    }
 }
 
 /// Prints one line about what is going on, on standard error.

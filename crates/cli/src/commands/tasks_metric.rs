@@ -1,6 +1,6 @@
 //! `apprentice tasks metric`: one metric of a check by hand, or many from standard input.
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, BufReader};
 
 use apprentice_evaluator::check::{Compat, Question, answer};
 use clap::Args;
@@ -74,16 +74,22 @@ fn value(text: &str) -> Value {
 }
 
 fn answer_lines(compat: Compat) -> Result<(), Failure> {
-    for line in std::io::stdin().lock().split(b'\n') {
-        let line = line.kind(Kind::Usage)?;
-        if line.trim_ascii().is_empty() {
-            continue;
+    let mut input = BufReader::new(std::io::stdin().lock());
+    let mut answers = terminal::Lines::new();
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line).kind(Kind::Usage)? > 0 {
+        if !line.trim_ascii().is_empty() {
+            let text = match serde_json::from_slice::<Question>(&line) {
+                Ok(question) => serde_json::to_string(&answer(&question, compat)),
+                Err(error) => serde_json::to_string(&serde_json::json!({"error": error.to_string()})),
+            };
+            answers.line(format_args!("{}", text.kind(Kind::Bug)?));
         }
-        let text = match serde_json::from_slice::<Question>(&line) {
-            Ok(question) => serde_json::to_string(&answer(&question, compat)),
-            Err(error) => serde_json::to_string(&serde_json::json!({"error": error.to_string()})),
-        };
-        terminal::line(format_args!("{}", text.kind(Kind::Bug)?));
+        line.clear();
+        // Whoever asks one at a time waits for the answer before asking again.
+        if !input.buffer().contains(&b'\n') {
+            answers.flush();
+        }
     }
     Ok(())
 }
