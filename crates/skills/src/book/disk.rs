@@ -1,12 +1,13 @@
 //! The pages on disk against what the log answers for: unfinished writes of ours, and edits of people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::SkillId;
 
+use super::line::Operation;
 use super::operation::{Change, OpId, Origin, SkillText};
 use super::page::Page;
 use super::stamps::{Stamp, Stamps};
@@ -38,31 +39,24 @@ pub(super) struct Edit {
     pub(super) files: Vec<(String, Option<String>)>,
 }
 
-/// Compares pages with the state. `applied` is the last operation whose files are known to be written.
-pub(super) fn compare(folder: &Path, state: &State, on_disk: OnDisk) -> Result<Found, BookError> {
-    let OnDisk { pages, mut found } = on_disk;
-    let applied = read_applied(folder);
-    let open = |path: &str| {
-        state.files.get(path).filter(|mark| mark.by == state.last && applied != Some(state.last))
-    };
+/// Compares pages with the state that the log tells.
+pub(super) fn compare(operations: &[Operation], state: &State, on_disk: OnDisk) -> Result<Found, BookError> {
+    let OnDisk { pages, mut found, applied } = on_disk;
+    let open = Open::since(applied, operations);
     let mut missing: Vec<SkillId> = Vec::new();
     for id in state.skills.keys() {
         let path = page_path(id);
         let known = state.files.get(&path).and_then(|mark| mark.after.as_deref());
-        let on_disk = pages.get(id);
-        let before = open(&path).map(|mark| mark.before.as_deref());
-        match on_disk {
+        match pages.get(id) {
             Some(page) if Some(page.hash.as_str()) == known => {}
-            Some(page) if before == Some(Some(page.hash.as_str())) => found.unfinished.push(id.clone()),
+            Some(page) if open.was(&path, &page.hash) => found.unfinished.push(id.clone()),
             Some(page) => edited(id, page, &mut found),
-            None if before.is_some() => found.unfinished.push(id.clone()),
+            None if open.writes(&path) => found.unfinished.push(id.clone()),
             None => missing.push(id.clone()),
         }
     }
     for (id, page) in pages.iter().filter(|(id, _)| !state.skills.contains_key(id)) {
-        let path = page_path(id);
-        let ours = open(&path).is_some_and(|mark| mark.before.as_ref() == Some(&page.hash));
-        if ours {
+        if open.was(&page_path(id), &page.hash) {
             found.unfinished.push(id.clone());
         } else {
             arrived(id, page, (state, &mut missing), &mut found);
@@ -73,6 +67,37 @@ pub(super) fn compare(folder: &Path, state: &State, on_disk: OnDisk) -> Result<F
         found.edits.push(Edit { change: Change::SkillDeleted { skill: id }, files });
     }
     Ok(found)
+}
+
+/// What the operations wrote whose files are not known to be there: a writer may be at it, or was stopped.
+struct Open<'a> {
+    /// The contents that each of their files had meanwhile.
+    files: HashMap<&'a str, HashSet<&'a str>>,
+}
+
+impl<'a> Open<'a> {
+    /// All after the one whose files were written; without a note of it, the last one.
+    fn since(applied: Option<OpId>, operations: &'a [Operation]) -> Self {
+        let last = operations.last().map(|operation| operation.id);
+        let is_open = |id: OpId| applied.map_or(Some(id) == last, |applied| id > applied);
+        let mut files: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for operation in operations.iter().rev().take_while(|operation| is_open(operation.id)) {
+            for file in &operation.files {
+                let contents = file.before.iter().chain(&file.after).map(String::as_str);
+                files.entry(&file.path).or_default().extend(contents);
+            }
+        }
+        Self { files }
+    }
+
+    fn writes(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// Whether a file had this content on the way.
+    fn was(&self, path: &str, hash: &str) -> bool {
+        self.files.get(path).is_some_and(|contents| contents.contains(hash))
+    }
 }
 
 fn edited(id: &SkillId, page: &DiskPage, found: &mut Found) {
@@ -147,12 +172,15 @@ pub(super) struct OnDisk {
     pages: BTreeMap<SkillId, DiskPage>,
     /// What could not be read, and what the pages look like.
     found: Found,
+    /// The last operation whose files were written before anybody looked.
+    applied: Option<OpId>,
 }
 
-/// Looks at every page.
+/// Looks at every page. A log that is read afterwards tells of all that may be found here.
 pub(super) fn look_around(folder: &Path) -> Result<OnDisk, BookError> {
+    let applied = read_applied(folder);
     let remembered = Stamps::load(&folder.join(STAMPS));
-    let OnDisk { mut pages, mut found } = OnDisk::default();
+    let OnDisk { mut pages, mut found, .. } = OnDisk::default();
     for domain in names(folder)? {
         if domain.starts_with('.') || !folder.join(&domain).is_dir() {
             continue;
@@ -185,7 +213,7 @@ pub(super) fn look_around(folder: &Path) -> Result<OnDisk, BookError> {
             }
         }
     }
-    Ok(OnDisk { pages, found })
+    Ok(OnDisk { pages, found, applied })
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, BookError> {

@@ -140,7 +140,7 @@ impl Gateway {
             unreadable: BTreeSet::new(),
             broken: false,
         };
-        let found = disk::compare(folder, &gateway.state, disk::look_around(folder)?)?;
+        let found = disk::compare(&read.operations, &gateway.state, disk::look_around(folder)?)?;
         let mut opened = Opened { problems: read.problems, set_aside, ..Opened::default() };
         for skill in found.unfinished {
             gateway.write_page(&skill)?;

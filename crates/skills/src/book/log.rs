@@ -41,6 +41,12 @@ impl Log {
         Ok(Self { bytes, ..log })
     }
 
+    /// Whether the log on disk is still no longer than this one, read whole.
+    pub(super) fn is_all_of(&self, folder: &Path) -> bool {
+        let length = fs::metadata(path(folder)).map_or(0, |meta| meta.len());
+        u64::try_from(self.bytes.len() + self.torn.len()).is_ok_and(|read| read == length)
+    }
+
     fn problem(&mut self, line: usize, what: &str) {
         self.problems.push(Problem { path: FILE.to_owned(), what: format!("line {line}: {what}") });
     }

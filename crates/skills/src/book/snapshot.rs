@@ -114,23 +114,33 @@ impl Snapshot {
             At::Now => None,
             At::Operation(id) => Some(id),
         };
-        // A large book has a long log and many pages: neither waits for the other.
-        let (log, on_disk) = std::thread::scope(|scope| {
-            let on_disk = scope.spawn(|| (at == At::Now).then(|| disk::look_around(folder)).transpose());
-            let log = Log::read(folder, upto).map(|log| (State::fold(&log.operations), log));
-            (log, on_disk.join())
-        });
-        let (mut state, log) = log?;
-        let on_disk = on_disk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let (log, on_disk) = Self::read(folder, upto)?;
+        let mut state = State::fold(&log.operations);
         let mut problems = log.problems;
         let mut pending = Vec::new();
         if let Some(on_disk) = on_disk {
-            let found = disk::compare(folder, &state, on_disk)?;
+            let found = disk::compare(&log.operations, &state, on_disk)?;
             pending = overlay(&mut state, &found);
             problems.extend(found.problems);
         }
         let cut_off = !log.torn.is_empty();
         Ok(Self { pending, problems, cut_off, ..Self::of(state, log.bytes).within(folder) })
+    }
+
+    /// The log up to an operation, or the whole log and the pages.
+    fn read(folder: &Path, upto: Option<OpId>) -> Result<(Log, Option<disk::OnDisk>), BookError> {
+        if upto.is_some() {
+            return Ok((Log::read(folder, upto)?, None));
+        }
+        // A large book has a long log and many pages: neither waits for the other.
+        let (log, on_disk) = std::thread::scope(|scope| {
+            let on_disk = scope.spawn(|| disk::look_around(folder));
+            (Log::read(folder, None), on_disk.join())
+        });
+        let (log, on_disk) = (log?, on_disk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        // What a writer did meanwhile must not look like a person's edit: the log is to tell of all pages.
+        let log = if log.is_all_of(folder) { log } else { Log::read(folder, None)? };
+        Ok((log, Some(on_disk)))
     }
 
     /// The same book if no person's edit waits to be recorded; a frozen run takes no other.

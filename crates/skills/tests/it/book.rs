@@ -267,3 +267,25 @@ fn a_second_writer_waits_or_is_told() {
     let ids: Vec<String> = shelf.snapshot().skills().map(|skill| skill.id.to_string()).collect();
     assert_eq!(ids, ["gimp/a", "gimp/early", "gimp/late"]);
 }
+
+#[test]
+fn what_a_writer_does_meanwhile_is_nobodys_edit() {
+    let shelf = Shelf::with(&[("gimp/zero", "zero")]);
+    let (mut gateway, _) = shelf.open();
+    let writing = std::thread::spawn(move || {
+        for round in 0..150 {
+            let guidance = Some(format!("1. Open Entry {round}."));
+            let skill = id("gimp/zero");
+            let change = Change::SkillUpdated { skill, description: None, situation: None, guidance };
+            write(&mut gateway, change).expect("is written");
+        }
+    });
+    let mut looks = 0;
+    while !writing.is_finished() {
+        let book = shelf.snapshot();
+        assert_eq!(book.pending(), [""; 0], "look {looks}");
+        looks += 1;
+    }
+    writing.join().expect("writes");
+    assert!(looks > 10, "{looks}");
+}
