@@ -114,8 +114,7 @@ impl Snapshot {
             At::Now => None,
             At::Operation(id) => Some(id),
         };
-        let (log, on_disk) = Self::read(folder, upto)?;
-        let mut state = State::fold(&log.operations);
+        let ((log, mut state), on_disk) = Self::read(folder, upto)?;
         let mut problems = log.problems;
         let mut pending = Vec::new();
         if let Some(on_disk) = on_disk {
@@ -128,18 +127,23 @@ impl Snapshot {
     }
 
     /// The log up to an operation, or the whole log and the pages.
-    fn read(folder: &Path, upto: Option<OpId>) -> Result<(Log, Option<disk::OnDisk>), BookError> {
+    fn read(folder: &Path, upto: Option<OpId>) -> Result<((Log, State), Option<disk::OnDisk>), BookError> {
+        let told = || -> Result<(Log, State), BookError> {
+            let log = Log::read(folder, upto)?;
+            let state = State::fold(&log.operations);
+            Ok((log, state))
+        };
         if upto.is_some() {
-            return Ok((Log::read(folder, upto)?, None));
+            return Ok((told()?, None));
         }
         // A large book has a long log and many pages: neither waits for the other.
         let (log, on_disk) = std::thread::scope(|scope| {
             let on_disk = scope.spawn(|| disk::look_around(folder));
-            (Log::read(folder, None), on_disk.join())
+            (told(), on_disk.join())
         });
         let (log, on_disk) = (log?, on_disk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         // What a writer did meanwhile must not look like a person's edit: the log is to tell of all pages.
-        let log = if log.is_all_of(folder) { log } else { Log::read(folder, None)? };
+        let log = if log.0.is_all_of(folder) { log } else { told()? };
         Ok((log, Some(on_disk)))
     }
 
