@@ -46,7 +46,7 @@ pub(super) fn compare(operations: &[Operation], state: &State, on_disk: OnDisk) 
     let mut missing: Vec<SkillId> = Vec::new();
     for id in state.skills.keys() {
         let path = page_path(id);
-        let known = state.files.get(&path).and_then(|mark| mark.after.as_deref());
+        let known = state.files.get(&path).and_then(Option::as_deref);
         match pages.get(id) {
             Some(page) if Some(page.hash.as_str()) == known => {}
             Some(page) if open.was(&path, &page.hash) => found.unfinished.push(id.clone()),
@@ -117,9 +117,8 @@ fn edited(id: &SkillId, page: &DiskPage, found: &mut Found) {
 
 fn arrived(id: &SkillId, page: &DiskPage, at: (&State, &mut Vec<SkillId>), found: &mut Found) {
     let (state, missing) = at;
-    let same = |from: &SkillId| {
-        state.files.get(&page_path(from)).and_then(|mark| mark.after.as_ref()) == Some(&page.hash)
-    };
+    let same =
+        |from: &SkillId| state.files.get(&page_path(from)).and_then(Option::as_ref) == Some(&page.hash);
     if let Some(place) = missing.iter().position(same) {
         let from = missing.remove(place);
         let files = vec![(page_path(&from), None), (page_path(id), Some(page.hash.clone()))];
@@ -167,7 +166,6 @@ impl DiskPage {
 }
 
 /// All pages as they lie there, whatever the log says of them.
-#[derive(Default)]
 pub(super) struct OnDisk {
     pages: BTreeMap<SkillId, DiskPage>,
     /// What could not be read, and what the pages look like.
@@ -180,7 +178,7 @@ pub(super) struct OnDisk {
 pub(super) fn look_around(folder: &Path) -> Result<OnDisk, BookError> {
     let applied = read_applied(folder);
     let remembered = Stamps::load(&folder.join(STAMPS));
-    let OnDisk { mut pages, mut found, .. } = OnDisk::default();
+    let (mut pages, mut found) = (BTreeMap::new(), Found::default());
     for domain in names(folder)? {
         if domain.starts_with('.') || !folder.join(&domain).is_dir() {
             continue;

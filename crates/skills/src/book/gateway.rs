@@ -280,7 +280,7 @@ impl Gateway {
     fn check_pages(&self, change: &Change) -> Result<(), WriteRefusal> {
         for skill in touched(change) {
             let path = page_path(skill);
-            let known = self.state.files.get(&path).and_then(|mark| mark.after.clone());
+            let known = self.state.files.get(&path).cloned().flatten();
             let now = disk::hash_of(&self.folder.join(&path))?;
             if now != known || self.unreadable.contains(&path) {
                 let why = format!("{path} was changed by hand meanwhile; it is left as it is");
@@ -315,7 +315,7 @@ impl Gateway {
     }
 
     fn known_hash(&self, skill: &SkillId) -> Option<String> {
-        self.state.files.get(&page_path(skill)).and_then(|mark| mark.after.clone())
+        self.state.files.get(&page_path(skill)).cloned().flatten()
     }
 
     fn append(&mut self, operation: &Operation) -> Result<(), BookError> {
@@ -333,7 +333,7 @@ impl Gateway {
     /// Records a person's edit; the page stays as the person wrote it.
     fn record(&mut self, edit: Edit, time: Timestamp) -> Result<(), BookError> {
         let files = edit.files.into_iter().map(|(path, after)| FileChange {
-            before: self.state.files.get(&path).and_then(|mark| mark.after.clone()),
+            before: self.state.files.get(&path).cloned().flatten(),
             path,
             after,
         });

@@ -45,7 +45,7 @@ pub use page::{Page, PageError};
 pub use revert::{Content, Counter, Restored};
 pub use snapshot::{At, Snapshot};
 pub(crate) use state::hash;
-pub use state::{Candidate, FileMark, Note, Skill, State, Tombstone, VISIBLE_NOTES};
+pub use state::{Candidate, Note, Skill, State, Tombstone, VISIBLE_NOTES};
 pub use trial::{Remark, Trial, Tried};
 
 /// Something of a book that could not be read; the rest of it still opens.

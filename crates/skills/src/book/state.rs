@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::attachment::Attached;
 use super::counts::Counts;
 use super::line::Operation;
-use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OpId, Origin, SkillText};
+use super::operation::{Actor, Cause, Change, NewDomain, OpId, Origin, SkillText};
 use super::page::Page;
 use super::revert::Restored;
 use super::trial::{Remark, Trial};
@@ -170,17 +170,6 @@ pub struct Candidate {
     pub passed: bool,
 }
 
-/// A file that the log answers for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileMark {
-    /// The operation that wrote it last.
-    pub by: OpId,
-    /// Its hash before that.
-    pub before: Option<String>,
-    /// Its hash since.
-    pub after: Option<String>,
-}
-
 /// The fold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
@@ -202,8 +191,8 @@ pub struct State {
     pub templates: BTreeMap<String, String>,
     /// Trajectories worked in since the last cleaning.
     pub learned_since_cleaning: usize,
-    /// Files by path.
-    pub files: BTreeMap<String, FileMark>,
+    /// Files that the log answers for, by path, with the hash of their content; none where a file was removed.
+    pub files: BTreeMap<String, Option<String>>,
     /// The last operation.
     pub last: OpId,
 }
@@ -290,8 +279,7 @@ impl State {
             self.causes.insert(cause.clone(), operation.id);
         }
         for file in &operation.files {
-            let FileChange { path, before, after } = file.clone();
-            self.files.insert(path, FileMark { by: operation.id, before, after });
+            self.files.insert(file.path.clone(), file.after.clone());
         }
         self.change(operation);
     }
