@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use apprentice_evaluator::check::Compat;
-use apprentice_evaluator::setup::Mirror;
-use apprentice_evaluator::suite::Reading;
 use apprentice_skills::book::WriteMode;
+use apprentice_tasks::check::Compat;
+use apprentice_tasks::setup::Mirror;
+use apprentice_tasks::suite::Reading;
 use serde::{Deserialize, Serialize};
 
 use crate::embeddings::EmbeddingsSettings;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use apprentice_evaluator::experiment::{Experiment, ModelCost, expense};
 use apprentice_evaluator::forecast::{Quote, Range};
-use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::RunPlan;
-use apprentice_evaluator::suite::Suite;
 use apprentice_protocol::{Limits, Size, TrialId};
+use apprentice_results::row::TrialRow;
+use apprentice_tasks::suite::Suite;
 use clap::Args;
 use serde::Serialize;
 

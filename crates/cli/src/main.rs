@@ -30,7 +30,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == wire::CELL) {
-        return ExitCode::from(u8::try_from(apprentice_harness::cell::supervise(words)).unwrap_or(1));
+        return ExitCode::from(u8::try_from(apprentice_sandbox::supervise(words)).unwrap_or(1));
     }
     let arguments = args::Apprentice::parse();
     match args::dispatch(&arguments) {

@@ -12,7 +12,6 @@ use apprentice_harness::model::around::{
     Budgeted, Cassette, Ledger, Limited, Pace, Patience, PlayedVectors, Recorded, RecordedVectors, Retrying,
     Tape,
 };
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::embeddings::{Cached, Embeddings, Surround};
 use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret, Transport};
@@ -24,9 +23,10 @@ use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
 use apprentice_harness::model::scripted::Scripted;
-use apprentice_harness::record::Redactor;
+use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture};
 use apprentice_skills::Meaning;
+use apprentice_trace::Redactor;
 
 use crate::config::{Config, Provider, SafetyChoice};
 use crate::failure::{Failure, Kind, Kinded as _};

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::{Progress, RunSummary};
 use apprentice_protocol::{RunId, Verdict};
+use apprentice_results::row::TrialRow;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_evaluator::learn::Worked;
-use apprentice_evaluator::row::{Role, TrialRow};
 use apprentice_evaluator::run::{Progress, TrialSpec};
-use apprentice_evaluator::suite::Suite;
 use apprentice_protocol::{Clock, TrialId, Verdict};
+use apprentice_results::row::{Role, TrialRow};
+use apprentice_tasks::suite::Suite;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::arm::{Arm, Lender};
+use apprentice_evaluator::arm::{ArmError, Lender};
 use apprentice_evaluator::run::{Lend, Lent, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
-use apprentice_harness::cell::{self, CellIsolation, CellSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
@@ -14,6 +13,8 @@ use apprentice_harness::env::vm::{Place, VmConfig, VmSource};
 use apprentice_protocol::{
     Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault, WorldSpec,
 };
+use apprentice_results::arm::Arm;
+use apprentice_sandbox::{self, CellIsolation, CellSpec};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -102,7 +103,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         IsolationChoice::Cell => CellIsolation::Bubblewrap,
         IsolationChoice::Plain => CellIsolation::Plain,
     };
-    if let Err(error) = cell::reap(&state) {
+    if let Err(error) = apprentice_sandbox::reap(&state) {
         terminal::note(format_args!(
             "{}: what an earlier run left could not be cleared: {error}",
             state.display()
@@ -232,7 +233,8 @@ pub(crate) fn deps(
 /// What a book lends to each trial, by the trial's arm.
 pub(crate) fn lend(lender: Lender) -> Lend {
     Arc::new(move |trial: &TrialSpec| {
-        let loan = Arm::parse(&trial.arm).and_then(|arm| lender.lend(arm, &trial.task, trial.seed));
+        let loan = Arm::parse(&trial.arm).map_err(ArmError::from);
+        let loan = loan.and_then(|arm| lender.lend(arm, &trial.task, trial.seed));
         // Plans hold eligible trials only, so that there is always a loan.
         loan.map_or_else(|_| Lent::default(), Lent::from)
     })

@@ -1,7 +1,6 @@
 //! What help a model gets: an arm's policy and what it lends to a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 use apprentice_harness::tool::mcp::McpServers;
@@ -10,16 +9,16 @@ use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::domain_name;
 use apprentice_skills::lend::{ArmPolicy, LendError, Present, TaskView, lend, lend_with};
 use apprentice_skills::prove::{Admit, admit};
-use sha2::{Digest as _, Sha256};
 
 use crate::precedent::{Precedent, nearest};
-use crate::row::TrialRow;
-use crate::seed::{VaryError, vary};
 use crate::servers::{ToolBox, ToolRules, contributed, hash};
 use crate::split::trajectory_id;
-use crate::suite::Suite;
-use crate::suite::task::Task;
 use crate::suppress::Suppressed;
+use apprentice_results::arm::{Arm, UnknownArm, is_hidden};
+use apprentice_results::row::TrialRow;
+use apprentice_tasks::seed::{VaryError, vary};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
 
 /// Skills that `push` puts in.
 const PUSHED: usize = 3;
@@ -36,50 +35,12 @@ pub fn spare_of(suite: &Suite) -> Result<Option<Snapshot>, BookError> {
     if folder.is_dir() { Snapshot::open(&folder, At::Now).map(Some) } else { Ok(None) }
 }
 
-/// What help a model gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Arm {
-    /// None.
-    None,
-    /// The skill tools over an empty book.
-    ToolsOnly,
-    /// The index without bodies.
-    Index,
-    /// Domains in view, the rest on request.
-    Pull,
-    /// The best skills for the instruction, put in.
-    Push,
-    /// Every skill, put in.
-    All,
-    /// `pull` over the skills that have shown that they work.
-    Verified,
-    /// The skills that bear on the task, put in.
-    Forced,
-    /// Exactly the text that `pull` looked at in the same trial, put in, without tools.
-    Inline,
-    /// The nearest successful training attempt, as long as the skill that would have helped, put in.
-    RawTrace,
-    /// True skills of the same program that do not bear on the task.
-    PlaceboInert,
-    /// Names as they are, bodies of other domains.
-    PlaceboWrong,
-    /// `pull` over a book of which each trial hides about half, by lot: what tells the value of single skills.
-    Masked,
-    /// `pull` over a book that the student made itself.
-    SelfMade,
-    /// `pull` over a book that a person wrote.
-    Human,
-}
-
 /// Why there is no arm, or nothing that it could lend.
 #[derive(Debug, thiserror::Error)]
 pub enum ArmError {
-    /// There is no such arm.
-    #[error("there is no arm {name:?}; the arms are {}", Arm::list())]
-    Unknown {
-        /// As it was written.
-        name: String,
-    },
+    /// No arm has this name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownArm),
     /// The suite has no such task.
     #[error("the suite has no task {0:?}")]
     NoTask(TaskId),
@@ -105,92 +66,22 @@ pub enum ArmError {
     },
 }
 
-impl Arm {
-    /// Every arm.
-    pub const EVERY: [Self; 15] = [
-        Self::None,
-        Self::ToolsOnly,
-        Self::Index,
-        Self::Pull,
-        Self::Push,
-        Self::All,
-        Self::Verified,
-        Self::Forced,
-        Self::Inline,
-        Self::RawTrace,
-        Self::PlaceboInert,
-        Self::PlaceboWrong,
-        Self::Masked,
-        Self::SelfMade,
-        Self::Human,
-    ];
-
-    /// Its name in rows and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::ToolsOnly => "tools-only",
-            Self::Index => "index",
-            Self::Pull => "pull",
-            Self::Push => "push",
-            Self::All => "all",
-            Self::Verified => "verified",
-            Self::Forced => "forced",
-            Self::Inline => "inline",
-            Self::RawTrace => "raw-trace",
-            Self::PlaceboInert => "placebo-inert",
-            Self::PlaceboWrong => "placebo-wrong",
-            Self::Masked => "masked",
-            Self::SelfMade => "self-made",
-            Self::Human => "human",
-        }
+/// The policy by which an arm lends; `relevant` are the skills that bear on the task.
+fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
+    match arm {
+        Arm::None => ArmPolicy::None,
+        Arm::ToolsOnly => ArmPolicy::ToolsOnly,
+        Arm::Index => ArmPolicy::Index,
+        // What `inline` puts in is known once `pull` has run; it has something wherever `pull` has.
+        Arm::Pull | Arm::Inline | Arm::Verified | Arm::Masked | Arm::SelfMade | Arm::Human => ArmPolicy::Pull,
+        Arm::Push => ArmPolicy::Push { count: PUSHED },
+        Arm::All => ArmPolicy::All,
+        Arm::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
+        Arm::PlaceboInert => ArmPolicy::PlaceboInert,
+        Arm::PlaceboWrong => ArmPolicy::PlaceboWrong,
+        // Its text is found by the lender.
+        Arm::RawTrace => ArmPolicy::None,
     }
-
-    /// The arm of this name.
-    pub fn parse(name: &str) -> Result<Self, ArmError> {
-        let found = Self::EVERY.into_iter().find(|arm| arm.as_str() == name);
-        found.ok_or_else(|| ArmError::Unknown { name: name.to_owned() })
-    }
-
-    /// Whether what it lends comes from a book.
-    pub fn needs_book(self) -> bool {
-        !matches!(self, Self::None | Self::ToolsOnly | Self::RawTrace)
-    }
-
-    fn list() -> String {
-        Self::EVERY.map(Self::as_str).join(", ")
-    }
-
-    fn policy(self, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
-        match self {
-            Self::None => ArmPolicy::None,
-            Self::ToolsOnly => ArmPolicy::ToolsOnly,
-            Self::Index => ArmPolicy::Index,
-            // What `inline` puts in is known once `pull` has run; it has something wherever `pull` has.
-            Self::Pull | Self::Inline | Self::Verified | Self::Masked | Self::SelfMade | Self::Human => {
-                ArmPolicy::Pull
-            }
-            Self::Push => ArmPolicy::Push { count: PUSHED },
-            Self::All => ArmPolicy::All,
-            Self::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
-            Self::PlaceboInert => ArmPolicy::PlaceboInert,
-            Self::PlaceboWrong => ArmPolicy::PlaceboWrong,
-            // Its text is found by the lender.
-            Self::RawTrace => ArmPolicy::None,
-        }
-    }
-}
-
-impl fmt::Display for Arm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Whether the arm [`Arm::Masked`] hides a skill from a trial. A lot that anybody can draw again.
-pub fn is_hidden(skill: &SkillId, task: &TaskId, seed: u32) -> bool {
-    let drawn = Sha256::digest(format!("mask\0{task}\0{seed}\0{skill}"));
-    drawn.first().is_some_and(|byte| byte & 1 == 1)
 }
 
 /// The programs of a task, as domains.
@@ -404,7 +295,7 @@ impl Lender {
                 })?,
             },
             _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
-            _ => arm.policy(relevant.as_ref()),
+            _ => policy(arm, relevant.as_ref()),
         };
         let lent = contributed(servers.as_ref(), &self.rules);
         let guidance = lend_with(&left, &policy, &view, &lent).map_err(nothing)?;

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::check::{Asked, Evidence, EvidenceError, Found, Piece, judge_as};
-use crate::row::TrialRow;
-use crate::rows::{self, RowsError, TrialRef};
-use crate::seed::vary;
-use crate::suite::Suite;
-use crate::suite::task::{CheckSpec, OneOrMany};
+use apprentice_results::row::TrialRow;
+use apprentice_results::rows::{self, RowsError, TrialRef};
+use apprentice_tasks::check::{Asked, Evidence, EvidenceError, Found, Piece, judge_as};
+use apprentice_tasks::seed::vary;
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::{CheckSpec, OneOrMany};
 
 /// The name of the report's format.
 pub const GRADE_SCHEMA: &str = "apprentice.grade/1";
@@ -100,7 +100,7 @@ pub enum GradeError {
         seed: u32,
         /// Why.
         #[source]
-        source: crate::seed::VaryError,
+        source: apprentice_tasks::seed::VaryError,
     },
 }
 

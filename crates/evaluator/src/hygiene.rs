@@ -3,28 +3,19 @@
 //! knowledge. Told with every result; computed once, when the book is frozen, while the suite is at hand.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::Path;
 
 use apprentice_protocol::TaskId;
+use apprentice_results::contamination::{HYGIENE_SCHEMA, Hygiene, NearPair, SkillHygiene};
 use apprentice_skills::book::{Skill, Snapshot};
 use apprentice_skills::leak::LeakIndex as _;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::learn::SealedIndex;
 use crate::learn::sealed::{texts, words};
-use crate::row::{Split, TrialRow};
 use crate::split::{SplitLock, trajectory_id};
-use crate::suite::Suite;
-use crate::suite::task::Task;
+use apprentice_results::row::{Split, TrialRow};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
 
-/// The name of the file's format.
-pub const HYGIENE_SCHEMA: &str = "apprentice.hygiene/1";
-
-/// The file's name in an experiment's folder.
-pub const HYGIENE_FILE: &str = "hygiene.json";
 /// Words of a run that counts as said by a task.
 const RUN: usize = 3;
 /// From this likeness on two tasks are told as near duplicates.
@@ -32,110 +23,34 @@ const NEAR: f64 = 0.6;
 /// Pairs that are told, the most alike first.
 const PAIRS: usize = 20;
 
-/// How clean the parting of training and test is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hygiene {
-    /// [`HYGIENE_SCHEMA`].
-    pub schema: String,
-    /// Training and test tasks that are all but the same.
-    pub near: Vec<NearPair>,
-    /// The skills of the book, the most specific first.
-    pub skills: Vec<SkillHygiene>,
-}
-
-/// A training task and a test task that say nearly the same.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NearPair {
-    /// The training task.
-    pub train: TaskId,
-    /// The test task.
-    pub test: TaskId,
-    /// The share of runs of three words that both say, of those that either says.
-    pub likeness: f64,
-}
-
-/// One skill of the measured book.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SkillHygiene {
-    /// Which.
-    pub skill: String,
-    /// The share of its guidance, in runs of three words, that stands in the text, the files or the check of a
-    /// task that it was learned from. High: it may hold an answer rather than knowledge.
-    pub specificity: f64,
-    /// The task for which the share is largest.
-    pub most_like: Option<TaskId>,
-    /// What kind of sealed material it repeats, if it does.
-    pub leak: Option<String>,
-}
-
-impl Hygiene {
-    /// Examines a book against a suite and its split, if one is locked; rows, where there are any, tell which
-    /// tasks a skill was learned from.
-    pub fn examine((suite, lock): (&Suite, Option<&SplitLock>), book: &Snapshot, rows: &[TrialRow]) -> Self {
-        let of = |part| -> Vec<&Task> {
-            let is_part =
-                |task: &&Task| lock.and_then(|lock| lock.split_of_task(&task.id).ok()) == Some(part);
-            suite.tasks.iter().filter(is_part).collect()
-        };
-        let (train, test) = (of(Split::Train), of(Split::Test));
-        let sealed = lock.map(|lock| SealedIndex::build(lock, suite));
-        let runs: BTreeMap<&TaskId, BTreeSet<String>> = train
-            .iter()
-            .map(|task| (&task.id, texts(task).iter().flat_map(|text| shingles(text)).collect()))
-            .collect();
-        let tasks: BTreeMap<String, &TaskId> =
-            rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
-        let skill = |skill: &Skill| {
-            let sources = sources(book, skill, &tasks);
-            let known = |id: &TaskId| sources.is_empty() || sources.contains(id);
-            let candidates = runs.iter().filter(|(id, _)| known(id));
-            let (specificity, most_like) = specific(&skill.text.guidance, candidates);
-            let parts = [&skill.text.description, &skill.text.situation, &skill.text.guidance];
-            let parts = parts
-                .into_iter()
-                .map(String::as_str)
-                .chain(skill.notes.iter().map(|note| note.text.as_str()));
-            let leak = parts.chain([skill.id.as_str()]).find_map(|text| sealed.as_ref()?.find(text));
-            SkillHygiene { skill: skill.id.to_string(), specificity, most_like, leak }
-        };
-        let mut skills: Vec<SkillHygiene> = book.skills().map(skill).collect();
-        skills.sort_by(|one, other| other.specificity.total_cmp(&one.specificity));
-        Self { schema: HYGIENE_SCHEMA.into(), near: near(&train, &test), skills }
-    }
-
-    /// The examination that was kept in an experiment's folder, if there was one.
-    pub fn read(folder: &Path) -> io::Result<Option<Self>> {
-        match fs::read_to_string(folder.join(HYGIENE_FILE)) {
-            Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Keeps it in an experiment's folder.
-    pub fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::write(folder.join(HYGIENE_FILE), serde_json::to_string_pretty(self)? + "\n")
-    }
-
-    /// What a reader must know first.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        let leaking: Vec<&str> =
-            self.skills.iter().filter(|one| one.leak.is_some()).map(|one| one.skill.as_str()).collect();
-        if !leaking.is_empty() {
-            let names = leaking.join(", ");
-            warnings.push(format!(
-                "the book repeats material of sealed tasks, so its gain may be memory: {names}"
-            ));
-        }
-        if !self.near.is_empty() {
-            let count = self.near.len();
-            warnings.push(format!(
-                "{count} pairs of a training and a test task say nearly the same: see hygiene"
-            ));
-        }
-        warnings
-    }
+/// Examines a book against a suite and its split, if one is locked; rows, where there are any, tell which
+/// tasks a skill was learned from.
+pub fn examine((suite, lock): (&Suite, Option<&SplitLock>), book: &Snapshot, rows: &[TrialRow]) -> Hygiene {
+    let of = |part| -> Vec<&Task> {
+        let is_part = |task: &&Task| lock.and_then(|lock| lock.split_of_task(&task.id).ok()) == Some(part);
+        suite.tasks.iter().filter(is_part).collect()
+    };
+    let (train, test) = (of(Split::Train), of(Split::Test));
+    let sealed = lock.map(|lock| SealedIndex::build(lock, suite));
+    let runs: BTreeMap<&TaskId, BTreeSet<String>> = train
+        .iter()
+        .map(|task| (&task.id, texts(task).iter().flat_map(|text| shingles(text)).collect()))
+        .collect();
+    let tasks: BTreeMap<String, &TaskId> = rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
+    let skill = |skill: &Skill| {
+        let sources = sources(book, skill, &tasks);
+        let known = |id: &TaskId| sources.is_empty() || sources.contains(id);
+        let candidates = runs.iter().filter(|(id, _)| known(id));
+        let (specificity, most_like) = specific(&skill.text.guidance, candidates);
+        let parts = [&skill.text.description, &skill.text.situation, &skill.text.guidance];
+        let parts =
+            parts.into_iter().map(String::as_str).chain(skill.notes.iter().map(|note| note.text.as_str()));
+        let leak = parts.chain([skill.id.as_str()]).find_map(|text| sealed.as_ref()?.find(text));
+        SkillHygiene { skill: skill.id.to_string(), specificity, most_like, leak }
+    };
+    let mut skills: Vec<SkillHygiene> = book.skills().map(skill).collect();
+    skills.sort_by(|one, other| other.specificity.total_cmp(&one.specificity));
+    Hygiene { schema: HYGIENE_SCHEMA.into(), near: near(&train, &test), skills }
 }
 
 /// The tasks behind a skill's text, as far as rows tell.
@@ -192,8 +107,8 @@ fn share(part: usize, of: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{near, shingles, specific};
-    use crate::suite::task::Task;
     use apprentice_protocol::TaskId;
+    use apprentice_tasks::suite::task::Task;
 
     fn task(id: &str, instruction: &str) -> Task {
         let json = serde_json::json!({ "id": id, "instruction": instruction, "evaluator": { "func": "exact_match" } });

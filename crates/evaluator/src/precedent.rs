@@ -8,9 +8,9 @@ use apprentice_protocol::{TaskId, Trajectory, Verdict};
 
 use crate::arm::apps_of;
 use crate::learn::recorded;
-use crate::row::TrialRow;
 use crate::split::SplitLock;
-use crate::suite::Suite;
+use apprentice_results::row::TrialRow;
+use apprentice_tasks::suite::Suite;
 
 /// A successful attempt at a training task.
 #[derive(Clone, Debug, PartialEq, Eq)]

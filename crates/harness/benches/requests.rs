@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelFacts};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::{Deadlines, Endpoint, Transport};
@@ -12,11 +11,12 @@ use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::Hosted;
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
-use apprentice_harness::record::Redactor;
 use apprentice_protocol::{
     Action, BlobHash, Call, CallBody, CallId, CallResult, ChatRequest, Clock, Content, Image, ImageBytes,
     MediaType, Message, PerAction, RawContent, Size, WorldTool,
 };
+use apprentice_sandbox::SystemClock;
+use apprentice_trace::Redactor;
 
 /// Bytes of one screenshot of a desktop at 1280 by 720, as PNG.
 const PICTURE_BYTES: usize = 120_000;

@@ -3,12 +3,9 @@
 //! This crate knows no skill: a run gets [`Guidance`](apprentice_protocol::Guidance), which may be empty.
 
 pub mod agent;
-pub mod cell;
-pub mod clock;
 pub mod env;
 pub mod model;
 mod prompts;
-pub mod record;
 pub mod tool;
 
 pub use prompts::prompts;

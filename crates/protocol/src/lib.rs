@@ -29,7 +29,7 @@ mod tree;
 
 pub use action::{Action, Button, Finish, History, TabAction, Target};
 pub use chord::{Chord, ChordError, Key};
-pub use clock::{Clock, Why};
+pub use clock::{Clock, SteppedClock, Why};
 pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget};
 pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{

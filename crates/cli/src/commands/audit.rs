@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use apprentice_evaluator::audit::{Finding, contenders, findings};
 use apprentice_evaluator::run::{Conversations, Lent, PlanRequest, RunSummary, start};
-use apprentice_evaluator::suite::Suite;
-use apprentice_evaluator::suite::audit::{Finding, contenders, findings};
-use apprentice_evaluator::suite::task::Task;
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, TaskId};
+use apprentice_sandbox::SystemClock;
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
 use clap::Args;
 use serde::Serialize;
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::Arm;
 use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Primary, done, outline};
-use apprentice_evaluator::further::FurtherArms;
-use apprentice_evaluator::report::Report;
 use apprentice_evaluator::run::RunPlan;
 use apprentice_evaluator::suppress::Hiding;
+use apprentice_results::arm::Arm;
+use apprentice_results::further::FurtherArms;
+use apprentice_results::report::Report;
 use clap::Args;
 use serde::Serialize;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::compare::{CompareOptions, Comparison, Measure, Mixed, Planned, Selector, compare};
-use apprentice_evaluator::row::TrialRow;
-use apprentice_evaluator::rows;
+use apprentice_results::compare::{CompareOptions, Comparison, Measure, Mixed, Planned, Selector, compare};
+use apprentice_results::row::TrialRow;
+use apprentice_results::rows;
 use clap::Args;
 
 use crate::failure::{Failure, Kind, Kinded as _};
@@ -71,13 +71,13 @@ fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
     }
     let folder = file.parent().filter(|folder| folder.join("run.json").is_file());
     let planned =
-        folder.map(|folder| wire::plan_of(folder).map(|plan| selector.planned(&plan))).transpose()?;
+        folder.map(|folder| wire::plan_of(folder).map(|plan| plan.selected(&selector))).transpose()?;
     let trials = rows::trials(&kept).len();
     Ok((kept, planned.unwrap_or(trials)))
 }
 
 fn print(found: &Comparison) {
-    let side = |one: &apprentice_evaluator::compare::Contestant| format!("{} / {}", one.model, one.arm);
+    let side = |one: &apprentice_results::compare::Contestant| format!("{} / {}", one.model, one.arm);
     terminal::line(format_args!("a: {}\nb: {}", side(&found.a), side(&found.b)));
     // A tiny difference is no difference below zero.
     let rounded =

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::Arm;
 use apprentice_evaluator::experiment::sheet::Marked;
 use apprentice_evaluator::experiment::{Experiment, Sheet};
 use apprentice_evaluator::learn::{Phase, Worked};
+use apprentice_results::arm::Arm;
 use apprentice_skills::reflect::ReflectMode;
 use clap::Args;
 

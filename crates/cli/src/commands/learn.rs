@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::learn::{CycleError, SealedIndex, Worked, learn_from, recorded, results};
-use apprentice_evaluator::row::Split;
 use apprentice_evaluator::run::{RunFolder, finished, peek, was_kept};
 use apprentice_evaluator::split::SplitLock;
-use apprentice_evaluator::suite::Suite;
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock as _, Verdict};
+use apprentice_results::row::Split;
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{Gateway, GatewayOptions};
 use apprentice_skills::reflect::{ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, Staff};
+use apprentice_tasks::suite::Suite;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 

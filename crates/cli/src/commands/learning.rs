@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_harness::record::Redactor;
 use apprentice_protocol::Clock;
 use apprentice_skills::foreground::{FinalOutput, Language, Workshop, WorkshopPlan};
+use apprentice_trace::Redactor;
 use clap::Args;
 use serde::Serialize;
 

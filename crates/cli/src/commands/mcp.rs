@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, StepId, StepRef, ToolSpec};
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Snapshot, WriteMode};
 use apprentice_skills::lend::reading_tools;
 use apprentice_skills::shipped::ShippedPart;

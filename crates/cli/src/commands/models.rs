@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::clock::SystemClock;
-use apprentice_harness::model::builtin::Policy;
 use apprentice_harness::model::calibrate::{Fit, aim, fits};
 use apprentice_harness::model::compat::{Structured, StudentProfile};
 use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_harness::model::probe::{Tried, keeps_form, sees, shown};
+use apprentice_policies::Policy;
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, Clock, Content, CoordinateSpace, ImageRule, Message,
     Purpose, Size, TextBudget,
 };
+use apprentice_sandbox::SystemClock;
 use clap::{Args, Subcommand};
 
 use crate::config::Config;

@@ -7,19 +7,19 @@ use std::time::Duration;
 use apprentice_evaluator::servers::contributed;
 use apprentice_evaluator::version::Roll;
 use apprentice_harness::agent::{self, Attempt, Ended, prompt_hash};
-use apprentice_harness::clock::SystemClock;
-use apprentice_harness::record::Recorder;
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
     Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason,
     TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
 };
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::domain_name;
 use apprentice_skills::foreground::Workshop;
 use apprentice_skills::lend::{ArmPolicy, Present, TaskView, lend_with};
 use apprentice_skills::shipped::ShippedPart;
+use apprentice_trace::Recorder;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 

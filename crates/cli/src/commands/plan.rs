@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
 use apprentice_evaluator::forecast::Quote;
-use apprentice_evaluator::report::Deviation;
 use apprentice_evaluator::servers::ToolBox;
+use apprentice_results::report::Deviation;
 use clap::Args;
 use serde::Serialize;
 

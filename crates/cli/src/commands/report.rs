@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::compare::Mixed;
 use apprentice_evaluator::experiment::{self, Definition};
-use apprentice_evaluator::report::{Report as Made, write_report};
+use apprentice_results::compare::Mixed;
+use apprentice_results::report::{Report as Made, write_report};
 use clap::Args;
 
 use super::{bench, study};

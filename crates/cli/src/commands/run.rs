@@ -4,20 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{Arm, Lender, aids, spare_of};
+use apprentice_evaluator::arm::{Lender, aids, spare_of};
 use apprentice_evaluator::experiment::Definition;
-use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{
     AdmissionCounts, ArmPlan, Contender, Conversations, Current, PlanRequest, RunDeps, RunSummary, finished,
     peek, plan, resume, start,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_evaluator::suite::Suite;
 use apprentice_evaluator::suppress::{Hiding, Suppressed};
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, Limits, TaskId};
+use apprentice_results::arm::Arm;
+use apprentice_results::row::{Role, Split};
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::prove::{Admission, Admit, admit};
+use apprentice_tasks::suite::Suite;
 use clap::{Args, Parser as _};
 
 use crate::args::Overrides;

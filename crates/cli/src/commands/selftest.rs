@@ -1,6 +1,6 @@
 //! `apprentice selftest stats`: the statistics on trial, in simulated experiments whose truth is known.
 
-use apprentice_evaluator::selftest::{Selftest, selftest};
+use apprentice_results::selftest::{Selftest, selftest};
 use clap::{Args, Subcommand};
 
 use crate::failure::{Failure, Kind};

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{Experiment, ExperimentError, Laboratory, Outcome, carry_out, done};
-use apprentice_evaluator::report::Report;
 use apprentice_evaluator::run::Lent;
 use apprentice_evaluator::split::SplitLock;
-use apprentice_evaluator::suite::{Selection, Suite};
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, TaskId};
+use apprentice_results::report::Report;
+use apprentice_sandbox::SystemClock;
+use apprentice_tasks::suite::{Selection, Suite};
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::suite::task::Task;
-use apprentice_evaluator::suite::{self, Suite};
 use apprentice_protocol::EnvironmentKind;
+use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::suite::{self, Suite};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 

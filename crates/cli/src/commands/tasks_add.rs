@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use apprentice_evaluator::suite::add_miniwob;
+use apprentice_tasks::suite::add_miniwob;
 use clap::{Args, Subcommand};
 
 use crate::failure::{Failure, Kind, Kinded as _};

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use apprentice_evaluator::suite;
-use apprentice_evaluator::suite::need::{Here, Missing, missing};
+use apprentice_tasks::suite;
+use apprentice_tasks::suite::need::{Here, Missing, missing};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;

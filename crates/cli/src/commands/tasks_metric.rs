@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use apprentice_evaluator::check::{Compat, Question, answer};
+use apprentice_tasks::check::{Compat, Question, answer};
 use clap::Args;
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_harness::record::Trace;
 use apprentice_skills::foreground::{Bundle, BundleBudget, Spotted, expand, review, spot_all};
 use apprentice_skills::shipped::{ShippedPart, is_shipped};
+use apprentice_trace::Trace;
 use clap::{Args, Subcommand};
 use serde_json::json;
 

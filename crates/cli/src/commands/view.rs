@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::report::trace::{Pictures, render};
-use apprentice_harness::record::Trace;
+use apprentice_results::report::trace::{Pictures, render};
+use apprentice_trace::Trace;
 use clap::Args;
 
 use crate::failure::{Failure, Kind, Kinded as _};

@@ -85,7 +85,7 @@ fn the_built_in_models_hold_no_word_of_a_task() {
     particular.retain(|word| word.chars().count() > 1 && !general.contains(word.as_str()));
     assert!(particular.len() > 100, "the suites are read: {}", particular.len());
     let mut wrong = Vec::new();
-    for path in files(&root().join("crates/harness/src/model/builtin"), "rs") {
+    for path in files(&root().join("crates/policies/src"), "rs") {
         let source = fs::read_to_string(&path).expect("text");
         for text in written(&source).intersection(&particular) {
             wrong.push(format!("{}: {text:?}", path.file_name().unwrap_or_default().to_string_lossy()));

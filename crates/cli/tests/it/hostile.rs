@@ -9,9 +9,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use apprentice_evaluator::check::{METRICS, Takes};
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::Clock as _;
+use apprentice_sandbox::SystemClock;
+use apprentice_tasks::check::{METRICS, Takes};
 use serde_json::{Value, json};
 
 use crate::place::{PROGRAM, Place};

@@ -10,27 +10,28 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{Arm, Lender, apps_of};
+use apprentice_evaluator::arm::{Lender, apps_of};
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, Laboratory, Lessons, Outcome, Primary, carry_out,
 };
-use apprentice_evaluator::further::FurtherArms;
 use apprentice_evaluator::learn::CycleOptions;
-use apprentice_evaluator::report::Stratum;
-use apprentice_evaluator::row::{Role, TrialRow};
 use apprentice_evaluator::run::{
     Contender, Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_evaluator::suite::{Suite, load};
 use apprentice_evaluator::suppress::Suppressed;
-use apprentice_harness::cell::CellIsolation;
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
-use apprentice_harness::record::Redactor;
+use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::{ChatModel, Clock, TaskId, Verdict};
+use apprentice_results::arm::Arm;
+use apprentice_results::further::FurtherArms;
+use apprentice_results::report::Stratum;
+use apprentice_results::row::{Role, TrialRow};
+use apprentice_sandbox::CellIsolation;
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Page, Snapshot};
+use apprentice_tasks::suite::{Suite, load};
+use apprentice_trace::Redactor;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
@@ -93,7 +94,7 @@ impl Studio {
             clock,
             lend,
             redactor: Arc::new(Redactor::new([]).expect("builds")),
-            reading: apprentice_evaluator::suite::Reading::default(),
+            reading: apprentice_tasks::suite::Reading::default(),
             cpu: 2,
         }
     }

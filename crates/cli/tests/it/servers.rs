@@ -6,9 +6,9 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::{StepId, StepRef, Tool, ToolOutcome};
+use apprentice_sandbox::SystemClock;
 use serde_json::{Value, json};
 
 use crate::place::{DEADLINE, Place, await_some, below, copy, worlds_can_start};

@@ -5,10 +5,10 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use apprentice_evaluator::row::Role;
 use apprentice_evaluator::run::{Contender, Conversations, PlanRequest, RunFolder, plan};
-use apprentice_evaluator::suite::load;
 use apprentice_protocol::TaskId;
+use apprentice_results::row::Role;
+use apprentice_tasks::suite::load;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -9,17 +9,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::audit::{Baseline, contenders, findings};
 use apprentice_evaluator::run::{
     Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
-use apprentice_evaluator::suite::audit::{Baseline, contenders, findings};
-use apprentice_evaluator::suite::load;
-use apprentice_evaluator::suite::task::Task;
-use apprentice_harness::cell::CellIsolation;
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
-use apprentice_harness::record::Redactor;
 use apprentice_protocol::{ChatModel, Clock};
+use apprentice_sandbox::CellIsolation;
+use apprentice_sandbox::SystemClock;
+use apprentice_tasks::suite::load;
+use apprentice_tasks::suite::task::Task;
+use apprentice_trace::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -68,7 +68,7 @@ fn deps(state: PathBuf) -> RunDeps {
         clock,
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
-        reading: apprentice_evaluator::suite::Reading::default(),
+        reading: apprentice_tasks::suite::Reading::default(),
         cpu: 2,
     }
 }

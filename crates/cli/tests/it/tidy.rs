@@ -49,10 +49,21 @@ fn arrows_between_crates_only_go_down() {
         ("pixels", &[]),
         ("cdp", &[]),
         ("host", &["protocol"]),
-        ("harness", &["protocol", "pixels", "cdp"]),
+        ("trace", &["protocol"]),
+        ("sandbox", &["protocol", "pixels"]),
+        ("harness", &["protocol", "pixels", "cdp", "trace", "sandbox", "policies"]),
         ("skills", &["protocol"]),
-        ("evaluator", &["protocol", "harness", "skills"]),
-        ("cli", &["protocol", "harness", "skills", "evaluator", "host"]),
+        ("tasks", &["protocol", "trace"]),
+        ("results", &["protocol", "trace"]),
+        ("policies", &["protocol"]),
+        ("evaluator", &["protocol", "trace", "harness", "skills", "tasks", "results", "sandbox", "policies"]),
+        (
+            "cli",
+            &[
+                "protocol", "trace", "sandbox", "harness", "skills", "tasks", "results", "policies", "evaluator",
+                "host",
+            ],
+        ),
     ]);
     let mut seen = BTreeSet::new();
     for entry in fs::read_dir(root().join("crates")).expect("crates") {
@@ -124,7 +135,7 @@ fn the_agent_loop_names_no_model_and_no_world() {
 #[test]
 fn adapters_do_not_know_each_other() {
     for (family, members) in [
-        ("model", &["anthropic", "builtin", "compat", "gemini", "openai", "scripted"][..]),
+        ("model", &["anthropic", "compat", "gemini", "openai", "scripted"][..]),
         ("env", &["browser", "desktop", "scene", "vm"][..]),
     ] {
         for (name, text) in sources() {
@@ -141,15 +152,12 @@ fn adapters_do_not_know_each_other() {
 }
 
 #[test]
-fn the_built_in_models_import_the_protocol_alone() {
+fn only_wiring_and_tests_know_the_policies() {
     for (name, text) in sources() {
-        if !name.starts_with("crates/harness/src/model/builtin/") {
+        if name.starts_with("crates/cli/") || name.starts_with("crates/policies/") || is_test(&name) {
             continue;
         }
-        for line in shipped(&text).lines().map(str::trim_start).filter(|line| line.starts_with("use crate::"))
-        {
-            assert!(line.starts_with("use crate::model::builtin"), "{name}: {line}");
-        }
+        assert!(!shipped(&text).contains("apprentice_policies"), "{name} names the rule-based policies");
     }
 }
 

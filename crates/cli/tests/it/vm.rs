@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::cell::{Cell, CellIsolation, CellSpec};
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock as _, Command, Dial, Size, Why};
+use apprentice_sandbox::SystemClock;
+use apprentice_sandbox::{Cell, CellIsolation, CellSpec};
 use serde_json::{Value, json};
 
 use crate::place::{PROGRAM, Place, rows, suite, worlds_can_start};
@@ -15,7 +15,7 @@ use crate::starter::is_installed;
 const SERVER: &str = include_str!("../machine/server.py");
 const RESET: &str = include_str!("../machine/reset.py");
 /// What images of OSWorld have as a package.
-const PYAUTOGUI: &str = include_str!("../../../evaluator/src/setup/pyautogui.py");
+const PYAUTOGUI: &str = include_str!("../../../tasks/src/setup/pyautogui.py");
 const PORT: u16 = 5000;
 const SOON: Duration = Duration::from_secs(30);
 const FLOOR: Duration = Duration::from_millis(100);

@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
 use super::{BUNDLE_SCHEMA, BundleError, Caps, List, failed, stays_inside};
-use crate::suite::load::hex;
+use apprentice_trace::hex;
 
 /// The name of the list within the bundle.
 pub(super) const LIST: &str = "bundle.json";

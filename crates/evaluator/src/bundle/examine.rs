@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::archive::{files, hash, unpack};
 use super::{BundleError, Caps, Difference, VERIFY_SCHEMA, Verification, failed, stays_inside};
-use crate::compare::Mixed;
 use crate::experiment::{self, Definition, ExperimentError};
 use crate::grade::{GradeReport, grade};
-use crate::rows;
+use apprentice_results::compare::Mixed;
+use apprentice_results::rows;
 
 /// Where a report's notes stand.
 const NOTES: &str = "/notes";

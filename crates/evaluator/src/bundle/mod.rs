@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::ExperimentError;
 use crate::grade::{GradeError, GradeReport};
-use crate::rows::RowsError;
+use apprentice_results::rows::RowsError;
 
 pub use archive::pack;
 pub use examine::{examine, verify};

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use super::definition::{BookPlan, Definition};
 use super::prereg::{PREREG_FILE, Prereg};
 use super::{ExperimentError, existing, lesson, replicate};
-use crate::compare::Mixed;
-use crate::hygiene::{HYGIENE_FILE, Hygiene};
-use crate::report::{
+use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan, peek};
+use apprentice_results::compare::Mixed;
+use apprentice_results::contamination::{HYGIENE_FILE, Hygiene};
+use apprentice_results::report::{
     ArmKey, Eligibility, Fixed, PlannedTrial, Registration, Report, ReportInput, build, contrasts,
     default_contrasts,
 };
-use crate::row::{Role, TrialRow};
-use crate::rows;
-use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan, peek};
+use apprentice_results::row::{Role, TrialRow};
+use apprentice_results::rows;
 
 /// Folders of an experiment, as they are named below it.
 pub(super) const LEARNING: &str = "learning";
@@ -161,7 +161,7 @@ fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&S
             notes.push("no skill was requested while learning".to_owned());
         }
         let planned = learning.map_or(0, |run| run.plan.trials.len());
-        let done = learning.map_or(0, |run| crate::rows::trials(&run.rows).len());
+        let done = learning.map_or(0, |run| apprentice_results::rows::trials(&run.rows).len());
         if done < planned {
             notes.push(format!("learning is not finished: {done} of {planned} attempts were made"));
         }

@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
 use crate::arm::{apps_of, spare_of};
-use crate::further::FurtherArms;
-use crate::report::{Primary, Stratum};
-use crate::row::Split;
 use crate::split::SplitLock;
 use crate::suppress::Suppressed;
+use apprentice_results::further::FurtherArms;
+use apprentice_results::report::{Primary, Stratum};
+use apprentice_results::row::Split;
 
 /// The name of the file's format.
 pub const EXPERIMENT_SCHEMA: &str = "apprentice.experiment/1";

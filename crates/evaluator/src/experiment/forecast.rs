@@ -14,11 +14,13 @@ use super::account::{LEARNING, MEASURE};
 use super::sheet::Design as Asked;
 use super::{BookSource, Experiment, ExperimentError, Primary, check, existing, measure, replicate};
 use crate::forecast::{Quote, Range};
-use crate::further::{Further, widened};
 use crate::learn::wanted;
-use crate::row::{Role, Split, TrialRow};
-use crate::run::{Contender, Conversations, PlanRequest, RunError, TrialSpec, finished, peek, plan};
-use crate::stats::{Assumed, Design, MIN_BOOKS, MIN_TEMPLATES, power, smallest_effect, templates_needed};
+use crate::run::{Contender, Conversations, PlanRequest, RunError, TrialSpec, finished, peek, plan, widened};
+use apprentice_results::further::Further;
+use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_results::stats::{
+    Assumed, Design, MIN_BOOKS, MIN_TEMPLATES, power, smallest_effect, templates_needed,
+};
 
 /// The name of the forecast's format.
 pub const PLAN_SCHEMA: &str = "apprentice.plan/1";

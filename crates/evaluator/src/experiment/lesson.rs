@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use super::ExperimentError;
 use super::reviewer::reviewer;
-use crate::report::{CurvePoint, LearningSummary, SkillSummary};
-use crate::row::TrialRow;
-use crate::rows;
 use crate::split::trajectory_id;
+use apprentice_results::report::{CurvePoint, LearningSummary, SkillSummary};
+use apprentice_results::row::TrialRow;
+use apprentice_results::rows;
 
 /// Attempts around a point of the learning curve that its numbers are the mean of.
 const AROUND: usize = 5;
@@ -139,8 +139,9 @@ fn curve(log: &Log, learning: &[TrialRow]) -> Vec<CurvePoint> {
         curve.push(CurvePoint {
             trajectories: u32::try_from(place + 1).unwrap_or(u32::MAX),
             skills: skills.unwrap_or(before),
-            success: crate::stats::mean(judged().map(|row| passed(&row))).unwrap_or(0.0),
-            world_steps: crate::stats::mean(judged().map(|row| f64::from(row.world_steps))).unwrap_or(0.0),
+            success: apprentice_results::stats::mean(judged().map(|row| passed(&row))).unwrap_or(0.0),
+            world_steps: apprentice_results::stats::mean(judged().map(|row| f64::from(row.world_steps)))
+                .unwrap_or(0.0),
         });
     }
     curve

@@ -5,20 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_harness::record::Trace;
 use apprentice_protocol::{EventKind, SkillHappening, TaskId};
 use apprentice_skills::book::Snapshot;
+use apprentice_trace::Trace;
 
 use super::{Experiment, ExperimentError, Laboratory, existing, keep};
-use crate::arm::{Arm, ArmError, Lender, Provenance, aids, spare_of};
-use crate::further::Further;
+use crate::arm::{ArmError, Lender, Provenance, aids, spare_of};
 use crate::precedent::precedents;
-use crate::row::{Role, Split, TrialRow};
-use crate::rows;
 use crate::run::{
     ArmPlan, Contender, Conversations, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary,
     Runner, TrialSpec, carry_out, plan,
 };
+use apprentice_results::arm::Arm;
+use apprentice_results::further::Further;
+use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_results::rows;
 
 /// Baselines by the name under which a run makes them.
 const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/give-up"];
@@ -122,7 +123,7 @@ fn lent(lender: &Lender, run: &Path, trial: &TrialSpec) -> Lent {
             .map_or_else(|_| Lent::default(), Lent::from);
     }
     let arm = if trial.role == Role::Student { Arm::parse(&trial.arm) } else { Ok(Arm::None) };
-    let loan = arm.and_then(|arm| match arm {
+    let loan = arm.map_err(ArmError::from).and_then(|arm| match arm {
         Arm::Inline => lender.inline(&trial.task, &looked_at(run, trial)),
         arm => lender.lend(arm, &trial.task, trial.seed),
     });

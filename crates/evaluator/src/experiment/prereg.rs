@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Definition;
-use crate::report::Deviation;
+use apprentice_results::report::Deviation;
 
 /// The name of the file's format.
 pub const PREREG_SCHEMA: &str = "apprentice.prereg/1";

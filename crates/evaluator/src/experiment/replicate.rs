@@ -9,12 +9,12 @@ use apprentice_skills::book::{At, Snapshot};
 use super::account::{LEARNING, MEASURE, Stored};
 use super::definition::Definition;
 use super::{BookSource, Experiment, ExperimentError};
-use crate::arm::Arm;
-use crate::compare::Planned;
-use crate::further::FurtherArms;
 use crate::learn::CycleOptions;
-use crate::report::{ArmKey, Primary, Replicates, Shelf, replicates};
-use crate::row::{Role, TrialRow};
+use apprentice_results::arm::Arm;
+use apprentice_results::compare::Planned;
+use apprentice_results::further::FurtherArms;
+use apprentice_results::report::{ArmKey, Primary, Replicates, Shelf, replicates};
+use apprentice_results::row::{Role, TrialRow};
 
 /// The folder of a replicate, counted from 2: the experiment itself is the first.
 pub(super) fn name(number: u32) -> String {

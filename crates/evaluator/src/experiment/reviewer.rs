@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use apprentice_harness::record::Trace;
 use apprentice_protocol::{Trajectory, Verdict};
 use apprentice_skills::book::State;
 use apprentice_skills::follow::follow;
 use apprentice_skills::reflect::{Checked, Dropped, SkillReview};
+use apprentice_trace::Trace;
 
 use crate::learn::trajectory;
-use crate::report::ReviewerSummary;
-use crate::row::TrialRow;
 use crate::split::trajectory_id;
-use crate::stats::kappa;
+use apprentice_results::report::ReviewerSummary;
+use apprentice_results::row::TrialRow;
+use apprentice_results::stats::kappa;
 
 /// What the reviews in a book's log are worth, held against the attempts whose traces stand below `folder`. A
 /// trace that does not read counts as one that shows nothing.

@@ -9,11 +9,11 @@ use apprentice_skills::book::{Gateway, GatewayOptions};
 
 use super::note::Noted;
 use super::{Experiment, ExperimentError, Laboratory, Lessons, existing, measure};
-use crate::arm::Arm;
 use crate::learn::{Classroom, LearningRun, Pupils, SealedIndex, Worked, cycle, learning_plan, results};
-use crate::row::{Role, Split, TrialRow};
 use crate::run::{Contender, Conversations, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
 use crate::split::SplitLock;
+use apprentice_results::arm::Arm;
+use apprentice_results::row::{Role, Split, TrialRow};
 
 /// Fills the book in `folder/skillbook`, and returns the rows behind it.
 pub(super) async fn learn(

@@ -17,9 +17,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use serde::Serialize;
 
-use crate::arm::Arm;
-use crate::row::{Role, TrialRow};
 use crate::split::{SplitError, SplitLock};
+use apprentice_results::arm::Arm;
+use apprentice_results::row::{Role, TrialRow};
 
 /// An attempt that the cycle asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,25 +5,26 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use apprentice_harness::record::{Trace, TraceError, blob_path};
 use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::reflect::ReflectMode;
+use apprentice_trace::{Trace, TraceError, blob_path};
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::cycle::{Attempted, Attempts, CycleOptions, Wanted, wanted};
 use super::trajectory::{TrajectoryError, trajectory};
-use crate::arm::{Arm, ArmError, Lender, apps_of};
-use crate::row::{Role, Split, TrialRow};
+use crate::arm::{ArmError, Lender, apps_of};
 use crate::run::{
     ArmPlan, Contender, Conversations, Lent, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan,
     Runner, TrialSpec, said, trial_id,
 };
 use crate::servers::ToolBox;
 use crate::split::SplitLock;
-use crate::suite::Suite;
+use apprentice_results::arm::Arm;
+use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_tasks::suite::Suite;
 
 /// The training tasks of a locked suite, in the suite's order.
 pub fn training_tasks(suite: &Suite, lock: &SplitLock) -> Vec<TaskId> {

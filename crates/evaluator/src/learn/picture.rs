@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_harness::record::{Trace, blob_path};
 use apprentice_protocol::{EventKind, StepId};
+use apprentice_trace::{Trace, blob_path};
 
-use crate::row::TrialRow;
 use crate::split::trajectory_id;
+use apprentice_results::row::TrialRow;
 
 /// How deep runs may lie below the folder of runs: experiments hold runs of their own.
 const DEPTH: usize = 3;

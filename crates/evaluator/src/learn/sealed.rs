@@ -7,10 +7,10 @@ use apprentice_skills::leak::LeakIndex;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::row::Split;
 use crate::split::SplitLock;
-use crate::suite::Suite;
-use crate::suite::task::Task;
+use apprentice_results::row::Split;
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
 
 /// Words of a run that is too long for chance.
 const RUN: usize = 8;

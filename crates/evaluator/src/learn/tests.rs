@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use apprentice_harness::agent::{self, Attempt};
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
-use apprentice_harness::record::{Recorder, Redactor, Trace, blob_path};
+use apprentice_policies::{BuiltIn, Policy};
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, EnvironmentSource as _, EventKind, EventSink as _, Header, Message,
     ModelError, ModelProfile, PortFuture, Purpose, RunId, TaskBrief, TaskId, Verdict,
@@ -18,6 +17,7 @@ use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
 use apprentice_skills::leak::LeakIndex as _;
 use apprentice_skills::reflect::{Fallback, ReflectMode, ReflectOptions};
 use apprentice_skills::{LearnOptions, Staff};
+use apprentice_trace::{Recorder, Redactor, Trace, blob_path};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -27,17 +27,18 @@ use super::{
     Attempted, Attempts, Classroom, CycleError, CycleOptions, LearningRun, Phase, Pupils, SealedIndex,
     Wanted, Worked, cycle, learn_from, learning_plan, recorded, results, training_tasks, trajectory,
 };
-use crate::arm::{Arm, Lender, Provenance, apps_of};
-use crate::row::{Role, Split, TrialRow};
-use crate::rows::sample::row;
+use crate::arm::{Lender, Provenance, apps_of};
 use crate::run::{
     Contender, Conversations, Lent, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec, plan,
     said,
 };
-use crate::seed::vary;
+use crate::sample::row;
 use crate::split::{LockedSuite, SplitLock, trial_of};
-use crate::suite::Suite;
-use crate::suite::task::Task;
+use apprentice_results::arm::Arm;
+use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_tasks::seed::vary;
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
 
 /// A program whose commands hide in submenus, under names that the task shares.
 fn program(title: &str, menu: &str, submenu: &str, entries: &[&str]) -> Value {
@@ -305,7 +306,7 @@ fn deps(models: Models) -> RunDeps {
         clock: Arc::new(SteppedClock::default()),
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
-        reading: crate::suite::Reading::default(),
+        reading: apprentice_tasks::suite::Reading::default(),
         cpu: 2,
     }
 }

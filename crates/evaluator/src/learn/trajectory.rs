@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_harness::record::Trace;
 use apprentice_protocol::{
     BlobHash, Event, EventKind, Outline, RetrievedSkill, Seen, SkillHappening, StepAction, StepId,
     Trajectory, TrajectoryStep, Versions, changes,
 };
+use apprentice_trace::Trace;
 use jiff::Timestamp;
 
-use crate::row::TrialRow;
 use crate::split::trajectory_id;
+use apprentice_results::row::TrialRow;
 
 /// Why a trace is no trajectory.
 #[derive(Debug, thiserror::Error)]

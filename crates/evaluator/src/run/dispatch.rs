@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::plan::{PlanError, PlanRequest, TrialSpec, plan};
 use super::store::{RunFolder, StoreError};
 use super::trial::{RunDeps, Runner};
-use crate::row::TrialRow;
-use crate::seed::VaryError;
-use crate::solution::ScriptError;
+use apprentice_results::row::TrialRow;
+use apprentice_tasks::seed::VaryError;
+use apprentice_tasks::solution::ScriptError;
 
 /// What happens in a run, as it happens.
 #[derive(Clone, Debug, PartialEq)]

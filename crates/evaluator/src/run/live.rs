@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use apprentice_harness::agent::{self, Attempt, Ended};
-use apprentice_harness::record::Recorder;
 use apprentice_protocol::{
     ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
     SinkError, SkillEvent, SkillHappening, SkillId, Spent, StopReason, TaskBrief, Verdict, VoidCause, World,
     WorldError,
 };
 use apprentice_skills::reflect::Conversation;
+use apprentice_trace::Recorder;
 use futures_util::FutureExt as _;
 use tokio::sync::SemaphorePermit;
 
@@ -20,10 +20,10 @@ use super::plan::{Conversations, TrialSpec};
 use super::said;
 use super::trial::{Lent, Runner};
 use crate::arm::apps_of;
-use crate::check::{Asked, CollectContext, CollectError, Ending, collect, judge_as};
-use crate::seed::Varied;
-use crate::setup::{SetupContext, SetupError, Stage, prepare};
 use crate::version::Roll;
+use apprentice_tasks::check::{Asked, CollectContext, CollectError, Ending, collect, judge_as};
+use apprentice_tasks::seed::Varied;
+use apprentice_tasks::setup::{SetupContext, SetupError, Stage, prepare};
 
 /// A machine elsewhere may be waited for, reset and started; a cell gives up long before.
 const OPEN_DEADLINE: Duration = Duration::from_secs(1800);

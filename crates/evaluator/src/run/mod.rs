@@ -1,5 +1,6 @@
 //! Runs: a plan that never changes, a folder with one writer, attempts that are never deleted.
 
+mod budget;
 mod dispatch;
 mod live;
 mod plan;
@@ -8,6 +9,7 @@ mod said;
 mod store;
 mod trial;
 
+pub(crate) use budget::widened;
 pub use dispatch::{Progress, RunError, RunSummary, carry_out, start};
 pub use plan::{
     AdmissionCounts, ArmPlan, Contender, Conversations, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA,

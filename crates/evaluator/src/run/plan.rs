@@ -13,13 +13,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::budget::{seed_of_try, widened};
 use super::trial::RunDeps;
-use crate::arm::Arm;
-use crate::further::{seed_of_try, widened};
-use crate::row::{Role, Split};
-use crate::seed::{VaryError, vary};
 use crate::split::SplitLock;
-use crate::suite::Suite;
+use apprentice_results::arm::Arm;
+use apprentice_results::compare::Selector;
+use apprentice_results::row::{Role, Split};
+use apprentice_tasks::seed::{VaryError, vary};
+use apprentice_tasks::suite::Suite;
 
 /// The name of the plan's format.
 pub const RUN_SCHEMA: &str = "apprentice.run/1";
@@ -131,6 +132,14 @@ pub struct TrialSpec {
     pub arm: String,
     /// The index of the world's variation.
     pub seed: u32,
+}
+
+impl RunPlan {
+    /// How many trials of the plan a selector means.
+    pub fn selected(&self, selector: &Selector) -> usize {
+        let meant = |trial: &&TrialSpec| selector.means(&trial.arm, trial.role, &trial.model, trial.split);
+        self.trials.iter().filter(meant).count()
+    }
 }
 
 impl TrialSpec {
@@ -344,7 +353,7 @@ fn known(suite: &Suite, id: &TaskId) -> Result<(), PlanError> {
         return Ok(());
     }
     let names = suite.tasks.iter().map(|task| task.id.as_str());
-    let nearest = crate::suite::nearest(id.as_str(), names);
+    let nearest = apprentice_tasks::suite::nearest(id.as_str(), names);
     let hint = nearest.map_or_else(String::new, |name| format!("; did you mean {name:?}?"));
     Err(PlanError::NoTask { suite: suite.name.clone(), task: id.clone(), hint })
 }
@@ -402,7 +411,7 @@ fn hashed(parts: &[(&str, &str)]) -> String {
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text.as_bytes());
     }
-    crate::suite::load::hex(&hash.finalize())
+    apprentice_trace::hex(&hash.finalize())
 }
 
 /// The folder of one attempt, relative to the run.

@@ -9,7 +9,7 @@ use super::dispatch::{Progress, RunError, RunSummary, carry_out};
 use super::plan::{ArmPlan, RunPlan};
 use super::store::RunFolder;
 use super::trial::{RunDeps, Runner};
-use crate::suite::Suite;
+use apprentice_tasks::suite::Suite;
 
 /// What a resumed run meets now, to be compared with what it was planned with.
 pub struct Current {

@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use apprentice_harness::record::{Redactor, blob_path};
 use apprentice_protocol::{Content, ImageBytes, Message};
 use apprentice_skills::reflect::Conversation;
+use apprentice_trace::{Redactor, blob_path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

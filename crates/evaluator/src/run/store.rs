@@ -6,12 +6,12 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use apprentice_harness::record::Trace;
 use apprentice_protocol::{EventKind, Isolation, SkillHappening, TrialId, Verdict, VoidCause};
+use apprentice_trace::Trace;
 
 use super::plan::{RunPlan, TrialSpec, attempt_folder};
-use crate::row::{ROW_SCHEMA, TrialRow};
-use crate::rows::{self, RowsError};
+use apprentice_results::row::{ROW_SCHEMA, TrialRow};
+use apprentice_results::rows::{self, RowsError};
 
 /// The file of a run's plan.
 pub const PLAN_FILE: &str = "run.json";

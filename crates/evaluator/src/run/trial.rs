@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_harness::record::Redactor;
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, SkillId, TrialId, Verdict, VoidCause,
 };
 use apprentice_skills::lend::Present;
+use apprentice_trace::Redactor;
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
@@ -22,11 +22,11 @@ use super::live::{Attempted, Life};
 use super::plan::TrialSpec;
 use super::store::RunFolder;
 use crate::arm::Loan;
-use crate::row::TrialRow;
-use crate::seed::vary;
-use crate::solution::{FixedModel, SolutionModel};
-use crate::suite::task::Task;
-use crate::suite::{Reading, Suite};
+use apprentice_results::row::TrialRow;
+use apprentice_tasks::seed::vary;
+use apprentice_tasks::solution::{FixedModel, SolutionModel};
+use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::suite::{Reading, Suite};
 
 /// Turns a model's name into a model. The baselines are made by the evaluator itself.
 pub trait ModelSource: Send + Sync {

@@ -12,9 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::row::{Split, TrialRow};
 use crate::run::{Contender, trial_id};
-use crate::suite;
+use apprentice_results::row::{Split, TrialRow};
+use apprentice_tasks::suite;
 
 /// The name of the lock file's format.
 pub const SPLIT_SCHEMA: &str = "apprentice.split/1";
@@ -180,17 +180,6 @@ fn did_you_mean(nearest: &Option<String>) -> String {
 
 fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     suite::nearest(wanted, names).map(str::to_owned)
-}
-
-impl Split {
-    /// The split's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Train => "train",
-            Self::Dev => "dev",
-            Self::Test => "test",
-        }
-    }
 }
 
 /// The id under which the trajectory of a row's attempt is known: `<run>/<trial>/<attempt>`.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use apprentice_protocol::{Limits, Spent, StopReason, TaskId, Trajectory, Verdict};
 
 use super::{LockedSuite, Shares, SplitError, SplitLock, trajectory_id, trial_of};
-use crate::row::{Role, Split, TrialRow};
-use crate::rows::sample;
+use crate::sample;
+use apprentice_results::row::{Role, Split, TrialRow};
 
 fn tasks() -> BTreeMap<TaskId, String> {
     [("save-1", "save-as"), ("save-2", "save-as"), ("zoom-1", "zoom"), ("tabs-1", "tabs")]

@@ -9,7 +9,7 @@ use apprentice_protocol::{Capability, Command, EventKind, Machine, SkillId, Vers
 use apprentice_skills::domain_name;
 use serde_json::Value;
 
-use crate::check::{Ask, ask};
+use apprentice_tasks::check::{Ask, ask};
 
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apprentice_evaluator::arm::Arm;
 use apprentice_evaluator::experiment::Experiment;
-use apprentice_evaluator::row::{Role, Split};
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelProfile, PortFuture, TaskId,
 };
+use apprentice_results::arm::Arm;
+use apprentice_results::row::{Role, Split};
 use tempfile::TempDir;
 
 use crate::experiment::{TRAIN, experiment, learned, work_with};

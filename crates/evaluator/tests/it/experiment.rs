@@ -6,29 +6,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::Arm;
-use apprentice_evaluator::compare::{Finding, Mixed};
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, Primary, carry_out, done,
     forecast, outline, report, runs, sheet,
 };
 use apprentice_evaluator::forecast::Quote;
-use apprentice_evaluator::further::FurtherArms;
 use apprentice_evaluator::learn::CycleOptions;
-use apprentice_evaluator::report::{Chooser, Report, Stratum};
-use apprentice_evaluator::row::{Role, Split, TrialRow};
 use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
 use apprentice_evaluator::servers::{ToolBox, ToolRules};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
-use apprentice_evaluator::suite::Suite;
-use apprentice_evaluator::suite::task::Task;
 use apprentice_evaluator::suppress::{Hiding, Suppressed};
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
-use apprentice_harness::record::{Redactor, Trace};
+use apprentice_policies::{BuiltIn, Policy};
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{ChatModel, EventKind, SkillHappening, SkillId, TaskId, Verdict};
+use apprentice_results::arm::Arm;
+use apprentice_results::compare::{Finding, Mixed};
+use apprentice_results::further::FurtherArms;
+use apprentice_results::report::{Chooser, Report, Stratum};
+use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_skills::book::{At, Snapshot};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
+use apprentice_trace::{Redactor, Trace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -194,7 +194,7 @@ pub(crate) async fn work_with(
             clock: Arc::new(SteppedClock::default()),
             lend: Arc::new(|_: &TrialSpec| Lent::default()),
             redactor: Arc::new(Redactor::new([]).expect("builds")),
-            reading: apprentice_evaluator::suite::Reading::default(),
+            reading: apprentice_tasks::suite::Reading::default(),
             cpu: 2,
         },
         jobs: 2,
@@ -260,7 +260,7 @@ async fn a_report_is_made_again_byte_for_byte() {
     let first = page_and_numbers(folder.path());
     let again = report(folder.path()).expect("a report");
     assert_eq!(again, outcome.report);
-    apprentice_evaluator::report::write_report(&again, folder.path()).expect("writes");
+    apprentice_results::report::write_report(&again, folder.path()).expect("writes");
     assert_eq!(page_and_numbers(folder.path()), first);
 
     let passed = |arm: &str| {

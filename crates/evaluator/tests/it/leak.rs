@@ -8,15 +8,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{Experiment, report};
-use apprentice_evaluator::hygiene::Hygiene;
+use apprentice_evaluator::hygiene::examine;
 use apprentice_evaluator::learn::SealedIndex;
-use apprentice_evaluator::rows;
 use apprentice_evaluator::split::{SplitError, SplitLock, trajectory_id};
-use apprentice_evaluator::suite::Suite;
-use apprentice_evaluator::suite::task::Task;
 use apprentice_protocol::Trajectory;
+use apprentice_results::rows;
 use apprentice_skills::book::{Actor, Change, Gateway, GatewayOptions, OpId, WriteRefusal, WriteRequest};
 use apprentice_skills::package::{ImportOptions, Package, import};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -251,7 +251,7 @@ async fn marked_words_of_test_tasks_and_of_checks_reach_no_learner_and_no_book()
     };
     assert!(matches!(lock.admit(row, trajectory()), Err(SplitError::Sealed { .. })));
     let mut forged = row.clone();
-    forged.split = Some(apprentice_evaluator::row::Split::Train);
+    forged.split = Some(apprentice_results::row::Split::Train);
     assert!(matches!(lock.admit(&forged, trajectory()), Err(SplitError::Sealed { .. })));
     forged.task = apprentice_protocol::TaskId::new("bowl");
     assert!(lock.admit(&forged, trajectory()).is_err());
@@ -279,7 +279,7 @@ async fn a_book_that_a_person_filled_with_sealed_words_is_told_beside_its_result
     drop(gateway(&book));
     let book =
         apprentice_skills::book::Snapshot::open(&book, apprentice_skills::book::At::Now).expect("opens");
-    let found = Hygiene::examine((&suite, Some(&lock)), &book, &[]);
+    let found = examine((&suite, Some(&lock)), &book, &[]);
     assert_eq!(found.skills.iter().filter(|one| one.leak.is_some()).count(), 1, "{found:?}");
     assert!(found.warnings().iter().any(|warning| warning.contains("sealed")));
 }

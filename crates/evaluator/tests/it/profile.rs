@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use apprentice_evaluator::check::{CollectContext, CollectError, Compat, Found, collect};
-use apprentice_evaluator::suite::task::CheckSpec;
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::record::Redactor;
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Machine, Size, VoidCause, WorldSpec};
+use apprentice_tasks::check::{CollectContext, CollectError, Compat, Found, collect};
+use apprentice_tasks::suite::task::CheckSpec;
+use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 
 /// What one getter finds: a value, or why there is none.

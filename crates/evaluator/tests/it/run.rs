@@ -7,24 +7,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use apprentice_evaluator::check::{Ending, Evidence, judge};
 use apprentice_evaluator::grade::{GradeReport, Outcome, grade};
-use apprentice_evaluator::row::{Role, TrialRow};
-use apprentice_evaluator::rows;
 use apprentice_evaluator::run::{
     ArmPlan, Contender, Conversations, Current, Lent, ModelSource, PlanRequest, Progress, RunDeps, RunError,
     RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
 };
-use apprentice_evaluator::suite::Suite;
-use apprentice_evaluator::suite::task::Task;
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::Scripted;
-use apprentice_harness::record::{Redactor, Trace};
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{
     ActReport, Action, ChatModel, Environment, EnvironmentSource, EventKind, Finish, Isolation, Observation,
     PortFuture, ScreenPoint, StopReason, TaskId, Verdict, VoidCause, Want, World, WorldError, WorldSpec,
 };
+use apprentice_results::row::{Role, TrialRow};
+use apprentice_results::rows;
+use apprentice_tasks::check::{Ending, Evidence, judge};
+use apprentice_tasks::suite::Suite;
+use apprentice_tasks::suite::task::Task;
+use apprentice_trace::{Redactor, Trace};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -90,7 +90,7 @@ fn deps() -> RunDeps {
         clock: Arc::new(SteppedClock::default()),
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
-        reading: apprentice_evaluator::suite::Reading::default(),
+        reading: apprentice_tasks::suite::Reading::default(),
         cpu: 2,
     }
 }

@@ -4,18 +4,18 @@ use std::fs;
 use std::path::Path;
 
 use apprentice_evaluator::bundle::{List, Verification};
-use apprentice_evaluator::check::{Asked, Evidence};
 use apprentice_evaluator::experiment::{Definition, Forecast, Prereg};
 use apprentice_evaluator::grade::GradeReport;
-use apprentice_evaluator::hygiene::Hygiene;
-use apprentice_evaluator::report::Report;
-use apprentice_evaluator::row::TrialRow;
 use apprentice_evaluator::run::{Kept, RunPlan};
-use apprentice_evaluator::selftest::Selftest;
-use apprentice_evaluator::suite::{Selection, task_schema};
 use apprentice_harness::env::scene::Scene;
 use apprentice_protocol::EventKind;
+use apprentice_results::contamination::Hygiene;
+use apprentice_results::report::Report;
+use apprentice_results::row::TrialRow;
+use apprentice_results::selftest::Selftest;
 use apprentice_skills::reflect::{Material, Outcome};
+use apprentice_tasks::check::{Asked, Evidence};
+use apprentice_tasks::suite::{Selection, task_schema};
 use schemars::{Schema, schema_for};
 
 fn check(name: &str, schema: &Schema) {

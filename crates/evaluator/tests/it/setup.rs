@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use apprentice_evaluator::check::{CollectContext, Compat, Evidence, Found, collect};
-use apprentice_evaluator::setup::{Pace, SetupContext, SetupError, Stage, StepDone, prepare};
-use apprentice_evaluator::suite::task::{CheckSpec, SetupStep};
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::record::Redactor;
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Size, VoidCause, World, WorldSpec};
+use apprentice_tasks::check::{CollectContext, Compat, Evidence, Found, collect};
+use apprentice_tasks::setup::{Pace, SetupContext, SetupError, Stage, StepDone, prepare};
+use apprentice_tasks::suite::task::{CheckSpec, SetupStep};
+use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 
 const SCREEN: Size = Size::new(640, 400);

@@ -8,11 +8,11 @@ use apprentice_evaluator::experiment::{
     Definition, Draft, Experiment, Prereg, Setting, Sheet, SheetError, Ways, forecast, report,
 };
 use apprentice_evaluator::forecast::Quote;
-use apprentice_evaluator::report::{Family, Primary};
-use apprentice_evaluator::row::Split;
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
 use apprentice_harness::model::price::{Price, Tariff};
+use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule};
+use apprentice_results::report::{Family, Primary};
+use apprentice_results::row::Split;
 use jiff::Timestamp;
 use tempfile::TempDir;
 

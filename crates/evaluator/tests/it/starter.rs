@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::arm::{apps_of, spare_of};
 use apprentice_evaluator::learn::SealedIndex;
-use apprentice_evaluator::row::Split;
-use apprentice_evaluator::seed::vary;
-use apprentice_evaluator::solution::SolutionModel;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
-use apprentice_evaluator::suite::task::Task;
-use apprentice_evaluator::suite::{Selection, Suite, load};
+use apprentice_results::row::Split;
 use apprentice_skills::leak::LeakIndex as _;
+use apprentice_tasks::seed::vary;
+use apprentice_tasks::solution::SolutionModel;
+use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::suite::{Selection, Suite, load};
 
 const SUITES: &[&str] = &["starter", "office"];
 

@@ -2,7 +2,6 @@
 
 pub mod anthropic;
 pub mod around;
-pub mod builtin;
 pub mod calibrate;
 pub mod compat;
 pub mod embeddings;

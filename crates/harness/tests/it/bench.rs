@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use apprentice_harness::agent::{self, Attempt, Ended};
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
-use apprentice_harness::record::{Recorder, Redactor, Trace};
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Machine,
     ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Tool, WorldSpec,
 };
+use apprentice_trace::{Recorder, Redactor, Trace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

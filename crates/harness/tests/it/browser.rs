@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Delivery, Environment, EnvironmentKind,
     EnvironmentSource, History, Isolation, Machine, NodeRef, Observation, ScreenPoint, Size, State,
     TabAction, Target, TreeBudget, Truncated, UiNode, Want, World, WorldFault, WorldSpec,
 };
+use apprentice_sandbox::SystemClock;
 
 use crate::cell;
 

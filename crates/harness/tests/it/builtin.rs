@@ -1,6 +1,6 @@
 //! The built-in models on scene worlds: what they can do alone, and what guidance changes.
 
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
+use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::ChatModel as _;
 use serde_json::{Value, json};
 

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::cell::CellIsolation;
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Delivery, EnvironmentKind, EnvironmentSource,
     HiddenNodes, Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode,
     UiTree, Want, Why, World, WorldFault, WorldSpec,
 };
+use apprentice_sandbox::CellIsolation;
+use apprentice_sandbox::SystemClock;
 
 use crate::cell::{shell, state};
 

@@ -9,8 +9,6 @@ mod cell;
 mod desktop;
 mod endings;
 mod model;
-mod owner;
-mod record;
 mod scene;
 mod server;
 mod shelf;

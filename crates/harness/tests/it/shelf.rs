@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use apprentice_harness::agent::{self, Attempt, Ended};
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::builtin::{BuiltIn, Policy};
-use apprentice_harness::record::{Recorder, Redactor};
+use apprentice_policies::{BuiltIn, Policy};
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header,
     Limits, ModelError, ModelProfile, PortFuture, Size, StepRef, TaskBrief, TaskId, TextBudget, Tool,
     ToolOutcome, ToolSpec, WorldSpec,
 };
+use apprentice_trace::{Recorder, Redactor};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

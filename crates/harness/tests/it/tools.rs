@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::tool::mcp::{CallableTool, McpServers, read_specs};
 use apprentice_protocol::{StepId, StepRef};
+use apprentice_sandbox::SystemClock;
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 

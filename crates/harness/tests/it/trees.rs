@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock, Command, HiddenNodes, Observation, State, TreeBudget, UiTree, World};
+use apprentice_sandbox::SystemClock;
 
 use crate::cell::{shell, state};
 use crate::desktop::{click, close, deliver, id, key, open, text, until_within};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_harness::model::scripted::Scripted;
 use apprentice_protocol::{ChatModel, Clock as _};
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::State;
 use apprentice_skills::clean::{CleanOptions, Sense, scan};
 use apprentice_skills::manage::{Decision, ManageError, Outcome};

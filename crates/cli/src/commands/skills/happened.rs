@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::Clock as _;
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::foreground::{Gate, Journal, Limits, Told, budgets, counters, gate};
 use serde::Serialize;

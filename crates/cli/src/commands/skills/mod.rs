@@ -11,8 +11,8 @@ mod time;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock as _, SkillId};
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::Meaning;
 use apprentice_skills::book::{
     At, BookError, Gateway, GatewayOptions, OpId, Opened, Problem, Snapshot, WriteMode,

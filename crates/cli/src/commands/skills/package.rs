@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::{Clock as _, SkillId};
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::package::{
     self, ImportOptions, Imported, Level, Package, PackageFinding, SKILL_FILE, check, import_configs,

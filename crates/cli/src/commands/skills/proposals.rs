@@ -3,8 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::Clock as _;
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{OpId, Proposal, SkillDifference, Snapshot, WriteMode, WriteRefusal};
 use clap::Args;
 use serde::Serialize;

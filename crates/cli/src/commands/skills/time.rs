@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use apprentice_evaluator::learn::screenshot;
-use apprentice_harness::clock::SystemClock;
 use apprentice_protocol::Clock as _;
+use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{self, Applied, At, BlameLine, OpId, Snapshot, WriteRefusal};
 use serde::Serialize;
 use serde_json::json;

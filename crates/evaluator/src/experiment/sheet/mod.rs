@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use apprentice_protocol::Limits;
 
 use super::{CleanupRule, Primary};
-use crate::further::FurtherArms;
-use crate::suite::Spot;
+use apprentice_results::further::FurtherArms;
 use apprentice_skills::reflect::ReflectMode;
+use apprentice_tasks::suite::Spot;
 
 pub use settle::{Draft, Setting, Ways};
 

@@ -10,11 +10,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Design, Fault, Form, Learning, Marked, Sheet, SheetError};
-use crate::arm::Arm;
 use crate::experiment::{CleanupRule, Primary};
-use crate::further::FurtherArms;
-use crate::stats::Assumed;
-use crate::suite::{Spot, nearest};
+use apprentice_results::arm::Arm;
+use apprentice_results::further::FurtherArms;
+use apprentice_results::stats::Assumed;
+use apprentice_tasks::suite::{Spot, nearest};
 
 const KEYS: [&str; 19] = [
     "arms",

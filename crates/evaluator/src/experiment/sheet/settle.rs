@@ -11,14 +11,15 @@ use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
 
 use super::{Fault, Marked, Sheet, SheetError};
-use crate::arm::{Arm, apps_of};
+use crate::arm::apps_of;
 use crate::experiment::{BookSource, Experiment, Lessons};
 use crate::learn::CycleOptions;
-use crate::row::Split;
 use crate::servers::ToolBox;
 use crate::split::SplitLock;
-use crate::suite::{self, Selection, Spot, Suite, nearest};
 use crate::suppress::{Hiding, Suppressed};
+use apprentice_results::arm::Arm;
+use apprentice_results::row::Split;
+use apprentice_tasks::suite::{self, Selection, Spot, Suite, nearest};
 
 /// How a sheet's words lead to things.
 pub struct Ways<'a> {

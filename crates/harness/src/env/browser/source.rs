@@ -14,7 +14,7 @@ use super::hands::Hands;
 use super::launch::{BrowserSandbox, Chromium, PORT, launch};
 use super::machine::BrowserMachine;
 use super::world::BrowserWorld;
-use crate::cell::{Cell, CellSpec};
+use apprentice_sandbox::{Cell, CellSpec};
 
 /// How long the handshake may take once Chromium has announced its port.
 const HANDSHAKE: Duration = Duration::from_secs(10);

@@ -16,7 +16,7 @@ use apprentice_protocol::{
     WorldFault, WorldSpec,
 };
 
-use crate::cell::{Cell, CellIsolation, CellSpec, Pointer};
+use apprentice_sandbox::{Cell, CellIsolation, CellSpec, Pointer};
 use target::Aim;
 
 /// The most notches of the wheel in one action.

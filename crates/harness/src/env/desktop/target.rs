@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{Button, NodeRef, ScreenPoint, Size, State};
 
-use crate::cell::{NodeFacts, Pointer};
+use apprentice_sandbox::{NodeFacts, Pointer};
 
 /// How an element is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ mod tests {
     use apprentice_protocol::{Button, NodeRef, Rect, Role, ScreenPoint, Size, State};
 
     use super::{Aim, aim};
-    use crate::cell::{NodeFacts, Pointer};
+    use apprentice_sandbox::{NodeFacts, Pointer};
 
     #[test]
     fn an_element_is_reached_where_it_is_or_by_its_own_action() {

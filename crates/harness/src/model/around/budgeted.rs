@@ -254,9 +254,9 @@ mod tests {
     use apprentice_protocol::{ChatModel, ChatRequest, Clock as _, ModelFault};
 
     use super::{Budgeted, Ledger};
-    use crate::clock::SteppedClock;
     use crate::model::price::{Price, Tariff};
     use crate::model::scripted::{Scripted, ScriptedReply};
+    use apprentice_protocol::SteppedClock;
 
     fn tariff() -> Tariff {
         Tariff::Tokens(Price { output: 100.0, ..Price::default() })

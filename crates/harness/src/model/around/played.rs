@@ -174,7 +174,7 @@ mod tests {
     use super::super::{Recorded, Tape};
     use super::Cassette;
     use crate::model::scripted::{Scripted, ScriptedReply};
-    use crate::record::Redactor;
+    use apprentice_trace::Redactor;
 
     fn request(words: &str) -> ChatRequest {
         let messages = vec![Message::User { content: vec![Content::text(words)] }];

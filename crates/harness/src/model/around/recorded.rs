@@ -12,7 +12,7 @@ use apprentice_protocol::{
 };
 
 use super::cassette::{CassetteError, Exchange, Line, Places, VERSION, Vector, parts, text_hash};
-use crate::record::Redactor;
+use apprentice_trace::Redactor;
 
 /// A cassette that is being written. Shared by all models of a command.
 #[derive(Debug)]

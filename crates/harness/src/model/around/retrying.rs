@@ -114,8 +114,8 @@ mod tests {
     use apprentice_protocol::{ChatModel, ChatRequest, Clock as _, ModelError, ModelFault, Retry};
 
     use super::{Patience, Retrying};
-    use crate::clock::SteppedClock;
     use crate::model::scripted::{Scripted, ScriptedReply};
+    use apprentice_protocol::SteppedClock;
 
     fn error(retry: Retry) -> ModelError {
         ModelError { fault: ModelFault::Unavailable, retry, message: "busy".into() }

@@ -8,7 +8,7 @@ use apprentice_protocol::{Clock, ModelError, ModelFault, Retry};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::failure::refused;
-use crate::record::Redactor;
+use apprentice_trace::Redactor;
 
 /// The largest answer that is read.
 const LARGEST_ANSWER: usize = 64 << 20;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use apprentice_harness::model::around::{Cassette, Recorded, Tape};
 use apprentice_harness::model::grounded::Grounded;
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
-use apprentice_harness::record::Redactor;
 use apprentice_protocol::{
     CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, ImageRule, Message,
     ModelError, ModelProfile, PortFuture, ReplyStop, Size, StopReason, ToolRule, Usage, WorldTool,
 };
+use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 
 use super::matrix::attempt;

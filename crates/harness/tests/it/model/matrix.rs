@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_harness::agent::{self, Attempt, Ended};
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelFacts};
 use apprentice_harness::model::around::{Budgeted, Ledger, Patience, Retrying};
@@ -16,11 +15,12 @@ use apprentice_harness::model::hosted::Hosted;
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_harness::model::safety::SafetyPolicy;
-use apprentice_harness::record::{Recorder, Redactor};
+use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Size, StopReason,
     TaskBrief, TaskId, VoidCause, WorldSpec,
 };
+use apprentice_trace::{Recorder, Redactor};
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

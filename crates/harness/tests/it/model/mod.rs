@@ -12,9 +12,9 @@ mod secrets;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::clock::SteppedClock;
 use apprentice_harness::model::exchange::{Deadlines, Transport};
-use apprentice_harness::record::Redactor;
+use apprentice_protocol::SteppedClock;
+use apprentice_trace::Redactor;
 
 /// A key that must never be seen again.
 pub(crate) const PLANTED: &str = "planted-key-7731";

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use apprentice_harness::model::around::{Recorded, Tape};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::exchange::{Endpoint, Secret};
-use apprentice_harness::record::Redactor;
 use apprentice_protocol::{ChatModel, ChatRequest, Content, Message};
+use apprentice_trace::Redactor;
 use serde_json::json;
 
 use super::{PLANTED, transport};

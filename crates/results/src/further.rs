@@ -1,0 +1,101 @@
+//! Arms beside those that help with a book: a skill left out of it, the caps raised, the same task tried once more. They
+//! tell what a single skill is worth and what else the same money buys. None of them decides anything.
+
+use std::fmt;
+
+use apprentice_protocol::SkillId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const WITHOUT: &str = "without:";
+const MORE_STEPS: &str = "more-steps";
+const TRY: &str = "try-";
+
+/// What of them an experiment runs, with its first student.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FurtherArms {
+    /// Without help, under caps that are so many times as wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_steps: Option<u32>,
+    /// Without help, the same variation of a task tried so many times in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<u32>,
+    /// With the book but for one skill, for so many of its skills.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leave_one_out: Option<u32>,
+}
+
+impl FurtherArms {
+    /// Whether there are none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The arms without help.
+    pub fn unhelped(self) -> impl Iterator<Item = Further> {
+        let again = (2..=self.best_of.unwrap_or(1)).map(Further::Again);
+        self.more_steps.map(|_| Further::MoreSteps).into_iter().chain(again)
+    }
+}
+
+/// One of these arms, as it stands in the rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Further {
+    /// The book but for one skill: `without:<domain>/<name>`.
+    Without(SkillId),
+    /// No help, and wider caps: `more-steps`.
+    MoreSteps,
+    /// No help, and the same variation once more: `try-2`, `try-3` and so on; the first try is the arm `none`.
+    Again(u32),
+}
+
+impl Further {
+    /// The arm of this name; none if it is another kind of arm.
+    pub fn parse(arm: &str) -> Option<Self> {
+        if let Some(skill) = arm.strip_prefix(WITHOUT) {
+            return SkillId::parse(skill).ok().map(Self::Without);
+        }
+        match arm.strip_prefix(TRY) {
+            Some(number) => number.parse().ok().filter(|number| *number >= 2).map(Self::Again),
+            None => (arm == MORE_STEPS).then_some(Self::MoreSteps),
+        }
+    }
+
+    /// Whether an arm only serves to compute something else, and is nothing to be looked at by itself.
+    pub fn is_part(arm: &str) -> bool {
+        matches!(Self::parse(arm), Some(Self::Without(_) | Self::Again(_)))
+    }
+}
+
+impl fmt::Display for Further {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Without(skill) => write!(f, "{WITHOUT}{skill}"),
+            Self::MoreSteps => f.write_str(MORE_STEPS),
+            Self::Again(number) => write!(f, "{TRY}{number}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::SkillId;
+
+    use super::{Further, FurtherArms};
+
+    #[test]
+    fn names_lead_back_to_arms() {
+        let skill = SkillId::parse("mousepad/tabs").expect("an id");
+        for arm in [Further::Without(skill), Further::MoreSteps, Further::Again(3)] {
+            assert_eq!(Further::parse(&arm.to_string()), Some(arm));
+        }
+        for other in ["none", "pull", "try-1", "try-", "without:", "more-steps-2"] {
+            assert_eq!(Further::parse(other), None, "{other}");
+        }
+        let asked = FurtherArms { more_steps: Some(2), best_of: Some(3), leave_one_out: None };
+        let names: Vec<String> = asked.unhelped().map(|arm| arm.to_string()).collect();
+        assert_eq!(names, ["more-steps", "try-2", "try-3"]);
+        assert_eq!(FurtherArms { best_of: Some(1), ..FurtherArms::default() }.unhelped().count(), 0);
+    }
+}

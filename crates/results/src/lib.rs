@@ -1,0 +1,13 @@
+//! What finished trials say: rows, statistics, comparison, reports.
+//!
+//! This crate reads rows alone. It accepts any file of that form, so others' results can be analysed too.
+
+pub mod arm;
+pub mod compare;
+pub mod contamination;
+pub mod further;
+pub mod report;
+pub mod row;
+pub mod rows;
+pub mod selftest;
+pub mod stats;

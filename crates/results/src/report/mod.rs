@@ -1,0 +1,44 @@
+//! Reports: one self-contained page and the same numbers as JSON and Markdown; and the page of one attempt.
+//!
+//! [`build`] computes every number from rows alone; [`page`](render_page) and JSON show the same [`Report`].
+//!
+//! The plots are SVG drawn by the page's own template from coordinates that `plot` computes. A plotting crate
+//! was weighed: `plotters` writes fixed colours, which cannot follow light and dark, and brings its own text
+//! layout; `charming` needs a JavaScript engine. Three plots of bars, points and lines need neither.
+
+mod content;
+mod contrast;
+mod deed;
+mod file;
+mod harm;
+mod headline;
+mod input;
+mod label;
+mod page;
+mod plot;
+mod replicates;
+mod rival;
+mod step;
+mod tally;
+pub mod trace;
+mod value;
+
+pub use content::{
+    ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
+    Tally, TemplateReport, Totals, TrialLine,
+};
+pub use file::{REPORT_FILES, ReportFileError, write_report};
+pub use harm::HarmCell;
+pub use input::{
+    ArmKey, Contrast, CurvePoint, Deviation, Eligibility, Family, Fixed, LearningSummary, PlannedTrial,
+    Primary, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts, default_contrasts,
+};
+pub use page::{PageError, render_page, render_text};
+pub use replicates::{BookResult, Replicates};
+pub use replicates::{Shelf, replicates};
+pub use rival::{AgainstBook, Chooser, Rival};
+pub use tally::build;
+pub use value::{LeftOut, SkillValue};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! The deciding comparison over several books of one method: each book by itself, and what may be said of the method.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apprentice_protocol::Usage;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::headline::points;
+use crate::compare::{CompareOptions, Comparison, Finding, Planned, compare};
+use crate::row::TrialRow;
+use crate::stats::{self, Interval, MIN_BOOKS, OverBooks, mean, over_books, sign_flip};
+
+/// What one of the books came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BookResult {
+    /// Which, from 1; the first is the one that the rest of the report is about.
+    pub book: u32,
+    /// Skills in it.
+    pub skills: usize,
+    /// The deciding comparison with this book alone; none where it could not be made.
+    pub difference: Option<f64>,
+    /// Its interval.
+    pub ci95: Option<Interval>,
+    /// Its p value.
+    pub p: Option<f64>,
+    /// What it comes to for this book.
+    pub verdict: Finding,
+    /// The folder with its own report, relative to this one; empty for the first.
+    pub folder: String,
+}
+
+/// The deciding comparison over several books that were learned alike: in other orders, on other variations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Replicates {
+    /// `treatment vs control`.
+    pub name: String,
+    /// How many books were to be learned.
+    pub planned: u32,
+    /// Those that were measured.
+    pub books: Vec<BookResult>,
+    /// Templates on which all of them were measured.
+    pub templates: usize,
+    /// The mean difference over books and templates.
+    pub difference: Option<f64>,
+    /// Its interval, for other books and other templates.
+    pub ci95: Option<Interval>,
+    /// Its p value: the larger one of the sign-flip test over templates and the test over books and templates.
+    pub p: Option<f64>,
+    /// The standard deviation of the books' true differences, as far as it can be told.
+    pub between: Option<f64>,
+    /// What may be said of the method.
+    pub finding: Finding,
+    /// The same in a sentence.
+    pub sentence: String,
+    /// Attempts behind the books after the first: learning and measuring. The report's totals are without them.
+    pub attempts: usize,
+    /// Their tokens.
+    pub tokens: Usage,
+    /// Their money in US dollars, of the attempts that have a price; none if none has.
+    pub cost_usd: Option<f64>,
+}
+
+/// One learned book with its measured trials.
+pub struct Shelf {
+    /// The replicate's number, from 1.
+    pub book: u32,
+    /// Number of skills in the book.
+    pub skills: usize,
+    /// The replicate's folder below the experiment's.
+    pub folder: String,
+    /// Finished trials with the book.
+    pub treatment: Vec<TrialRow>,
+    /// Finished trials of the arm it is compared with.
+    pub control: Vec<TrialRow>,
+    /// Numbers of planned trials in both arms.
+    pub planned: Planned,
+    /// Every attempt made for this book, in learning and measuring.
+    pub attempts: Vec<TrialRow>,
+}
+
+/// Compares treatment and control book by book, and over all of them.
+pub fn replicates(name: String, planned: u32, shelves: &[Shelf]) -> Replicates {
+    let compared: Vec<(&Shelf, Option<Comparison>)> = shelves
+        .iter()
+        .map(|shelf| {
+            let options = CompareOptions { planned: Some(shelf.planned), ..CompareOptions::default() };
+            (shelf, compare(&shelf.control, &shelf.treatment, options).ok())
+        })
+        .collect();
+    let books: Vec<BookResult> =
+        compared.iter().map(|(shelf, found)| of_book(shelf, found.as_ref())).collect();
+    let (templates, table) = table(compared.iter().filter_map(|(_, found)| found.as_ref()));
+    let over = over_books(&table, stats::ALPHA);
+    let columns = (0..templates).filter_map(|at| mean(table.iter().filter_map(|book| book.get(at).copied())));
+    let columns: Vec<f64> = columns.collect();
+    let flipped = sign_flip(&columns, stats::ALPHA, 0).map(|test| test.p);
+    let p = over.zip(flipped).map(|(over, flipped)| over.p.max(flipped));
+    let complete = u32::try_from(books.len()).is_ok_and(|made| made == planned);
+    let sound = complete && books.iter().all(|book| book.verdict != Finding::NoVerdict);
+    let finding = match over.zip(p) {
+        _ if !sound => Finding::NoVerdict,
+        _ if books.len() < MIN_BOOKS || templates < stats::MIN_TEMPLATES => Finding::TooFew,
+        Some((_, p)) if p > stats::ALPHA => Finding::Inconclusive,
+        Some((over, _)) if over.mean > 0.0 => Finding::Better,
+        Some(_) => Finding::Worse,
+        None => Finding::NoVerdict,
+    };
+    let later = || shelves.iter().skip(1).flat_map(|shelf| &shelf.attempts);
+    let mut tokens = Usage::default();
+    later().for_each(|row| tokens += row.tokens);
+    let priced: Vec<f64> = later().filter_map(|row| row.cost_usd).collect();
+    Replicates {
+        sentence: sentence((books.len(), planned, templates), over, finding),
+        name,
+        planned,
+        books,
+        templates,
+        difference: over.map(|over| over.mean),
+        ci95: over.map(|over| over.interval.within(-1.0, 1.0)),
+        p,
+        between: over.map(|over| over.between),
+        finding,
+        attempts: later().count(),
+        tokens,
+        cost_usd: (!priced.is_empty()).then(|| priced.iter().sum()),
+    }
+}
+
+fn of_book(shelf: &Shelf, found: Option<&Comparison>) -> BookResult {
+    BookResult {
+        book: shelf.book,
+        skills: shelf.skills,
+        difference: found.and_then(|found| found.difference),
+        ci95: found.and_then(|found| found.ci95),
+        p: found.and_then(|found| found.p_signflip),
+        verdict: found.map_or(Finding::NoVerdict, |found| found.verdict),
+        folder: shelf.folder.clone(),
+    }
+}
+
+/// The differences of each book, on the templates that all of them have.
+fn table<'c>(found: impl Iterator<Item = &'c Comparison>) -> (usize, Vec<Vec<f64>>) {
+    let books: Vec<BTreeMap<&str, f64>> = found
+        .map(|one| one.by_template.iter().map(|line| (line.template.as_str(), line.difference)).collect())
+        .collect();
+    let names: BTreeSet<&str> = books.first().into_iter().flat_map(|book| book.keys().copied()).collect();
+    let shared: Vec<&str> =
+        names.into_iter().filter(|name| books.iter().all(|book| book.contains_key(name))).collect();
+    let of_book =
+        |book: &BTreeMap<&str, f64>| shared.iter().filter_map(|name| book.get(name).copied()).collect();
+    (shared.len(), books.iter().map(of_book).collect())
+}
+
+fn sentence(
+    (made, planned, templates): (usize, u32, usize),
+    over: Option<OverBooks>,
+    finding: Finding,
+) -> String {
+    let all = if u32::try_from(made).is_ok_and(|made| made == planned) {
+        format!("Over {made} books")
+    } else {
+        format!("Over {made} of {planned} books")
+    };
+    let (means, why) = match finding {
+        Finding::Better => ("the method helps", String::new()),
+        Finding::Worse => ("the method does harm", String::new()),
+        Finding::Inconclusive => ("of the method no difference can be shown", String::new()),
+        Finding::TooFew => (
+            "too few to say anything of the method",
+            format!(": it takes {MIN_BOOKS} books and {} templates", stats::MIN_TEMPLATES),
+        ),
+        Finding::NoVerdict => {
+            ("no verdict on the method", ": not all of it was carried out soundly".to_owned())
+        }
+    };
+    let Some(over) = over else { return format!("{all}: {means}{why}.") };
+    let interval = over.interval.within(-1.0, 1.0);
+    format!(
+        "{all}, each learned in another order on other variations: {} points (95 % interval {} to {} for other books \
+         and templates, {templates} templates; the books' own differences scatter by {} points): {means}{why}.",
+        points(over.mean),
+        points(interval.low),
+        points(interval.high),
+        points(over.between).trim_start_matches('+'),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::Verdict;
+
+    use super::{Replicates, Shelf, replicates};
+    use crate::compare::{Finding, Planned};
+    use crate::row::TrialRow;
+    use crate::rows::sample::row;
+
+    /// Books by how many of twelve templates each gains in all of three variations.
+    fn over(gained: &[usize], planned: u32) -> Replicates {
+        let side = |arm: &str, passes: &dyn Fn(usize) -> bool| -> Vec<TrialRow> {
+            let one = |at: usize| {
+                let verdict = if passes(at / 3) { Verdict::Pass } else { Verdict::Fail };
+                let name = format!("t{:02}", at / 3);
+                row(arm, &name, &name, u32::try_from(at % 3).expect("few"), verdict)
+            };
+            (0..36).map(one).collect()
+        };
+        let shelf = |(at, gained): (usize, &usize)| Shelf {
+            book: u32::try_from(at).expect("few") + 1,
+            skills: 4,
+            folder: String::new(),
+            treatment: side("pull", &|template| template < *gained),
+            control: side("placebo-inert", &|_| false),
+            planned: Planned { a: 36, b: 36 },
+            attempts: side("pull", &|_| true),
+        };
+        let shelves: Vec<Shelf> = gained.iter().enumerate().map(shelf).collect();
+        replicates("pull vs placebo-inert".into(), planned, &shelves)
+    }
+
+    #[test]
+    fn the_method_is_judged_by_all_its_books() {
+        let good = over(&[9, 8, 10, 9], 4);
+        assert_eq!((good.finding, good.templates, good.books.len()), (Finding::Better, 12, 4), "{good:#?}");
+        assert_eq!(
+            (good.attempts, good.tokens.input),
+            (3 * 36, 3 * 36 * 9000),
+            "the first is counted already"
+        );
+        // The first book by itself would be called better; the others gain nothing.
+        let lucky = over(&[10, 0, 0], 3);
+        assert_eq!(
+            (lucky.books[0].verdict, lucky.finding),
+            (Finding::Better, Finding::Inconclusive),
+            "{lucky:#?}"
+        );
+        assert!(lucky.between.expect("a spread") > 0.4 && lucky.ci95.expect("an interval").contains(0.0));
+        assert_eq!(over(&[9, 9], 2).finding, Finding::TooFew);
+        assert_eq!(over(&[9, 9, 9], 4).finding, Finding::NoVerdict, "one of the books is missing");
+        insta::assert_snapshot!(lucky.sentence, @"Over 3 books, each learned in another order on other variations: +27.8 points (95 % interval −88.8 to +100 for other books and templates, 12 templates; the books' own differences scatter by 47.7 points): of the method no difference can be shown.");
+        let missing = over(&[9, 9], 3).sentence;
+        assert!(
+            missing.starts_with("Over 2 of 3 books, ")
+                && missing.ends_with("not all of it was carried out soundly."),
+            "{missing}"
+        );
+    }
+}

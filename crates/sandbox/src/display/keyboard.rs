@@ -1,0 +1,298 @@
+//! The one owner of a display's keyboard map: types any text, presses any chord.
+//!
+//! What the map has is typed as it stands, with Shift where that is needed. What it lacks is bound to
+//! spare keys, many in one request, since a window manager reads everything anew after each. A binding
+//! stays until its key is needed again, and is then left alone long enough for programs to have used it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use apprentice_protocol::Chord;
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{ConnectionExt, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, KeyButMask, Keycode};
+use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
+
+use super::keysym::{self, Keysym};
+use super::{DisplayError, Screen, Stop};
+
+/// How long programs get to learn of new bindings before they are used.
+const BOUND: Duration = Duration::from_millis(30);
+/// How long programs get to use a binding before its key is bound anew.
+const USED: Duration = Duration::from_millis(150);
+/// How long a key of a chord stays down.
+const HOLD: Duration = Duration::from_millis(12);
+/// After so many characters the server is asked whether it keeps up.
+const BURST: usize = 32;
+
+/// A key and whether Shift goes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stroke {
+    code: Keycode,
+    shift: bool,
+}
+
+/// The map as we know it.
+pub(super) struct Keyboard {
+    first: Keycode,
+    width: usize,
+    map: Vec<Keysym>,
+    strokes: HashMap<Keysym, Stroke>,
+    /// Keys to bind, the one used longest ago first.
+    spare: Vec<(Keycode, Option<Keysym>)>,
+}
+
+/// Takes the meaning from the media keys, so that they are spare.
+pub(super) fn clear_spare_keys(connection: &RustConnection) -> Result<(), DisplayError> {
+    let (first, last) = (connection.setup().min_keycode, connection.setup().max_keycode);
+    let count = last - first + 1;
+    let mapping = connection.get_keyboard_mapping(first, count)?.reply()?;
+    let width = mapping.keysyms_per_keycode;
+    let mut map = mapping.keysyms;
+    for key in map.chunks_mut(usize::from(width).max(1)) {
+        if key.iter().all(|keysym| *keysym == 0 || keysym::MEDIA.contains(keysym)) {
+            key.fill(0);
+        }
+    }
+    connection.change_keyboard_mapping(count, first, width, &map)?.check()?;
+    Ok(())
+}
+
+impl Keyboard {
+    pub(super) fn read(connection: &RustConnection) -> Result<Self, DisplayError> {
+        let (first, last) = (connection.setup().min_keycode, connection.setup().max_keycode);
+        let mapping = connection.get_keyboard_mapping(first, last - first + 1)?.reply()?;
+        Ok(Self::new(first, usize::from(mapping.keysyms_per_keycode), mapping.keysyms))
+    }
+
+    fn new(first: Keycode, width: usize, map: Vec<Keysym>) -> Self {
+        let mut keyboard = Self { first, width, map, strokes: HashMap::new(), spare: Vec::new() };
+        for (code, key) in (first..=Keycode::MAX).zip(keyboard.map.chunks(width.max(1))) {
+            if key.iter().all(|keysym| *keysym == 0) {
+                keyboard.spare.push((code, None));
+                continue;
+            }
+            for (level, shift) in [(0, false), (1, true)] {
+                if let Some(keysym) = key.get(level).copied().filter(|keysym| *keysym != 0) {
+                    let known = keyboard.strokes.entry(keysym).or_insert(Stroke { code, shift });
+                    // Without Shift is always better.
+                    if known.shift && !shift {
+                        *known = Stroke { code, shift };
+                    }
+                }
+            }
+        }
+        keyboard
+    }
+
+    /// Binds what is missing of these keysyms, as far as spare keys go; tells whether the map changed and
+    /// whether a key lost an older meaning. `kept` keysyms keep theirs.
+    fn bind(&mut self, wanted: &[Keysym]) -> Binding {
+        let missing: Vec<Keysym> =
+            wanted.iter().copied().filter(|keysym| !self.strokes.contains_key(keysym)).collect();
+        let mut binding = Binding::default();
+        for keysym in missing {
+            // Those bound for this text must stay.
+            let at =
+                self.spare.iter().position(|(_, bound)| bound.is_none_or(|bound| !wanted.contains(&bound)));
+            let Some(at) = at else { break };
+            let (code, old) = self.spare.remove(at);
+            if let Some(old) = old {
+                self.strokes.remove(&old);
+                binding.replaces = true;
+            }
+            self.spare.push((code, Some(keysym)));
+            self.strokes.insert(keysym, Stroke { code, shift: false });
+            let start = usize::from(code - self.first) * self.width;
+            if let Some(key) = self.map.get_mut(start..start + self.width) {
+                key.fill(0);
+                key.iter_mut().take(2).for_each(|level| *level = keysym);
+            }
+            binding.codes.push(code);
+        }
+        binding
+    }
+}
+
+/// What binding came to.
+#[derive(Debug, Default)]
+struct Binding {
+    codes: Vec<Keycode>,
+    replaces: bool,
+}
+
+/// Cuts a text into runs whose different keysyms fit into so many spare keys.
+fn runs(keysyms: &[Keysym], spare: usize, known: impl Fn(Keysym) -> bool) -> Vec<&[Keysym]> {
+    let mut runs = Vec::new();
+    let (mut start, mut new) = (0, Vec::new());
+    for (index, keysym) in keysyms.iter().enumerate() {
+        if known(*keysym) || new.contains(keysym) {
+            continue;
+        }
+        if new.len() == spare {
+            runs.push(&keysyms[start..index]);
+            start = index;
+            new.clear();
+        }
+        new.push(*keysym);
+    }
+    runs.push(&keysyms[start..]);
+    runs
+}
+
+impl Screen {
+    /// Types a text; characters that no key can type are told.
+    pub fn type_text(&mut self, text: &str, stop: &Stop) -> Result<Vec<char>, DisplayError> {
+        let text = text.replace("\r\n", "\n");
+        let untypable: Vec<char> = text.chars().filter(|c| keysym::of_char(*c).is_none()).collect();
+        let keysyms: Vec<Keysym> = text.chars().filter_map(keysym::of_char).collect();
+        let fixed: Vec<Keysym> = {
+            let bound: Vec<Keysym> = self.keyboard.spare.iter().filter_map(|(_, bound)| *bound).collect();
+            self.keyboard.strokes.keys().copied().filter(|keysym| !bound.contains(keysym)).collect()
+        };
+        for run in runs(&keysyms, self.keyboard.spare.len(), |keysym| fixed.contains(&keysym)) {
+            self.bind(run, stop)?;
+            for (index, keysym) in run.iter().enumerate() {
+                stop.check()?;
+                let Some(stroke) = self.keyboard.strokes.get(keysym).copied() else { continue };
+                self.strike(stroke, *keysym)?;
+                if index % BURST == BURST - 1 {
+                    self.sync()?;
+                }
+            }
+            self.sync()?;
+        }
+        Ok(untypable)
+    }
+
+    /// Presses a chord and lets go of it; false if a key of it cannot be typed.
+    pub fn press_chord(
+        &mut self,
+        chord: &Chord,
+        hold: Option<Duration>,
+        stop: &Stop,
+    ) -> Result<bool, DisplayError> {
+        let Some(held) = self.hold_chord(chord, stop)? else { return Ok(false) };
+        let held_out = self.pause(hold.unwrap_or(HOLD), stop);
+        for code in held.into_iter().rev() {
+            self.key(code, false)?;
+        }
+        self.sync()?;
+        held_out.map(|()| true)
+    }
+
+    /// Presses a chord's keys and keeps them down; none if one of them cannot be typed.
+    pub(super) fn hold_chord(
+        &mut self,
+        chord: &Chord,
+        stop: &Stop,
+    ) -> Result<Option<Vec<Keycode>>, DisplayError> {
+        let keysyms: Option<Vec<Keysym>> = chord.keys().iter().map(keysym::of_key).collect();
+        let Some(keysyms) = keysyms else { return Ok(None) };
+        self.bind(&keysyms, stop)?;
+        let mut held = Vec::new();
+        for keysym in &keysyms {
+            let Some(stroke) = self.keyboard.strokes.get(keysym).copied() else { return Ok(None) };
+            let shift = self.keyboard.strokes.get(&keysym::SHIFT).copied().filter(|_| stroke.shift);
+            for code in shift.map(|shift| shift.code).into_iter().chain([stroke.code]) {
+                if !held.contains(&code) {
+                    self.key(code, true)?;
+                    held.push(code);
+                }
+            }
+        }
+        self.sync()?;
+        Ok(Some(held))
+    }
+
+    /// Lets the server know of new bindings, gently.
+    fn bind(&mut self, wanted: &[Keysym], stop: &Stop) -> Result<(), DisplayError> {
+        let mut distinct = wanted.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let binding = self.keyboard.bind(&distinct);
+        let (Some(first), Some(last)) = (binding.codes.iter().min(), binding.codes.iter().max()) else {
+            return Ok(());
+        };
+        if binding.replaces {
+            self.pause(USED, stop)?;
+        }
+        let keyboard = &self.keyboard;
+        let place = |code: Keycode| usize::from(code - keyboard.first) * keyboard.width;
+        let changed = keyboard.map.get(place(*first)..place(*last) + keyboard.width).unwrap_or_default();
+        let width = u8::try_from(keyboard.width).unwrap_or(u8::MAX);
+        self.connection.change_keyboard_mapping(last - first + 1, *first, width, changed)?.check()?;
+        self.pause(BOUND, stop)
+    }
+
+    /// One key, with Shift where it needs it.
+    fn strike(&mut self, stroke: Stroke, keysym: Keysym) -> Result<(), DisplayError> {
+        // Caps Lock turns letters round, and Shift turns them back.
+        let letter = char::from_u32(keysym & 0x00ff_ffff).is_some_and(char::is_alphabetic);
+        let shifted = stroke.shift ^ (letter && self.caps_lock);
+        let shift = self.keyboard.strokes.get(&keysym::SHIFT).copied().filter(|_| shifted);
+        if let Some(shift) = shift {
+            self.key(shift.code, true)?;
+        }
+        self.key(stroke.code, true)?;
+        self.key(stroke.code, false)?;
+        if let Some(shift) = shift {
+            self.key(shift.code, false)?;
+        }
+        Ok(())
+    }
+
+    /// Presses or releases one key, and remembers it.
+    pub(super) fn key(&mut self, code: Keycode, down: bool) -> Result<(), DisplayError> {
+        let kind = if down { KEY_PRESS_EVENT } else { KEY_RELEASE_EVENT };
+        self.connection.xtest_fake_input(kind, code, 0, self.root, 0, 0, 0)?;
+        self.held_keys.retain(|held| *held != code);
+        if down {
+            self.held_keys.push(code);
+        }
+        Ok(())
+    }
+
+    /// Waits until the server has taken all input, and looks whether Caps Lock is on.
+    pub(super) fn sync(&mut self) -> Result<(), DisplayError> {
+        let pointer = self.connection.query_pointer(self.root)?.reply()?;
+        self.caps_lock = pointer.mask.contains(KeyButMask::LOCK);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Keyboard, Stroke, runs};
+
+    /// Two keys with two levels, then two spare ones.
+    fn keyboard() -> Keyboard {
+        Keyboard::new(8, 2, vec![0x61, 0x41, 0x31, 0x21, 0, 0, 0, 0])
+    }
+
+    #[test]
+    fn known_characters_are_never_bound() {
+        let mut keyboard = keyboard();
+        assert_eq!(keyboard.strokes.get(&0x41), Some(&Stroke { code: 8, shift: true }));
+        assert_eq!(keyboard.strokes.get(&0x31), Some(&Stroke { code: 9, shift: false }));
+        assert!(keyboard.bind(&[0x61, 0x21]).codes.is_empty());
+    }
+
+    #[test]
+    fn the_binding_used_longest_ago_gives_way() {
+        let mut keyboard = keyboard();
+        let first = keyboard.bind(&[0x100_4e2d, 0x100_65e5]);
+        assert_eq!((first.codes.as_slice(), first.replaces), (&[10, 11][..], false));
+        let second = keyboard.bind(&[0x100_65e5, 0x100_672c]);
+        assert_eq!((second.codes.as_slice(), second.replaces), (&[10][..], true));
+        assert!(!keyboard.strokes.contains_key(&0x100_4e2d));
+        assert_eq!(keyboard.map[4..], [0x100_672c, 0x100_672c, 0x100_65e5, 0x100_65e5]);
+    }
+
+    #[test]
+    fn a_text_is_cut_where_the_spare_keys_end() {
+        let known = |keysym| keysym < 10;
+        assert_eq!(runs(&[1, 20, 21, 20, 2, 22, 3], 2, known), [&[1, 20, 21, 20, 2][..], &[22, 3]]);
+        assert_eq!(runs(&[], 2, known), [&[0u32; 0][..]]);
+    }
+}

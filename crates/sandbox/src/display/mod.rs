@@ -1,0 +1,214 @@
+//! The thread that owns a cell's display: its keyboard map, its held keys and buttons, its pixels.
+//!
+//! Jobs reach it one after another; a job whose caller has gone is stopped, and lets go of what it held.
+
+mod keyboard;
+mod keysym;
+mod pointer;
+mod screen;
+mod settle;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use apprentice_protocol::Clock;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use tokio::sync::oneshot;
+use x11rb::connection::Connection;
+use x11rb::errors::{ConnectError, ConnectionError, ReplyError, ReplyOrIdError};
+use x11rb::protocol::Event;
+use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ConnectionExt, EventMask};
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+pub use pointer::Pointer;
+pub use screen::Screen;
+
+/// Why the display did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DisplayError {
+    /// The connection is gone, and the display with it.
+    #[error("the display's connection broke: {0}")]
+    Broken(String),
+    /// The thread is gone.
+    #[error("the display's thread has ended")]
+    Ended,
+    /// Its caller gave the job up.
+    #[error("the input was stopped")]
+    Stopped,
+    /// The display's pixels made no picture.
+    #[error("the screen could not be pictured: {0}")]
+    Picture(String),
+    /// Something did not happen in time.
+    #[error("{0} took too long")]
+    Late(&'static str),
+}
+
+macro_rules! broken_by {
+    ($($error:ty),*) => {
+        $(impl From<$error> for DisplayError {
+            fn from(error: $error) -> Self {
+                Self::Broken(error.to_string())
+            }
+        })*
+    };
+}
+broken_by!(ConnectError, ConnectionError, ReplyError, ReplyOrIdError, std::io::Error, rustix::io::Errno);
+
+/// Tells a job that its caller has gone.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+    bell: Arc<OwnedFd>,
+}
+
+impl Stop {
+    fn new() -> Result<Self, DisplayError> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { asked: Arc::default(), bell: Arc::new(bell) })
+    }
+
+    fn ask(&self) {
+        self.asked.store(true, Ordering::Release);
+        // A counter that is full rings too.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+
+    /// An error if the job is to stop.
+    pub fn check(&self) -> Result<(), DisplayError> {
+        if self.asked.load(Ordering::Acquire) { Err(DisplayError::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Asks for a stop when the caller's future is dropped.
+struct Leash(Option<Stop>);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        if let Some(stop) = &self.0 {
+            stop.ask();
+        }
+    }
+}
+
+type Job = Box<dyn FnOnce(&mut Screen) + Send>;
+
+/// A handle on the display's thread.
+pub(super) struct Display {
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Display {
+    /// Takes the display over. Blocks.
+    pub(super) fn open(socket: OwnedFd, clock: Arc<dyn Clock>) -> Result<Self, DisplayError> {
+        let mut screen = Screen::open(connect(UnixStream::from(socket))?, clock)?;
+        let (jobs, inbox) = mpsc::channel::<Job>();
+        let thread = std::thread::Builder::new().name("display".into()).spawn(move || {
+            while let Ok(job) = inbox.recv() {
+                job(&mut screen);
+            }
+        })?;
+        Ok(Self { jobs: Some(jobs), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Does a job on the thread. Dropping the future stops it, and it lets go of what it holds.
+    pub(super) async fn run<R, F>(&self, job: F) -> Result<R, DisplayError>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Screen, &Stop) -> Result<R, DisplayError> + Send + 'static,
+    {
+        let stop = Stop::new()?;
+        let mut leash = Leash(Some(stop.clone()));
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |screen| {
+            let done = stop.check().and_then(|()| job(screen, &stop));
+            if stop.check().is_err() {
+                screen.let_go();
+            }
+            // Nobody may be there to take the answer.
+            let _ = answer.send(done);
+        });
+        let jobs = self.jobs.as_ref().ok_or(DisplayError::Ended)?;
+        jobs.send(job).map_err(|_| DisplayError::Ended)?;
+        let done = answered.await.map_err(|_| DisplayError::Ended)?;
+        leash.0 = None;
+        done
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.jobs = None;
+        let thread = self.thread.lock().map_or(None, |mut thread| thread.take());
+        if let Some(thread) = thread {
+            // A panic of the thread has been reported by then.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn connect(stream: UnixStream) -> Result<RustConnection, DisplayError> {
+    let (stream, _) = DefaultStream::from_unix_stream(stream)?;
+    Ok(RustConnection::connect_to_stream(stream, 0)?)
+}
+
+/// Waits until the connection has something to read, a stop is asked for, or the time is over.
+fn await_event(connection: &RustConnection, stop: Option<&Stop>, time: Duration) -> Result<(), DisplayError> {
+    let timeout = Timespec::try_from(time).ok();
+    let stream = connection.stream().as_fd();
+    let mut watched = vec![PollFd::from_borrowed_fd(stream, PollFlags::IN)];
+    watched.extend(stop.map(|stop| PollFd::new(&*stop.bell, PollFlags::IN)));
+    match poll(&mut watched, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A display on which no window manager runs yet.
+pub(super) struct Bare {
+    connection: RustConnection,
+    root: u32,
+    check: u32,
+}
+
+impl Bare {
+    /// Connects and takes the spare keys for typing.
+    pub(super) fn open(stream: UnixStream) -> Result<Self, DisplayError> {
+        let connection = connect(stream)?;
+        let root = connection.setup().roots.first().ok_or(DisplayError::Late("a screen"))?.root;
+        keyboard::clear_spare_keys(&connection)?;
+        let check = connection.intern_atom(false, b"_NET_SUPPORTING_WM_CHECK")?.reply()?.atom;
+        let watch = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
+        connection.change_window_attributes(root, &watch)?.check()?;
+        Ok(Self { connection, root, check })
+    }
+
+    /// Waits until a window manager has taken the screen.
+    pub(super) fn await_manager(&self, deadline: Duration) -> Result<(), DisplayError> {
+        loop {
+            let found = self.connection.get_property(false, self.root, self.check, AtomEnum::WINDOW, 0, 1)?;
+            if found.reply()?.value_len > 0 {
+                return Ok(());
+            }
+            let mut changed = false;
+            while !changed {
+                match self.connection.poll_for_event()? {
+                    Some(Event::PropertyNotify(event)) => changed = event.atom == self.check,
+                    Some(_) => {}
+                    None => {
+                        await_event(&self.connection, None, deadline)?;
+                        if let Some(Event::PropertyNotify(_)) = self.connection.poll_for_event()? {
+                            changed = true;
+                        } else {
+                            return Err(DisplayError::Late("the window manager"));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

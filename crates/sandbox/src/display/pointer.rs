@@ -1,0 +1,216 @@
+//! The pointer: moves, real button holds, drags through points, wheel notches.
+
+use std::time::Duration;
+
+use apprentice_protocol::{Button, Chord, ScreenPoint};
+use x11rb::protocol::xproto::{BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConnectionExt, MOTION_NOTIFY_EVENT};
+use x11rb::protocol::xtest::ConnectionExt as _;
+
+use super::{DisplayError, Screen, Stop};
+
+/// How long a button stays down in a click.
+const HOLD: Duration = Duration::from_millis(20);
+/// Between the clicks of a double click: far below any toolkit's limit.
+const BETWEEN: Duration = Duration::from_millis(40);
+/// Between a move and what follows, so that what is below has noticed the pointer.
+const HOVER: Duration = Duration::from_millis(10);
+/// Between the small moves of a drag.
+const STRIDE: Duration = Duration::from_millis(8);
+/// A drag moves by at most so many pixels at once.
+const STRIDE_PIXELS: i32 = 24;
+/// Twice that a dragged thing is held over where it is to fall.
+const DWELL: Duration = Duration::from_millis(120);
+/// Between two notches of the wheel.
+const NOTCH: Duration = Duration::from_millis(6);
+
+/// What the pointer is to do.
+#[derive(Clone, Debug)]
+pub enum Pointer {
+    /// Only move.
+    Move,
+    /// Press and release, some times over, with keys held.
+    Click {
+        /// The button.
+        button: Button,
+        /// The number of clicks: 2 for a double click.
+        count: u8,
+        /// Keys held down meanwhile.
+        hold: Option<Chord>,
+    },
+    /// Press and keep down.
+    Press(Button),
+    /// Let go.
+    Release(Button),
+    /// Drag to these points.
+    Drag {
+        /// The button held down.
+        button: Button,
+        /// The points to pass, the last one where it is dropped.
+        path: Vec<ScreenPoint>,
+    },
+    /// Turn the wheel.
+    Scroll {
+        /// Notches to the right.
+        dx: i32,
+        /// Notches down.
+        dy: i32,
+    },
+}
+
+const fn number(button: Button) -> u8 {
+    match button {
+        Button::Left => 1,
+        Button::Middle => 2,
+        Button::Right => 3,
+    }
+}
+
+/// The steps from one point to another, the last one included.
+fn strides(from: ScreenPoint, to: ScreenPoint) -> Vec<ScreenPoint> {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
+    let count = (dx.abs().max(dy.abs()) / STRIDE_PIXELS).max(3);
+    (1..=count).map(|step| ScreenPoint::new(from.x + dx * step / count, from.y + dy * step / count)).collect()
+}
+
+impl Screen {
+    /// Uses the pointer at a point, or where it is. False if a key to be held cannot be typed.
+    pub fn use_pointer(
+        &mut self,
+        at: Option<ScreenPoint>,
+        what: &Pointer,
+        stop: &Stop,
+    ) -> Result<bool, DisplayError> {
+        if let Some(at) = at {
+            self.move_to(at)?;
+            self.pause(HOVER, stop)?;
+        }
+        match what {
+            Pointer::Move => {}
+            Pointer::Click { button, count, hold } => {
+                let keys = match hold {
+                    Some(chord) => match self.hold_chord(chord, stop)? {
+                        Some(keys) => keys,
+                        None => return Ok(false),
+                    },
+                    None => Vec::new(),
+                };
+                // All at once, timed by the server: on a busy machine two clicks would else drift apart.
+                for turn in 0..*count {
+                    let before = if turn == 0 { Duration::ZERO } else { BETWEEN };
+                    self.button_after(before, number(*button), true)?;
+                    self.button_after(HOLD, number(*button), false)?;
+                }
+                self.sync()?;
+                for key in keys.into_iter().rev() {
+                    self.key(key, false)?;
+                }
+            }
+            Pointer::Press(button) => self.button(number(*button), true)?,
+            Pointer::Release(button) => self.button(number(*button), false)?,
+            Pointer::Drag { button, path } => self.drag(number(*button), path, stop)?,
+            Pointer::Scroll { dx, dy } => {
+                for (turns, back, forth) in [(*dy, 4, 5), (*dx, 6, 7)] {
+                    let wheel = if turns < 0 { back } else { forth };
+                    for _ in 0..turns.unsigned_abs() {
+                        self.button(wheel, true)?;
+                        self.button(wheel, false)?;
+                        self.pause(NOTCH, stop)?;
+                    }
+                }
+            }
+        }
+        self.sync()?;
+        Ok(true)
+    }
+
+    fn drag(&mut self, button: u8, path: &[ScreenPoint], stop: &Stop) -> Result<(), DisplayError> {
+        let start = self.connection.query_pointer(self.root)?.reply()?;
+        let mut from = ScreenPoint::new(start.root_x.into(), start.root_y.into());
+        self.button(button, true)?;
+        self.pause(HOLD, stop)?;
+        for (leg, to) in path.iter().enumerate() {
+            for (stride, step) in strides(from, *to).into_iter().enumerate() {
+                self.move_to(step)?;
+                self.pause(STRIDE, stop)?;
+                if leg == 0 && stride == 2 {
+                    // By now the program knows a drag from a click, and gets the time to pick the thing up.
+                    self.rest(stop)?;
+                }
+            }
+            from = *to;
+        }
+        // Where a thing may fall is settled between programs, unseen, and again at each move; letting go too
+        // early drops it nowhere. A person hesitates too.
+        self.rest(stop)?;
+        for place in [ScreenPoint::new(from.x + 1, from.y), from] {
+            self.move_to(place)?;
+            self.pause(DWELL, stop)?;
+        }
+        self.button(button, false)
+    }
+
+    /// Waits until the screen shows what the input so far has done.
+    fn rest(&mut self, stop: &Stop) -> Result<(), DisplayError> {
+        self.disturbed();
+        self.settle(stop)
+    }
+
+    fn move_to(&mut self, to: ScreenPoint) -> Result<(), DisplayError> {
+        let place = |value: i32| i16::try_from(value).unwrap_or(i16::MAX);
+        let (x, y) = (place(to.x), place(to.y));
+        self.connection.xtest_fake_input(MOTION_NOTIFY_EVENT, 0, 0, self.root, x, y, 0)?;
+        self.sync()
+    }
+
+    fn button(&mut self, button: u8, down: bool) -> Result<(), DisplayError> {
+        self.button_after(Duration::ZERO, button, down)?;
+        self.sync()
+    }
+
+    /// Presses or releases a button a while after the input before it.
+    fn button_after(&mut self, delay: Duration, button: u8, down: bool) -> Result<(), DisplayError> {
+        let kind = if down { BUTTON_PRESS_EVENT } else { BUTTON_RELEASE_EVENT };
+        let delay = u32::try_from(delay.as_millis()).unwrap_or(0);
+        self.connection.xtest_fake_input(kind, button, delay, self.root, 0, 0, 0)?;
+        self.held_buttons.retain(|held| *held != button);
+        if down {
+            self.held_buttons.push(button);
+        }
+        Ok(())
+    }
+
+    /// Releases every key and button that is held.
+    pub fn let_go(&mut self) {
+        let keys = std::mem::take(&mut self.held_keys);
+        let buttons = std::mem::take(&mut self.held_buttons);
+        // A display that takes no more input holds nothing either.
+        let _ = keys.into_iter().rev().try_for_each(|code| self.key(code, false));
+        let _ = buttons.into_iter().try_for_each(|button| self.button(button, false));
+        let _ = self.sync();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::ScreenPoint;
+
+    use super::{STRIDE_PIXELS, strides};
+
+    #[test]
+    fn a_drag_goes_there_in_small_steps() {
+        for (from, to) in [((0, 0), (400, 30)), ((10, 10), (11, 10)), ((500, 20), (0, 900)), ((5, 5), (5, 5))]
+        {
+            let (from, to) = (ScreenPoint::new(from.0, from.1), ScreenPoint::new(to.0, to.1));
+            let steps = strides(from, to);
+            assert_eq!(steps.last(), Some(&to));
+            let mut last = from;
+            for step in steps {
+                assert!(
+                    (step.x - last.x).abs() <= STRIDE_PIXELS + 1
+                        && (step.y - last.y).abs() <= STRIDE_PIXELS + 1
+                );
+                last = step;
+            }
+        }
+    }
+}

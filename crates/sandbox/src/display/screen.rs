@@ -1,0 +1,187 @@
+//! The display as its thread sees it: pixels through shared memory, and the windows on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_pixels::{Frame, Segment};
+use apprentice_protocol::{Clock, Image, Rect, Size, Window};
+use x11rb::connection::Connection;
+use x11rb::protocol::damage::{self, ConnectionExt as _};
+use x11rb::protocol::shm::{self, ConnectionExt as _};
+use x11rb::protocol::xproto::{
+    AtomEnum, ChangeWindowAttributesAux, ConnectionExt, EventMask, ImageFormat, Keycode,
+};
+use x11rb::rust_connection::RustConnection;
+
+use super::keyboard::Keyboard;
+use super::settle::Unrest;
+use super::{DisplayError, Stop, await_event};
+
+x11rb::atom_manager! {
+    /// Names of properties.
+    pub(super) Atoms: AtomsCookie {
+        _NET_ACTIVE_WINDOW,
+        _NET_CLIENT_LIST,
+        _NET_CLIENT_LIST_STACKING,
+        _NET_WM_NAME,
+        _NET_WM_PID,
+        UTF8_STRING,
+    }
+}
+
+/// The display, owned by one thread.
+pub struct Screen {
+    pub(super) connection: RustConnection,
+    pub(super) root: u32,
+    pub(super) atoms: Atoms,
+    pub(super) keyboard: Keyboard,
+    pub(super) held_keys: Vec<Keycode>,
+    pub(super) held_buttons: Vec<u8>,
+    pub(super) caps_lock: bool,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) damage: damage::Damage,
+    pub(super) unrest: Unrest,
+    size: Size,
+    segment: Segment,
+    segment_id: shm::Seg,
+}
+
+impl Screen {
+    pub(super) fn open(connection: RustConnection, clock: Arc<dyn Clock>) -> Result<Self, DisplayError> {
+        let setup = connection.setup().roots.first().ok_or(DisplayError::Late("a screen"))?;
+        let (root, size) =
+            (setup.root, Size::new(setup.width_in_pixels.into(), setup.height_in_pixels.into()));
+        if setup.root_depth != 24 {
+            return Err(DisplayError::Picture(format!("a depth of {} is not expected", setup.root_depth)));
+        }
+        let atoms = Atoms::new(&connection)?.reply()?;
+        connection.damage_query_version(1, 1)?.reply()?;
+        connection.shm_query_version()?.reply()?;
+        let segment_id = connection.generate_id()?;
+        let length = size.width * size.height * 4;
+        let passed = connection.shm_create_segment(segment_id, length, false)?.reply()?;
+        let segment = Segment::map(&passed.shm_fd, length as usize)
+            .map_err(|error| DisplayError::Picture(error.to_string()))?;
+        let damage = connection.generate_id()?;
+        connection.damage_create(damage, root, damage::ReportLevel::NON_EMPTY)?.check()?;
+        let watch = EventMask::PROPERTY_CHANGE | EventMask::SUBSTRUCTURE_NOTIFY;
+        let watch = ChangeWindowAttributesAux::new().event_mask(watch);
+        connection.change_window_attributes(root, &watch)?.check()?;
+        let keyboard = Keyboard::read(&connection)?;
+        let unrest = Unrest::new(clock.mono());
+        Ok(Self {
+            connection,
+            root,
+            atoms,
+            keyboard,
+            held_keys: Vec::new(),
+            held_buttons: Vec::new(),
+            caps_lock: false,
+            clock,
+            damage,
+            unrest,
+            size,
+            segment,
+            segment_id,
+        })
+    }
+
+    /// What is on the screen, without the pointer.
+    pub fn frame(&mut self) -> Result<Frame, DisplayError> {
+        let picture = |error: &dyn std::fmt::Display| DisplayError::Picture(error.to_string());
+        let short = |value: u32| u16::try_from(value).map_err(|error| picture(&error));
+        let (width, height) = (short(self.size.width)?, short(self.size.height)?);
+        let (format, segment) = (ImageFormat::Z_PIXMAP.into(), self.segment_id);
+        let asked = self.connection.shm_get_image(self.root, 0, 0, width, height, !0, format, segment, 0)?;
+        let length = asked.reply()?.size as usize;
+        let bytes = self.segment.copy(length).map_err(|error| picture(&error))?;
+        Frame::from_bgrx(self.size.width, self.size.height, &bytes).map_err(|error| picture(&error))
+    }
+
+    /// The screen as an encoded picture.
+    pub fn picture(&mut self) -> Result<Image, DisplayError> {
+        let frame = self.frame()?;
+        crate::picture(&frame).map_err(|error| DisplayError::Picture(error.to_string()))
+    }
+
+    /// Waits a fixed time, as holds and gestures need; input that is stopped ends it.
+    pub(super) fn pause(&mut self, time: Duration, stop: &Stop) -> Result<(), DisplayError> {
+        let end = self.clock.mono() + time;
+        loop {
+            stop.check()?;
+            let left = end.saturating_sub(self.clock.mono());
+            if left.is_zero() {
+                return Ok(());
+            }
+            self.take_events()?;
+            await_event(&self.connection, Some(stop), left)?;
+        }
+    }
+
+    /// The windows that the window manager lists, front to back.
+    pub fn windows(&mut self) -> Result<Vec<Window>, DisplayError> {
+        let (root, list, active) =
+            (self.root, self.atoms._NET_CLIENT_LIST_STACKING, self.atoms._NET_ACTIVE_WINDOW);
+        let stacked = self.numbers(root, list, AtomEnum::WINDOW.into())?;
+        let active = self.numbers(root, active, AtomEnum::WINDOW.into())?.first().copied();
+        let mut windows = Vec::with_capacity(stacked.len());
+        for id in stacked.into_iter().rev() {
+            // One that closes meanwhile is none any more.
+            if let Some(window) = self.window(id, active == Some(id))? {
+                windows.push(window);
+            }
+        }
+        Ok(windows)
+    }
+
+    fn window(&self, id: u32, active: bool) -> Result<Option<Window>, DisplayError> {
+        let geometry = self.connection.get_geometry(id)?;
+        let place = self.connection.translate_coordinates(id, self.root, 0, 0)?;
+        let (Ok(geometry), Ok(place)) = (gone(geometry.reply())?.ok_or(()), gone(place.reply())?.ok_or(()))
+        else {
+            return Ok(None);
+        };
+        let title = self.text(id, self.atoms._NET_WM_NAME, self.atoms.UTF8_STRING)?;
+        let title = match title {
+            title if title.is_empty() => self.text(id, AtomEnum::WM_NAME.into(), AtomEnum::STRING.into())?,
+            title => title,
+        };
+        let class = self.text(id, AtomEnum::WM_CLASS.into(), AtomEnum::STRING.into())?;
+        let pid = self.numbers(id, self.atoms._NET_WM_PID, AtomEnum::CARDINAL.into())?;
+        Ok(Some(Window {
+            id: format!("0x{id:x}"),
+            title,
+            // Instance and class, each ended by a zero byte.
+            class: class.split('\0').nth(1).unwrap_or_default().to_owned(),
+            bounds: Rect::new(
+                place.dst_x.into(),
+                place.dst_y.into(),
+                geometry.width.into(),
+                geometry.height.into(),
+            ),
+            active,
+            pid: pid.first().copied(),
+        }))
+    }
+
+    fn numbers(&self, window: u32, name: u32, kind: u32) -> Result<Vec<u32>, DisplayError> {
+        let property = self.connection.get_property(false, window, name, kind, 0, 4096)?;
+        let property = gone(property.reply())?;
+        Ok(property.and_then(|property| property.value32().map(Iterator::collect)).unwrap_or_default())
+    }
+
+    fn text(&self, window: u32, name: u32, kind: u32) -> Result<String, DisplayError> {
+        let property = self.connection.get_property(false, window, name, kind, 0, 4096)?;
+        let bytes = gone(property.reply())?.map(|property| property.value).unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Takes a protocol error (a window that closed) for nothing, and a broken connection for an error.
+fn gone<T>(reply: Result<T, x11rb::errors::ReplyError>) -> Result<Option<T>, DisplayError> {
+    match reply {
+        Ok(reply) => Ok(Some(reply)),
+        Err(x11rb::errors::ReplyError::X11Error(_)) => Ok(None),
+        Err(error @ x11rb::errors::ReplyError::ConnectionError(_)) => Err(error.into()),
+    }
+}

@@ -1,0 +1,241 @@
+//! One isolated cell on this machine: own user, processes, network, home, buses and, on demand, a display.
+//!
+//! The desktop and the browser world are built on it. A cell dies with its owner, whatever kills it: its
+//! first process ends with our socket, and bubblewrap with the thread that started it.
+
+mod clock;
+mod display;
+mod home;
+mod jail;
+mod link;
+mod machine;
+mod reap;
+mod supervisor;
+mod wire;
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_protocol::{
+    Clock, Image, Isolation, Machine, MachineError, NodeRef, Size, WorldError, WorldFault,
+};
+
+pub use clock::SystemClock;
+pub use display::{DisplayError, Pointer, Screen, Stop};
+pub use reap::{Reaped, reap};
+pub use supervisor::supervise;
+pub use wire::NodeFacts;
+
+use display::Display;
+use jail::Jail;
+use link::Link;
+use machine::CellMachine;
+use wire::{Ask, Reply};
+
+/// A connection to a port inside a cell: a socket of the cell's own network, held out here.
+pub use tokio::net::TcpStream as CellStream;
+
+/// How long a cell may take to start.
+const START: Duration = Duration::from_secs(30);
+
+/// How a cell is kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellIsolation {
+    /// Namespaces of its own, by bubblewrap.
+    Bubblewrap,
+    /// A process group and a home of its own, and nothing else.
+    Plain,
+}
+
+impl From<CellIsolation> for Isolation {
+    fn from(isolation: CellIsolation) -> Self {
+        match isolation {
+            CellIsolation::Bubblewrap => Self::Cell,
+            CellIsolation::Plain => Self::Plain,
+        }
+    }
+}
+
+/// What is needed to start a cell.
+#[derive(Clone, Debug)]
+pub struct CellSpec {
+    /// Size of the screen; no display, window manager or accessibility bus if absent.
+    pub screen: Option<Size>,
+    /// How it is kept apart.
+    pub isolation: CellIsolation,
+    /// Our own program, which is started again as the supervisor inside.
+    pub program: PathBuf,
+    /// The hidden argument under which that program calls [`supervise`].
+    pub argument: String,
+    /// A folder for run-time state, shared by all cells of this user.
+    pub state: PathBuf,
+    /// A home to start from, under the built-in seeds.
+    pub golden: Option<PathBuf>,
+}
+
+/// A running cell. Dropping it kills it and waits for its end.
+pub struct Cell {
+    link: Arc<Link>,
+    display: Option<Arc<Display>>,
+    machine: Arc<CellMachine>,
+    isolation: CellIsolation,
+}
+
+impl Cell {
+    /// Starts a cell and waits until its desk is ready.
+    pub async fn start(spec: &CellSpec, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
+        let failed = |story: String| WorldError::new(WorldFault::Start, story);
+        let mut jail = Jail::prepare(spec)?;
+        let desk = jail.desk.take().ok_or_else(|| failed("the cell has no desk".into()))?;
+        let home = desk.home.to_string_lossy().into_owned();
+        // From here on, leaving early ends the cell.
+        let mut cell = Unready(Some(Arc::new(Link::open(jail)?)));
+        let link = cell.0.clone().ok_or_else(|| failed("the cell is gone".into()))?;
+        let ready = tokio::time::timeout(START, link.ask(Ask::Start(desk), Vec::new())).await;
+        let frame = match ready {
+            Ok(Ok(frame)) => frame,
+            Ok(Err(MachineError::MissingProgram(program))) => {
+                let story = format!("program {program} is not installed where cells can see it");
+                return Err(WorldError::new(WorldFault::MissingProgram, story));
+            }
+            Ok(Err(MachineError::Lost(story))) => {
+                return Err(failed(format!("the cell did not start: {story}")));
+            }
+            Ok(Err(error)) => return Err(failed(format!("the cell did not start: {error}"))),
+            Err(_) => return Err(failed(format!("the cell did not start within {START:?}"))),
+        };
+        let mut descriptors = frame.descriptors.into_iter();
+        let supervisor = descriptors.next().filter(|_| matches!(frame.head, Reply::Ready));
+        link.guard(supervisor.ok_or_else(|| failed("the supervisor gave a wrong answer".into()))?);
+        let display = match (descriptors.next(), spec.screen) {
+            (Some(socket), Some(_)) => {
+                let opened = tokio::task::spawn_blocking(move || Display::open(socket, clock)).await;
+                let opened = opened.map_err(|error| failed(error.to_string()))?;
+                Some(Arc::new(opened.map_err(|error| failed(format!("the display: {error}")))?))
+            }
+            _ => None,
+        };
+        cell.0 = None;
+        let machine = CellMachine::new(link.clone(), display.clone(), home, spec.screen);
+        Ok(Self { link, display, machine: Arc::new(machine), isolation: spec.isolation })
+    }
+
+    /// The port for setup and checks.
+    pub fn machine(&self) -> Arc<dyn Machine> {
+        self.machine.clone()
+    }
+
+    /// How it is kept apart.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation.into()
+    }
+
+    /// Connects to a TCP port inside.
+    pub async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
+        self.machine.connect(port).await
+    }
+
+    /// What made the cell worthless, if anything did: infrastructure, never the model's failure.
+    pub fn loss(&self) -> Option<WorldError> {
+        self.link.loss().map(|loss| loss.world())
+    }
+
+    /// Waits until the cell is worthless.
+    pub async fn lost(&self) -> WorldError {
+        self.link.lost().await.world()
+    }
+
+    /// Kills the cell and waits until nothing of it is left.
+    pub async fn close(self, deadline: Duration) -> Result<(), WorldError> {
+        let link = self.link.clone();
+        let ended = tokio::task::spawn_blocking(move || link.end());
+        match tokio::time::timeout(deadline, ended).await {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                let story = format!("the cell did not end within {deadline:?}");
+                Err(WorldError::new(WorldFault::Lost, story))
+            }
+        }
+    }
+
+    /// Does something on the thread that owns the display. Dropping the future stops it.
+    pub async fn on_screen<R, F>(&self, job: F) -> Result<R, WorldError>
+    where
+        R: Send + 'static,
+        F: FnOnce(&mut Screen, &Stop) -> Result<R, DisplayError> + Send + 'static,
+    {
+        let display = self.display.as_ref();
+        let display =
+            display.ok_or_else(|| WorldError::new(WorldFault::Input, "this cell has no display"))?;
+        tokio::select! {
+            biased;
+            loss = self.link.lost() => Err(loss.world()),
+            done = display.run(job) => match done {
+                Ok(done) => Ok(done),
+                // The supervisor's story, if there is one, says more than a torn connection.
+                Err(error) => Err(match tokio::time::timeout(Duration::from_secs(1), self.link.lost()).await {
+                    Ok(loss) => loss.world(),
+                    Err(_) => WorldError::new(WorldFault::Input, error.to_string()),
+                }),
+            },
+        }
+    }
+
+    /// Looks a node up.
+    pub async fn node(&self, node: &NodeRef) -> Result<NodeFacts, MachineError> {
+        match self.link.ask(Ask::Node { node: node.clone() }, Vec::new()).await?.head {
+            Reply::Node(facts) => Ok(facts),
+            _ => Err(machine::wrong()),
+        }
+    }
+
+    /// Does a node's own action.
+    pub async fn press(&self, node: &NodeRef) -> Result<(), MachineError> {
+        self.link.ask(Ask::Press { node: node.clone() }, Vec::new()).await.map(|_| ())
+    }
+
+    /// Chooses an option below a node.
+    pub async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), MachineError> {
+        let ask = Ask::Choose { node: node.clone(), option: option.to_owned() };
+        self.link.ask(ask, Vec::new()).await.map(|_| ())
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        self.link.end();
+    }
+}
+
+/// A cell that is starting; unless it is disarmed, it ends with this value.
+struct Unready(Option<Arc<Link>>);
+
+impl Drop for Unready {
+    fn drop(&mut self) {
+        if let Some(link) = self.0.take() {
+            link.end();
+        }
+    }
+}
+
+/// The image of a frame, with its identity.
+fn picture(frame: &apprentice_pixels::Frame) -> Result<Image, apprentice_pixels::PixelError> {
+    use sha2::{Digest, Sha256};
+    let bytes = apprentice_pixels::encode_png(frame)?;
+    let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Image {
+        hash: apprentice_protocol::BlobHash::new(hash),
+        size: Size::new(frame.width(), frame.height()),
+        media: apprentice_protocol::MediaType::Png,
+        bytes: apprentice_protocol::ImageBytes(bytes.into()),
+    })
+}
+
+/// A stream out of a passed descriptor.
+fn stream(descriptor: OwnedFd) -> std::io::Result<CellStream> {
+    let stream = std::net::TcpStream::from(descriptor);
+    stream.set_nonblocking(true)?;
+    CellStream::from_std(stream)
+}

@@ -1,0 +1,193 @@
+//! What stands on a cell's desk: display, window manager, session bus, accessibility bus.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::rc::Rc;
+use std::time::Duration;
+
+use atspi::zbus;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::process::{Child, Processes, Streams};
+use crate::display;
+use crate::wire::{Desk, Fault, Frame, Note, Part, Program};
+
+/// How long any one part may take to start.
+const START: Duration = Duration::from_secs(20);
+
+/// How long the last words of a program that ended are awaited.
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How much of what a program complains of is kept, and how much of it is read at once.
+const COMPLAINT: usize = 2000;
+const LINE_LIMIT: u64 = 4096;
+
+/// What was started.
+pub(super) struct Running {
+    /// The display's socket.
+    pub(super) display: Option<PathBuf>,
+    /// The display's process.
+    pub(super) server: Option<Child>,
+    /// A connection to the accessibility bus.
+    pub(super) accessibility: Option<zbus::Connection>,
+}
+
+/// Starts what the desk asks for and watches over it.
+pub(super) async fn start(
+    processes: &Rc<Processes>,
+    desk: &Desk,
+    notes: &UnboundedSender<Frame<Note>>,
+) -> Result<Running, Fault> {
+    processes.settle(&desk.home);
+    let watch = |part,
+                 name: &'static str,
+                 mut child: Child,
+                 complaints: Rc<RefCell<String>>,
+                 under: Option<Child>| {
+        let notes = notes.clone();
+        tokio::task::spawn_local(async move {
+            let code = child.ended().await;
+            // What only fell with the thing under it is not what is to be told.
+            if let Some(mut under) = under
+                && tokio::time::timeout(LAST_WORDS, under.ended()).await.is_ok()
+            {
+                return;
+            }
+            let story = format!("{name} ended with exit code {code} {}", complaints.borrow().trim());
+            // A closed channel means that the cell is ending anyway.
+            let _ = notes.send(Frame::plain(Note::Died { part, story }));
+        });
+    };
+    let (mut socket, mut display) = (None, None);
+    if let Some(screen) = desk.screen {
+        let mut argv: Vec<String> = vec!["Xvfb".into()];
+        argv.extend(desk.display.map(|number| format!(":{number}")));
+        let screen = format!("{}x{}x24", screen.width, screen.height);
+        argv.extend(["-screen", "0", &screen, "-dpi", "96"].map(String::from));
+        argv.extend(["-nolisten", "tcp", "-noreset", "-displayfd", "1"].map(String::from));
+        let Announced { child, line: number, complaints } = announced(processes, argv).await?;
+        watch(Part::Display, "the display (Xvfb)", child.clone(), complaints, None);
+        display = Some(child);
+        processes.set("DISPLAY", format!(":{number}"));
+        socket = Some(PathBuf::from(format!("/tmp/.X11-unix/X{number}")));
+    }
+    let address = format!("unix:path={}", desk.runtime.join("bus").display());
+    let argv = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1"];
+    let mut argv = argv.map(String::from).to_vec();
+    argv.push(format!("--address={address}"));
+    processes.set("DBUS_SESSION_BUS_ADDRESS", address);
+    let Announced { child, line: address, complaints } = announced(processes, argv).await?;
+    watch(Part::SessionBus, "the session bus (dbus-daemon)", child, complaints, None);
+    processes.set("DBUS_SESSION_BUS_ADDRESS", address.clone());
+    let mut accessibility = None;
+    if let Some(socket) = &socket {
+        let (manager, bus) = tokio::join!(manage(processes, socket), open_accessibility(&address));
+        watch(Part::WindowManager, "the window manager (openbox)", manager?, Rc::default(), display.clone());
+        accessibility = Some(bus?);
+    }
+    Ok(Running { display: socket, server: display, accessibility })
+}
+
+/// A fresh connection to the display.
+pub(super) fn connect(socket: &Path) -> io::Result<OwnedFd> {
+    UnixStream::connect(socket).map(OwnedFd::from)
+}
+
+fn program(argv: Vec<String>) -> Program {
+    Program { argv, cwd: None, env: Vec::new(), timeout_ms: 0, output_limit: 0 }
+}
+
+/// A program that has said that it is ready, with what it complained of so far.
+struct Announced {
+    child: Child,
+    line: String,
+    complaints: Rc<RefCell<String>>,
+}
+
+/// Starts a program that says on a line of its output that it is ready.
+async fn announced(processes: &Processes, argv: Vec<String>) -> Result<Announced, Fault> {
+    let name = argv.first().cloned().unwrap_or_default();
+    let streams = Streams { input: Stdio::null(), output: Stdio::piped(), errors: Stdio::piped() };
+    let (mut child, process) = processes.spawn(&program(argv), streams)?;
+    let complaints = Rc::new(RefCell::new(String::new()));
+    let mute = |error: io::Error| Fault::Lost(format!("{name} said nothing: {error}"));
+    let (Some(output), Some(errors)) = (process.stdout, process.stderr) else {
+        return Err(mute(io::ErrorKind::BrokenPipe.into()));
+    };
+    let errors = pipe::Receiver::from_owned_fd(errors.into()).map_err(mute)?;
+    let listener = tokio::task::spawn_local(listen(errors, complaints.clone()));
+    let output = pipe::Receiver::from_owned_fd(output.into()).map_err(mute)?;
+    let mut line = String::new();
+    match tokio::time::timeout(START, BufReader::new(output).read_line(&mut line)).await {
+        Ok(Ok(1..)) => Ok(Announced { child, line: line.trim().to_owned(), complaints }),
+        Ok(Ok(0)) => {
+            let code = child.ended().await;
+            // What it complained of is wanted whole.
+            let _ = tokio::time::timeout(LAST_WORDS, listener).await;
+            let complaints = complaints.borrow();
+            Err(Fault::Lost(format!("{name} ended at once with exit code {code}: {}", complaints.trim())))
+        }
+        Ok(Err(error)) => Err(mute(error)),
+        Err(_) => Err(Fault::TimedOut(name.clone())),
+    }
+}
+
+/// Reads what a program complains of as long as it runs: one that nobody reads from would be stopped.
+async fn listen(errors: pipe::Receiver, kept: Rc<RefCell<String>>) {
+    let mut errors = BufReader::new(errors);
+    let mut line = Vec::new();
+    while let Ok(1..) = (&mut errors).take(LINE_LIMIT).read_until(b'\n', &mut line).await {
+        let mut kept = kept.borrow_mut();
+        if kept.len() < COMPLAINT {
+            kept.push_str(&String::from_utf8_lossy(&line));
+        }
+        line.clear();
+    }
+}
+
+/// Starts the window manager and waits until it manages. The keyboard's spare keys are taken before,
+/// as every later change of the keyboard map costs a window manager dearly.
+async fn manage(processes: &Processes, socket: &Path) -> Result<Child, Fault> {
+    let socket = socket.to_owned();
+    let watched = tokio::task::spawn_blocking(move || {
+        let stream = UnixStream::connect(socket)?;
+        display::Bare::open(stream)
+    });
+    let failed = |error: &dyn std::fmt::Display| Fault::Lost(format!("the display did not answer: {error}"));
+    let bare = watched.await.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
+    let (child, _) = processes.spawn(&program(vec!["openbox".into()]), Streams::none())?;
+    let mut ended = child.clone();
+    let managed = tokio::task::spawn_blocking(move || bare.await_manager(START));
+    tokio::select! {
+        managed = managed => match managed {
+            Ok(Ok(())) => Ok(child),
+            Ok(Err(error)) => Err(Fault::Lost(format!("openbox did not take the screen: {error}"))),
+            Err(error) => Err(failed(&error)),
+        },
+        code = ended.ended() => Err(Fault::Lost(format!("openbox ended at once with exit code {code}"))),
+    }
+}
+
+/// Turns accessibility on, before any program starts, and connects to its bus.
+async fn open_accessibility(session: &str) -> Result<zbus::Connection, Fault> {
+    let open = async {
+        let session = zbus::connection::Builder::address(session)?.build().await?;
+        let status = zbus::Proxy::new(&session, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Status").await?;
+        status.set_property("IsEnabled", true).await?;
+        let bus = zbus::Proxy::new(&session, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus").await?;
+        let address: String = bus.call("GetAddress", &()).await?;
+        zbus::connection::Builder::address(address.as_str())?.build().await
+    };
+    match tokio::time::timeout(START, open).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) => {
+            Err(Fault::Lost(format!("the accessibility bus did not start (package at-spi2-core): {error}")))
+        }
+        Err(_) => Err(Fault::TimedOut("the accessibility bus".into())),
+    }
+}

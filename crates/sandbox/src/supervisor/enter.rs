@@ -1,0 +1,111 @@
+//! The way into a cell: mounts in a fresh mount namespace, then bubblewrap in our place.
+//!
+//! This runs as the root of an outer user namespace, so that the last process of the cell takes every
+//! mount along, whoever started it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, fsconfig_create, fsconfig_set_flag,
+    fsconfig_set_string, fsmount, fsopen, move_mount,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::home;
+
+/// What the entering process is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Entrance {
+    /// The cell's folder, which the cell's own memory is mounted over.
+    pub(crate) folder: PathBuf,
+    /// Where the home comes from.
+    pub(crate) home: Home,
+    /// Files of the cell's own `/etc`, by name.
+    pub(crate) etc: Vec<(String, String)>,
+    /// Bubblewrap with all its arguments.
+    pub(crate) argv: Vec<String>,
+}
+
+/// Where a home comes from.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Home {
+    /// The built-in seeds alone.
+    Seeds,
+    /// A folder, under the seeds.
+    Golden(PathBuf),
+}
+
+/// Makes the mounts and becomes bubblewrap; returns only if that fails.
+pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
+    let entrance = arguments.next().unwrap_or_default();
+    let entrance: Entrance = serde_json::from_slice(entrance.as_encoded_bytes())?;
+    let place = |what: &str, error: &dyn std::fmt::Display| io::Error::other(format!("{what}: {error}"));
+    mount_memory(&entrance.folder).map_err(|error| {
+        let remedy = "the system bars mounts in user namespaces; allow them (on Ubuntu: sysctl -w \
+                      kernel.apparmor_restrict_unprivileged_userns=0) or choose --isolation plain";
+        place(remedy, &error)
+    })?;
+    for (name, mode) in [("etc", 0o755), ("tmp", 0o1777), ("run", 0o700), ("home", 0o755)] {
+        let folder = entrance.folder.join(name);
+        fs::create_dir(&folder)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode))?;
+    }
+    fs::create_dir(entrance.folder.join("tmp/.X11-unix"))?;
+    fs::set_permissions(entrance.folder.join("tmp/.X11-unix"), fs::Permissions::from_mode(0o1777))?;
+    for (name, text) in &entrance.etc {
+        fs::write(entrance.folder.join("etc").join(name), text)?;
+    }
+    let home = entrance.folder.join("home");
+    if let Home::Golden(golden) = &entrance.home {
+        furnish(golden, &entrance.folder).map_err(|error| place("the golden home", &error))?;
+    }
+    home::seed(&home)?;
+    let [program, arguments @ ..] = entrance.argv.as_slice() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let error = Command::new(program).args(arguments).exec();
+    Err(place("bubblewrap could not be started", &error))
+}
+
+fn mount_memory(folder: &Path) -> rustix::io::Result<()> {
+    let filesystem = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&filesystem, "size", "4g")?;
+    fsconfig_set_string(&filesystem, "mode", "0755")?;
+    place_mount(&filesystem, folder)
+}
+
+fn place_mount(filesystem: &rustix::fd::OwnedFd, folder: &Path) -> rustix::io::Result<()> {
+    fsconfig_create(filesystem)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let mount = fsmount(filesystem, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    move_mount(&mount, "", rustix::fs::CWD, folder, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// Puts the golden home under the cell's: laid over where it is ours, copied where its files belong to
+/// somebody who does not exist in here, as those could never be changed through an overlay.
+fn furnish(golden: &Path, folder: &Path) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    let home = folder.join("home");
+    if fs::metadata(golden)?.uid() == own && overlay(golden, folder, &home).is_ok() {
+        return Ok(());
+    }
+    home::copy(golden, &home)
+}
+
+fn overlay(golden: &Path, folder: &Path, home: &Path) -> io::Result<()> {
+    let (upper, work) = (folder.join("upper"), folder.join("work"));
+    fs::create_dir(&upper)?;
+    fs::create_dir(&work)?;
+    let filesystem = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&filesystem, "lowerdir", golden)?;
+    fsconfig_set_string(&filesystem, "upperdir", &upper)?;
+    fsconfig_set_string(&filesystem, "workdir", &work)?;
+    fsconfig_set_flag(&filesystem, "userxattr")?;
+    Ok(place_mount(&filesystem, home)?)
+}

@@ -1,0 +1,114 @@
+//! Files inside the cell: opened here, read and written by whoever holds the descriptor.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use apprentice_protocol::{DirEntry, EntryKind};
+
+use super::Outcome;
+use crate::wire::{Fault, Frame, Reply};
+
+/// A listing ends here.
+const ENTRY_LIMIT: usize = 100_000;
+
+/// A path as the world's user means it: from the home folder, with `~` for it.
+fn resolve(home: &Path, path: &str) -> Result<PathBuf, Fault> {
+    if path.is_empty() || path.contains('\0') {
+        return Err(Fault::refused(format!("{path:?}"), &"this is not a path"));
+    }
+    Ok(match path.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None if path == "~" => home.to_owned(),
+        None => home.join(path),
+    })
+}
+
+fn fault(path: &str, error: &io::Error) -> Fault {
+    match error.kind() {
+        io::ErrorKind::NotFound => Fault::NotFound(path.to_owned()),
+        _ => Fault::refused(path, &error),
+    }
+}
+
+fn passed(file: File) -> Frame<Reply> {
+    Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![file.into()] }
+}
+
+pub(super) fn read(home: &Path, path: &str) -> Outcome {
+    // Not blocking: a named pipe without a writer would be waited for.
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let open = || -> io::Result<File> {
+        let file = options.open(resolve(home, path).map_err(|_| io::ErrorKind::InvalidInput)?)?;
+        let metadata = file.metadata()?;
+        match (metadata.is_file(), metadata.is_dir()) {
+            (true, _) => Ok(file),
+            (false, true) => Err(io::ErrorKind::IsADirectory.into()),
+            (false, false) => Err(io::Error::other("this is not a regular file")),
+        }
+    };
+    open().map(passed).map_err(|error| fault(path, &error))
+}
+
+pub(super) fn write(home: &Path, path: &str) -> Outcome {
+    let place = resolve(home, path)?;
+    let create = || -> io::Result<File> {
+        if let Some(folder) = place.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        options.open(&place)
+    };
+    create().map(passed).map_err(|error| Fault::refused(path, &error))
+}
+
+pub(super) fn list(home: &Path, path: &str) -> Outcome {
+    let root = resolve(home, path)?;
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if folder == root => return Err(fault(path, &error)),
+            // A folder that went away meanwhile, or that nobody may read, is listed without its entries.
+            Err(_) => continue,
+        };
+        for entry in entries.flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            let kind = match metadata.file_type() {
+                kind if kind.is_file() => EntryKind::File,
+                kind if kind.is_dir() => EntryKind::Directory,
+                kind if kind.is_symlink() => EntryKind::Link,
+                _ => EntryKind::Other,
+            };
+            if kind == EntryKind::Directory {
+                folders.push(entry.path());
+            }
+            let size = if kind == EntryKind::File { metadata.len() } else { 0 };
+            let name = entry.path();
+            let name = name.strip_prefix(&root).unwrap_or(&name).to_string_lossy().into_owned();
+            found.push(DirEntry { path: name, kind, size });
+        }
+        if found.len() > ENTRY_LIMIT {
+            return Err(Fault::refused(path, &format!("more than {ENTRY_LIMIT} entries are below it")));
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(Frame::plain(Reply::Entries(found)))
+}
+
+pub(super) fn remove(home: &Path, path: &str) -> Outcome {
+    let place = resolve(home, path)?;
+    let remove = || -> io::Result<()> {
+        if fs::symlink_metadata(&place)?.is_dir() {
+            fs::remove_dir_all(&place)
+        } else {
+            fs::remove_file(&place)
+        }
+    };
+    remove().map(|()| Frame::plain(Reply::Done)).map_err(|error| fault(path, &error))
+}

@@ -1,0 +1,413 @@
+//! Processes inside the cell: started, awaited, killed with all that they started, and reaped.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::Outcome;
+use crate::wire::{Fault, Frame, Program, Reply};
+
+/// How long the pipes of an ended command are still read when something else keeps them open.
+const DRAIN: Duration = Duration::from_millis(100);
+/// The exit code of a command that its deadline ended.
+const TIMED_OUT: i32 = 124;
+/// How often what a command started is looked for: programs that are just starting show no mark yet.
+const KILL_ROUNDS: u32 = 400;
+/// How often is looked for what is left at the end.
+const END_ROUNDS: u32 = 50;
+/// Marks what a command started, so that a daemon is found although it left its parent and its session.
+const MARK: &str = "CELL_COMMAND";
+
+/// The processes of the cell that the supervisor started, by process id.
+#[derive(Default)]
+pub(super) struct Processes {
+    environment: RefCell<Vec<(String, String)>>,
+    home: OnceCell<PathBuf>,
+    exits: RefCell<HashMap<Pid, watch::Sender<Option<i32>>>>,
+    children: RefCell<HashMap<u64, Child>>,
+    count: Cell<u64>,
+    /// How many commands are being run to their end.
+    commands: Cell<u32>,
+}
+
+/// A process with its way to be awaited and killed.
+#[derive(Clone)]
+pub(super) struct Child {
+    number: u64,
+    pid: Pid,
+    exit: watch::Receiver<Option<i32>>,
+}
+
+/// What a program's standard streams are tied to.
+pub(super) struct Streams {
+    pub(super) input: Stdio,
+    pub(super) output: Stdio,
+    pub(super) errors: Stdio,
+}
+
+impl Streams {
+    /// Tied to nothing.
+    pub(super) fn none() -> Self {
+        Self { input: Stdio::null(), output: Stdio::null(), errors: Stdio::null() }
+    }
+}
+
+/// Collects the exit status of whatever ends, our own children and orphans alike.
+pub(super) fn reap(processes: Rc<Processes>) -> io::Result<impl Future<Output = ()>> {
+    let mut ended = signal(SignalKind::child())?;
+    Ok(async move {
+        while ended.recv().await.is_some() {
+            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+                let by_signal = status.terminating_signal().map(|signal| 128 + signal);
+                let Some(code) = status.exit_status().or(by_signal) else { continue };
+                if let Some(exit) = processes.exits.borrow_mut().remove(&pid) {
+                    exit.send_replace(Some(code));
+                }
+            }
+        }
+    })
+}
+
+impl Child {
+    /// The exit code, once there is one.
+    pub(super) async fn ended(&mut self) -> i32 {
+        match self.exit.wait_for(Option::is_some).await {
+            Ok(code) => code.unwrap_or_default(),
+            Err(_) => 128,
+        }
+    }
+
+    /// Kills it with all that it started.
+    pub(super) fn kill(&self) {
+        let mark = format!("{MARK}={}", self.number);
+        let running = self.exit.borrow().is_none();
+        for _ in 0..KILL_ROUNDS {
+            let living = living();
+            let mut doomed: HashSet<Pid> = HashSet::new();
+            let mut uncertain = false;
+            for entry in &living {
+                match is_marked(entry.pid, &mark) {
+                    Some(true) => drop(doomed.insert(entry.pid)),
+                    Some(false) => {}
+                    None => uncertain = true,
+                }
+            }
+            doomed.extend(living.iter().map(|entry| entry.pid).filter(|pid| running && *pid == self.pid));
+            let doomed = with_descendants(&living, doomed);
+            if doomed.is_empty() && !uncertain {
+                return;
+            }
+            if running && doomed.contains(&self.pid) {
+                let _ = kill_process_group(self.pid, Signal::KILL);
+            }
+            for pid in doomed {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// A process that runs.
+struct Entry {
+    pid: Pid,
+    parent: Pid,
+}
+
+/// Every process that descends from this one and is not dead already. As orphans become our children,
+/// that is all that was ever started here.
+fn living() -> Vec<Entry> {
+    let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
+    let entry = |name: &str| -> Option<Entry> {
+        let pid = Pid::from_raw(name.parse().ok()?)?;
+        let status = fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
+        // The name in the second field may hold anything, parentheses too.
+        let mut fields = status.rsplit_once(')')?.1.split_whitespace();
+        let dead = matches!(fields.next()?, "Z" | "X");
+        let parent = Pid::from_raw(fields.next()?.parse().ok()?)?;
+        (!dead).then_some(Entry { pid, parent })
+    };
+    let mut table: Vec<Entry> =
+        folder.flatten().filter_map(|item| entry(item.file_name().to_str()?)).collect();
+    let own = rustix::process::getpid();
+    let ours = with_descendants(&table, HashSet::from([own]));
+    table.retain(|entry| entry.pid != own && ours.contains(&entry.pid));
+    table
+}
+
+/// Whether some process in here takes orders from a terminal of the world. The one that we may have been
+/// started from ourselves is none.
+pub(super) fn terminal_in_use() -> bool {
+    let terminal = |process: &str| -> Option<i64> {
+        let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // After the name: state, parent, group, session, terminal.
+        status.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()
+    };
+    let own = terminal("self").unwrap_or(0);
+    let terminals =
+        living().into_iter().filter_map(|entry| terminal(&entry.pid.as_raw_nonzero().to_string()));
+    terminals.into_iter().any(|terminal| terminal != 0 && terminal != own)
+}
+
+/// How many processes the system has ended for want of memory, since it was started.
+pub(super) fn out_of_memory_kills() -> u64 {
+    let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let count = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
+/// These processes and all that descend from them.
+fn with_descendants(table: &[Entry], mut roots: HashSet<Pid>) -> HashSet<Pid> {
+    loop {
+        let before = roots.len();
+        let young: Vec<Pid> =
+            table.iter().filter(|entry| roots.contains(&entry.parent)).map(|entry| entry.pid).collect();
+        roots.extend(young);
+        if roots.len() == before {
+            return roots;
+        }
+    }
+}
+
+/// Whether a process carries a mark; nothing while it is starting or ending, when it shows no environment.
+fn is_marked(pid: Pid, mark: &str) -> Option<bool> {
+    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
+    let marked = environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+    (!environment.is_empty()).then_some(marked)
+}
+
+impl Processes {
+    /// Sets a variable for every process started from now on.
+    pub(super) fn set(&self, name: &str, value: impl Into<String>) {
+        let mut environment = self.environment.borrow_mut();
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.to_owned(), value.into()));
+    }
+
+    /// Settles the user's home; later calls change nothing.
+    pub(super) fn settle(&self, home: &Path) {
+        let _ = self.home.set(home.to_owned());
+    }
+
+    /// The user's home.
+    pub(super) fn home(&self) -> &Path {
+        self.home.get().map_or(Path::new("/"), PathBuf::as_path)
+    }
+
+    /// Starts a process in a group of its own.
+    pub(super) fn spawn(
+        &self,
+        program: &Program,
+        streams: Streams,
+    ) -> Result<(Child, std::process::Child), Fault> {
+        let [name, arguments @ ..] = program.argv.as_slice() else {
+            return Err(Fault::refused("a command", &"it names no program"));
+        };
+        let number = self.count.get() + 1;
+        self.count.set(number);
+        let folder = program.cwd.as_deref().unwrap_or("");
+        let folder = self.home().join(folder.strip_prefix("~/").unwrap_or(folder));
+        let mut command = Command::new(name);
+        command
+            .args(arguments)
+            .envs(self.environment.borrow().iter().map(|(name, value)| (name, value)))
+            .env(MARK, number.to_string())
+            .envs(program.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&folder)
+            .process_group(0)
+            .stdin(streams.input)
+            .stdout(streams.output)
+            .stderr(streams.errors);
+        let spawned = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if !folder.is_dir() => Fault::NotFound(folder.display().to_string()),
+            io::ErrorKind::NotFound => Fault::MissingProgram(name.clone()),
+            _ => Fault::refused(format!("starting {name}"), &error),
+        })?;
+        let Some(pid) = i32::try_from(spawned.id()).ok().and_then(Pid::from_raw) else {
+            return Err(Fault::Lost(format!("{name} was started without a process id")));
+        };
+        let (sender, exit) = watch::channel(None);
+        self.exits.borrow_mut().insert(pid, sender);
+        Ok((Child { number, pid, exit }, spawned))
+    }
+
+    /// Runs a command to its end or its deadline.
+    pub(super) async fn run(&self, program: Program, input: Vec<u8>) -> Outcome {
+        let _counted = Counted::new(&self.commands);
+        let input_stream = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let streams = Streams { input: input_stream, output: Stdio::piped(), errors: Stdio::piped() };
+        let (mut child, mut process) = self.spawn(&program, streams)?;
+        // A request that is given up kills what it started.
+        let guard = Doomed(Some(child.clone()));
+        let fault = |error: io::Error| Fault::refused("a command's pipes", &error);
+        let sink = process.stdin.take().map(|sink| pipe::Sender::from_owned_fd(sink.into()));
+        let sink = sink.transpose().map_err(fault)?;
+        let output = source(process.stdout.take().map(OwnedFd::from)).map_err(fault)?;
+        let errors = source(process.stderr.take().map(OwnedFd::from)).map_err(fault)?;
+        let limit = usize::try_from(program.output_limit).unwrap_or(usize::MAX);
+        let (mut stdout, mut stderr) = (Kept::default(), Kept::default());
+        let ended = {
+            let mut drained = false;
+            let mut streams = std::pin::pin!(async {
+                tokio::join!(feed(sink, input), stdout.fill(output, limit), stderr.fill(errors, limit));
+            });
+            let end = async {
+                loop {
+                    tokio::select! {
+                        code = child.ended() => break code,
+                        () = &mut streams, if !drained => drained = true,
+                    }
+                }
+            };
+            let ended = tokio::time::timeout(Duration::from_millis(program.timeout_ms), end).await.ok();
+            if ended.is_none() {
+                child.kill();
+            }
+            // What it left in the background may keep its pipes open for ever.
+            if !drained {
+                let _ = tokio::time::timeout(DRAIN, &mut streams).await;
+            }
+            ended
+        };
+        guard.release();
+        let (length, cut) = (stdout.bytes.len(), stdout.cut || stderr.cut);
+        let mut body = stdout.bytes;
+        body.append(&mut stderr.bytes);
+        let (code, timed_out) = (ended.unwrap_or(TIMED_OUT), ended.is_none());
+        let head = Reply::Output { code, stdout: length, timed_out, cut };
+        Ok(Frame { head, body, descriptors: Vec::new() })
+    }
+
+    /// Starts a command whose input and output are passed out.
+    pub(super) fn start(&self, program: &Program) -> Outcome {
+        let streams = Streams { input: Stdio::piped(), output: Stdio::piped(), errors: Stdio::null() };
+        let (child, mut process) = self.spawn(program, streams)?;
+        let descriptors = [process.stdin.take().map(OwnedFd::from), process.stdout.take().map(OwnedFd::from)];
+        let number = child.number;
+        self.children.borrow_mut().insert(number, child);
+        let descriptors = descriptors.into_iter().flatten().collect();
+        Ok(Frame { head: Reply::Child { child: number }, body: Vec::new(), descriptors })
+    }
+
+    /// Starts a command that nobody waits for.
+    pub(super) fn launch(&self, program: &Program) -> Result<Child, Fault> {
+        self.spawn(program, Streams::none()).map(|(child, _)| child)
+    }
+
+    /// Whether a command is being run that might be what ended another process.
+    pub(super) fn runs_command(&self) -> bool {
+        self.commands.get() > 0
+    }
+
+    fn child(&self, number: u64) -> Result<Child, Fault> {
+        let child = self.children.borrow().get(&number).cloned();
+        child.ok_or_else(|| Fault::refused("a process", &"it was never started or is forgotten"))
+    }
+
+    /// Waits for a started command; its exit code may be asked for once.
+    pub(super) async fn wait(&self, number: u64) -> Outcome {
+        let code = self.child(number)?.ended().await;
+        Ok(Frame::plain(Reply::Exit { code }))
+    }
+
+    /// Kills a started command.
+    pub(super) fn kill(&self, number: u64) -> Outcome {
+        self.child(number)?.kill();
+        Ok(Frame::plain(Reply::Done))
+    }
+
+    /// Kills whatever descends from this process. Its own end does the rest in a cell; without
+    /// namespaces, this is all there is.
+    pub(super) fn end_all(&self) {
+        for _ in 0..END_ROUNDS {
+            let doomed: Vec<Pid> = living().iter().map(|entry| entry.pid).collect();
+            if doomed.is_empty() {
+                return;
+            }
+            for pid in doomed {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            // One child at least is dying. Then what it left is ours, and is looked for again.
+            let mut options = WaitOptions::empty();
+            while let Ok(Some(_)) = rustix::process::wait(options) {
+                options = WaitOptions::NOHANG;
+            }
+        }
+    }
+}
+
+/// Counts something for as long as it lives.
+struct Counted<'a>(&'a Cell<u32>);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a Cell<u32>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// Kills a process unless it is released.
+struct Doomed(Option<Child>);
+
+impl Doomed {
+    fn release(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Doomed {
+    fn drop(&mut self) {
+        if let Some(child) = &self.0 {
+            child.kill();
+        }
+    }
+}
+
+fn source(pipe: Option<OwnedFd>) -> io::Result<Option<pipe::Receiver>> {
+    pipe.map(pipe::Receiver::from_owned_fd).transpose()
+}
+
+async fn feed(sink: Option<pipe::Sender>, bytes: Vec<u8>) {
+    if let Some(mut sink) = sink {
+        // A command that does not read its input is no fault.
+        let _ = sink.write_all(&bytes).await;
+    }
+}
+
+/// The first bytes of a stream, and whether there were more.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+impl Kept {
+    async fn fill(&mut self, source: Option<pipe::Receiver>, limit: usize) {
+        let Some(mut source) = source else { return };
+        let mut buffer = vec![0; 64 << 10];
+        while let Ok(read @ 1..) = source.read(&mut buffer).await {
+            let room = limit.saturating_sub(self.bytes.len()).min(read);
+            self.bytes.extend_from_slice(&buffer[..room]);
+            self.cut |= room < read;
+        }
+    }
+}

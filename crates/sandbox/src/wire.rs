@@ -1,0 +1,340 @@
+//! What the two ends of a cell's socket say to each other, and how it is framed.
+//!
+//! A frame is two little-endian lengths, a JSON head and a body of raw bytes; descriptors travel with its
+//! first byte. Files, pipes and connections are passed as descriptors, so that no stream is copied twice.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use apprentice_protocol::{
+    Capability, DirEntry, MachineError, NodeRef, Rect, Role, Size, State, TreeBudget, UiTree,
+};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+
+/// No frame's head or body is larger.
+const FRAME_LIMIT: usize = 256 << 20;
+/// No frame carries more descriptors.
+const DESCRIPTOR_LIMIT: usize = 4;
+
+/// A head with what travels beside it.
+#[derive(Debug)]
+pub(super) struct Frame<T> {
+    pub(super) head: T,
+    pub(super) body: Vec<u8>,
+    pub(super) descriptors: Vec<OwnedFd>,
+}
+
+impl<T> Frame<T> {
+    /// A frame with nothing beside its head.
+    pub(super) fn plain(head: T) -> Self {
+        Self { head, body: Vec::new(), descriptors: Vec::new() }
+    }
+}
+
+/// What is asked of the supervisor. Every numbered request gets one [`Reply`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Ask {
+    /// Starts the buses and, with a screen, display and window manager. The first request.
+    Start(Desk),
+    /// A fresh connection to the display.
+    Display,
+    /// Opens a file to be read.
+    Read { path: String },
+    /// Opens a file to be written from its start, making its folders.
+    Write { path: String },
+    /// Lists what is below a folder.
+    List { path: String },
+    /// Removes a file or folder.
+    Remove { path: String },
+    /// Runs a command to its end; the body is its standard input.
+    Run(Program),
+    /// Starts a command and passes its standard input and output.
+    Spawn(Program),
+    /// Starts a command that outlives the request.
+    Launch(Program),
+    /// Waits for the end of a spawned command.
+    Wait { child: u64 },
+    /// Kills a spawned command with what it started.
+    Kill { child: u64 },
+    /// Gives up a request that was made before; it is not answered itself.
+    Cancel { request: u64 },
+    /// Walks the interface.
+    Tree { budget: TreeBudget },
+    /// Writes the interface as a document, which comes as the answer's body.
+    Document,
+    /// Looks a node up as it is now.
+    Node { node: NodeRef },
+    /// Does a node's own default action.
+    Press { node: NodeRef },
+    /// Chooses an option of a list box.
+    Choose { node: NodeRef, option: String },
+    /// Gives a node the keyboard focus.
+    Focus { node: NodeRef },
+    /// Connects to a TCP port of the cell.
+    Connect { port: u16 },
+}
+
+/// How the cell's desk is to be set up.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Desk {
+    /// The user's home folder.
+    pub(super) home: PathBuf,
+    /// Where sockets of the session stand.
+    pub(super) runtime: PathBuf,
+    /// Size of the screen; no display at all if absent.
+    pub(super) screen: Option<Size>,
+    /// The display's number; a free one if absent.
+    pub(super) display: Option<u32>,
+}
+
+/// A command as the supervisor needs it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Program {
+    pub(super) argv: Vec<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) timeout_ms: u64,
+    pub(super) output_limit: u64,
+}
+
+/// A request with its number.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Request {
+    pub(super) number: u64,
+    pub(super) ask: Ask,
+}
+
+/// What the supervisor says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Note {
+    /// The answer to a request.
+    Reply { number: u64, result: Result<Reply, Fault> },
+    /// Something without which the cell is worth nothing has ended.
+    Died { part: Part, story: String },
+    /// The cell could not even be entered.
+    NotEntered { story: String },
+}
+
+/// A part of a cell whose end is the cell's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Part {
+    Display,
+    WindowManager,
+    SessionBus,
+    Supervisor,
+    /// A program that was launched to be worked with.
+    Program,
+}
+
+/// What a request came to.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Reply {
+    /// Done; nothing to tell. Descriptors may come with it.
+    Done,
+    /// The desk is set up. With it come a process descriptor of the supervisor and, with a screen, a
+    /// connection to the display.
+    Ready,
+    Entries(Vec<DirEntry>),
+    /// The body holds standard output, then standard error.
+    Output {
+        code: i32,
+        stdout: usize,
+        timed_out: bool,
+        cut: bool,
+    },
+    Child {
+        child: u64,
+    },
+    Exit {
+        code: i32,
+    },
+    Tree(UiTree),
+    Node(NodeFacts),
+}
+
+/// What is known of a node at this moment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NodeFacts {
+    /// Its role.
+    pub role: Role,
+    /// Its accessible name; empty if it has none.
+    pub name: String,
+    /// Its states.
+    pub states: Vec<State>,
+    /// Its rectangle in screen pixels, if it is on the screen.
+    pub bounds: Option<Rect>,
+    /// Whether it has an action of its own.
+    pub pressable: bool,
+}
+
+/// Why a request was not done; [`MachineError`] as it travels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Fault {
+    Unsupported(Capability),
+    NotFound(String),
+    Refused { what: String, why: String },
+    MissingProgram(String),
+    TimedOut(String),
+    Lost(String),
+}
+
+impl Fault {
+    /// A request that is refused.
+    pub(super) fn refused(what: impl Into<String>, why: &dyn std::fmt::Display) -> Self {
+        Self::Refused { what: what.into(), why: why.to_string() }
+    }
+}
+
+impl From<Fault> for MachineError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Unsupported(capability) => Self::Unsupported(capability),
+            Fault::NotFound(path) => Self::NotFound(path),
+            Fault::Refused { what, why } => Self::Refused { what, why },
+            Fault::MissingProgram(program) => Self::MissingProgram(program),
+            Fault::TimedOut(what) => Self::TimedOut(what),
+            Fault::Lost(story) => Self::Lost(story),
+        }
+    }
+}
+
+/// Writes one frame.
+pub(super) async fn send<T: Serialize>(stream: &UnixStream, frame: &Frame<T>) -> io::Result<()> {
+    let head = serde_json::to_vec(&frame.head)?;
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).map_err(|_| oversize(bytes.len()));
+    let mut start = Vec::with_capacity(8 + head.len());
+    start.extend_from_slice(&length(&head)?.to_le_bytes());
+    start.extend_from_slice(&length(&frame.body)?.to_le_bytes());
+    start.extend_from_slice(&head);
+    let descriptors: Vec<BorrowedFd<'_>> = frame.descriptors.iter().map(AsFd::as_fd).collect();
+    let mut sent = stream.async_io(Interest::WRITABLE, || send_with(stream, &start, &descriptors)).await?;
+    while sent < start.len() {
+        sent += stream.async_io(Interest::WRITABLE, || send_with(stream, &start[sent..], &[])).await?;
+    }
+    let mut sent = 0;
+    while sent < frame.body.len() {
+        sent += stream.async_io(Interest::WRITABLE, || send_with(stream, &frame.body[sent..], &[])).await?;
+    }
+    Ok(())
+}
+
+fn send_with(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTOR_LIMIT))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(io::Error::other("too many descriptors for one frame"));
+    }
+    Ok(sendmsg(stream, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?)
+}
+
+/// Reads one frame; nothing at an orderly end.
+pub(super) async fn receive<T: DeserializeOwned>(stream: &UnixStream) -> io::Result<Option<Frame<T>>> {
+    let mut lengths = [0; 8];
+    let mut descriptors = Vec::new();
+    let mut got = 0;
+    while got < lengths.len() {
+        let read = stream
+            .async_io(Interest::READABLE, || receive_with(stream, &mut lengths[got..], &mut descriptors))
+            .await?;
+        match read {
+            0 if got == 0 => return Ok(None),
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            more => got += more,
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = lengths;
+    let head = fill(stream, u32::from_le_bytes([a, b, c, d])).await?;
+    let body = fill(stream, u32::from_le_bytes([e, f, g, h])).await?;
+    Ok(Some(Frame { head: serde_json::from_slice(&head)?, body, descriptors }))
+}
+
+fn receive_with(stream: &UnixStream, bytes: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTOR_LIMIT))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let read = recvmsg(stream, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(passed) = message {
+            descriptors.extend(passed);
+        }
+    }
+    Ok(read.bytes)
+}
+
+async fn fill(stream: &UnixStream, length: u32) -> io::Result<Vec<u8>> {
+    let length = length as usize;
+    if length > FRAME_LIMIT {
+        return Err(oversize(length));
+    }
+    let mut bytes = vec![0; length];
+    let mut got = 0;
+    while got < length {
+        match stream.async_io(Interest::READABLE, || Ok(rustix::io::read(stream, &mut bytes[got..])?)).await?
+        {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            more => got += more,
+        }
+    }
+    Ok(bytes)
+}
+
+fn oversize(length: usize) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek, Write};
+
+    use tokio::net::UnixStream;
+
+    use super::{Frame, receive, send};
+
+    #[tokio::test]
+    async fn head_body_and_descriptors_arrive_together() {
+        let (one, other) = UnixStream::pair().expect("a pair");
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"passed").expect("written");
+        file.rewind().expect("rewound");
+        let body = vec![7; 3 << 20];
+        let sender = async {
+            let passed = vec![file.into()];
+            send(&one, &Frame { head: "first", body: body.clone(), descriptors: passed }).await?;
+            send(&one, &Frame::plain("second")).await?;
+            drop(one);
+            Ok::<_, std::io::Error>(())
+        };
+        let receiver = async {
+            let first: Frame<String> = receive(&other).await?.expect("a frame");
+            let second: Frame<String> = receive(&other).await?.expect("a frame");
+            let end = receive::<String>(&other).await?;
+            Ok::<_, std::io::Error>((first, second, end.is_none()))
+        };
+        let (sent, received) = tokio::join!(sender, receiver);
+        sent.expect("sent");
+        let (mut first, second, ended) = received.expect("received");
+        assert_eq!((first.head.as_str(), first.body.len()), ("first", body.len()));
+        let mut text = String::new();
+        std::fs::File::from(first.descriptors.remove(0)).read_to_string(&mut text).expect("readable");
+        assert_eq!(text, "passed");
+        assert_eq!((second.head.as_str(), second.descriptors.len(), ended), ("second", 0, true));
+    }
+
+    #[tokio::test]
+    async fn a_torn_or_huge_frame_is_an_error() {
+        for bytes in [&[1, 0][..], &[2, 0, 0, 0, 0, 0, 0, 0, b'"'], &[0xff; 8]] {
+            let (one, other) = UnixStream::pair().expect("a pair");
+            one.try_write(bytes).expect("written");
+            drop(one);
+            assert!(receive::<String>(&other).await.is_err(), "{bytes:?}");
+        }
+    }
+}

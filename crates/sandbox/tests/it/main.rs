@@ -1,0 +1,5 @@
+//! The one integration-test binary of the sandbox.
+#![expect(clippy::expect_used, reason = "a test may panic")]
+
+mod cell;
+mod owner;

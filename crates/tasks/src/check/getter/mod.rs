@@ -1,0 +1,177 @@
+//! Getters: what a check may look at, under OSWorld's names.
+
+mod address;
+mod behind;
+mod browser;
+mod date;
+mod editor;
+mod fetched;
+mod http;
+mod page;
+mod tree;
+mod world;
+
+use serde_json::Value;
+
+pub use http::{Ask, ask};
+pub(super) use tree::OURS;
+
+use super::collect::{CollectContext, CollectError};
+use super::evidence::Found;
+
+/// Names of the getters that are supported.
+pub const GETTERS: &[&str] = &[
+    "accessibility_tree",
+    "active_tab_html_parse",
+    "active_tab_info",
+    "active_tab_url_parse",
+    "active_url_from_accessTree",
+    "bookmarks",
+    "cache_file",
+    "chrome_font_size",
+    "chrome_language",
+    "cloud_file",
+    "content_from_vm_file",
+    "cookie_data",
+    "data_delete_automacally",
+    "default_search_engine",
+    "default_video_player",
+    "enable_do_not_track",
+    "enable_enhanced_safety_browsing",
+    "enable_safe_browsing",
+    "enabled_experiments",
+    "find_installed_extension_name",
+    "find_unpacked_extension_path",
+    "gimp_config_file",
+    "history",
+    "list_directory",
+    "new_startup_page",
+    "open_tabs_info",
+    "page_info",
+    "profile_name",
+    "rule",
+    "rule_relativeTime",
+    "shortcuts_on_desktop",
+    "time_diff_range",
+    "url_dashPart",
+    "vlc_config",
+    "vlc_playing_info",
+    "vm_command_error",
+    "vm_command_line",
+    "vm_file",
+    "vm_screen_size",
+    "vm_terminal_output",
+    "vm_wallpaper",
+    "vm_window_size",
+    "vscode_config",
+];
+
+/// Names of OSWorld's getters that are not built here, with the reason.
+pub const KNOWN_GETTERS: &[(&str, &str)] = &[
+    ("googledrive_file", "it needs an account of Google"),
+    ("audio_in_slide", "presentations are not built yet"),
+    ("background_image_in_slide", "presentations are not built yet"),
+    ("info_from_website", "it reads a live site"),
+    ("gotoRecreationPage_and_get_html_content", "it reads a live site"),
+    ("macys_product_url_parse", "it reads a live site"),
+    ("url_path_parse", "it reads a live site"),
+    ("pdf_from_url", "it reads a live site"),
+    ("number_of_search_results", "it reads a live site"),
+    ("replay", "upstream does not perform it either"),
+    ("chrome_appearance_mode_ui", "the browser's own pages are not read yet"),
+    ("chrome_saved_address", "the browser's own pages are not read yet"),
+    ("extensions_installed_from_shop", "the browser's own pages are not read yet"),
+    ("conference_city_in_order", "not built yet"),
+];
+
+/// Where GIMP keeps its settings: the version of the suite's machines, then later ones.
+const GIMP_FOLDERS: &[&str] = &[".config/GIMP/2.10", ".config/GIMP/3.0", ".config/GIMP/3.2"];
+
+/// One look at the world.
+pub(super) struct Look {
+    pub(super) found: Found,
+    pub(super) command: Option<String>,
+    pub(super) code: Option<i32>,
+}
+
+impl Look {
+    fn value(value: impl Into<Value>) -> Self {
+        Self { found: Found::Value { value: value.into() }, command: None, code: None }
+    }
+
+    fn absent(why: impl Into<String>) -> Self {
+        Self { found: Found::Absent { why: why.into() }, command: None, code: None }
+    }
+
+    fn of(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+}
+
+/// Looks, by a getter's name.
+pub(super) async fn look(
+    name: &str,
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<Look, CollectError> {
+    match name {
+        "rule" => Ok(Look::value(spec.get("rules").cloned().unwrap_or(Value::Null))),
+        "vm_file" => world::vm_file(spec, context).await,
+        "cache_file" => world::cache_file(spec, context).await,
+        "vm_command_line" => world::command(spec, context, world::Stream::Output).await,
+        "vm_command_error" => world::command(spec, context, world::Stream::Errors).await,
+        "cloud_file" => fetched::cloud_file(spec, context).await,
+        "content_from_vm_file" => fetched::content(spec, context).await,
+        "rule_relativeTime" => fetched::relative_time(spec, context).await,
+        "time_diff_range" => {
+            Ok(Look::value(spec.get("diff_range_in_minutes").cloned().unwrap_or(Value::Null)))
+        }
+        "cookie_data" => fetched::profile_rows(name, ("Cookies", "SELECT * FROM cookies"), context).await,
+        "history" => {
+            let sql = "SELECT url, title, last_visit_time FROM urls";
+            fetched::profile_rows(name, ("History", sql), context).await
+        }
+        "vlc_playing_info" => fetched::playing(spec, context).await,
+        "default_video_player" => fetched::video_player(context).await,
+        "vm_wallpaper" => fetched::wallpaper(spec, context).await,
+        "active_tab_html_parse" => page::parsed(spec, context).await,
+        "active_tab_info" => page::active(spec, context).await,
+        "page_info" => page::named(spec, context).await,
+        "active_tab_url_parse" => address::query_parts(spec, context).await,
+        "url_dashPart" => address::dash_part(spec, context).await,
+        "list_directory" => world::list_directory(spec, context).await,
+        "vscode_config" => editor::told(spec, context).await,
+        "vm_screen_size" => world::screen_size(context),
+        "vm_window_size" => world::window_size(spec, context).await,
+        "shortcuts_on_desktop" => world::shortcuts(context).await,
+        "gimp_config_file" => world::config_file(spec, GIMP_FOLDERS, context).await,
+        "vlc_config" => world::config_file(spec, &[".config/vlc/vlcrc"], context).await,
+        "accessibility_tree" => tree::accessibility_tree(context).await,
+        "vm_terminal_output" => tree::terminal_output(context).await,
+        "active_url_from_accessTree" => tree::active_url(spec, context).await,
+        "enabled_experiments" => {
+            let place = ("browser", "enabled_labs_experiments");
+            browser::local_state(place, Value::Array(Vec::new()), context).await
+        }
+        "chrome_language" => browser::local_state(("intl", "app_locale"), "en-US".into(), context).await,
+        "bookmarks" => browser::bookmarks(context).await,
+        "open_tabs_info" => browser::open_tabs(context).await,
+        other => match browser::Preference::named(other) {
+            Some(preference) => browser::preference(preference, context).await,
+            None => Err(CollectError::UnknownGetter(other.to_owned())),
+        },
+    }
+}
+
+fn need<'a>(spec: &'a Value, getter: &str, field: &str) -> Result<&'a str, CollectError> {
+    spec.get(field).and_then(Value::as_str).ok_or_else(|| CollectError::Parameters {
+        getter: getter.to_owned(),
+        problem: format!("it needs {field:?} as text"),
+    })
+}
+
+fn refused(getter: &str) -> impl FnOnce(apprentice_protocol::MachineError) -> CollectError {
+    let getter = getter.to_owned();
+    move |source| CollectError::Machine { getter, source }
+}

@@ -1,0 +1,21 @@
+//! Checks in two halves: `collect` looks at the world, `judge` grades what was found without one.
+
+mod asked;
+mod by_hand;
+mod collect;
+mod database;
+mod evidence;
+mod form;
+mod getter;
+mod judge;
+mod metric;
+
+pub use asked::{ASKED_SCHEMA, Asked};
+pub use by_hand::{Answer, ByHandError, Question, answer};
+pub use collect::{CollectContext, CollectError, collect};
+pub use evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, FileRef, Found, Piece};
+pub use getter::{Ask, ask};
+pub use getter::{GETTERS, KNOWN_GETTERS};
+pub use judge::{Ending, judge, judge_as};
+pub(crate) use metric::same_address;
+pub use metric::{Compat, Family, METRICS, Metric, Takes, named};

@@ -1,0 +1,10 @@
+//! Suites of tasks: reading them, preparing their worlds, collecting evidence, judging it, varying them by seed.
+//!
+//! This crate knows no model and no skill. [`check::collect`] gathers evidence from a world; [`check::judge`] grades it
+//! without one.
+
+pub mod check;
+pub mod seed;
+pub mod setup;
+pub mod solution;
+pub mod suite;

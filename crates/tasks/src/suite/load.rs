@@ -1,0 +1,491 @@
+//! Loads suites in OSWorld's form: a file `{"<app>": ["<id>", ...]}` beside `examples/<app>/<id>.json`.
+//!
+//! Fields that we do not know are kept in OSWorld's part of a task and refused in ours; every refusal
+//! names file, line, column and the nearest valid name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use apprentice_protocol::TaskId;
+use apprentice_trace::hex;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::spot::{Spot, nearest};
+use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
+use crate::check;
+use crate::setup;
+
+/// The name of a suite file that makes its folder loadable by the folder's own name.
+pub const SUITE_FILE: &str = "suite.json";
+
+/// A set of tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// The suite file's stem, or its folder's name when the file is called `suite.json`.
+    pub name: String,
+    /// The folder that relative paths of its tasks start from.
+    pub root: PathBuf,
+    /// SHA-256 over the suite file, its task files and everything below `files/`.
+    pub hash: String,
+    /// The tasks, in the suite file's order.
+    pub tasks: Vec<Task>,
+}
+
+/// Why a suite cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The folder holds no suite file, or several.
+    #[error("{} holds {found}; name one suite file", folder.display())]
+    NoSuite {
+        /// Which folder.
+        folder: PathBuf,
+        /// What was found there.
+        found: String,
+    },
+    /// The suite file names a task that has no file.
+    #[error("{}:{spot}: task {id:?} has no file {}", suite.display(), path.display())]
+    NoTask {
+        /// The suite file.
+        suite: PathBuf,
+        /// Where it names the task.
+        spot: Spot,
+        /// The task.
+        id: String,
+        /// The file that should be there.
+        path: PathBuf,
+    },
+    /// A file does not say what it should.
+    #[error("{}:{spot}: {problem}", path.display())]
+    Wrong {
+        /// Which file.
+        path: PathBuf,
+        /// Where.
+        spot: Spot,
+        /// What is wrong, with the remedy.
+        problem: String,
+    },
+}
+
+impl Suite {
+    /// The task with this id.
+    pub fn task(&self, id: &str) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id.as_str() == id)
+    }
+
+    /// Each task's template, as a split lock wants them.
+    pub fn templates(&self) -> BTreeMap<TaskId, String> {
+        self.tasks.iter().map(|task| (task.id.clone(), task.template().to_owned())).collect()
+    }
+}
+
+/// Loads a suite from its file, or from a folder that holds exactly one, or a single task from its file.
+pub fn load(path: &Path) -> Result<Suite, SuiteError> {
+    let file = if path.is_dir() { find_suite_file(path)? } else { path.to_owned() };
+    let root = file.parent().unwrap_or(Path::new("")).to_owned();
+    let text = read(&file)?;
+    if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|json| json.get("instruction").is_some()) {
+        return load_one(&file, &text);
+    }
+    let mut hash = Sha256::new();
+    label(&mut hash, "suite", text.as_bytes());
+    let mut tasks: Vec<Task> = Vec::new();
+    for listed in listed(&file, &text)? {
+        let (mut task, task_text) = listed.read(&file, &text)?;
+        label(&mut hash, &format!("{}/{}", listed.app, listed.id), task_text.as_bytes());
+        if tasks.iter().any(|known| known.id == task.id) {
+            let spot = find(&task_text, 0, &task_text, task.id.as_str());
+            let problem = format!("the id {:?} is taken", task.id.as_str());
+            return Err(SuiteError::Wrong { path: listed.place, spot, problem });
+        }
+        task.app = listed.app;
+        tasks.push(task);
+    }
+    hash_files(&mut hash, &root.join("files"), "files")?;
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let own = fs::canonicalize(&root).ok().as_deref().and_then(stem);
+    let name = if file.ends_with(SUITE_FILE) { own } else { stem(&file) };
+    Ok(Suite { name: name.unwrap_or_else(|| "suite".into()), root, hash: hex(&hash.finalize()), tasks })
+}
+
+/// A task as a suite file lists it, and what came of reading it.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// The application under which it is listed.
+    pub app: String,
+    /// The id under which it is listed.
+    pub id: String,
+    /// The task, or why it does not load.
+    pub task: Result<Task, SuiteError>,
+}
+
+/// Reads every task of a suite, also when some do not load.
+pub fn survey(path: &Path) -> Result<Vec<Surveyed>, SuiteError> {
+    let file = if path.is_dir() { find_suite_file(path)? } else { path.to_owned() };
+    let text = read(&file)?;
+    if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|json| json.get("instruction").is_some()) {
+        let suite = load_one(&file, &text)?;
+        let one =
+            |task: Task| Surveyed { app: task.app.clone(), id: task.id.as_str().to_owned(), task: Ok(task) };
+        return Ok(suite.tasks.into_iter().map(one).collect());
+    }
+    let surveyed = |listed: Listed| {
+        let task = listed.read(&file, &text).map(|(task, _)| Task { app: listed.app.clone(), ..task });
+        Surveyed { app: listed.app, id: listed.id, task }
+    };
+    Ok(listed(&file, &text)?.into_iter().map(surveyed).collect())
+}
+
+/// A task that a suite file names.
+struct Listed {
+    app: String,
+    id: String,
+    place: PathBuf,
+}
+
+impl Listed {
+    fn read(&self, suite: &Path, suite_text: &str) -> Result<(Task, String), SuiteError> {
+        if !self.place.is_file() {
+            let spot = find(suite_text, 0, suite_text, &self.id);
+            let (id, path) = (self.id.clone(), self.place.clone());
+            return Err(SuiteError::NoTask { suite: suite.to_owned(), spot, id, path });
+        }
+        let text = read(&self.place)?;
+        Ok((read_task(&self.place, &text)?, text))
+    }
+}
+
+fn listed(file: &Path, text: &str) -> Result<Vec<Listed>, SuiteError> {
+    let apps: Apps = parse(file, text, 0, text)?;
+    let examples = file.parent().unwrap_or(Path::new("")).join("examples");
+    let place = |app: &str, id: &str| examples.join(app).join(format!("{id}.json"));
+    let of = |(app, ids): (String, Vec<String>)| {
+        let listed = move |id: String| Listed { place: place(&app, &id), app: app.clone(), id };
+        ids.into_iter().map(listed).collect::<Vec<_>>()
+    };
+    Ok(apps.0.into_iter().flat_map(of).collect())
+}
+
+/// A suite of one task. Beside its siblings in a suite's `examples` it keeps that suite's root.
+fn load_one(file: &Path, text: &str) -> Result<Suite, SuiteError> {
+    let mut task = read_task(file, text)?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let examples = folder.parent().filter(|above| named(above).as_deref() == Some("examples"));
+    let root = examples.and_then(Path::parent).unwrap_or(folder).to_owned();
+    task.app = examples.and_then(|_| named(folder)).unwrap_or_default();
+    let mut hash = Sha256::new();
+    label(&mut hash, "task", text.as_bytes());
+    hash_files(&mut hash, &root.join("files"), "files")?;
+    let name = task.id.as_str().to_owned();
+    Ok(Suite { name, root, hash: hex(&hash.finalize()), tasks: vec![task] })
+}
+
+/// A suite file's content, in the order of the file (a JSON object otherwise loses it).
+struct Apps(Vec<(String, Vec<String>)>);
+
+impl<'de> serde::Deserialize<'de> for Apps {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> serde::de::Visitor<'de> for InOrder {
+            type Value = Apps;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object of application names to lists of task ids")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Apps, A::Error> {
+                let mut apps = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    apps.push(entry);
+                }
+                Ok(Apps(apps))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+fn find_suite_file(folder: &Path) -> Result<PathBuf, SuiteError> {
+    let own = folder.join(SUITE_FILE);
+    if own.is_file() {
+        return Ok(own);
+    }
+    let refused = |source| SuiteError::Read { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(refused)? {
+        let name = entry.map_err(refused)?.file_name().to_string_lossy().into_owned();
+        if name.starts_with("test_") && name.ends_with(".json") {
+            found.push(name);
+        }
+    }
+    found.sort();
+    match found.as_slice() {
+        [only] => Ok(folder.join(only)),
+        [] => Err(SuiteError::NoSuite {
+            folder: folder.to_owned(),
+            found: "neither suite.json nor test_*.json".into(),
+        }),
+        many => Err(SuiteError::NoSuite { folder: folder.to_owned(), found: many.join(" and ") }),
+    }
+}
+
+fn read(path: &Path) -> Result<String, SuiteError> {
+    fs::read_to_string(path).map_err(|source| SuiteError::Read { path: path.to_owned(), source })
+}
+
+/// Reads one task file's text.
+pub fn read_task(path: &Path, text: &str) -> Result<Task, SuiteError> {
+    let mut fields = fields(path, text, text)?;
+    let wrong = |spot: Spot, problem: String| SuiteError::Wrong { path: path.to_owned(), spot, problem };
+    let present: Vec<String> = fields.keys().cloned().collect();
+    let need = |name: &str| {
+        let like = nearest(name, present.iter().map(String::as_str));
+        let hint = like.map_or(String::new(), |like| format!("; is {like:?} a typo of it?"));
+        let spot = like.map_or(Spot { line: 1, column: 1 }, |like| find(text, 0, text, like));
+        wrong(spot, format!("field {name:?} is missing{hint}"))
+    };
+    let id = fields.remove("id").ok_or_else(|| need("id"))?;
+    let instruction = fields.remove("instruction").ok_or_else(|| need("instruction"))?;
+    let evaluator = fields.remove("evaluator").ok_or_else(|| need("evaluator"))?;
+    let config: Vec<SetupStep> = match fields.remove("config") {
+        Some(raw) => part(path, text, raw)?,
+        None => Vec::new(),
+    };
+    let apprentice = fields.remove("apprentice");
+    let task = Task {
+        id: part(path, text, id)?,
+        instruction: part(path, text, instruction)?,
+        evaluator: read_check(path, text, evaluator)?,
+        apprentice: apprentice.map(|raw| part(path, text, raw)).transpose()?,
+        config,
+        extra: fields
+            .into_iter()
+            .map(|(name, raw)| Ok((name, part(path, text, raw)?)))
+            .collect::<Result<_, _>>()?,
+        app: String::new(),
+    };
+    if task.apprentice.is_some() {
+        check_names(&task).map_err(|(name, problem)| wrong(find(text, 0, text, &name), problem))?;
+    }
+    Ok(task)
+}
+
+fn read_check(path: &Path, text: &str, raw: &RawValue) -> Result<CheckSpec, SuiteError> {
+    let check: CheckSpec = part(path, text, raw)?;
+    let funcs = check.func.len();
+    if let OneOrMany::Many(_) = check.func {
+        for (name, given) in
+            [("result", &check.result), ("expected", &check.expected), ("options", &check.options)]
+        {
+            let Some(OneOrMany::Many(list)) = given else { continue };
+            if list.len() != funcs {
+                let spot = find(text, offset(text, raw.get()), raw.get(), name);
+                let problem = format!("{name:?} lists {} entries for {funcs} metrics", list.len());
+                return Err(SuiteError::Wrong { path: path.to_owned(), spot, problem });
+            }
+        }
+    }
+    Ok(check)
+}
+
+/// Our own tasks may only use steps, getters and metrics that exist here; others' are judged when they run.
+fn check_names(task: &Task) -> Result<(), (String, String)> {
+    let known = |kind: &str, name: &str, valid: &[&str]| {
+        if valid.contains(&name) {
+            return Ok(());
+        }
+        let hint = nearest(name, valid.iter().copied())
+            .map_or(String::new(), |like| format!("; nearest is {like:?}"));
+        Err((name.to_owned(), format!("unknown {kind} {name:?}{hint}")))
+    };
+    let metrics: Vec<&str> =
+        check::METRICS.iter().filter(|metric| metric.is_built()).map(|metric| metric.name).collect();
+    for step in task.config.iter().chain(&task.evaluator.postconfig) {
+        known("setup step", &step.kind, setup::STEPS)?;
+    }
+    for (at, metric) in task.evaluator.func.iter().enumerate() {
+        known("metric", metric, &metrics)?;
+        let read = check::named(metric).and_then(check::Metric::options).unwrap_or_default();
+        for option in task.evaluator.options(at).into_iter().flat_map(serde_json::Map::keys) {
+            known(&format!("option of {metric}"), option, read)?;
+        }
+    }
+    for part in [&task.evaluator.result, &task.evaluator.expected].into_iter().flatten() {
+        for getter in part.iter().filter_map(|spec| spec.get("type")?.as_str()) {
+            known("getter", getter, check::GETTERS)?;
+        }
+    }
+    Ok(())
+}
+
+fn fields<'a>(path: &Path, text: &str, part: &'a str) -> Result<BTreeMap<String, &'a RawValue>, SuiteError> {
+    parse(path, text, offset(text, part), part)
+}
+
+fn part<T: DeserializeOwned>(path: &Path, text: &str, raw: &RawValue) -> Result<T, SuiteError> {
+    parse(path, text, offset(text, raw.get()), raw.get())
+}
+
+/// The byte at which a slice of `text` begins; raw values of one file borrow from its text.
+fn offset(text: &str, part: &str) -> usize {
+    (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize).filter(|at| *at <= text.len()).unwrap_or(0)
+}
+
+/// Reads a part of a file's text; an error names the place in the whole file.
+fn parse<'a, T: serde::Deserialize<'a>>(
+    path: &Path,
+    text: &str,
+    start: usize,
+    part: &'a str,
+) -> Result<T, SuiteError> {
+    let mut reader = serde_json::Deserializer::from_str(part);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let inner = Spot { line: error.inner().line().max(1), column: error.inner().column().max(1) };
+        let place = error.path().to_string();
+        let message = plain(&error.inner().to_string());
+        let problem =
+            if matches!(place.as_str(), "." | "?") { message } else { format!("{message} (at {place})") };
+        SuiteError::Wrong { path: path.to_owned(), spot: Spot::inside(text, start, inner), problem }
+    })?;
+    reader.end().map_err(|error| {
+        let inner = Spot { line: error.line().max(1), column: error.column().max(1) };
+        let spot = Spot::inside(text, start, inner);
+        SuiteError::Wrong {
+            path: path.to_owned(),
+            spot,
+            problem: "something follows the end of the value".into(),
+        }
+    })?;
+    Ok(value)
+}
+
+/// A reader's message without its own place, and with the nearest name instead of a list of all.
+fn plain(message: &str) -> String {
+    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
+    let Some((problem, listed)) = message.split_once(", expected ") else { return message.to_owned() };
+    let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let (wrong, valid) = (quoted(problem), quoted(listed));
+    match wrong.first().and_then(|wrong| nearest(wrong, valid.iter().map(String::as_str))) {
+        Some(like) => format!("{problem}; nearest is `{like}`"),
+        None => message.to_owned(),
+    }
+}
+
+/// Where a quoted name stands in a part of a text, or where the part begins.
+fn find(text: &str, start: usize, part: &str, name: &str) -> Spot {
+    let quoted = serde_json::Value::from(name).to_string();
+    Spot::at(text, start + part.find(&quoted).unwrap_or(0))
+}
+
+fn label(hash: &mut Sha256, name: &str, bytes: &[u8]) {
+    for part in [name.as_bytes(), bytes] {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+}
+
+fn hash_files(hash: &mut Sha256, folder: &Path, name: &str) -> Result<(), SuiteError> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let refused = |source| SuiteError::Read { path: folder.to_owned(), source };
+    let mut entries =
+        fs::read_dir(folder).map_err(refused)?.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, name) = (entry.path(), format!("{name}/{}", entry.file_name().to_string_lossy()));
+        if path.is_dir() {
+            hash_files(hash, &path, &name)?;
+        } else {
+            label(hash, &name, &fs::read(&path).map_err(refused)?);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{load, read_task};
+
+    const GOOD: &str = r#"{"id":"t","instruction":"Do it.","config":[{"type":"launch","parameters":{"command":"x"}}],
+ "evaluator":{"func":"exact_match","result":{"type":"rule","rules":1},"expected":{"type":"rule","rules":{"expected":1}}},
+ "apprentice":{"environment":"desktop","template":"t"}}"#;
+
+    #[test]
+    fn a_wrong_file_is_refused_with_place_and_nearest_name() {
+        assert_eq!(read_task(Path::new("t.json"), GOOD).map(|task| task.config.len()).ok(), Some(1));
+        let said: Vec<String> = [
+            ("\"launch\"", "\"lauch\""),
+            ("exact_match", "exact_mach"),
+            ("\"exact_match\"", "\"compare_csv\",\"options\":{\"ignore_cse\":true}"),
+            ("\"exact_match\"", "\"exact_match\",\"options\":{\"strict\":true}"),
+            ("\"rule\"", "\"rulle\""),
+            ("\"template\"", "\"templte\""),
+            ("\"instruction\"", "\"instrction\""),
+            ("\"desktop\"", "\"dekstop\""),
+            ("\"Do it.\",", "\"Do it.\""),
+        ]
+        .iter()
+        .map(|(from, to)| {
+            let read = read_task(Path::new("t.json"), &GOOD.replacen(from, to, 1));
+            read.err().map_or_else(|| format!("{to} was taken"), |error| error.to_string())
+        })
+        .collect();
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        t.json:1:52: unknown setup step "lauch"; nearest is "launch"
+        t.json:2:22: unknown metric "exact_mach"; nearest is "exact_match"
+        t.json:2:47: unknown option of compare_csv "ignore_cse"; nearest is "ignore_case"
+        t.json:2:47: unknown option of exact_match "strict"
+        t.json:2:53: unknown getter "rulle"; nearest is "rule"
+        t.json:3:48: unknown field `templte`; nearest is `template` (at templte)
+        t.json:1:11: field "instruction" is missing; is "instrction" a typo of it?
+        t.json:3:38: unknown variant `dekstop`; nearest is `desktop` (at environment)
+        t.json:1:33: expected `,` or `}`
+        "#);
+    }
+
+    #[test]
+    fn osworld_tasks_keep_what_we_do_not_know() {
+        let text = r#"{"id":"x","instruction":"i","snapshot":"chrome","config":[{"type":"googledrive","parameters":{"a":1}}],
+            "evaluator":{"func":"no_such_metric","_config_note":"n"}}"#;
+        let task = read_task(Path::new("x.json"), text).expect("loads");
+        assert_eq!(task.extra["snapshot"], "chrome");
+        assert_eq!(task.evaluator.extra["_config_note"], "n");
+        assert_eq!(task.config[0].kind, "googledrive");
+    }
+
+    #[test]
+    fn a_folder_needs_exactly_one_suite_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = load(folder.path()).expect_err("empty");
+        assert!(error.to_string().contains("neither suite.json"), "{error}");
+        std::fs::write(folder.path().join("suite.json"), "{\"a\": [\n \"missing\"]}").expect("writes");
+        let error = load(folder.path()).expect_err("no task").to_string();
+        assert!(error.contains("suite.json:2:2: task \"missing\" has no file"), "{error}");
+    }
+
+    #[test]
+    fn a_single_task_is_a_suite_of_its_own_with_the_root_of_its_suite() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("examples/editor");
+        std::fs::create_dir_all(&place).expect("makes");
+        std::fs::write(place.join("t.json"), GOOD).expect("writes");
+        std::fs::write(folder.path().join("t.json"), GOOD).expect("writes");
+        let inside = load(&place.join("t.json")).expect("loads");
+        assert_eq!((inside.root.as_path(), inside.tasks[0].app.as_str()), (folder.path(), "editor"));
+        let alone = load(&folder.path().join("t.json")).expect("loads");
+        assert_eq!((alone.root.as_path(), alone.name.as_str(), alone.tasks.len()), (folder.path(), "t", 1));
+    }
+}
