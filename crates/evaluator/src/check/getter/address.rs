@@ -54,7 +54,9 @@ pub(super) async fn dash_part(spec: &Value, context: &CollectContext<'_>) -> Res
     let index = spec.get("partIndex");
     let index = index.and_then(|index| index.as_u64().or_else(|| index.as_str()?.trim().parse().ok()));
     let part = index.and_then(|index| url.split('/').nth(usize::try_from(index).ok()?));
-    let Some(part) = part else { return Ok(Look::absent(format!("{url} has no part of that index")).of(url.clone())) };
+    let Some(part) = part else {
+        return Ok(Look::absent(format!("{url} has no part of that index")).of(url.clone()));
+    };
     let bare = spec.get("needDeleteId").is_some_and(crate::setup::is_true);
     let part = if bare { part.split('?').next().unwrap_or(part) } else { part };
     let look = match (spec.get("returnType").and_then(Value::as_str), spec.get("key").and_then(Value::as_str))

@@ -81,7 +81,8 @@ pub(super) async fn cloud_file(spec: &Value, context: &CollectContext<'_>) -> Re
             Some(value) if !many => text(value).map(|one| vec![one]),
             _ => None,
         };
-        found.ok_or_else(|| wrong("cloud_file", format!("{field:?} must be a string, or a list with `multi`")))
+        found
+            .ok_or_else(|| wrong("cloud_file", format!("{field:?} must be a string, or a list with `multi`")))
     };
     let (urls, names) = (list("path")?, list("dest")?);
     let gives = spec.get("gives").and_then(Value::as_array);

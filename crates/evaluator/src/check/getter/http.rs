@@ -27,7 +27,8 @@ impl<'a> Ask<'a> {
 /// Sends a request and returns the body of a successful response, or the reason for failing.
 pub(crate) async fn ask(address: SocketAddr, ask: Ask<'_>) -> Result<Vec<u8>, String> {
     let answered = tokio::time::timeout(DEADLINE, exchange(address, ask)).await;
-    let answer = answered.map_err(|_| "no response in time".to_owned())?.map_err(|error| error.to_string())?;
+    let answer =
+        answered.map_err(|_| "no response in time".to_owned())?.map_err(|error| error.to_string())?;
     let split =
         answer.windows(4).position(|end| end == b"\r\n\r\n").ok_or("the response has no end of headers")?;
     let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();

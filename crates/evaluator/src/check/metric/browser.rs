@@ -146,7 +146,9 @@ pub(super) fn bookmarks(case: &Case<'_>) -> Result<Mark, Fault> {
             let children = folder["children"].as_array().map(Vec::as_slice).unwrap_or_default();
             one_of_each(&named(children, "url", "url"), case.rule("urls")?)
         }
-        _ => Err(wrong("rule \"type\" must be bookmark_bar_folders_names, bookmark_bar_websites_urls or liked_authors_websites_urls")),
+        _ => Err(wrong(
+            "rule \"type\" must be bookmark_bar_folders_names, bookmark_bar_websites_urls or liked_authors_websites_urls",
+        )),
     }
 }
 

@@ -48,7 +48,11 @@ pub(super) fn background_image(case: &Case<'_>) -> Result<Mark, Fault> {
 
 pub(super) fn read(file: &FileRef) -> Result<Html, Fault> {
     if file.bytes.len() > PAGE_LIMIT {
-        return Err(raised(format!("{} has {} bytes, more than the page size limit", file.name, file.bytes.len())));
+        return Err(raised(format!(
+            "{} has {} bytes, more than the page size limit",
+            file.name,
+            file.bytes.len()
+        )));
     }
     parse(&python::text(file)?).map_err(|why| raised(format!("{}: {why}", file.name)))
 }

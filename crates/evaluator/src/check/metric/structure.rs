@@ -173,8 +173,8 @@ pub(super) fn json_keybindings(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::of(holds, format!("binding {} is {}", show(wanted), if holds { "there" } else { "missing" })))
 }
 
-/// Passes if the file equals the expected text. [`Compat::Fixed`](super::Compat::Fixed) follows upstream since 2026: the
-/// expected text may also be contained in the object or text, unless `containment_ok` is off.
+/// Passes if the file equals the expected text. The fixed mode follows upstream since 2026: the expected text may also
+/// be contained in the object or text, unless `containment_ok` is off.
 pub(super) fn compare_config(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule_text("expected")?;
     let found = match case.file()? {

@@ -77,7 +77,8 @@ pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
     }
     if let Some(tolerance) = method.strip_prefix("approx:") {
         let tolerance = python::float(tolerance).ok_or_else(|| wrong(format!("{method:?} has no number")))?;
-        let wanted = number(reference).ok_or_else(|| wrong(format!("{} is not a number", show(reference))))?;
+        let wanted =
+            number(reference).ok_or_else(|| wrong(format!("{} is not a number", show(reference))))?;
         let found = number(value).or_else(|| python::float(value.as_str()?));
         return Ok(found.is_some_and(|found| (found - wanted).abs() <= tolerance));
     }
