@@ -1,4 +1,4 @@
-//! Task checks in two halves: [`collect`] reads evidence from the machine, and `judge` grades that evidence offline.
+//! Task checks in two halves: `collect` reads evidence from the machine, and `judge` grades that evidence offline.
 
 mod asked;
 mod by_hand;

@@ -7,7 +7,8 @@ use sxd_xpath::{Context, Factory};
 use super::{Case, Fault, Mark, difflib, quote, raised, selector, wrong, xml};
 use crate::check::getter::OURS;
 
-/// Maximum length of a query in bytes, and maximum number of its descendant steps, whose costs multiply.
+/// Maximum length of a query in bytes, and a quarter of the maximum number of its descendant steps. The costs of the
+/// steps multiply.
 const QUERY_LIMIT: usize = 4_000;
 const SEARCHES: usize = 6;
 /// Maximum number of ancestor-descendant pairs of a tree times the descendant steps of a query.
