@@ -13,7 +13,7 @@ use super::judge::record;
 use super::metric::{self, Case, Compat, Reading, Takes, named};
 use crate::suite::nearest;
 
-/// Maximum size of a graded file in bytes. Larger files are rejected unread.
+/// Maximum size of an evaluated file in bytes. Larger files are rejected unread.
 const FILE_LIMIT: u64 = 64 << 20;
 
 /// A request: a metric's name and its arguments in the form of the Python function.
@@ -217,7 +217,7 @@ fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideF
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(told(error)),
     };
-    // Reading a pipe could block, and a device may never end.
+    // A pipe could block the read, and a device may never end.
     if !about.is_file() {
         return Err(told(std::io::Error::other("not a regular file")));
     }

@@ -60,7 +60,7 @@ pub enum CollectError {
         /// The missing prerequisite.
         what: String,
     },
-    /// The machine refused the request or was lost.
+    /// The machine rejected the request or was lost.
     #[error("getter {getter:?}")]
     Machine {
         /// The getter's name.

@@ -1,4 +1,4 @@
-//! Grades evidence. Grading is a pure function: it needs no machine, no network and no clock.
+//! Grades evidence. The judge is a pure function: it needs no machine, no network and no clock.
 
 use std::sync::LazyLock;
 

@@ -37,7 +37,7 @@ enum Sign {
 }
 
 /// Delays measured on the real applications; `docs/osworld.md` has the numbers. Files not listed here were written
-/// immediately (VLC's `vlcrc`, GIMP's `gimprc`, and Thunderbird's `prefs.js` within half a second), or only when the
+/// immediately (VLC's `vlcrc`, GIMP's `gimprc`, and Thunderbird's `prefs.js` after half a second at most), or only when the
 /// application exits (GIMP's `sessionrc`).
 const BEHIND: &[Behind] = &[
     Behind {
@@ -166,7 +166,7 @@ mod tests {
         // No folder, then no running application.
         check("Preferences", "", 0, true);
         check("Preferences", "100.5 90.0 -", 0, true);
-        // Written before the end, shortly after it, clearly after it, and not at all within the delay.
+        // Written before the end, shortly after it, clearly after it, and not at all during the delay.
         check("Preferences", "100.5 90.0 30", 3, false);
         check("Preferences", "100.5 97.8 30", 3, false);
         check("Preferences", "100.5 98.5 30", 3, true);

@@ -22,7 +22,7 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// Returns the rules with their templates filled in for the days that they name.
+/// Returns the rules with their templates resolved to the days that they name.
 pub(super) fn filled(rules: &Value, today: Date, compat: Compat) -> Result<Value, String> {
     let phrase = |name: &str| rules.pointer(&format!("/relativeTime/{name}")).and_then(Value::as_str);
     let from = phrase("from").ok_or("`relativeTime` has no `from`")?;

@@ -41,7 +41,7 @@ pub(super) async fn told(spec: &Value, context: &CollectContext<'_>) -> Result<L
 async fn content(path: &str, context: &CollectContext<'_>) -> Result<Option<Vec<u8>>, CollectError> {
     match context.machine.read(path).await {
         Ok(bytes) => Ok(Some(bytes)),
-        // A refused read is reported when the file is collected as evidence.
+        // A rejected read is reported when the file is collected as evidence.
         Err(MachineError::NotFound(_) | MachineError::Refused { .. }) => Ok(None),
         Err(source) => Err(refused(GETTER)(source)),
     }
