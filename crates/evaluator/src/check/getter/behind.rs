@@ -37,8 +37,8 @@ enum Sign {
 }
 
 /// Delays measured on the real applications; `docs/osworld.md` has the numbers. Files not listed here were written
-/// immediately (VLC's `vlcrc`, GIMP's `gimprc`, and Thunderbird's `prefs.js` after half a second at most), or only when the
-/// application exits (GIMP's `sessionrc`).
+/// immediately (VLC's `vlcrc`, GIMP's `gimprc`), after half a second at most (Thunderbird's `prefs.js`), or only when
+/// the application exits (GIMP's `sessionrc`).
 const BEHIND: &[Behind] = &[
     Behind {
         path: "/registrymodifications.xcu",
