@@ -571,5 +571,5 @@ async fn a_run_is_graded_again_from_its_evidence_and_nothing_else() {
         .filter(|one| one.outcome == Outcome::Missing)
         .map(|one| one.explanation.as_str())
         .collect();
-    assert!(why[0].contains("asked.json") && why[1].contains("was changed since it was kept"), "{why:?}");
+    assert!(why[0].contains("asked.json") && why[1].contains("was changed since it was saved"), "{why:?}");
 }

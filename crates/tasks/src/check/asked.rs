@@ -1,5 +1,5 @@
-//! What a check asked and how the attempt ended, kept beside the evidence: a grade can then be repeated
-//! without the suite.
+//! The check and the attempt's ending, saved next to the evidence, so that a grade can be recomputed without the
+//! suite.
 
 use std::fs;
 use std::path::Path;
@@ -12,31 +12,31 @@ use super::judge::Ending;
 use super::metric::Compat;
 use crate::suite::task::CheckSpec;
 
-/// The name of the format.
+/// Name and version of the format of `asked.json`.
 pub const ASKED_SCHEMA: &str = "apprentice.asked/1";
 const FILE: &str = "asked.json";
 
-/// What [`judge`](super::judge()) needs beside the evidence.
+/// The inputs of [`judge`](super::judge()) other than the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// [`ASKED_SCHEMA`].
     pub schema: String,
-    /// The check, with the variation's values filled in.
+    /// The check, with the task variation's values substituted.
     pub spec: CheckSpec,
-    /// How the attempt ended.
+    /// The attempt's ending.
     pub ending: Ending,
-    /// How the known faults of the suite's checks were read.
+    /// Whether known bugs of upstream's checks were fixed or reproduced.
     #[serde(default)]
     pub compat: Compat,
 }
 
 impl Asked {
-    /// A check and an ending.
+    /// Combines a check and an ending, in the default compatibility mode.
     pub fn new(spec: CheckSpec, ending: Ending) -> Self {
         Self { schema: ASKED_SCHEMA.into(), spec, ending, compat: Compat::default() }
     }
 
-    /// Writes it into the evidence folder, which is made if need be.
+    /// Writes it into the evidence folder, which is created if necessary.
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
         let path = folder.join(FILE);
@@ -45,7 +45,7 @@ impl Asked {
         keep(&path, &json)
     }
 
-    /// Reads it back.
+    /// Loads it from an evidence folder.
     pub fn load(folder: &Path) -> Result<Self, EvidenceError> {
         let path = folder.join(FILE);
         let json = fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;

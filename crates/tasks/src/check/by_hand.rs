@@ -1,4 +1,5 @@
-//! One metric by hand: for authors of suites, and for comparison with the Python functions of the same names.
+//! Evaluates one metric outside a run: for suite authors, and for comparison with OSWorld's Python functions of the
+//! same names.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,83 +13,83 @@ use super::judge::record;
 use super::metric::{self, Case, Compat, Reading, Takes, named};
 use crate::suite::nearest;
 
-/// Bytes of a file that is graded. Larger ones are refused, not read.
+/// Maximum size of an evaluated file in bytes. Larger files are rejected unread.
 const FILE_LIMIT: u64 = 64 << 20;
 
-/// What is asked: a metric's name and its arguments as the Python function takes them.
+/// A request: a metric's name and its arguments in the form of the Python function.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Question {
-    /// The metric.
+    /// The metric's name.
     pub func: String,
-    /// A path, a list of paths, or a value, by what the metric takes.
+    /// A path, a list of paths, or a value, depending on what the metric takes.
     #[serde(default)]
     pub result: Value,
-    /// The same; absent for metrics of one argument.
+    /// The expected side, in the same form; absent for metrics with one argument.
     #[serde(default)]
     pub expected: Option<Value>,
-    /// Keyword arguments.
+    /// Keyword arguments of the metric.
     #[serde(default)]
     pub options: Map<String, Value>,
-    /// Given back with the answer.
+    /// An opaque value that is copied into the response.
     #[serde(default)]
     pub id: Value,
 }
 
-/// What is answered: a score or an error, and what differed.
+/// A response: a score with its explanation, or an error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// The metric.
+    /// The metric's name.
     pub func: String,
-    /// The question's own.
+    /// The request's `id`.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub id: Value,
-    /// From 0 to 1.
+    /// The score, from 0 to 1; absent on errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// The score when the known faults are read the other way, where that is another one.
+    /// The score in the other compatibility mode, where it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_reading: Option<f64>,
-    /// Why there is no score.
+    /// The reason for a missing score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What differed.
+    /// The differences found, or a note that there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
 }
 
-/// Why a question cannot be put to a metric.
+/// A request that cannot be passed to a metric.
 #[derive(Debug, thiserror::Error)]
 pub enum ByHandError {
-    /// There is no such metric.
-    #[error("metric {name:?} is not known{hint}")]
+    /// No metric has this name.
+    #[error("unknown metric {name:?}{hint}")]
     Unknown {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// The nearest one, in words.
+        /// A suggestion of the nearest known name, or an empty text.
         hint: String,
     },
-    /// An argument is not of the form that the metric takes.
+    /// An argument has the wrong form for the metric.
     #[error("{side} of {metric} must be {form}")]
     Form {
-        /// The metric.
+        /// The metric's name.
         metric: String,
         /// `result` or `expected`.
         side: &'static str,
-        /// The form that it takes.
+        /// The accepted form.
         form: &'static str,
     },
     /// A file cannot be read.
     #[error("{}", path.display())]
     Read {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// Answers one question. A file that does not exist is what a check would have found missing.
+/// Evaluates one request. A file that does not exist counts as absent evidence, as in a check.
 pub fn answer(question: &Question, compat: Compat) -> Answer {
     let mut answer = Answer {
         func: question.func.clone(),
@@ -193,10 +194,10 @@ fn side(value: &Value, takes: Takes, beside: &mut Vec<FileRef>) -> Result<Found,
     }
 }
 
-/// A file's bytes, if it has not too many, nor gets them while it is read.
+/// Reads a file up to the size limit, which also holds if the file grows while it is read.
 fn bounded(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
     let too_large = |size: u64| {
-        let why = format!("it has {size} bytes, more than the {FILE_LIMIT} that are graded");
+        let why = format!("{size} bytes exceed the limit of {FILE_LIMIT}");
         std::io::Error::new(std::io::ErrorKind::FileTooLarge, why)
     };
     if size > FILE_LIMIT {
@@ -208,7 +209,7 @@ fn bounded(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
     if read > FILE_LIMIT { Err(too_large(read)) } else { Ok(bytes) }
 }
 
-/// A file, and beside it the printed sheets of a workbook.
+/// Reads a file and, for a workbook, the CSV exports of its sheets that lie next to it.
 fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideFault> {
     let told = |source| SideFault::Read(path.to_owned(), source);
     let about = match std::fs::metadata(path) {
@@ -216,9 +217,9 @@ fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideF
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(told(error)),
     };
-    // A pipe would be waited for, a device read for ever.
+    // A pipe could block the read, and a device may never end.
     if !about.is_file() {
-        return Err(told(std::io::Error::other("it is not a regular file")));
+        return Err(told(std::io::Error::other("not a regular file")));
     }
     let bytes = bounded(path, about.len()).map_err(told)?;
     if path.extension().is_some_and(|extension| extension == "xlsx") {
@@ -226,7 +227,7 @@ fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideF
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         for entry in std::fs::read_dir(folder).map_err(told)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            // By the name first: there may be thousands of others.
+            // The name is tested first, because the folder may hold thousands of other files.
             let sheet = name.strip_prefix(&*stem).is_some_and(|rest| rest.starts_with('-'));
             let small = |about: std::fs::Metadata| about.is_file() && about.len() <= FILE_LIMIT;
             if sheet && name.ends_with(".csv") && entry.metadata().is_ok_and(small) {

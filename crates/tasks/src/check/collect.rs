@@ -1,4 +1,5 @@
-//! Collects evidence from a world. Every part is collected, also what a short circuit would not look at.
+//! Collects evidence from a machine. Every getter of a check runs, including those that a short circuit in grading
+//! would skip.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,67 +15,67 @@ use super::metric::Compat;
 use crate::setup::Mirror;
 use crate::suite::task::{CheckSpec, OneOrMany};
 
-/// What evidence is collected from and into.
+/// Inputs and destinations of one collection.
 #[derive(Clone, Copy)]
 pub struct CollectContext<'a> {
-    /// The world.
+    /// The machine that the attempt ran on.
     pub machine: &'a dyn Machine,
-    /// Time.
+    /// The run's clock.
     pub clock: &'a dyn Clock,
-    /// When the attempt ended, by this clock: what was done before is to be in what is looked at.
+    /// The end of the attempt on this clock. The evidence must contain everything done before it.
     pub ended: Duration,
-    /// Where setup kept its output.
+    /// The folder in which setup steps saved their output.
     pub cache_dir: &'a Path,
-    /// The attempt's evidence folder.
+    /// The attempt's evidence folder, which `collect` writes.
     pub folder: &'a Path,
-    /// Stands before what is kept and judged.
+    /// Removes known secrets before evidence is saved and judged.
     pub redactor: &'a Redactor,
-    /// The suite's folder: where its own files are taken from.
+    /// The suite's folder, the root of its own files.
     pub suite_root: &'a Path,
-    /// Where fetched files come from.
+    /// The source of downloaded files; `None` without `--mirror`.
     pub mirror: Option<&'a Mirror>,
-    /// How the suite's known faults are read.
+    /// Whether upstream's known bugs are fixed or reproduced.
     pub compat: Compat,
 }
 
-/// Why evidence could not be collected: never the model's failure.
+/// A failed collection. It makes the attempt void and is never counted against the model.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// The getter is not known here.
+    /// This harness has no getter of that name.
     #[error("getter {0:?} is not supported, so there is no evidence to judge")]
     UnknownGetter(String),
-    /// A getter's parameters do not fit.
+    /// A getter's parameters are invalid.
     #[error("getter {getter:?}: {problem}")]
     Parameters {
-        /// Which.
+        /// The getter's name.
         getter: String,
-        /// What is wrong.
+        /// The problem with the parameters.
         problem: String,
     },
-    /// Something that must be there, such as a file that setup keeps, is not.
+    /// A prerequisite, such as a file saved by setup, is missing.
     #[error("getter {getter:?} needs {what}")]
     Missing {
-        /// Which.
+        /// The getter's name.
         getter: String,
-        /// What is missing.
+        /// The missing prerequisite.
         what: String,
     },
-    /// The world refused or was lost.
+    /// The machine rejected the request or was lost.
     #[error("getter {getter:?}")]
     Machine {
-        /// Which.
+        /// The getter's name.
         getter: String,
-        /// Why.
+        /// The machine's error.
         #[source]
         source: MachineError,
     },
-    /// The evidence cannot be kept.
-    #[error("the evidence cannot be kept")]
+    /// The evidence cannot be saved.
+    #[error("the evidence cannot be saved")]
     Keep(#[from] EvidenceError),
 }
 
 impl CollectError {
-    /// The cause under which the attempt becomes void.
+    /// Returns the void cause that this error gives the attempt.
     pub fn void_cause(&self) -> VoidCause {
         match self {
             Self::Machine { source: MachineError::Lost(_), .. } => VoidCause::WorldLost,
@@ -93,7 +94,7 @@ impl CollectError {
     }
 }
 
-/// Collects what a check looks at, and keeps it in the evidence folder.
+/// Runs every getter of a check and saves the results in the evidence folder.
 pub async fn collect(spec: &CheckSpec, context: &CollectContext<'_>) -> Result<Evidence, CollectError> {
     let mut evidence =
         Evidence { schema: EVIDENCE_SCHEMA.to_owned(), results: Vec::new(), expected: Vec::new() };

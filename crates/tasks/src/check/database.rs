@@ -1,4 +1,4 @@
-//! Reads rows out of an SQLite file that was kept as evidence, within bounds.
+//! Queries an SQLite file that was saved as evidence, with limits on time, memory and rows.
 
 use std::io::Write as _;
 
@@ -7,16 +7,16 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-/// Instructions of the database's machine that one query may take, in thousands.
+/// Maximum number of SQLite virtual-machine instructions per query, in thousands.
 const BUDGET: u32 = 20_000;
 const ROWS: usize = 100_000;
-/// Bytes of one cell, and of all cells together.
+/// Maximum size of one cell and of all cells together, in bytes.
 const CELL_LIMIT: i32 = 8 << 20;
 const TOTAL_LIMIT: usize = 32 << 20;
-/// Bytes that all open databases may take from memory together. A query sorts and groups in memory, never on disk.
+/// Heap limit for all open databases together, in bytes. Queries sort and group in memory, never on disk.
 const HEAP_LIMIT: i64 = 128 << 20;
 
-/// The rows of a query, each cell as a JSON value (bytes as text, broken ones replaced).
+/// Runs a query and returns its rows with cells as JSON values. Blobs become text with invalid bytes replaced.
 pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
     let told = |error: &dyn std::fmt::Display| format!("the database cannot be read: {error}");
     let mut file = tempfile::NamedTempFile::new().map_err(|error| told(&error))?;
@@ -49,7 +49,7 @@ pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
             if size > TOTAL_LIMIT {
                 return Err(rusqlite::Error::SqliteFailure(
                     rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG),
-                    Some(format!("its rows hold more than the {TOTAL_LIMIT} bytes that are read")),
+                    Some(format!("its rows hold more than {TOTAL_LIMIT} bytes")),
                 ));
             }
             found.push(cells.into_iter().map(value_of).collect());
@@ -59,7 +59,7 @@ pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
     read().map_err(|error| told(&error))
 }
 
-/// Bytes of a cell.
+/// Returns the memory size of a cell in bytes.
 fn long(cell: ValueRef<'_>) -> usize {
     match cell {
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => size_of::<Value>(),

@@ -1,4 +1,4 @@
-//! What a check looked at: typed values, and files by hash, so that a grade can be repeated offline.
+//! The evidence of a check: typed values, and files stored by hash, so that a grade can be recomputed offline.
 
 use std::borrow::Cow;
 use std::fs;
@@ -15,121 +15,121 @@ use sha2::{Digest, Sha256};
 
 use apprentice_trace::hex;
 
-/// The name of the evidence format.
+/// Name and version of the evidence format.
 pub const EVIDENCE_SCHEMA: &str = "apprentice.evidence/1";
 const INDEX: &str = "evidence.json";
 
-/// Everything one check looked at.
+/// All evidence of one check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// [`EVIDENCE_SCHEMA`].
     pub schema: String,
-    /// One piece per metric; empty when the metrics take none.
+    /// Results, one per metric; empty when the metrics take none.
     pub results: Vec<Piece>,
-    /// What was expected, one per metric, where something is.
+    /// Expected values, one per metric; `None` for a metric without one.
     pub expected: Vec<Option<Piece>>,
 }
 
-/// What one getter found.
+/// The output of one getter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Piece {
-    /// The getter.
+    /// The getter's name.
     pub getter: String,
-    /// The command or path it looked at.
+    /// The command that it ran or the path that it read, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The command's exit code.
+    /// The command's exit code; `None` for getters that run no command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
-    /// How long it took, in milliseconds.
+    /// The getter's duration in milliseconds.
     pub took_ms: u64,
-    /// What was found.
+    /// The value or files that it found.
     #[serde(flatten)]
     pub found: Found,
 }
 
-/// The kinds of finding.
+/// A getter's finding, by kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "found", rename_all = "snake_case")]
 pub enum Found {
-    /// Nothing is there (a missing file, say): what the world holds, not a fault.
+    /// The object does not exist, such as a missing file. This is a fact about the machine, not an error.
     Absent {
-        /// In words.
+        /// The reason, for reports.
         why: String,
     },
-    /// A value.
+    /// A JSON value.
     Value {
         /// The value.
         value: Value,
     },
-    /// Files; those that were not there are absent.
+    /// Files; `None` stands for one that does not exist.
     Files {
-        /// In the order that the metric gets them.
+        /// Files passed to the metric, in order.
         files: Vec<Option<FileRef>>,
-        /// Others that were fetched with them, which some metrics look up by name.
+        /// Files fetched along with them, which some metrics look up by name.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         beside: Vec<FileRef>,
     },
 }
 
-/// A file kept as evidence.
+/// A file saved as evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileRef {
-    /// Its name, as the task calls it.
+    /// The file's name in the task.
     pub name: String,
-    /// SHA-256 of its bytes, which is its name in the evidence folder.
+    /// SHA-256 of its bytes, also its file name in the evidence folder.
     pub hash: BlobHash,
-    /// Its bytes; read back by [`Evidence::load`].
+    /// Its bytes, restored by [`Evidence::load`].
     #[serde(skip)]
     pub bytes: Arc<[u8]>,
 }
 
-/// Why evidence cannot be kept or read back.
+/// An error while saving or loading evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// A file of it cannot be written or read.
+    /// An evidence file cannot be written or read.
     #[error("evidence file {}", path.display())]
     Io {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         #[source]
         source: std::io::Error,
     },
-    /// Its index is not of this form.
+    /// The index is not valid JSON of this format.
     #[error("{} is not an evidence index", path.display())]
     Form {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         #[source]
         source: serde_json::Error,
     },
-    /// A file's bytes are not those that were kept.
-    #[error("evidence file {} was changed since it was kept", path.display())]
+    /// A file's bytes no longer match its hash.
+    #[error("evidence file {} was changed since it was saved", path.display())]
     Changed {
-        /// Which.
+        /// The file's path.
         path: PathBuf,
     },
 }
 
 impl FileRef {
-    /// A file's bytes under a name.
+    /// Hashes a file's bytes and stores them under a name.
     pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let hash = BlobHash::new(hex(&Sha256::digest(&bytes)));
         Self { name: name.into(), hash, bytes: bytes.into() }
     }
 
-    /// Its bytes as text, broken ones replaced.
+    /// Decodes the bytes as UTF-8, with invalid sequences replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
 impl Evidence {
-    /// Takes known secrets out of values, commands and files that are text. It is done before anything is judged
-    /// or kept, so that a grade is repeated from what it was made of. Files of any other kind stay as they are,
-    /// byte for byte: a picture or an archive with a hole would be another one.
+    /// Removes known secrets from values, commands and text files. This happens before judging and saving, so that a
+    /// later grade is computed from the same evidence. Binary files stay unchanged byte for byte, because redaction
+    /// would corrupt a picture or an archive.
     pub fn redact(&mut self, redactor: &Redactor) {
         for piece in self.results.iter_mut().chain(self.expected.iter_mut().flatten()) {
             if let Some(command) = &mut piece.command {
@@ -145,7 +145,7 @@ impl Evidence {
         }
     }
 
-    /// Writes the evidence into a folder and syncs it.
+    /// Writes the evidence into a folder and syncs it to disk.
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
         for file in self.files() {
@@ -159,7 +159,7 @@ impl Evidence {
         synced.map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })
     }
 
-    /// Reads evidence back, with its files.
+    /// Loads evidence and its files, and verifies their hashes.
     pub fn load(folder: &Path) -> Result<Self, EvidenceError> {
         let path = folder.join(INDEX);
         let json = fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
@@ -170,7 +170,7 @@ impl Evidence {
             let Found::Files { files, beside } = &mut piece.found else { continue };
             for file in files.iter_mut().flatten().chain(beside) {
                 let path = folder.join(file.hash.as_str());
-                // Evidence may come from elsewhere: what is no hash may be a way to another place.
+                // Evidence may come from an untrusted source: a name that is not a hash could escape the folder.
                 if !file.hash.as_str().chars().all(|c| c.is_ascii_hexdigit()) {
                     return Err(EvidenceError::Changed { path });
                 }
@@ -186,7 +186,7 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// All files of all pieces.
+    /// Iterates over all files of all results and expected values.
     pub(super) fn files(&self) -> impl Iterator<Item = &FileRef> {
         let pieces = self.results.iter().chain(self.expected.iter().flatten());
         pieces.flat_map(|piece| piece.found.files().iter().flatten().chain(piece.found.beside()))
@@ -194,7 +194,7 @@ impl Evidence {
 }
 
 impl Found {
-    /// The files, if these are files.
+    /// Returns the files, or an empty slice for other kinds.
     pub fn files(&self) -> &[Option<FileRef>] {
         match self {
             Self::Files { files, .. } => files,
@@ -202,7 +202,7 @@ impl Found {
         }
     }
 
-    /// Files that lie beside them.
+    /// Returns the files fetched along with the metric's own.
     fn beside(&self) -> &[FileRef] {
         match self {
             Self::Files { beside, .. } => beside,
@@ -210,13 +210,12 @@ impl Found {
         }
     }
 
-    /// Files with none beside them.
+    /// Returns files without companions.
     pub fn files_of(files: Vec<Option<FileRef>>) -> Self {
         Self::Files { files, beside: Vec::new() }
     }
 }
 
-/// Writes a file and waits until it is on disk.
 fn redact_text(text: &mut String, redactor: &Redactor) {
     if let Cow::Owned(redacted) = redactor.apply_known(text) {
         *text = redacted;
@@ -245,6 +244,7 @@ fn redact_file(file: &mut FileRef, redactor: &Redactor) {
     }
 }
 
+/// Writes a file and syncs it to disk.
 pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     let written = fs::File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;

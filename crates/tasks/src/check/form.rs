@@ -1,5 +1,5 @@
-//! Whether a check's lists fit each other. One whose lists do not is a broken task: it is void whatever was found and
-//! however the attempt ended, and no metric is called with what was meant for another.
+//! Validates that the lists of a check (`func`, `result`, `expected`, `options`) match. A task with mismatched lists is
+//! broken: its attempts are void for any evidence and ending, so that no metric gets another metric's arguments.
 
 use serde_json::Value;
 
@@ -7,16 +7,16 @@ use super::evidence::Evidence;
 use super::metric::Compat;
 use crate::suite::task::{CheckSpec, OneOrMany};
 
-/// When upstream comes upon it.
+/// A mismatch, by the moment at which upstream's evaluator fails on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Misfit {
-    /// As the task is loaded: there is no score, not even for giving up.
+    /// While the task is loaded: no attempt gets a score, not even one that gives up.
     Loading(String),
-    /// As it is graded, which giving up comes before.
+    /// While the attempt is graded: an attempt that gave up is scored before that.
     Grading(String),
 }
 
-/// What does not fit in a check, if anything.
+/// Returns the first mismatch in a check, if any.
 pub(super) fn misfit(spec: &CheckSpec, evidence: &Evidence, compat: Compat) -> Option<Misfit> {
     let (results, expected) = (evidence.results.len(), evidence.expected.len());
     match &spec.func {
@@ -25,7 +25,7 @@ pub(super) fn misfit(spec: &CheckSpec, evidence: &Evidence, compat: Compat) -> O
     }
 }
 
-/// Nothing to get or to pass: upstream takes empty lists and objects for a field that is not there.
+/// Returns whether a getter or options value is empty. Upstream treats empty objects as a missing field.
 pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -38,13 +38,13 @@ fn single(spec: &CheckSpec, results: usize) -> Option<Misfit> {
     let lists =
         |field: &Option<OneOrMany<Value>>| matches!(field, Some(OneOrMany::Many(list)) if !list.is_empty());
     let why = if results == 0 {
-        "it says no result to look at"
+        "the check has no `result` getter"
     } else if lists(&spec.result) {
-        "result is a list, and func names one metric: let both be lists or neither"
+        "result is a list, but func names one metric: make both lists or neither"
     } else if lists(&spec.expected) {
-        "expected is a list, and func names one metric: let both be lists or neither"
+        "expected is a list, but func names one metric: make both lists or neither"
     } else if matches!(spec.options, Some(OneOrMany::Many(_))) {
-        "options is a list, and func names one metric: let both be lists or neither"
+        "options is a list, but func names one metric: make both lists or neither"
     } else {
         return None;
     };
@@ -60,7 +60,7 @@ fn several(
     for (name, field, found) in [("result", &spec.result, results), ("expected", &spec.expected, expected)] {
         match field {
             Some(OneOrMany::One(one)) if !is_nothing(one) => {
-                return Some(Misfit::Loading(format!("func is a list, and {name} is none")));
+                return Some(Misfit::Loading(format!("func is a list, but {name} is not")));
             }
             _ if found != 0 && found != metrics && !is_absent(field.as_ref()) => {
                 return Some(Misfit::Loading(uneven(name, found, metrics)));
@@ -72,21 +72,21 @@ fn several(
         Some(OneOrMany::Many(list)) if list.len() != metrics => {
             return Some(Misfit::Loading(uneven("options", list.len(), metrics)));
         }
-        // Upstream looks in the object for the metric's number; here it is meant for each.
+        // Upstream indexes the object by the metric's number. Here the one object applies to every metric.
         Some(OneOrMany::One(Value::Object(fields))) if compat == Compat::Exact => {
-            let why = "func is a list, and options is none".to_owned();
+            let why = "func is a list, but options is not".to_owned();
             let misfit = if fields.len() == metrics { Misfit::Grading(why) } else { Misfit::Loading(why) };
             return Some(misfit);
         }
         Some(OneOrMany::Many(_) | OneOrMany::One(_)) | None => {}
     }
     if metrics == 0 || results == 0 {
-        return Some(Misfit::Grading("it names no metric, or no result to look at".into()));
+        return Some(Misfit::Grading("the check names no metric or has no `result` getter".into()));
     }
     None
 }
 
-/// Whether upstream takes a field for one that is not there.
+/// Returns whether upstream treats a field as missing.
 fn is_absent(field: Option<&OneOrMany<Value>>) -> bool {
     match field {
         None => false,
@@ -97,6 +97,6 @@ fn is_absent(field: Option<&OneOrMany<Value>>) -> bool {
 
 fn uneven(name: &str, found: usize, metrics: usize) -> String {
     format!(
-        "{name} has {found} entries for {metrics} metrics: let each metric have one, null where it needs none"
+        "{name} has {found} entries for {metrics} metrics: give each metric one entry, null where it needs none"
     )
 }

@@ -1,4 +1,4 @@
-//! Grades evidence: pure, without a world, a network or a clock.
+//! Grades evidence. The judge is a pure function: it needs no machine, no network and no clock.
 
 use std::sync::LazyLock;
 
@@ -12,23 +12,23 @@ use super::form::{self, Misfit};
 use super::metric::{self, Case, Compat, Fault, Mark, Reading};
 use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
 
-/// The only metric that looks at how the attempt ended and at nothing else.
+/// The only metric that reads the attempt's ending instead of evidence.
 const INFEASIBLE: &str = "infeasible";
 
-/// How an attempt ended, as far as grading asks.
+/// The ending of an attempt, reduced to the cases that grading distinguishes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The model said that it is done, or was stopped.
+    /// The model declared the task done, or the harness stopped it.
     Ended,
     /// The model gave an answer.
     Answered(String),
-    /// The model said that the task cannot be done (`FAIL` in OSWorld's words).
+    /// The model declared the task infeasible (`FAIL` in OSWorld).
     GaveUp,
 }
 
 impl Ending {
-    /// The ending of an attempt that stopped for this reason, with what the model said last.
+    /// Returns the ending of an attempt with this stop reason and final action.
     pub fn of(stop: StopReason, finish: Option<&Finish>) -> Self {
         match (stop, finish) {
             (StopReason::GaveUp, _) => Self::GaveUp,
@@ -52,27 +52,27 @@ impl Ending {
 }
 
 impl CheckSpec {
-    /// Whether the right thing to do is to say that it cannot be done.
+    /// Returns whether the task is infeasible, so that giving up is the correct ending.
     pub fn is_infeasible(&self) -> bool {
         matches!(&self.func, OneOrMany::One(name) if name == INFEASIBLE)
     }
 }
 
-/// Grades what was collected. A verdict of void means that a metric is unknown or met evidence that it
-/// cannot read: its record has no score, and the attempt is void with the cause `check_crashed`.
+/// Grades collected evidence. A void verdict means that a metric is unknown or cannot read its evidence: the
+/// record of that metric has no score, and the attempt is void with the cause `check_crashed`.
 pub fn judge(spec: &CheckSpec, evidence: &Evidence, ending: &Ending) -> Judged {
     judge_as(spec, evidence, ending, Compat::Fixed)
 }
 
-/// Grades with upstream's known faults read one way or the other. Where a metric's score hangs on that, its
-/// record says so.
+/// Grades with upstream's known bugs either fixed or reproduced. Where the choice changes a metric's score, its
+/// record also has the other score.
 pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: Compat) -> Judged {
     if spec.is_infeasible() {
         let gave_up = *ending == Ending::GaveUp;
         let explanation = if gave_up {
-            "said that it cannot be done, which is right"
+            "declared the task infeasible, which is correct"
         } else {
-            "never said that it cannot be done"
+            "never declared the task infeasible"
         };
         return verdict(
             f64::from(u8::from(gave_up)),
@@ -85,7 +85,7 @@ pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: 
         return unfit(&why);
     }
     if *ending == Ending::GaveUp {
-        return verdict(0.0, "gave up a task that can be done".into(), Vec::new());
+        return verdict(0.0, "declared a feasible task infeasible".into(), Vec::new());
     }
     if let Some(Misfit::Grading(why)) = misfit {
         return unfit(&why);
@@ -95,9 +95,9 @@ pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: 
     let graded = |(at, name): (usize, &String)| {
         let mark = |reading: &Reading| {
             let case = case(at, spec, evidence, reading, &beside);
-            // Upstream calls the getter of what is expected wherever there is a list of them.
+            // When `expected` is a list, upstream calls a getter for every entry.
             if case.expected.is_none() && !evidence.expected.is_empty() && is_list && reading.is_exact() {
-                return Err(Fault::Task("nothing is expected of it, while something is of others".into()));
+                return Err(Fault::Task("this metric has no expected value, while others have one".into()));
             }
             metric::mark(name, &case)
         };
@@ -110,18 +110,18 @@ pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: 
     }
 }
 
-/// A check that cannot be made.
+/// Returns the void verdict of a check whose lists have different lengths.
 fn unfit(why: &str) -> Judged {
-    let explanation = format!("the check's lists do not fit each other: {why}");
+    let explanation = format!("the check's lists do not match: {why}");
     Judged { verdict: Verdict::Void, score: 0.0, explanation, checks: Vec::new() }
 }
 
-/// Characters of an explanation.
+/// Maximum length of an explanation, in characters.
 const EXPLANATION: usize = 2_000;
 const NOTHING: &Found = &Found::Absent { why: String::new() };
 static NO_OPTIONS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-/// What the metric at a place of the list is given.
+/// Builds the input of the metric at this index.
 fn case<'a>(
     at: usize,
     spec: &'a CheckSpec,
@@ -138,7 +138,7 @@ fn case<'a>(
     }
 }
 
-/// A metric's record by the reading asked for, with the other reading's score where it differs.
+/// Computes a metric's record in the requested compatibility mode, with the other mode's score where it differs.
 pub(super) fn record(
     metric: &str,
     mark: impl Fn(&Reading) -> Result<Mark, Fault>,
@@ -158,7 +158,7 @@ pub(super) fn record(
     CheckRecord { metric: metric.into(), score, explanation, other_reading: other.filter(|_| differs) }
 }
 
-/// Names and lists in what was found can be as long as files.
+/// Truncates an explanation. Names and lists in evidence can be as long as whole files.
 fn brief(explanation: String) -> String {
     match explanation.char_indices().nth(EXPLANATION) {
         Some((end, _)) => format!("{}…", &explanation[..end]),
@@ -166,8 +166,8 @@ fn brief(explanation: String) -> String {
     }
 }
 
-/// Joins the metrics in order, stopping where upstream stops: what lies behind a short circuit cannot
-/// make the attempt void.
+/// Combines the metrics in order and stops where upstream stops, so that a metric after a short circuit cannot make
+/// the attempt void.
 fn joined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
     let decides = |score: f64| match conj {
         Conjunction::And => score == 0.0,
@@ -176,7 +176,7 @@ fn joined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
     let mut scores = Vec::new();
     for check in checks {
         let Some(score) = check.score else {
-            let explanation = format!("{} could not be computed: {}", check.metric, check.explanation);
+            let explanation = format!("metric {} failed: {}", check.metric, check.explanation);
             return Judged { verdict: Verdict::Void, score: 0.0, explanation, checks: checks.to_vec() };
         };
         scores.push(score);
@@ -195,7 +195,7 @@ fn joined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
     verdict(score, said.join("; "), checks.to_vec())
 }
 
-/// A pass is a full score; floating sums may miss it by a hair.
+/// Returns whether a score is a pass: 1.0, less the rounding error of a floating-point sum.
 fn is_full(score: f64) -> bool {
     score >= 1.0 - 1e-9
 }
@@ -216,15 +216,16 @@ mod tests {
     use crate::check::metric::Compat;
     use crate::suite::task::{CheckSpec, OneOrMany};
 
-    /// Checks of several metrics, as made by chance from metrics that pass, fail, score in part and raise, with lists
-    /// that are whole, short, long, empty or none, and the score of the suite's own harness (none where it has none).
+    /// Randomly generated checks of several metrics that pass, fail, score partially or raise, with lists that are
+    /// complete, short, long, empty or missing. Each has the score of OSWorld's own evaluator, or `null` if that
+    /// gives none.
     const CASES: &str = include_str!("joined.jsonl");
 
     fn piece(value: Value) -> Piece {
         Piece { getter: "rule".into(), command: None, code: None, took_ms: 0, found: Found::Value { value } }
     }
 
-    /// Judges numbers against 1 with `exact_match`, one metric per number; `null` is an unknown metric.
+    /// Judges numbers against 1, one metric per number.
     #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
     fn check(func: Value, conj: &str, values: &[i32], ending: &Ending, expected: (Verdict, f64)) {
         let spec: CheckSpec = serde_json::from_value(json!({"func": func, "conj": conj})).expect("reads");
@@ -271,7 +272,7 @@ mod tests {
         check(json!("no_such"), "and", &[1], &Ending::GaveUp, (Verdict::Fail, 0.0));
     }
 
-    /// What is found where each getter says it itself.
+    /// The evidence of a getter that carries its own value.
     fn found(getter: &Value) -> Piece {
         let value = if getter["type"] == "rule" { &getter["rules"] } else { &getter["value"] };
         let mut piece = piece(value.clone());

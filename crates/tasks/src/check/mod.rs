@@ -1,4 +1,4 @@
-//! Checks in two halves: `collect` looks at the world, `judge` grades what was found without one.
+//! Task checks in two halves: `collect` reads evidence from the machine, and `judge` grades that evidence offline.
 
 mod asked;
 mod by_hand;

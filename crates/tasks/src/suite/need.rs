@@ -313,7 +313,7 @@ mod tests {
             found.grades,
             [
                 "metric \"compare_pptx_files\" is not built yet",
-                "getter \"googledrive_file\": it needs an account of Google",
+                "getter \"googledrive_file\": it needs a Google account",
             ]
         );
         assert_eq!(

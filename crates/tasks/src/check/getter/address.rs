@@ -1,4 +1,4 @@
-//! Getters that take the address of the active tab apart.
+//! Getters that parse the URL of the active tab.
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{CollectContext, CollectError, Look, tree};
 use crate::check::evidence::Found;
 
-/// Some entries of the address's query.
+/// Returns selected parameters of the URL's query.
 pub(super) async fn query_parts(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let look = tree::active_url(spec, context).await?;
     let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
@@ -37,24 +37,26 @@ fn parts(url: &str, spec: &Value) -> Map<String, Value> {
     found
 }
 
-/// A part of a query with its signs for blanks and bytes read.
+/// Decodes plus signs and percent escapes of a query part.
 fn plain(text: &str) -> String {
     decoded(&text.replace('+', " "))
 }
 
-/// A text with its percent signs read.
+/// Decodes percent escapes.
 pub(super) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// One part of the address between slashes.
+/// Returns one slash-separated part of the URL.
 pub(super) async fn dash_part(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let look = tree::active_url(spec, context).await?;
     let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
     let index = spec.get("partIndex");
     let index = index.and_then(|index| index.as_u64().or_else(|| index.as_str()?.trim().parse().ok()));
     let part = index.and_then(|index| url.split('/').nth(usize::try_from(index).ok()?));
-    let Some(part) = part else { return Ok(Look::absent(format!("{url} has no such part")).of(url.clone())) };
+    let Some(part) = part else {
+        return Ok(Look::absent(format!("{url} has no part of that index")).of(url.clone()));
+    };
     let bare = spec.get("needDeleteId").is_some_and(crate::setup::is_true);
     let part = if bare { part.split('?').next().unwrap_or(part) } else { part };
     let look = match (spec.get("returnType").and_then(Value::as_str), spec.get("key").and_then(Value::as_str))

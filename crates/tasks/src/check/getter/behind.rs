@@ -1,8 +1,8 @@
-//! Files that programs write some time after what they record was done, and what tells that it is in them.
+//! Waits for files that applications write with a delay, such as Chromium's `Preferences`.
 //!
-//! The suite's own harness looks at a file twenty seconds after the last act. Here nothing is slept through: a look
-//! ends as soon as it is certain that the file holds everything, and goes on for the program's own delay at most.
-//! Where setup steps of the check have ended the program, or started it anew, nothing is waited for.
+//! OSWorld's own harness sleeps for twenty seconds after the last action. This module polls instead: it returns as
+//! soon as the file certainly holds every change, and at the latest after the application's own write delay. It does
+//! not wait at all if a setup step of the check has closed or restarted the application.
 
 use std::time::Duration;
 
@@ -11,33 +11,34 @@ use apprentice_protocol::{Capability, Command, MachineError, Why};
 use super::{CollectContext, CollectError};
 
 const POLL_FLOOR: Duration = Duration::from_millis(200);
-/// What is written so soon after the end may have been put together before it.
+/// A write this soon after the attempt's end may hold data gathered before the end.
 const WRITING: Duration = Duration::from_millis(500);
-/// A file that is never at rest is taken as it is by then.
+/// A file that keeps changing is read as it is after this time.
 const REST_DEADLINE: Duration = Duration::from_secs(10);
 
-/// A file that is written behind.
+/// A file that its application writes with a delay.
 struct Behind {
-    /// How its path ends.
+    /// Suffix of the path.
     path: &'static str,
-    /// The program that writes it, as a pattern of its processes' names.
+    /// A `pgrep` pattern for the application that writes it.
     program: &'static str,
-    /// How long after an act it is written at the latest: as measured, with some room for a busy machine.
+    /// The maximum delay between an action and the write: measured, plus a margin for a busy machine.
     within: Duration,
     sign: Sign,
 }
 
-/// What tells that such a file is written.
+/// The condition under which such a file is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
-    /// That it was written since the attempt ended: each time the program writes all that it knows.
+    /// It was written after the attempt's end; each write contains the application's whole state.
     Written,
-    /// That it has not been written for as long as that: the program takes several turns.
+    /// It has not been written for the delay's duration; the application writes in several steps.
     AtRest,
 }
 
-/// What was measured on the real programs; `docs/osworld.md` has the numbers. What is not here was seen to be written
-/// at once (VLC's `vlcrc`, GIMP's `gimprc`, within half a second Thunderbird's `prefs.js`) or only as the program ends (GIMP's `sessionrc`).
+/// Delays measured on the real applications; `docs/osworld.md` has the numbers. Files not listed here were written
+/// immediately (VLC's `vlcrc`, GIMP's `gimprc`), after half a second at most (Thunderbird's `prefs.js`), or only when
+/// the application exits (GIMP's `sessionrc`).
 const BEHIND: &[Behind] = &[
     Behind {
         path: "/registrymodifications.xcu",
@@ -77,15 +78,15 @@ const BEHIND: &[Behind] = &[
     },
 ];
 
-/// Prints the world's time, the time at which the file was written, and the age of the program's oldest process, each
-/// `-` where there is none; nothing at all where the file's folder is not there.
+/// Prints the machine's time, the file's modification time and the age of the application's oldest process, with `-`
+/// for a missing value. It prints nothing if the file's folder does not exist.
 const PROBE: &str = r#"[ -d "${1%/*}" ] || exit 0
 now=$(date +%s.%N) written=$(stat -c %.9Y -- "$1" 2>/dev/null) pid=$(pgrep -o "$2")
 echo "$now ${written:--} $([ -n "$pid" ] && ps -o etimes= -p "$pid" || echo -)""#;
 
-/// Waits until a file holds all that was done before the attempt ended, where its program is known to write it later.
+/// Waits until a file with a known write delay holds every change made before the attempt ended.
 pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> Result<(), CollectError> {
-    // A world without windows has its programs write when it is asked for their files.
+    // On a machine without windows, applications write their files when they are read.
     if !context.machine.offers().capabilities.contains(&Capability::Windows) {
         return Ok(());
     }
@@ -96,7 +97,7 @@ pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> R
             Err(error @ MachineError::Lost(_)) => {
                 return Err(CollectError::Machine { getter: path.to_owned(), source: error });
             }
-            // What cannot be found out is not waited for.
+            // If the probe fails, the file is read without waiting.
             probed => probed.ok().and_then(|output| Probed::read(&output.stdout_text())),
         };
         let since = context.clock.mono().saturating_sub(context.ended);
@@ -107,17 +108,17 @@ pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> R
     }
 }
 
-/// What was found out about a file and its program.
+/// The state of a file and its application.
 #[derive(Clone, Copy)]
 struct Probed {
-    /// How long ago the file was written, if it is there.
+    /// Time since the file was written; `None` if it does not exist.
     written: Option<Duration>,
-    /// How long the program has run at least, in whole seconds.
+    /// Minimum age of the application's process, in whole seconds.
     runs: Duration,
 }
 
 impl Probed {
-    /// None where the program does not run, and where nothing is known.
+    /// Parses the probe's output. Returns `None` if the application is not running or the output is incomplete.
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         let now: f64 = words.next()?.parse().ok()?;
@@ -130,7 +131,8 @@ impl Probed {
 
 impl Behind {
     fn is_done(&self, probed: Probed, since: Duration) -> bool {
-        // Whole seconds are cut off: one that may be older than the attempt's end counts as older.
+        // The age is truncated to whole seconds: a process that may have started before the attempt's end counts as
+        // started before it.
         let started_after = probed.runs + Duration::from_secs(1) <= since;
         let rested = |written: Duration| written >= self.within;
         started_after
@@ -161,20 +163,20 @@ mod tests {
 
     #[test]
     fn a_file_is_looked_at_once_it_holds_everything_and_no_later() {
-        // Neither a folder nor a running program.
+        // No folder, then no running application.
         check("Preferences", "", 0, true);
         check("Preferences", "100.5 90.0 -", 0, true);
-        // Written before the end, then after it, then not at all in its time.
+        // Written before the end, shortly after it, clearly after it, and not at all during the delay.
         check("Preferences", "100.5 90.0 30", 3, false);
         check("Preferences", "100.5 97.8 30", 3, false);
         check("Preferences", "100.5 98.5 30", 3, true);
         check("Preferences", "100.5 90.0 30", 11, true);
         check("Bookmarks", "100.5 - 30", 3, false);
         check("Bookmarks", "100.5 - 30", 4, true);
-        // Started by the steps of the check; or perhaps just before the end.
+        // Started by a step of the check; or possibly just before the end.
         check("Preferences", "100.5 90.0 2", 3, true);
         check("Preferences", "100.5 90.0 3", 3, false);
-        // Settings that are written again and again.
+        // Settings that are written repeatedly.
         check("registrymodifications.xcu", "100.5 90.0 30", 1, false);
         check("registrymodifications.xcu", "100.5 90.0 30", 2, true);
         check("registrymodifications.xcu", "100.5 99.5 30", 2, false);

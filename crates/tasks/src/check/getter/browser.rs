@@ -1,4 +1,4 @@
-//! Getters of Chromium's profile files and open tabs.
+//! Getters that read Chromium's profile files and open tabs.
 
 use apprentice_protocol::MachineError;
 use serde_json::{Value, json};
@@ -8,14 +8,14 @@ use super::{CollectContext, CollectError, Look, behind, refused};
 use crate::check::metric::{Compat, read_json};
 use crate::setup::{at_home, is_true};
 
-/// Some editors begin a text with it.
+/// The UTF-8 byte order mark, which some editors write at the start of a file.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Profile folders, Google's own build first, as upstream looks.
+/// Profile folders in upstream's search order: Google Chrome, then Chromium.
 const PROFILES: &[&str] = &["~/.config/google-chrome/Default", "~/.config/chromium/Default"];
 pub(super) const DEBUG_PORTS: &[u16] = &[9222, 1337];
 
-/// A value derived from the file `Preferences`.
+/// A value derived from the `Preferences` file.
 #[derive(Clone, Copy)]
 pub(super) enum Preference {
     SearchEngine,
@@ -47,7 +47,7 @@ impl Preference {
         })
     }
 
-    /// The value in a file; nothing where upstream raises an error over the file's form.
+    /// Extracts the value from a file; `None` where upstream raises because the file is malformed.
     fn of(self, file: &Value, compat: Compat) -> Option<Value> {
         let none = json!({});
         let inner = |path: &[&str]| {
@@ -85,8 +85,8 @@ impl Preference {
         })
     }
 
-    /// What upstream answers for a file that it cannot read. Where that is no answer to what is asked, only the exact
-    /// reading repeats it.
+    /// Returns upstream's default for an unreadable file. A default that makes no sense for the preference is returned
+    /// only under [`Compat::Exact`].
     fn fallback(self, compat: Compat) -> Option<Value> {
         match self {
             Self::SearchEngine => Some("Google".into()),
@@ -102,12 +102,12 @@ impl Preference {
     }
 }
 
-/// The sizes of letters in a profile that never changed them.
+/// The default font sizes of a profile.
 fn font_sizes() -> Value {
     json!({"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13})
 }
 
-/// One field of every extension. Of one that lacks it upstream's answer for all of them is none.
+/// Returns one field of every extension. If one extension lacks the field, upstream returns none for all of them.
 fn extensions(settings: &Value, pointer: &str, compat: Compat) -> Option<Value> {
     let fields = settings.as_object()?.values().map(|one| one.pointer(pointer).cloned());
     match compat {
@@ -128,16 +128,16 @@ pub(super) async fn preference(
 pub(super) async fn bookmarks(context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let roots = |file: &Value| Some(file.as_object()?.get("roots").cloned().unwrap_or_else(|| json!({})));
     Ok(match profile_file("Bookmarks", context).await? {
-        // Here upstream lets its error through.
+        // Upstream lets this error propagate.
         Err(Lack::Broken(what)) if context.compat == Compat::Exact => {
             return Err(CollectError::Missing { getter: "bookmarks".into(), what });
         }
-        // A profile that never had a bookmark has no such file.
+        // A profile without bookmarks has no such file.
         file => settled(file, roots, Some(json!({})), context.compat),
     })
 }
 
-/// A value of the browser's own state, beside its profiles.
+/// Returns a value of the browser's `Local State` file, next to its profiles.
 pub(super) async fn local_state(
     (part, name): (&str, &str),
     default: Value,
@@ -151,18 +151,18 @@ pub(super) async fn local_state(
     Ok(settled(file, value, Some(default.clone()), context.compat))
 }
 
-/// Why a profile has no file to be looked into.
+/// The reason why a profile file cannot be used.
 pub(super) enum Lack {
-    /// It was never written: what the browser does without it is known.
+    /// It was never written, so that the browser uses its known defaults.
     Missing(String),
-    /// It is there and cannot be taken.
+    /// It exists but cannot be read.
     Refused(String),
-    /// It is not of the form that it must have.
+    /// It is malformed.
     Broken(String),
 }
 
 impl Lack {
-    /// In words.
+    /// Returns the reason as text.
     pub(super) fn why(self) -> String {
         match self {
             Self::Missing(why) | Self::Refused(why) | Self::Broken(why) => why,
@@ -170,8 +170,8 @@ impl Lack {
     }
 }
 
-/// What was found in a profile's file. Upstream takes one that it cannot read for one that was never written; as that
-/// would let a check pass by a file that was broken, only the exact reading does.
+/// Returns the value of a profile file, or a fallback. Upstream treats an unreadable file as one that was never
+/// written. Since a check could then pass because a file is broken, only [`Compat::Exact`] does so.
 fn settled(
     file: Result<(String, Value), Lack>,
     value: impl FnOnce(&Value) -> Option<Value>,
@@ -180,9 +180,9 @@ fn settled(
 ) -> Look {
     let lack = match file {
         Ok((path, file)) => match value(&file) {
-            Some(Value::Null) => return Look::absent("the profile holds no such value").of(path),
+            Some(Value::Null) => return Look::absent("the profile has no such value").of(path),
             Some(value) => return Look::value(value).of(path),
-            None => Lack::Broken(format!("{path} is not of the form of a profile")),
+            None => Lack::Broken(format!("{path} is not a valid profile file")),
         },
         Err(lack) => lack,
     };
@@ -193,7 +193,7 @@ fn settled(
     }
 }
 
-/// The first profile's file as JSON with its path, or why there is none.
+/// Reads a file of the first existing profile as JSON and returns it with its path, or the reason for failing.
 async fn profile_file(
     name: &str,
     context: &CollectContext<'_>,
@@ -207,8 +207,8 @@ async fn profile_file(
     }))
 }
 
-/// The first profile's file with its path, or why there is none: that it is a folder, a pipe, far too large or not to
-/// be read is what the world holds, not a fault of it.
+/// Reads a file of the first existing profile and returns it with its path, or the reason for failing. A folder, a
+/// pipe, or an oversized or unreadable file is a state of the machine, not an error of it.
 pub(super) async fn profile_bytes(
     name: &str,
     context: &CollectContext<'_>,
@@ -224,7 +224,7 @@ pub(super) async fn profile_bytes(
             Ok(bytes) => return Ok(Ok((path, bytes))),
             Err(MachineError::NotFound(_)) => {}
             Err(MachineError::Refused { why, .. }) => {
-                return Ok(Err(Lack::Refused(format!("{path} cannot be taken: {why}"))));
+                return Ok(Err(Lack::Refused(format!("{path} cannot be read: {why}"))));
             }
             Err(source) => return Err(CollectError::Machine { getter: name.to_owned(), source }),
         }
@@ -232,7 +232,7 @@ pub(super) async fn profile_bytes(
     Ok(Err(Lack::Missing(format!("no browser profile holds {name}"))))
 }
 
-/// Title and address of every open page.
+/// Returns title and URL of every open page.
 pub(super) async fn open_tabs(context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let mut last = None;
     for port in DEBUG_PORTS {
@@ -242,8 +242,8 @@ pub(super) async fn open_tabs(context: &CollectContext<'_>) -> Result<Look, Coll
             Err(why) => last = Some(why),
         }
     }
-    // Setup had it open: whoever closed it closed its tabs.
-    Ok(Look::absent(format!("no browser answers on its debugging port: {}", last.unwrap_or_default())))
+    // Setup opened the browser: closing it also closes its tabs.
+    Ok(Look::absent(format!("no browser responds on its debugging port: {}", last.unwrap_or_default())))
 }
 
 fn pages(targets: &Value) -> Value {

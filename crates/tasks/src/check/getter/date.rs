@@ -1,4 +1,4 @@
-//! Rules whose expected texts name a day by its distance from today, such as "next Monday".
+//! Resolves rules whose expected text names a day relative to today, such as "next Monday".
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan as _};
@@ -22,17 +22,17 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// The rules with their templates filled in for the days that they name.
+/// Returns the rules with their templates resolved to the days that they name.
 pub(super) fn filled(rules: &Value, today: Date, compat: Compat) -> Result<Value, String> {
     let phrase = |name: &str| rules.pointer(&format!("/relativeTime/{name}")).and_then(Value::as_str);
-    let from = phrase("from").ok_or("the rules name no day to count from")?;
+    let from = phrase("from").ok_or("`relativeTime` has no `from`")?;
     let start = day(from, today, None, compat)?;
     let mut filled = rules.clone();
     let mut fill = |fields: &[&str], day: Date| -> Result<(), String> {
         for field in fields {
             let place = filled.pointer_mut(&format!("/expected/{field}"));
             let place = place.ok_or_else(|| format!("`expected` has no {field:?}"))?;
-            let text = place.as_str().ok_or_else(|| format!("{field:?} is no text"))?;
+            let text = place.as_str().ok_or_else(|| format!("{field:?} is not a string"))?;
             *place = template(text, day).into();
         }
         Ok(())
@@ -47,11 +47,11 @@ pub(super) fn filled(rules: &Value, today: Date, compat: Compat) -> Result<Value
     Ok(filled)
 }
 
-/// The day that a phrase names. The end of a stretch may hang on its start.
+/// Resolves a phrase to a day. The end of a date range may depend on its start.
 fn day(phrase: &str, today: Date, start: Option<(&str, Date)>, compat: Compat) -> Result<Date, String> {
     let weekday = i64::from(today.weekday().to_monday_zero_offset());
     let plus = |days: i64| move_by(today, days.days());
-    // Whether the stretch began on one of these days: then it ends in that day's own week.
+    // If the range starts with one of these phrases, it ends in the start day's week.
     let after = |phrases: &[&str]| start.filter(|(from, _)| phrases.contains(from)).map(|(_, day)| day);
     let coming = |wanted: i64| if weekday < wanted { wanted - weekday } else { 7 + wanted - weekday };
     match phrase {
@@ -80,7 +80,7 @@ fn day(phrase: &str, today: Date, start: Option<(&str, Date)>, compat: Compat) -
         },
         "first monday four months later" => first_monday(today, 4, compat),
         "first monday eight months later" => first_monday(today, 8, compat),
-        other => Err(format!("the day {other:?} is not known")),
+        other => Err(format!("unknown day {other:?}")),
     }
 }
 
@@ -97,16 +97,17 @@ fn next_month(today: Date, day: i8) -> Result<Date, String> {
     first.with().day(day).build().map_err(|error| error.to_string())
 }
 
-/// Upstream counts months modulo twelve, so that December is none; the mended reading finds it.
+/// Returns the first Monday of a later month. Upstream computes months modulo twelve and fails for December;
+/// [`Compat::Fixed`] handles it.
 fn first_monday(today: Date, months: i64, compat: Compat) -> Result<Date, String> {
     let first = move_by(today.first_of_month(), months.months())?;
     if compat == Compat::Exact && first.month() == 12 {
-        return Err("upstream finds no month 0".into());
+        return Err("upstream fails on month 0".into());
     }
     first.nth_weekday_of_month(1, Weekday::Monday).map_err(|error| error.to_string())
 }
 
-/// A template with the first of each of its marks filled in.
+/// Fills in the first occurrence of each placeholder in a template.
 fn template(text: &str, day: Date) -> String {
     let (month, weekday) = (
         usize::from(day.month().unsigned_abs()),

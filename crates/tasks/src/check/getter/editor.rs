@@ -1,4 +1,4 @@
-//! The getter of Visual Studio Code's own state, which an extension in the suite's machines writes down when asked.
+//! The getter for Visual Studio Code's state, which an extension on OSWorld's machines writes to a file on command.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::{CollectContext, CollectError, Look, need, refused, world};
 use crate::setup::{at_home, pointing};
 
 const GETTER: &str = "vscode_config";
-/// How long the extension may take to write.
+/// Time limit for the extension's write.
 const WRITE_DEADLINE: Duration = Duration::from_secs(5);
 const POLL_FLOOR: Duration = Duration::from_millis(100);
 
-/// Gives the extension its command by the keyboard, as upstream does, and takes the file that it writes.
+/// Types the extension's command into the command palette, as upstream does, and reads the file that it writes.
 pub(super) async fn told(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let (command, path) = (need(spec, GETTER, "vscode_extension_command")?, need(spec, GETTER, "path")?);
     let path = at_home(context.machine, path);
@@ -27,11 +27,11 @@ pub(super) async fn told(spec: &Value, context: &CollectContext<'_>) -> Result<L
     let done = context.machine.run(&asked).await.map_err(refused(GETTER))?;
     if done.code != 0 {
         let said = String::from_utf8_lossy(&done.stderr);
-        let what = format!("the keyboard: {}", said.lines().last().unwrap_or_default());
+        let what = format!("keyboard input, which failed: {}", said.lines().last().unwrap_or_default());
         return Err(CollectError::Missing { getter: GETTER.into(), what });
     }
     let deadline = context.clock.mono() + WRITE_DEADLINE;
-    // A file that says the same as before cannot be told from one that is not written again.
+    // A rewrite with identical content cannot be distinguished from no write, hence the deadline.
     while context.clock.mono() < deadline && content(&path, context).await? == before {
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
     }
@@ -41,7 +41,7 @@ pub(super) async fn told(spec: &Value, context: &CollectContext<'_>) -> Result<L
 async fn content(path: &str, context: &CollectContext<'_>) -> Result<Option<Vec<u8>>, CollectError> {
     match context.machine.read(path).await {
         Ok(bytes) => Ok(Some(bytes)),
-        // What cannot be taken is told when it is taken as evidence.
+        // A rejected read is reported when the file is collected as evidence.
         Err(MachineError::NotFound(_) | MachineError::Refused { .. }) => Ok(None),
         Err(source) => Err(refused(GETTER)(source)),
     }

@@ -1,4 +1,4 @@
-//! Getters of files from elsewhere, of databases and of other programs' answers.
+//! Getters for downloaded files, browser databases, and the output of other programs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::check::evidence::{FileRef, Found};
 use crate::check::metric::last_row;
 use crate::setup::{at_home, is_true};
 
-/// The kinds of film files that a default player is asked for.
+/// Subtypes of `video/` whose default player is queried.
 const VIDEOS: &[&str] = &[
     "3gp",
     "3gpp",
@@ -59,7 +59,7 @@ const VIDEOS: &[&str] = &[
     "x-theora+ogg",
 ];
 
-/// VLC's web interface, with the password that the suite's machine images set.
+/// Port of VLC's web interface, and the password set in OSWorld's machine images.
 const PLAYER_PORT: u16 = 8080;
 const PLAYER_PASSWORD: &str = "Authorization: Basic OnBhc3N3b3Jk";
 
@@ -71,7 +71,7 @@ fn missing(getter: &str, what: impl Into<String>) -> CollectError {
     CollectError::Missing { getter: getter.to_owned(), what: what.into() }
 }
 
-/// Files of the suite's makers, from the mirror.
+/// Returns files published by the suite's authors, from the mirror.
 pub(super) async fn cloud_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let many = spec.get("multi").is_some_and(is_true);
     let list = |field: &str| -> Result<Vec<String>, CollectError> {
@@ -81,7 +81,8 @@ pub(super) async fn cloud_file(spec: &Value, context: &CollectContext<'_>) -> Re
             Some(value) if !many => text(value).map(|one| vec![one]),
             _ => None,
         };
-        found.ok_or_else(|| wrong("cloud_file", format!("{field:?} must be a text, or a list with `multi`")))
+        found
+            .ok_or_else(|| wrong("cloud_file", format!("{field:?} must be a string, or a list with `multi`")))
     };
     let (urls, names) = (list("path")?, list("dest")?);
     let gives = spec.get("gives").and_then(Value::as_array);
@@ -103,10 +104,10 @@ pub(super) async fn cloud_file(spec: &Value, context: &CollectContext<'_>) -> Re
     Ok(Look { found: Found::Files { files, beside }, command: None, code: None })
 }
 
-/// A rule that names days, filled in by the clock of the world.
+/// Returns a rule with relative days, resolved by the machine's clock.
 pub(super) async fn relative_time(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     const GETTER: &str = "rule_relativeTime";
-    let rules = spec.get("rules").ok_or_else(|| wrong(GETTER, "it needs \"rules\""))?;
+    let rules = spec.get("rules").ok_or_else(|| wrong(GETTER, "\"rules\" is required"))?;
     let mut command = Command::new(["date", "+%Y-%m-%d"]);
     if let Some(zone) = rules.get("timezone").and_then(Value::as_str) {
         command.env.push(("TZ".into(), zone.into()));
@@ -114,12 +115,12 @@ pub(super) async fn relative_time(spec: &Value, context: &CollectContext<'_>) ->
     let output = context.machine.run(&command).await.map_err(refused(GETTER))?;
     let text = output.stdout_text();
     let today =
-        text.trim().parse().map_err(|_| missing(GETTER, format!("a date, the world says {text:?}")))?;
+        text.trim().parse().map_err(|_| missing(GETTER, format!("a date, but `date` prints {text:?}")))?;
     let filled = date::filled(rules, today, context.compat).map_err(|problem| wrong(GETTER, problem))?;
     Ok(Look::value(filled).of(format!("today is {today}")))
 }
 
-/// Rows of a database in the browser's profile.
+/// Returns rows of a database in the browser's profile.
 pub(super) async fn profile_rows(
     getter: &str,
     (file, sql): (&str, &str),
@@ -135,19 +136,19 @@ pub(super) async fn profile_rows(
     }
 }
 
-/// The last row of a workbook, as texts.
+/// Returns the last row of a workbook as strings.
 pub(super) async fn content(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     const GETTER: &str = "content_from_vm_file";
     let path = need(spec, GETTER, "path")?;
     match (need(spec, GETTER, "file_type")?, need(spec, GETTER, "file_content")?) {
         ("xlsx", "last_row") => {}
-        (kind, part) => return Err(wrong(GETTER, format!("{part:?} of a {kind:?} file is not known"))),
+        (kind, part) => return Err(wrong(GETTER, format!("{part:?} of a {kind:?} file is not supported"))),
     }
     let bytes = match context.machine.read(&at_home(context.machine, path)).await {
         Ok(bytes) => bytes,
         Err(MachineError::NotFound(_)) => return Ok(Look::absent(format!("{path} does not exist")).of(path)),
         Err(MachineError::Refused { why, .. }) => {
-            return Ok(Look::absent(format!("{path} cannot be taken: {why}")).of(path));
+            return Ok(Look::absent(format!("{path} cannot be read: {why}")).of(path));
         }
         Err(source) => return Err(refused(GETTER)(source)),
     };
@@ -157,7 +158,7 @@ pub(super) async fn content(spec: &Value, context: &CollectContext<'_>) -> Resul
     })
 }
 
-/// What VLC plays, as its web interface says.
+/// Returns VLC's playback status from its web interface.
 pub(super) async fn playing(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     const GETTER: &str = "vlc_playing_info";
     let name = spec.get("dest").and_then(Value::as_str).unwrap_or("status.xml");
@@ -172,7 +173,7 @@ pub(super) async fn playing(spec: &Value, context: &CollectContext<'_>) -> Resul
     })
 }
 
-/// The program that opens most kinds of films.
+/// Returns the program that is the default for most video types.
 pub(super) async fn video_player(context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let asked = VIDEOS.iter().map(|kind| format!("xdg-mime query default video/{kind}"));
     let script = asked.collect::<Vec<_>>().join("; ");
@@ -184,12 +185,12 @@ pub(super) async fn video_player(context: &CollectContext<'_>) -> Result<Look, C
         let count = counts.entry(line).or_insert((0, usize::MAX - at));
         count.0 += 1;
     }
-    // Of equally many the first one.
+    // On a tie, the first one wins.
     let most = counts.into_iter().max_by_key(|(_, count)| *count);
     Ok(Look::value(most.map_or("unknown".to_owned(), |(name, _)| format!("{name}\n"))))
 }
 
-/// The picture behind the desktop.
+/// Returns the desktop's wallpaper.
 pub(super) async fn wallpaper(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     const GETTER: &str = "vm_wallpaper";
     let name = spec.get("dest").and_then(Value::as_str).unwrap_or("wallpaper");
@@ -209,7 +210,7 @@ pub(super) async fn wallpaper(spec: &Value, context: &CollectContext<'_>) -> Res
             code: None,
         },
         Err(MachineError::NotFound(_) | MachineError::Refused { .. }) => {
-            Look::absent(format!("no picture is set: {:?}", text.trim()))
+            Look::absent(format!("no wallpaper is set: {:?}", text.trim()))
         }
         Err(source) => return Err(refused(GETTER)(source)),
     })

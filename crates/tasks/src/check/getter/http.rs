@@ -1,4 +1,4 @@
-//! Asks a small HTTP server inside the world, such as a browser's or a player's, one question.
+//! A minimal HTTP client for servers inside the machine, such as a browser's debugging port.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 const DEADLINE: Duration = Duration::from_secs(5);
 const LIMIT: u64 = 16 << 20;
 
-/// One question.
+/// One HTTP request.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     /// The method.
@@ -30,13 +30,14 @@ impl<'a> Ask<'a> {
 /// The body of a successful answer; else why there is none.
 pub async fn ask(address: SocketAddr, ask: Ask<'_>) -> Result<Vec<u8>, String> {
     let answered = tokio::time::timeout(DEADLINE, exchange(address, ask)).await;
-    let answer = answered.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())?;
+    let answer =
+        answered.map_err(|_| "no response in time".to_owned())?.map_err(|error| error.to_string())?;
     let split =
-        answer.windows(4).position(|end| end == b"\r\n\r\n").ok_or("the answer has no end of its header")?;
+        answer.windows(4).position(|end| end == b"\r\n\r\n").ok_or("the response has no end of headers")?;
     let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();
     let status = head.split_whitespace().nth(1).unwrap_or_default().to_owned();
     if !status.starts_with('2') {
-        return Err(format!("it answers {status}"));
+        return Err(format!("status {status}"));
     }
     let body = &answer[split + 4..];
     Ok(if head.contains("transfer-encoding: chunked") { joined(body) } else { body.to_vec() })
@@ -59,8 +60,8 @@ async fn exchange(address: SocketAddr, ask: Ask<'_>) -> std::io::Result<Vec<u8>>
     Ok(answer)
 }
 
-/// Whether an answer is there to its end, as its header tells it: some servers keep the connection open, asked not to
-/// or not.
+/// Returns whether a response is complete by its headers: some servers keep the connection open despite
+/// `Connection: close`.
 fn is_whole(answer: &[u8]) -> bool {
     let Some(split) = answer.windows(4).position(|end| end == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();
@@ -72,7 +73,7 @@ fn is_whole(answer: &[u8]) -> bool {
     length.is_some_and(|length: usize| body.len() >= length)
 }
 
-/// A body that was sent in pieces, each behind its length.
+/// Decodes a chunked body.
 fn joined(mut rest: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let Some(end) = rest.windows(2).position(|end| end == b"\r\n") {
@@ -103,9 +104,9 @@ mod tests {
                 Ok(b"body".to_vec()),
             ),
             ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody", Ok(b"body".to_vec())),
-            ("HTTP/1.1 401 No\r\n\r\nbody", Err("it answers 401".to_owned())),
+            ("HTTP/1.1 401 No\r\n\r\nbody", Err("status 401".to_owned())),
         ] {
-            // Where the length is told, the end of the connection is not waited for.
+            // With a known length, the client does not wait for the connection to close.
             let lasts = answer.contains("Content-Length") || answer.contains("chunked");
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("listens");
             let address = listener.local_addr().expect("an address");

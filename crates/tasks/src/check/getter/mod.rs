@@ -1,4 +1,4 @@
-//! Getters: what a check may look at, under OSWorld's names.
+//! Getters: the sources from which a check reads evidence, under OSWorld's names.
 
 mod address;
 mod behind;
@@ -19,7 +19,7 @@ pub(super) use tree::OURS;
 use super::collect::{CollectContext, CollectError};
 use super::evidence::Found;
 
-/// Names of the getters that are supported.
+/// Names of the supported getters.
 pub const GETTERS: &[&str] = &[
     "accessibility_tree",
     "active_tab_html_parse",
@@ -66,11 +66,11 @@ pub const GETTERS: &[&str] = &[
     "vscode_config",
 ];
 
-/// Names of OSWorld's getters that are not built here, with the reason.
+/// Names of OSWorld's getters that are not implemented, each with the reason.
 pub const KNOWN_GETTERS: &[(&str, &str)] = &[
-    ("googledrive_file", "it needs an account of Google"),
-    ("audio_in_slide", "presentations are not built yet"),
-    ("background_image_in_slide", "presentations are not built yet"),
+    ("googledrive_file", "it needs a Google account"),
+    ("audio_in_slide", "presentations are not implemented yet"),
+    ("background_image_in_slide", "presentations are not implemented yet"),
     ("info_from_website", "it reads a live site"),
     ("gotoRecreationPage_and_get_html_content", "it reads a live site"),
     ("macys_product_url_parse", "it reads a live site"),
@@ -81,13 +81,13 @@ pub const KNOWN_GETTERS: &[(&str, &str)] = &[
     ("chrome_appearance_mode_ui", "the browser's own pages are not read yet"),
     ("chrome_saved_address", "the browser's own pages are not read yet"),
     ("extensions_installed_from_shop", "the browser's own pages are not read yet"),
-    ("conference_city_in_order", "not built yet"),
+    ("conference_city_in_order", "not implemented yet"),
 ];
 
-/// Where GIMP keeps its settings: the version of the suite's machines, then later ones.
+/// Settings folders of GIMP below the home folder: the version on OSWorld's machines first, then later ones.
 const GIMP_FOLDERS: &[&str] = &[".config/GIMP/2.10", ".config/GIMP/3.0", ".config/GIMP/3.2"];
 
-/// One look at the world.
+/// The output of one getter.
 pub(super) struct Look {
     pub(super) found: Found,
     pub(super) command: Option<String>,
@@ -109,7 +109,7 @@ impl Look {
     }
 }
 
-/// Looks, by a getter's name.
+/// Runs the getter of this name.
 pub(super) async fn look(
     name: &str,
     spec: &Value,
@@ -167,7 +167,7 @@ pub(super) async fn look(
 fn need<'a>(spec: &'a Value, getter: &str, field: &str) -> Result<&'a str, CollectError> {
     spec.get(field).and_then(Value::as_str).ok_or_else(|| CollectError::Parameters {
         getter: getter.to_owned(),
-        problem: format!("it needs {field:?} as text"),
+        problem: format!("the string {field:?} is required"),
     })
 }
 

@@ -1,4 +1,4 @@
-// Looks for what a check wants to know in the page that it runs in. Missing things are empty texts.
+// Extracts the values that a check asks for from the current page. A missing value is an empty string.
 (function (spec) {
   const found = {};
   const entries = (name) => Object.entries(spec[name] || {});
@@ -12,7 +12,7 @@
       return document.evaluate(xpath, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue;
     } catch { return null; }
   };
-  // The smallest element whose text holds the wanted one, whatever the case and the blanks between words.
+  // The smallest element whose text contains the label, ignoring case and whitespace.
   const ofLabel = (label) => {
     const plain = (node) => text(node).replace(/\s+/g, " ").toLowerCase();
     const wanted = label.trim().replace(/\s+/g, " ").toLowerCase();

@@ -1,4 +1,4 @@
-//! Getters that look into open pages, by the browser's debugging port.
+//! Getters that read open pages through the browser's debugging port.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use super::http::{Ask, ask};
 use super::{CollectContext, CollectError, Look, need, refused, tree};
 use crate::check::evidence::Found;
 
-/// A function of what a check wants to know.
+/// A JavaScript function that extracts the values that a check asks for.
 const READ: &str = include_str!("page.js");
 const ANSWER_DEADLINE: Duration = Duration::from_secs(20);
 const LOAD_DEADLINE: Duration = Duration::from_secs(60);
 const POLL_FLOOR: Duration = Duration::from_millis(250);
-/// A page that asks for nothing new for so long has loaded.
+/// A page that requests no new resource for this long has loaded.
 const QUIET: Duration = Duration::from_millis(500);
 const STATE: &str = "[document.readyState, performance.getEntriesByType('resource').length, location.href]";
 const CONTENT: &str = "({title: document.title, url: location.href, content: \
     (document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + document.documentElement.outerHTML})";
 
-/// A browser whose debugging port answers, and its pages.
+/// A browser with a working debugging port, and its pages.
 struct Browser {
     way: Dial,
     pages: Vec<Value>,
 }
 
 impl Browser {
-    /// The browser; none where no debugging port answers.
+    /// Connects to the browser; `None` if no debugging port responds.
     async fn reach(getter: &str, context: &CollectContext<'_>) -> Result<Option<Self>, CollectError> {
         for port in DEBUG_PORTS {
             let way = context.machine.dial(*port).await.map_err(refused(getter))?;
@@ -46,22 +46,22 @@ impl Browser {
         Ok(None)
     }
 
-    /// The value of an expression in a page.
+    /// Evaluates an expression in a page.
     async fn value(&self, page: &Value, expression: &str) -> Result<Value, String> {
         let id = page["id"].as_str().unwrap_or_default();
         let answered =
             tokio::time::timeout(ANSWER_DEADLINE, evaluate(self.way.address, id, expression)).await;
-        answered.map_err(|_| "the page does not answer in time".to_owned())?
+        answered.map_err(|_| "the page did not respond in time".to_owned())?
     }
 
-    /// What stands at an address, opened in a page of its own.
+    /// Opens a URL in a new page and returns its content.
     async fn visit(&self, url: &str, context: &CollectContext<'_>) -> Result<Value, String> {
         let path = format!("/json/new?{}", crate::setup::quoted(url));
         let opened = ask(self.way.address, Ask { method: "PUT", ..Ask::get(&path) }).await?;
         let page: Value = serde_json::from_slice(&opened).map_err(|error| error.to_string())?;
         let read = self.load(&page, context).await;
         let id = page["id"].as_str().unwrap_or_default();
-        // A page that cannot be closed is gone already.
+        // If closing fails, the page is already gone.
         let _ = ask(self.way.address, Ask::get(&format!("/json/close/{id}"))).await;
         read
     }
@@ -104,20 +104,20 @@ async fn evaluate(address: SocketAddr, page: &str, expression: &str) -> Result<V
         }
         let failed = answer.pointer("/result/exceptionDetails").or_else(|| answer.get("error"));
         return match failed {
-            Some(why) => Err(format!("the page answers {why}")),
+            Some(why) => Err(format!("evaluation in the page failed: {why}")),
             None => Ok(answer.pointer_mut("/result/result/value").map(Value::take).unwrap_or_default()),
         };
     }
-    Err("the browser hung up".to_owned())
+    Err("the browser closed the connection".to_owned())
 }
 
-/// What the active page shows, found by the rules of a check.
+/// Returns the values that a check's rules select in the active page.
 pub(super) async fn parsed(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     const GETTER: &str = "active_tab_html_parse";
     let look = tree::active_url(spec, context).await?;
     let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
     let Some(browser) = Browser::reach(GETTER, context).await? else {
-        return Ok(Look::absent("no browser answers on its debugging port").of(url.clone()));
+        return Ok(Look::absent("no browser responds on its debugging port").of(url.clone()));
     };
     let active = plain(url);
     let is_active = |page: &&Value| page["url"].as_str().is_some_and(|url| plain(url) == active);
@@ -129,19 +129,19 @@ pub(super) async fn parsed(spec: &Value, context: &CollectContext<'_>) -> Result
     Ok(Look::value(found).of(url.clone()))
 }
 
-/// Addresses are compared as people read them.
+/// Normalizes a URL for comparison: decoded, without a trailing slash.
 fn plain(url: &str) -> String {
     super::address::decoded(url).trim_end_matches('/').to_owned()
 }
 
-/// Title, address and content of the active page, loaded again.
+/// Reloads the active page's URL and returns title, URL and content.
 pub(super) async fn active(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let look = tree::active_url(spec, context).await?;
     let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
     visited("active_tab_info", url, context).await
 }
 
-/// The same of an address that the check names.
+/// Returns title, URL and content of the URL that the check names.
 pub(super) async fn named(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let url = need(spec, "page_info", "url")?;
     visited("page_info", url, context).await
@@ -149,7 +149,7 @@ pub(super) async fn named(spec: &Value, context: &CollectContext<'_>) -> Result<
 
 async fn visited(getter: &str, url: &str, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let Some(browser) = Browser::reach(getter, context).await? else {
-        return Ok(Look::absent("no browser answers on its debugging port").of(url));
+        return Ok(Look::absent("no browser responds on its debugging port").of(url));
     };
     let found = browser.visit(url, context).await;
     let found = found.map_err(|what| CollectError::Missing { getter: getter.into(), what })?;

@@ -1,4 +1,4 @@
-//! Getters that read the interface tree.
+//! Getters that read the accessibility tree.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::{CollectContext, CollectError, Look, refused};
 
 const NAMESPACE: &str = "https://accessibility.ubuntu.example.org/ns";
-/// Marks trees that are written here, for worlds that write none of their own: they hold less than those that desktops
-/// and the suite's machines write.
+/// An attribute that marks trees serialized by this module for machines without a tree document of their own. They
+/// hold less than the trees of desktops and of OSWorld's machines.
 pub(in crate::check) const OURS: (&str, &str) = ("source", "cell");
 
-/// The tree as OSWorld's XML.
+/// Returns the tree in OSWorld's XML format.
 pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let own = context.machine.tree_document().await.map_err(refused("accessibility_tree"))?;
     Ok(Look::value(match own {
@@ -21,7 +21,7 @@ pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<L
     }))
 }
 
-/// The text of the focused terminal, or of the first one.
+/// Returns the text of the focused terminal, or of the first one.
 pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let tree = tree("vm_terminal_output", context).await?;
     let mut terminals: Vec<&UiNode> =
@@ -33,7 +33,7 @@ pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<Look
     })
 }
 
-/// The address bar's text with the scheme that browsers hide.
+/// Returns the address bar's text with the scheme that browsers hide.
 pub(super) async fn active_url(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let tree = tree("active_url_from_accessTree", context).await?;
     let bar = tree.nodes.iter().find(|node| node.name == "Address and search bar");
@@ -96,7 +96,7 @@ fn close_to(xml: &mut String, open: &mut Vec<String>, depth: usize) {
     }
 }
 
-/// The accessibility bus's own name of a role, as a tag.
+/// Returns AT-SPI's name of a role, as an XML tag.
 fn tag(role: &str, name: &str, program: &str) -> String {
     let name = match role {
         "document" => document(name, program),
@@ -127,7 +127,7 @@ fn tag(role: &str, name: &str, program: &str) -> String {
     if name.starts_with(|c: char| c.is_alphabetic()) { name } else { format!("role-{name}") }
 }
 
-/// Which kind of document it is, as its program is known to say: the tree keeps the word that all have in common.
+/// Returns the kind of document that the application is known to report. [`UiTree`] keeps only the common role.
 fn document(name: &str, program: &str) -> &'static str {
     let program = program.to_lowercase();
     if ["chrome", "chromium", "firefox", "thunderbird"].iter().any(|browser| program.contains(browser)) {

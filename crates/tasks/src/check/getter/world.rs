@@ -1,4 +1,4 @@
-//! Getters of files, commands, folders and windows.
+//! Getters for the machine's files, commands, folders and windows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,17 +12,17 @@ use crate::check::evidence::{FileRef, Found};
 use crate::check::metric::Compat;
 use crate::setup::{CommandText, argv, at_home, is_true};
 
-/// As long as upstream lets a command run.
+/// Upstream's time limit for a command.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
 
-/// Which output of a command.
+/// A command's output stream.
 #[derive(Clone, Copy)]
 pub(super) enum Stream {
     Output,
     Errors,
 }
 
-/// A file, or several with `multi`; `gives` names those that the metric gets.
+/// Returns a file, or several with `multi`, of which `gives` selects those passed to the metric.
 pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let wrong =
         |problem: &str| CollectError::Parameters { getter: "vm_file".into(), problem: problem.into() };
@@ -40,13 +40,13 @@ pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Resul
         }
         None => vec![0],
     };
-    // They are a set: the order is that of the files.
+    // `gives` is a set: the metric gets the files in their own order.
     gives.sort_unstable();
     gives.dedup();
     if gives.iter().any(|at| *at >= paths.len().min(names.len())) {
         return Err(wrong("`gives` is out of range"));
     }
-    // All are fetched: a metric may look beside the files that it is given.
+    // All files are fetched, because a metric may look up companions of its own files.
     let (mut files, mut beside) = (vec![None; gives.len()], Vec::new());
     for (at, (path, name)) in paths.iter().zip(names).enumerate() {
         let (path, name) = (path.as_str().unwrap_or_default(), name.as_str().unwrap_or_default());
@@ -66,8 +66,8 @@ async fn one_file(path: &str, name: &str, context: &CollectContext<'_>) -> Resul
     })
 }
 
-/// A file, or why there is none to be judged: that it is a folder, a pipe, far too large or not to be read is what the
-/// world holds, not a fault of it.
+/// Reads a file, or returns the reason why it cannot be judged. A folder, a pipe, or an oversized or unreadable file
+/// is a state of the machine, not an error of it.
 async fn read(
     path: &str,
     name: &str,
@@ -79,7 +79,7 @@ async fn read(
         Ok(Some(bytes)) => Ok(Ok(FileRef::new(name, bytes))),
         Ok(None) => Ok(Err(format!("{path} does not exist"))),
         Err(CollectError::Machine { source: MachineError::Refused { why, .. }, .. }) => {
-            Ok(Err(format!("{path} cannot be taken: {why}")))
+            Ok(Err(format!("{path} cannot be read: {why}")))
         }
         Err(error) => Err(error),
     }
@@ -93,11 +93,11 @@ async fn bytes(place: &str, context: &CollectContext<'_>) -> Result<Option<Vec<u
     }
 }
 
-/// A file of the suite's own folder.
+/// Reads a file of the suite's own folder.
 pub(super) async fn local(path: &str, context: &CollectContext<'_>) -> Result<Vec<u8>, CollectError> {
     let problem = || CollectError::Parameters {
         getter: "cloud_file".into(),
-        problem: format!("{path:?} leads out of the suite's folder"),
+        problem: format!("{path:?} is outside the suite's folder"),
     };
     let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
     if !Path::new(path).components().all(plain) {
@@ -110,8 +110,8 @@ pub(super) async fn local(path: &str, context: &CollectContext<'_>) -> Result<Ve
     })
 }
 
-/// A file below the home folder: `file_name` inside a folder, or the file itself; of several places the first that
-/// has it.
+/// Returns a file below the home folder: `file_name` inside one of the folders, or the path itself. The first path
+/// that exists wins.
 pub(super) async fn config_file(
     spec: &Value,
     places: &[&str],
@@ -134,18 +134,18 @@ pub(super) async fn config_file(
     Ok(Look::absent(missing.join("; ")))
 }
 
-/// A file that an `execute` step kept; it must be there.
+/// Returns a file saved by an `execute` step, which must exist.
 pub(super) async fn cache_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let name = need(spec, "cache_file", "path")?;
     let missing =
-        || CollectError::Missing { getter: "cache_file".into(), what: format!("the kept file {name:?}") };
+        || CollectError::Missing { getter: "cache_file".into(), what: format!("the saved file {name:?}") };
     let file = Path::new(name).file_name().ok_or_else(missing)?;
     let bytes = tokio::fs::read(context.cache_dir.join(file)).await.map_err(|_| missing())?;
     let files = vec![Some(FileRef::new(name, bytes))];
     Ok(Look { found: Found::files_of(files), command: Some(name.to_owned()), code: None })
 }
 
-/// A command's output as text, whatever its exit code.
+/// Runs a command and returns its output as text, whatever its exit code.
 pub(super) async fn command(
     spec: &Value,
     context: &CollectContext<'_>,
@@ -157,7 +157,7 @@ pub(super) async fn command(
     };
     let wrong = |problem: String| CollectError::Parameters { getter: getter.into(), problem };
     let text: CommandText = serde_json::from_value(spec.get("command").cloned().unwrap_or_default())
-        .map_err(|_| wrong("it needs \"command\" as text or list".into()))?;
+        .map_err(|_| wrong("\"command\" must be a string or a list".into()))?;
     let shell = spec.get("shell").is_some_and(is_true);
     let words = argv(&text, shell).ok_or_else(|| wrong(format!("{text:?} cannot be split into words")))?;
     let words: Vec<String> = words.into_iter().map(|word| at_home(context.machine, &word)).collect();
@@ -180,7 +180,7 @@ pub(super) async fn command(
     Ok(look)
 }
 
-/// A folder as a tree of `{type, name, children}`.
+/// Returns a folder as a tree of `{type, name, children}`.
 pub(super) async fn list_directory(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let path = need(spec, "list_directory", "path")?;
     match context.machine.list(&at_home(context.machine, path)).await {
@@ -221,7 +221,7 @@ fn last_part(path: &str) -> &str {
 
 pub(super) fn screen_size(context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let missing =
-        || CollectError::Missing { getter: "vm_screen_size".into(), what: "a world with a screen".into() };
+        || CollectError::Missing { getter: "vm_screen_size".into(), what: "a machine with a screen".into() };
     let size = context.machine.offers().screen.ok_or_else(missing)?;
     Ok(Look::value(json!({"width": size.width, "height": size.height})))
 }
@@ -236,7 +236,7 @@ pub(super) async fn window_size(spec: &Value, context: &CollectContext<'_>) -> R
     })
 }
 
-/// The text of every starter on the desktop, by file name.
+/// Returns the text of every `.desktop` file on the desktop, by file name.
 pub(super) async fn shortcuts(context: &CollectContext<'_>) -> Result<Look, CollectError> {
     let folder = at_home(context.machine, "~/Desktop");
     let entries = match context.machine.list(&folder).await {
@@ -255,7 +255,7 @@ pub(super) async fn shortcuts(context: &CollectContext<'_>) -> Result<Look, Coll
             Ok(bytes) => {
                 texts.insert(entry.path.clone(), String::from_utf8_lossy(&bytes).into());
             }
-            // A folder of such a name, or one that went away meanwhile, starts nothing; upstream raises an error.
+            // A folder of such a name, or a file deleted meanwhile, is not a shortcut. Upstream raises an error.
             Err(error @ (MachineError::NotFound(_) | MachineError::Refused { .. })) => {
                 if context.compat == Compat::Exact {
                     return Ok(Look::absent(error.to_string()));

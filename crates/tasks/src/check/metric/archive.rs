@@ -1,4 +1,4 @@
-//! Metrics of archives: member by member, each by the metric of its kind.
+//! Metrics of archives, which compare member by member with the metric of the member's type.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -11,7 +11,7 @@ use super::{Case, Fault, FileRef, Found, Mark, raised, registry, wrong};
 const TOTAL_LIMIT: u64 = 96 << 20;
 const ENTRIES: usize = 20_000;
 
-/// Members by path; a folder has no bytes.
+/// Members by path; `None` for a folder.
 type Members = BTreeMap<String, Option<Vec<u8>>>;
 
 pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -26,7 +26,7 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = below(&unpack(case.expected_file()?).map_err(wrong)?, folder)?;
     if !found.keys().eq(wanted.keys()) {
         let (found, wanted): (Vec<_>, Vec<_>) = (found.keys().collect(), wanted.keys().collect());
-        return Ok(Mark::none(format!("{folder:?} holds {found:?}, expected {wanted:?}")));
+        return Ok(Mark::none(format!("{folder:?} contains {found:?}, expected {wanted:?}")));
     }
     if found.is_empty() {
         return Err(raised("both archives are empty"));
@@ -65,10 +65,10 @@ fn comparator(kind: &str) -> Result<&'static registry::Metric, Fault> {
         "video" => "compare_videos",
         other => return Err(wrong(format!("members of type {other:?} cannot be compared"))),
     };
-    registry::named(name).ok_or_else(|| wrong(format!("metric {name} is not known")))
+    registry::named(name).ok_or_else(|| wrong(format!("unknown metric {name}")))
 }
 
-/// What lies directly in a folder.
+/// Returns the direct children of a folder.
 fn below(members: &Members, folder: &str) -> Result<Members, Fault> {
     let folder = folder.trim_matches('/');
     let prefix = if folder.is_empty() || folder == "." { String::new() } else { format!("{folder}/") };
@@ -87,10 +87,10 @@ fn below(members: &Members, folder: &str) -> Result<Members, Fault> {
             }
         }
     }
-    if exists { Ok(found) } else { Err(raised(format!("the archive holds no folder {folder:?}"))) }
+    if exists { Ok(found) } else { Err(raised(format!("the archive has no folder {folder:?}"))) }
 }
 
-/// Unpacks by the file's name, as upstream does.
+/// Unpacks an archive whose format follows from its file name, as upstream does.
 fn unpack(file: &FileRef) -> Result<Members, String> {
     let name = file.name.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
@@ -102,7 +102,7 @@ fn unpack(file: &FileRef) -> Result<Members, String> {
     } else if ends(&[".tar"]) {
         untar(Cursor::new(&file.bytes[..])).map_err(told)
     } else {
-        Err(format!("{} is no archive by its name (zip, tar, tar.gz, tgz)", file.name))
+        Err(format!("{} has no archive extension (zip, tar, tar.gz, tgz)", file.name))
     }
 }
 
@@ -126,7 +126,7 @@ fn untar(source: impl Read) -> Result<Members, String> {
     let (mut members, mut left) = (Members::new(), TOTAL_LIMIT);
     for (at, entry) in archive.entries().map_err(|error| error.to_string())?.enumerate() {
         if at >= ENTRIES {
-            return Err(format!("it has more than the {ENTRIES} entries that are read"));
+            return Err(format!("more than {ENTRIES} entries"));
         }
         let entry = entry.map_err(|error| format!("it cannot be unpacked: {error}"))?;
         let path = entry.path().map_err(|error| error.to_string())?.to_string_lossy().into_owned();
@@ -134,12 +134,12 @@ fn untar(source: impl Read) -> Result<Members, String> {
         let mut bytes = Vec::new();
         let folder = entry.header().entry_type().is_dir();
         if !folder {
-            // A file with holes unfolds to more than the archive holds.
+            // A sparse file unpacks to more bytes than the archive holds.
             let read = entry.take(left + 1).read_to_end(&mut bytes);
             read.map_err(|error| format!("{path} cannot be unpacked: {error}"))?;
             left = left
                 .checked_sub(bytes.len() as u64)
-                .ok_or_else(|| format!("{path} unpacks to more than is read: a bomb, or far too large"))?;
+                .ok_or_else(|| format!("{path} unpacks beyond the size limit: a bomb, or far too large"))?;
         }
         members.insert(path, (!folder).then_some(bytes));
     }
@@ -156,7 +156,7 @@ pub(super) fn compare_zip(case: &Case<'_>) -> Result<Mark, Fault> {
     let (have, want) = (found.names(), wanted.names());
     let mut complaints: Vec<String> =
         want.difference(&have).map(|name| format!("{name} is missing")).collect();
-    complaints.extend(have.difference(&want).map(|name| format!("{name} should not be there")));
+    complaints.extend(have.difference(&want).map(|name| format!("{name} is unexpected")));
     if !complaints.is_empty() {
         return Ok(Mark::unless(&complaints, ""));
     }
@@ -165,7 +165,7 @@ pub(super) fn compare_zip(case: &Case<'_>) -> Result<Mark, Fault> {
             continue;
         }
         if name.to_lowercase().ends_with(".pdf") {
-            return Err(wrong(format!("{name} differs, and texts of portable documents are not built yet")));
+            return Err(wrong(format!("{name} differs, and comparing PDF text is not implemented yet")));
         }
         return Ok(Mark::none(format!("{name} differs")));
     }

@@ -1,17 +1,17 @@
-//! How much the attributes of a document will cost its reader, reckoned before it is read: readers compare every
-//! attribute with those before it in its tag, and hand the prefixes of names down from tag to tag.
+//! Estimates the cost of parsing a document's attributes before it is parsed. Parsers compare every attribute with the
+//! earlier ones of its tag, and inherit namespace prefixes from tag to tag.
 
 use std::collections::HashSet;
 
-/// Pairs of attributes of one tag, in all tags together.
+/// Maximum number of attribute pairs within tags, summed over all tags.
 const PAIRS: u64 = 50_000_000;
-/// Tags that declare prefixes, times the prefixes that there are.
+/// Maximum of the number of tags that declare prefixes times the number of distinct prefixes.
 const DECLARATIONS: usize = 20_000_000;
-/// Bytes that are looked at. Whatever may begin a tag is followed to where that would end, and some of these lie
-/// inside others.
+/// Maximum number of bytes scanned. Every possible start of a tag is scanned to the end of that tag, and such ranges
+/// overlap.
 const LOOKS: usize = 400_000_000;
 
-/// What is expected after a tag's name.
+/// State of the scanner within a tag.
 #[derive(Clone, Copy, PartialEq)]
 enum Expect {
     TagName,
@@ -23,8 +23,8 @@ enum Expect {
     Quoted(u8),
 }
 
-/// Refuses a document whose tags hold too many attributes. Tags are followed from every `<`, also from those inside
-/// texts and values: no trick hides one, and few real documents come near the limits.
+/// Rejects a document whose tags have too many attributes. The scan starts at every `<`, including those in text and
+/// values, so that no tag can be hidden. Few real documents come near the limits.
 pub(super) fn bounded(bytes: &[u8]) -> Result<(), String> {
     let (mut pairs, mut looks, mut declaring) = (0_u64, 0_usize, 0_usize);
     let mut prefixes: HashSet<&[u8]> = HashSet::new();
@@ -45,13 +45,13 @@ pub(super) fn bounded(bytes: &[u8]) -> Result<(), String> {
         });
         declaring += usize::from(declares);
         if pairs > PAIRS || looks > LOOKS || declaring.saturating_mul(prefixes.len()) > DECLARATIONS {
-            return Err("its tags hold more attributes than are read".into());
+            return Err("its tags exceed the attribute limit".into());
         }
     }
     Ok(())
 }
 
-/// Tells the name of each attribute up to a tag's end, or until told to stop; says how far it looked.
+/// Calls `tell` with the name of each attribute of a tag until it returns false. Returns the number of scanned bytes.
 fn follow<'b>(tag: &'b [u8], mut tell: impl FnMut(&'b [u8]) -> bool) -> usize {
     let (mut expect, mut began) = (Expect::TagName, 0);
     for (at, byte) in tag.iter().enumerate() {
@@ -129,7 +129,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
-        /// Never fewer than the reader itself finds, whatever stands between.
+        /// The scan never finds fewer attributes than the parser.
         #[test]
         fn no_attribute_of_a_page_is_missed(parts in proptest::collection::vec("(<[ab!]|--|>|/|=|'|\"| |x|y=z|<script>|</script>)", 0..60)) {
             let text = parts.concat();

@@ -1,4 +1,4 @@
-//! Metrics of addresses, tabs, browser profiles and desktop starters.
+//! Metrics of URLs, tabs, browser profiles and desktop shortcuts.
 
 use std::collections::BTreeSet;
 
@@ -8,25 +8,25 @@ use super::python::Pattern;
 use super::url::{self, Url};
 use super::{Case, Fault, Mark, quote, raised, show, texts, value, wrong};
 
-/// Combinations of alternatives that a rule may ask for.
+/// Maximum number of combinations of a rule's alternatives.
 const COMBINATIONS: usize = 10_000;
 
-/// The address of a tab, given as such or as an object that has one.
+/// Returns the URL of a tab, which is a string or an object with a `url`.
 fn address<'a>(case: &Case<'a>) -> Result<Result<&'a str, Mark>, Fault> {
     Ok(match case.value()? {
-        Ok(Value::String(url)) if url.is_empty() => Err(Mark::none("the address is empty")),
+        Ok(Value::String(url)) if url.is_empty() => Err(Mark::none("the URL is empty")),
         Ok(Value::String(url)) => Ok(url),
         Ok(other) => match other.get("url").and_then(Value::as_str) {
             Some(url) => Ok(url),
-            None => Err(Mark::none(format!("{} is no address", show(other)))),
+            None => Err(Mark::none(format!("{} is not a URL", show(other)))),
         },
         Err(mark) => Err(mark),
     })
 }
 
 fn told(passed: bool, found: &str, wanted: &str) -> Mark {
-    let word = if passed { "which is" } else { "instead of" };
-    Mark::of(passed, format!("the address is {}, {word} {}", quote(found), quote(wanted)))
+    let word = if passed { "equal to" } else { "expected" };
+    Mark::of(passed, format!("the URL is {}, {word} {}", quote(found), quote(wanted)))
 }
 
 pub(super) fn active_tab(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -38,27 +38,27 @@ pub(super) fn active_tab_without_query(case: &Case<'_>) -> Result<Mark, Fault> {
     compared(case, |wanted, found| bare(found) == bare(wanted))
 }
 
-/// The address of a tab against the one that is wanted.
+/// Compares a tab's URL with the expected one.
 fn compared(case: &Case<'_>, same: impl Fn(&str, &str) -> bool) -> Result<Mark, Fault> {
     let found = match address(case)? {
         Ok(found) => found,
         Err(mark) => return Ok(mark),
     };
     if case.rule("type")? != "url" {
-        return Ok(Mark::none(format!("tabs are not compared by {}", case.rule("type")?)));
+        return Ok(Mark::none(format!("tabs cannot be compared by {}", case.rule("type")?)));
     }
     let wanted = case.rule_text("url")?;
     Ok(told(same(wanted, found), found, wanted))
 }
 
-/// Every pattern must be found in the address.
+/// Passes if every pattern matches the URL.
 pub(super) fn url_pattern(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match address(case)? {
         Ok(found) => found,
         Err(mark) => return Ok(mark),
     };
     let patterns = match case.rule("expected")? {
-        // A text is taken letter by letter upstream.
+        // Upstream iterates over a string character by character.
         Value::String(one) if !case.is_exact() => vec![one.clone()],
         Value::String(letters) => letters.chars().map(String::from).collect(),
         _ => texts(case.rules()?, "expected")?.into_iter().map(str::to_owned).collect(),
@@ -67,13 +67,13 @@ pub(super) fn url_pattern(case: &Case<'_>) -> Result<Mark, Fault> {
         if !Pattern::new(source)?.is_in(found)? {
             let count = patterns.len();
             return Ok(Mark::none(format!(
-                "{} does not fit pattern {} of {count}: {source:?}",
+                "{} does not match pattern {} of {count}: {source:?}",
                 quote(found),
                 at + 1
             )));
         }
     }
-    Ok(Mark::full(format!("{} fits", quote(found))))
+    Ok(Mark::full(format!("{} matches", quote(found))))
 }
 
 pub(super) fn search_query(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -82,12 +82,12 @@ pub(super) fn search_query(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match case.value()? {
         Ok(found) if !crate::setup::is_true(found) => return Ok(Mark::none("no tab is active")),
         Ok(found) => {
-            found.get("url").and_then(Value::as_str).ok_or_else(|| raised("the result has no address"))?
+            found.get("url").and_then(Value::as_str).ok_or_else(|| raised("the result has no URL"))?
         }
         Err(mark) => return Ok(mark),
     };
     let fits = Pattern::new(pattern)?.is_in(found)?;
-    let word = if fits { "fits" } else { "does not fit" };
+    let word = if fits { "matches" } else { "does not match" };
     Ok(Mark::of(fits, format!("{} {word} {pattern:?}", quote(found))))
 }
 
@@ -100,7 +100,7 @@ pub(super) fn tabs(case: &Case<'_>) -> Result<Mark, Fault> {
         return Ok(Mark::none("no tab is open"));
     }
     if case.rule("type")? != "url" {
-        return Ok(Mark::none(format!("tabs are not compared by {}", case.rule("type")?)));
+        return Ok(Mark::none(format!("tabs cannot be compared by {}", case.rule("type")?)));
     }
     let wanted = texts(case.rules()?, "urls")?;
     let found: Vec<&str> = tabs.iter().filter_map(|tab| tab.get("url")?.as_str()).collect();
@@ -138,7 +138,7 @@ pub(super) fn bookmarks(case: &Case<'_>) -> Result<Mark, Fault> {
             Ok(same_set(&named(bar, "folder", "name"), &wanted("names")?, "folders of the bookmark bar"))
         }
         Some("bookmark_bar_websites_urls") => {
-            Ok(same_set(&named(bar, "url", "url"), &wanted("urls")?, "addresses on the bookmark bar"))
+            Ok(same_set(&named(bar, "url", "url"), &wanted("urls")?, "URLs on the bookmark bar"))
         }
         Some("liked_authors_websites_urls") => {
             let folder = bar.iter().find(|one| one["type"] == "folder" && one["name"] == "Liked Authors");
@@ -146,23 +146,25 @@ pub(super) fn bookmarks(case: &Case<'_>) -> Result<Mark, Fault> {
             let children = folder["children"].as_array().map(Vec::as_slice).unwrap_or_default();
             one_of_each(&named(children, "url", "url"), case.rule("urls")?)
         }
-        _ => Err(wrong("bookmarks are compared by folders, addresses or liked authors only")),
+        _ => Err(wrong(
+            "rule \"type\" must be bookmark_bar_folders_names, bookmark_bar_websites_urls or liked_authors_websites_urls",
+        )),
     }
 }
 
 fn same_set(found: &BTreeSet<String>, wanted: &BTreeSet<String>, what: &str) -> Mark {
     let mut complaints: Vec<String> =
         wanted.difference(found).map(|one| format!("{} is missing", quote(one))).collect();
-    complaints.extend(found.difference(wanted).map(|one| format!("{} should not be there", quote(one))));
+    complaints.extend(found.difference(wanted).map(|one| format!("{} is unexpected", quote(one))));
     if !complaints.is_empty() {
         complaints.insert(0, what.to_owned());
     }
     Mark::unless(&complaints, &format!("{what} are as expected"))
 }
 
-/// Each wanted place lists its alternatives; the set must hold exactly one of each.
+/// Passes if the set has exactly one alternative of each entry, and no other member.
 fn one_of_each(found: &BTreeSet<String>, places: &Value) -> Result<Mark, Fault> {
-    let bad = || wrong("rule \"urls\" must be a list of texts or of lists of them");
+    let bad = || wrong("rule \"urls\" must be a list of strings or of lists of strings");
     let mut combinations: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
     for place in places.as_array().ok_or_else(bad)? {
         let alternatives = match place {
@@ -181,11 +183,11 @@ fn one_of_each(found: &BTreeSet<String>, places: &Value) -> Result<Mark, Fault> 
     }
     Ok(Mark::of(
         combinations.contains(found),
-        format!("found {found:?}, wanted one of each of {}", show(places)),
+        format!("found {found:?}, expected one of each of {}", show(places)),
     ))
 }
 
-/// Names that one extension has had.
+/// Names of one extension over time.
 const RENAMED: &[&str] = &["Zoom Chrome Extension", "Zoom for Google Chrome"];
 
 pub(super) fn extensions(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -197,7 +199,7 @@ pub(super) fn extensions(case: &Case<'_>) -> Result<Mark, Fault> {
         return Ok(Mark::none("no extension is installed"));
     }
     let wanted = texts(case.rules()?, "expected")?;
-    // Upstream since 2026 knows that one of them has changed its name.
+    // Upstream accepts both names since 2026.
     let is_one = |name: &str, wanted: &str| {
         name == wanted || !case.is_exact() && RENAMED.contains(&name) && RENAMED.contains(&wanted)
     };
@@ -209,9 +211,9 @@ pub(super) fn extensions(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::unless(&missing, "every expected extension is installed"))
 }
 
-/// A column of the rows of a table, as texts.
+/// Returns the strings in one column of a table.
 fn column(rows: &Value, at: usize) -> Result<Vec<&str>, Fault> {
-    let rows = rows.as_array().ok_or_else(|| raised("the result is no list of rows"))?;
+    let rows = rows.as_array().ok_or_else(|| raised("the result is not a list of rows"))?;
     let cell = |row: &'_ Value| row.get(at).cloned();
     if rows.iter().any(|row| cell(row).is_none()) {
         return Err(raised(format!("a row has no column {at}")));
@@ -221,21 +223,21 @@ fn column(rows: &Value, at: usize) -> Result<Vec<&str>, Fault> {
 
 pub(super) fn cookies_deleted(case: &Case<'_>) -> Result<Mark, Fault> {
     if case.rule("type")? != "domains" {
-        return Err(wrong("cookies are looked for by domains only"));
+        return Err(wrong("rule \"type\" must be domains"));
     }
     let hosts = column(case.need_value()?, 1)?;
     let mut complaints = Vec::new();
     for domain in texts(case.rules()?, "domains")? {
         if let Some(host) = hosts.iter().find(|host| url::same(domain, host)) {
-            complaints.push(format!("a cookie of {} is there", quote(host)));
+            complaints.push(format!("a cookie of {} exists", quote(host)));
         }
     }
-    Ok(Mark::unless(&complaints, "no cookie of these domains is there"))
+    Ok(Mark::unless(&complaints, "no cookie of these domains exists"))
 }
 
 pub(super) fn history_deleted(case: &Case<'_>) -> Result<Mark, Fault> {
     if case.rule("type")? != "keywords" {
-        return Err(wrong("the history is searched by keywords only"));
+        return Err(wrong("rule \"type\" must be keywords"));
     }
     let visited = column(case.need_value()?, 0)?;
     let mut complaints = Vec::new();
@@ -249,9 +251,9 @@ pub(super) fn history_deleted(case: &Case<'_>) -> Result<Mark, Fault> {
 
 pub(super) fn experiments(case: &Case<'_>) -> Result<Mark, Fault> {
     if case.rule("type")? != "names" {
-        return Err(wrong("experiments are compared by names only"));
+        return Err(wrong("rule \"type\" must be names"));
     }
-    let list = case.need_value()?.as_array().ok_or_else(|| raised("the result is no list"))?;
+    let list = case.need_value()?.as_array().ok_or_else(|| raised("the result is not a list"))?;
     let names = list.iter().filter_map(Value::as_str).map(|one| one.split('@').next().unwrap_or(one));
     let found = Value::from(names.collect::<Vec<_>>());
     let wanted = case.rule("names")?;
@@ -268,7 +270,7 @@ pub(super) fn font_size(case: &Case<'_>) -> Result<Mark, Fault> {
         Some("value") => value::equal(found, case.rule("value")?),
         Some("range") => {
             let between = value::order(case.rule("min")?, found).zip(value::order(found, case.rule("max")?));
-            let (low, high) = between.ok_or_else(|| raised(format!("{} is no size", show(found))))?;
+            let (low, high) = between.ok_or_else(|| raised(format!("{} is not a size", show(found))))?;
             low.is_lt() && high.is_lt()
         }
         _ => return Err(wrong("rule \"type\" must be value or range")),
@@ -278,17 +280,18 @@ pub(super) fn font_size(case: &Case<'_>) -> Result<Mark, Fault> {
 
 pub(super) fn shortcut(case: &Case<'_>) -> Result<Mark, Fault> {
     let starters =
-        case.need_value()?.as_object().ok_or_else(|| raised("the result is no set of starters"))?;
+        case.need_value()?.as_object().ok_or_else(|| raised("the result is not a set of shortcuts"))?;
     let (key, wanted) = match case.rule("type")?.as_str() {
         Some("name") => ("Name=", case.rule_text("name")?),
         Some("exec") => ("Exec=", case.rule_text("exec")?),
-        _ => return Err(wrong("shortcuts are looked for by name or exec only")),
+        _ => return Err(wrong("rule \"type\" must be name or exec")),
     };
     let texts = || starters.values().filter_map(Value::as_str);
     let line = format!("{key}{wanted}\n");
     let found: Vec<&str> =
         texts().flat_map(|text| text.lines().filter_map(|line| line.strip_prefix(key))).collect();
-    // Upstream since 2026 takes a value that holds the wanted one, or the other way round; names in any case.
+    // Since 2026 upstream accepts a value that contains the expected one or is contained in it, with names in any
+    // case.
     let fold = |text: &str| if key == "Name=" { text.to_lowercase() } else { text.to_owned() };
     let folded = fold(wanted);
     let like = |found: &&str| {
@@ -297,7 +300,7 @@ pub(super) fn shortcut(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let loose = !case.is_exact() && found.iter().any(like);
     let passed = loose || texts().any(|text| text.contains(&line));
-    Ok(Mark::of(passed, format!("wanted {key}{wanted}, the desktop has {}", show(&found.into()))))
+    Ok(Mark::of(passed, format!("expected {key}{wanted}, the desktop has {}", show(&found.into()))))
 }
 
 pub(super) fn in_cart(case: &Case<'_>) -> Result<Mark, Fault> {

@@ -1,18 +1,18 @@
-//! Patterns as the suite's own language reads them, written for the engines that are used here.
+//! Translates Python regular expressions into the syntax of the Rust engines.
 
 use std::collections::HashSet;
 use std::str::Chars;
 
 use super::python::Flags;
 
-/// What stands before a place in a pattern.
+/// The kind of the preceding token.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
-    /// Anything that can be repeated, or nothing.
+    /// A repeatable item, or the pattern's start.
     Item,
-    /// A repetition, to which a mark of greed may be added.
+    /// A repetition that may be made lazy or possessive.
     Repeat,
-    /// A repetition with one.
+    /// A lazy or possessive repetition.
     Whole,
 }
 
@@ -21,13 +21,13 @@ struct Translator<'s> {
     out: String,
     names: HashSet<&'s str>,
     before: Before,
-    /// Whether nothing but flags was read.
+    /// Whether only flags have been read.
     at_start: bool,
     multi_line: bool,
     verbose: bool,
 }
 
-/// Rewrites what the two dialects read differently, and refuses what only ours knows; the error says what.
+/// Rewrites constructs with different meanings, and rejects those that only the Rust engines know.
 pub(super) fn translate(source: &str, flags: Flags) -> Result<String, String> {
     let mut translator = Translator {
         rest: source.chars(),
@@ -65,7 +65,7 @@ impl<'s> Translator<'s> {
         }
         self.before = Before::Item;
         self.at_start &= flags;
-        // What a group of flags says was read with it.
+        // `group` has already validated the flags.
         if flags {
             self.out.pop();
             let end = self.rest.as_str().find(')').map_or(0, |end| end + 1);
@@ -93,7 +93,7 @@ impl<'s> Translator<'s> {
         Ok(())
     }
 
-    /// Looks at what stands behind an opening parenthesis; says whether it is flags for the whole pattern.
+    /// Validates the construct after an opening parenthesis. Returns whether it sets flags for the whole pattern.
     fn group(&mut self) -> Result<bool, String> {
         let Some(inner) = self.rest.as_str().strip_prefix('?') else { return Ok(false) };
         if let Some(name) =
@@ -102,7 +102,7 @@ impl<'s> Translator<'s> {
             let plain =
                 name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(char::is_numeric);
             if name.is_empty() || !plain || !self.names.insert(name) {
-                return Err(format!("{name:?} cannot name a group here"));
+                return Err(format!("{name:?} is not a valid group name"));
             }
             return Ok(false);
         }
@@ -112,21 +112,21 @@ impl<'s> Translator<'s> {
         let (on, rest) = inner.split_at(inner.find(|c| !"aimsux".contains(c)).unwrap_or(inner.len()));
         match (rest.chars().next(), rest.strip_prefix('-')) {
             (Some(')'), _) if !on.is_empty() && self.at_start => Ok(true),
-            (Some(')'), _) if !on.is_empty() => Err("flags stand behind the start".into()),
+            (Some(')'), _) if !on.is_empty() => Err("flags are not at the start".into()),
             (Some(':'), _) if !on.is_empty() => Ok(false),
             (_, Some(off))
                 if off.trim_start_matches(['i', 'm', 's', 'x']).starts_with(':') && !off.starts_with(':') =>
             {
                 Ok(false)
             }
-            _ => Err(format!("(?{} is not known", inner.chars().take(2).collect::<String>())),
+            _ => Err(format!("(?{} is unknown", inner.chars().take(2).collect::<String>())),
         }
     }
 
-    /// What follows a backslash outside of a class.
+    /// Translates an escape outside of a character class.
     fn escape(&mut self) -> Result<(), String> {
         let after = self.rest.as_str();
-        let c = self.rest.next().ok_or("it ends with a backslash")?;
+        let c = self.rest.next().ok_or("the pattern ends with a backslash")?;
         match c {
             'A' | 'b' | 'B' | 'd' | 'D' | 'a' | 'f' | 'n' | 'r' | 't' | 'v' => self.out.extend(['\\', c]),
             'w' => self.out.push_str(r"[\p{L}\p{N}_]"),
@@ -144,7 +144,7 @@ impl<'s> Translator<'s> {
         Ok(())
     }
 
-    /// What a backslash makes of a letter inside and outside of a class alike.
+    /// Translates an escape that has the same meaning inside and outside of a class.
     fn letter(&mut self, c: char, after: &'s str) -> Result<(), String> {
         let wide = match c {
             'x' => 2,
@@ -153,11 +153,11 @@ impl<'s> Translator<'s> {
             '0'..='7' => {
                 let (number, long) = octal(after);
                 if number > 0o377 {
-                    return Err(format!("{number:#o} is no character"));
+                    return Err(format!("{number:#o} is not a character"));
                 }
                 return self.code(number, after, long);
             }
-            c if c.is_ascii_alphanumeric() => return Err(format!("\\{c} is not known")),
+            c if c.is_ascii_alphanumeric() => return Err(format!("\\{c} is unknown")),
             c if r"\.+*?()|[]{}^$#&-~".contains(c) => {
                 self.out.extend(['\\', c]);
                 return Ok(());
@@ -169,22 +169,22 @@ impl<'s> Translator<'s> {
         self.code(number, after, wide + 1)
     }
 
-    /// A character by its number, with so many bytes of the pattern.
+    /// Writes a character by its code point and consumes `long` bytes of the pattern.
     fn code(&mut self, number: u32, after: &'s str, long: usize) -> Result<(), String> {
-        let c = char::from_u32(number).ok_or_else(|| format!("{number:#x} is no character"))?;
+        let c = char::from_u32(number).ok_or_else(|| format!("{number:#x} is not a character"))?;
         self.out.extend(["\\x{", &format!("{:x}", u32::from(c)), "}"]);
         self.rest = after.get(long..).unwrap_or_default().chars();
         Ok(())
     }
 
-    /// A class of characters, in which brackets and the signs of ours for sets stand for themselves.
+    /// Translates a character class. Brackets and Rust's set operators are literal characters in Python.
     fn class(&mut self) -> Result<(), String> {
         self.out.push('[');
         if let Some(inner) = self.rest.as_str().strip_prefix('^') {
             self.out.push('^');
             self.rest = inner.chars();
         }
-        // A hyphen that begins a class, or follows one of a range, stands for itself.
+        // A hyphen is literal at the start of a class and after the hyphen of a range.
         let (mut first, mut plain) = (true, true);
         while let Some(c) = self.rest.next() {
             match c {
@@ -194,7 +194,7 @@ impl<'s> Translator<'s> {
                 }
                 '\\' => {
                     let after = self.rest.as_str();
-                    let c = self.rest.next().ok_or("it ends with a backslash")?;
+                    let c = self.rest.next().ok_or("the pattern ends with a backslash")?;
                     let next = self.rest.as_str();
                     if "dDsSwW".contains(c) && next.starts_with('-') && !next.starts_with("-]") {
                         return Err(format!("\\{c} begins a range"));
@@ -219,13 +219,13 @@ impl<'s> Translator<'s> {
     }
 }
 
-/// The number that up to three octal digits write, and how many there are.
+/// Returns the value of up to three octal digits and their number.
 fn octal(text: &str) -> (u32, usize) {
     let digits = text.chars().map_while(|c| c.to_digit(8)).take(3);
     digits.fold((0, 0), |(number, long), digit| (number * 8 + digit, long + 1))
 }
 
-/// A repetition such as `{2,3}`, given without its opening brace: how it is written here, and its length.
+/// Parses a repetition such as `{2,3}` without its opening brace. Returns its translation and its length.
 fn repetition(text: &str) -> Option<(Result<String, String>, usize)> {
     let (inner, _) = text.split_once('}')?;
     let (low, high) = inner.split_once(',').unwrap_or((inner, inner));
@@ -236,7 +236,7 @@ fn repetition(text: &str) -> Option<(Result<String, String>, usize)> {
     let written = match (number(low, 0), number(high, u32::MAX)) {
         (Ok(low), Ok(u32::MAX)) => Ok(format!("{{{low},}}")),
         (Ok(low), Ok(high)) if low <= high => Ok(format!("{{{low},{high}}}")),
-        _ => Err(format!("{{{inner}}} repeats nothing")),
+        _ => Err(format!("{{{inner}}} is an empty range")),
     };
     Some((written, inner.len() + 1))
 }

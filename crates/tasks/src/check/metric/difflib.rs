@@ -1,24 +1,24 @@
-//! Ratcliff and Obershelp's likeness of two sequences, as `difflib` computes it, and edit likeness of texts.
+//! Ratcliff-Obershelp similarity of sequences, as in Python's `difflib`, and edit similarity of texts.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 use super::{Fault, wrong};
 
-/// From this length on, elements that make up more than a hundredth of the second sequence are not looked up.
+/// From this length on, elements that make up more than 1% of the second sequence are not indexed.
 const POPULAR_FROM: usize = 200;
-/// Comparisons of positions that one ratio may take.
+/// Maximum number of position comparisons per ratio.
 const BUDGET: u64 = 100_000_000;
 
 struct Matcher<'a, T> {
     a: &'a [T],
     b: &'a [T],
-    /// Positions in `b` of each element that is not too frequent.
+    /// Positions in `b` of each indexed element.
     places: HashMap<&'a T, Vec<usize>>,
     left: u64,
 }
 
-/// One stretch that both have: where it begins in each, and its length.
+/// A common subsequence: its start in each sequence, and its length.
 #[derive(Clone, Copy)]
 struct Stretch {
     a: usize,
@@ -26,7 +26,7 @@ struct Stretch {
     long: usize,
 }
 
-/// Twice the number of matched elements over the number of all.
+/// Returns twice the number of matched elements divided by the number of all elements.
 pub(super) fn ratio<T: Eq + Hash>(a: &[T], b: &[T]) -> Result<f64, Fault> {
     let all = a.len() + b.len();
     if all == 0 {
@@ -68,7 +68,7 @@ impl<'a, T: Eq + Hash> Matcher<'a, T> {
         Self { a, b, places, left: BUDGET }
     }
 
-    /// The longest stretch inside two ranges; of equally long ones the first in `a`, then in `b`.
+    /// Returns the longest match within two ranges; on a tie the first in `a`, then in `b`.
     fn longest(
         &mut self,
         (a_from, a_to): (usize, usize),
@@ -93,7 +93,7 @@ impl<'a, T: Eq + Hash> Matcher<'a, T> {
             }
             ends = next;
         }
-        // Elements that were too frequent to be looked up may still lie at either end.
+        // Elements too frequent for the index can still extend the match at both ends.
         while best.a > a_from && best.b > b_from && self.a[best.a - 1] == self.b[best.b - 1] {
             best = Stretch { a: best.a - 1, b: best.b - 1, long: best.long + 1 };
         }
@@ -107,7 +107,7 @@ impl<'a, T: Eq + Hash> Matcher<'a, T> {
     }
 }
 
-/// The likeness of two texts from 0 to 100 by insertions and deletions alone.
+/// Returns the similarity of two texts from 0 to 100, by insertions and deletions only.
 pub(super) fn fuzz(a: &str, b: &str) -> f64 {
     100.0 * rapidfuzz::fuzz::ratio(a.chars(), b.chars())
 }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn ratios_are_those_of_the_original() {
-        // Each number is what the original answers.
+        // Each number is the result of Python's `difflib`.
         for (a, b, expected) in [
             ("", "", 1.0),
             ("abcd", "bcde", 0.75),
@@ -136,7 +136,7 @@ mod tests {
         }
         let a: Vec<usize> = (0..400).map(|at| at % 7).collect();
         let b: Vec<usize> = (0..400).map(|at| at % 5).collect();
-        // Only the five at the start, found by going on from there, and none that had to be looked up.
+        // Only the five elements at the start match, by extension; all others are too frequent to be indexed.
         assert_eq!(ratio(&a, &b), Ok(0.0125));
         assert!((fuzz("abcd", "abce") - 75.0).abs() < 1e-9);
         assert!((fuzz("", "") - 100.0).abs() < 1e-9);

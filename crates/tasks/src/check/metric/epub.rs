@@ -1,4 +1,4 @@
-//! Electronic books, compared member by member and line by line.
+//! The metric of e-books, which compares them member by member and line by line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,13 +10,13 @@ use scraper::Node;
 use super::zipped::Archive;
 use super::{Case, Fault, FileRef, Mark, difflib, html, python, raised};
 
-/// Elements that stand in a line of text.
+/// Inline elements.
 const INLINE: &[&str] = &[
     "a", "abbr", "acronym", "applet", "b", "basefont", "bdo", "big", "br", "cite", "code", "del", "dfn",
     "em", "embed", "font", "i", "iframe", "img", "input", "ins", "kbd", "label", "map", "object", "q", "s",
     "samp", "select", "small", "span", "strike", "strong", "sub", "sup", "textarea", "tt", "u", "var",
 ];
-/// Elements that have no content.
+/// Void elements, which have no content.
 const EMPTY: &[&str] = &[
     "area", "base", "basefont", "br", "col", "embed", "frame", "hr", "img", "input", "isindex", "link",
     "meta", "param",
@@ -32,7 +32,7 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
     for ((name, found), (other, wanted)) in found.iter().zip(&wanted) {
         let score = difflib::ratio(&python::split_lines(found), &python::split_lines(wanted))?;
         if score < 1.0 {
-            told.push(format!("{name} is like {other} by {score:.3}"));
+            told.push(format!("{name} and {other}: similarity {score:.3}"));
         }
         sum += score;
     }
@@ -45,7 +45,7 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark { score, explanation })
 }
 
-/// The members that are compared, in order of their names, in the form in which they are.
+/// Returns the members to compare, by name, in normalized form.
 fn members(file: &FileRef) -> Result<BTreeMap<String, String>, Fault> {
     let Ok(mut archive) = Archive::open(&file.bytes) else { return Ok(BTreeMap::new()) };
     let mut found = BTreeMap::new();
@@ -58,9 +58,9 @@ fn members(file: &FileRef) -> Result<BTreeMap<String, String>, Fault> {
         };
         let bytes = archive.read(&name).map_err(raised)?.unwrap_or_default();
         if bytes.len() > html::PAGE_LIMIT {
-            return Err(raised(format!("{name} is too large for a page")));
+            return Err(raised(format!("{name} exceeds the page size limit")));
         }
-        let text = String::from_utf8(bytes).map_err(|_| raised(format!("{name} is no text")))?;
+        let text = String::from_utf8(bytes).map_err(|_| raised(format!("{name} is not UTF-8")))?;
         let text = if skipped.is_empty() {
             pretty(&text.replace(['\n', '\r'], "")).map_err(|why| raised(format!("{name}: {why}")))?
         } else {
@@ -76,10 +76,10 @@ fn is_inline(name: &str) -> bool {
     INLINE.contains(&name)
 }
 
-/// A page written with the line breaks that upstream's library puts between blocks.
+/// Serializes a page with the line breaks that upstream's library inserts between blocks.
 fn pretty(text: &str) -> Result<String, String> {
     let mut page = html::parse(text)?;
-    // The reader puts in a head where the page has none, upstream's does not.
+    // This parser inserts a missing `head`; upstream's does not.
     let is_head =
         |node: &NodeRef<'_, Node>| node.value().as_element().is_some_and(|one| one.name() == "head");
     let head = page.tree.nodes().find(is_head).filter(|head| !head.has_children()).map(|head| head.id());

@@ -9,17 +9,17 @@ use scraper::{Html, HtmlTreeSink, Node};
 
 use super::{Case, Fault, FileRef, Mark, python, quote, raised};
 
-/// Bytes of a page that are read.
+/// Maximum size of a page in bytes.
 pub(super) const PAGE_LIMIT: usize = 16 << 20;
-/// Nodes that a page may unfold to, and how many of them may stand inside one another.
+/// Maximum number of nodes of a page, and maximum nesting depth.
 const NODES: usize = 500_000;
 const DEPTH: usize = 2_000;
-/// Bytes that are read between two looks at what has become of them. Tags that were left open are opened again in
-/// every paragraph, so that few bytes can make many nodes.
+/// Number of bytes parsed between two checks of the limits. The parser reopens unclosed tags in every paragraph, so
+/// that few bytes can create many nodes.
 const PIECE: usize = 1 << 10;
-/// Characters of text that a comparison may look at, counted once for every element around them.
+/// Maximum number of characters compared, each counted once per enclosing element.
 const TEXT_BUDGET: usize = 200_000_000;
-/// Attributes whose value is a set of words.
+/// Attributes whose value is a list of words.
 const WORD_LISTS: &[&str] = &[
     "class",
     "accesskey",
@@ -43,18 +43,22 @@ pub(super) fn background_image(case: &Case<'_>) -> Result<Mark, Fault> {
     let is_style =
         |node: &NodeRef<'_, Node>| node.value().as_element().is_some_and(|one| one.name() == "style");
     let holds = page.tree.nodes().filter(is_style).any(|style| inner_text(style).contains(&wanted));
-    Ok(Mark::of(holds, format!("no style or a style says {wanted:?}: {holds}")))
+    Ok(Mark::of(holds, format!("a style contains {wanted:?}: {holds}")))
 }
 
 pub(super) fn read(file: &FileRef) -> Result<Html, Fault> {
     if file.bytes.len() > PAGE_LIMIT {
-        return Err(raised(format!("{} has {} bytes, too many for a page", file.name, file.bytes.len())));
+        return Err(raised(format!(
+            "{} has {} bytes, more than the page size limit",
+            file.name,
+            file.bytes.len()
+        )));
     }
     parse(&python::text(file)?).map_err(|why| raised(format!("{}: {why}", file.name)))
 }
 
-/// Reads a page in pieces, and gives it up as soon as it grows too large or too deep. The reader has no bounds of its
-/// own, and looks through all elements that are open for every one that begins.
+/// Parses a page in pieces and stops as soon as it grows too large or too deep. The parser has no limits of its own,
+/// and scans all open elements for every start tag.
 pub(super) fn parse(text: &str) -> Result<Html, String> {
     super::attributes::bounded(text.as_bytes())?;
     let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
@@ -69,7 +73,7 @@ pub(super) fn parse(text: &str) -> Result<Html, String> {
         if count > NODES {
             return Err(format!("the page unfolds to more than {NODES} nodes"));
         }
-        // From behind, as all those before would be walked through.
+        // Iterating from the end avoids walking through all earlier nodes.
         let mut fresh: Vec<_> = nodes.rev().take(count - seen).collect();
         fresh.reverse();
         if fresh.into_iter().any(|node| depth(node, &mut depths) > DEPTH) {
@@ -80,7 +84,7 @@ pub(super) fn parse(text: &str) -> Result<Html, String> {
     Ok(parser.finish())
 }
 
-/// How deep a node stood when it was first looked at; its parent has been looked at before, or is looked at now.
+/// Returns the depth of a node when it was first visited. Its parent was visited before, or is visited now.
 fn depth(node: NodeRef<'_, Node>, depths: &mut HashMap<NodeId, usize>) -> usize {
     let known = node.parent().and_then(|parent| depths.get(&parent.id()).copied());
     let depth = known.map_or_else(|| node.ancestors().take(DEPTH + 1).count(), |above| above + 1);
@@ -92,12 +96,12 @@ fn inner_text(node: NodeRef<'_, Node>) -> String {
     node.descendants().filter_map(|node| node.value().as_text().map(|text| &**text)).collect()
 }
 
-/// Walks both pages side by side. Upstream stops silently where the shorter one ends.
+/// Compares two pages node by node. Upstream stops silently at the end of the shorter page.
 pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
     let (found, wanted) = (case.need_file()?, case.expected_file()?);
     let blank = |file: &FileRef| file.bytes.iter().all(u8::is_ascii_whitespace);
     if case.is_exact() && (blank(found) || blank(wanted)) {
-        return Ok(Mark::full("one of the pages is empty, and so is the walk over both"));
+        return Ok(Mark::full("one of the pages is empty, so no node is compared"));
     }
     let (found, wanted) = (read(found)?, read(wanted)?);
     let skip = case.option("ignore_sdnum", false);
@@ -110,7 +114,7 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
         }
     }
     if counts.0 != counts.1 && !case.is_exact() {
-        return Ok(Mark::none(format!("the page has {} nodes, {} are expected", counts.0, counts.1)));
+        return Ok(Mark::none(format!("the page has {} nodes, expected {}", counts.0, counts.1)));
     }
     Ok(Mark::full("the pages are equal"))
 }
@@ -127,7 +131,7 @@ fn differs(
                 Some(format!("text {} instead of {}", quote(x), quote(y)))
             }
             (x, y) if std::mem::discriminant(x) != std::mem::discriminant(y) => {
-                Some("the pages are built differently".to_owned())
+                Some("the pages have different structures".to_owned())
             }
             (Node::Comment(x), Node::Comment(y)) if **x != **y => Some("a comment differs".to_owned()),
             (Node::Doctype(x), Node::Doctype(y)) if x != y => Some("the document types differ".to_owned()),
@@ -183,7 +187,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// Where the pieces end makes no difference to what is read.
+        /// The piece boundaries do not change the parsed page.
         #[test]
         fn a_page_in_pieces_is_the_page(
             parts in proptest::collection::vec("(<(/?(b|i|p|a|table|tr|td|script|style|!--|svg)( x=['\"]?[a-z&;]{0,3}['\"]?)?)?/?(--)?>|&[a-z]{1,4};?|[a-z\u{e9}\u{1f600} \n]{1,9})", 0..600),

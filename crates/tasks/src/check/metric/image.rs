@@ -1,14 +1,14 @@
-//! Metrics of pictures.
+//! Metrics of images.
 
 use image::GenericImageView as _;
 
 use super::{Case, Fault, Mark, raised, value, wrong};
 
-/// Pixels of a picture whose visible part is looked for, and bytes that its reader may take.
+/// Maximum number of pixels of an image whose visible part is computed, and the decoder's memory limit in bytes.
 const PIXELS: usize = 40_000_000;
 const DECODE_LIMIT: u64 = 192 << 20;
 
-/// Width and height; with `ignore_transparent` those of the part that is not wholly transparent.
+/// Compares width and height; with `ignore_transparent` those of the part that is not fully transparent.
 pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = case.rules()?;
     let file = match case.file()? {
@@ -16,9 +16,9 @@ pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
         Err(mark) => return Ok(mark),
     };
     let size = imagesize::blob_size(&file.bytes)
-        .map_err(|error| raised(format!("{} is no picture: {error}", file.name)))?;
+        .map_err(|error| raised(format!("{} is not an image: {error}", file.name)))?;
     let wants_visible = rules.get("ignore_transparent").is_some_and(crate::setup::is_true);
-    // Upstream looks at the visible part of any picture that names a transparent colour, asked or not.
+    // Upstream uses the visible part of any image that defines a transparent colour, whatever the rule says.
     let has_key = case.is_exact() && file.bytes.windows(4).any(|chunk| chunk == b"tRNS");
     let found = if wants_visible || has_key {
         if size.width.saturating_mul(size.height) > PIXELS {
@@ -35,10 +35,10 @@ pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
             complaints.push(format!("{name} is {found} instead of {wanted}"));
         }
     }
-    Ok(Mark::unless(&complaints, "the size is right"))
+    Ok(Mark::unless(&complaints, "the size is as expected"))
 }
 
-/// The size of the part that is not wholly transparent, if the picture can be partly so.
+/// Returns the size of the part that is not fully transparent, if the image has an alpha channel.
 fn visible(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format().ok()?;
     let mut limits = image::Limits::default();
@@ -54,7 +54,7 @@ fn visible(bytes: &[u8]) -> Option<(usize, usize)> {
     side(bounds.0, bounds.2).zip(side(bounds.1, bounds.3))
 }
 
-/// The file is smaller than `max_size` bytes.
+/// Passes if the file is smaller than `max_size` bytes.
 pub(super) fn file_size(case: &Case<'_>) -> Result<Mark, Fault> {
     let limit = case.rule("max_size")?;
     let limit = limit.as_f64().ok_or_else(|| wrong("rule \"max_size\" must be a number"))?;
@@ -63,5 +63,5 @@ pub(super) fn file_size(case: &Case<'_>) -> Result<Mark, Fault> {
         Err(mark) => return Ok(mark),
     };
     let size = f64::from(u32::try_from(file.bytes.len()).unwrap_or(u32::MAX));
-    Ok(Mark::of(size < limit, format!("{size} bytes, fewer than {limit} are wanted")))
+    Ok(Mark::of(size < limit, format!("{size} bytes, expected fewer than {limit}")))
 }

@@ -1,30 +1,30 @@
-//! JSON read within bounds: what it will take in memory is reckoned before it is read.
+//! JSON parsing with a limit on memory, which is estimated before parsing.
 
 use serde::de::DeserializeOwned;
 
-/// Bytes of a document that is read.
+/// Maximum size of a document in bytes.
 const TEXT_LIMIT: usize = 32 << 20;
-/// Bytes of memory that it may take, by the reckoning below.
+/// Maximum estimated memory of a parsed document in bytes.
 const LIMIT: usize = 256 << 20;
-/// What an object, and what any value, takes at most beside the bytes of its texts.
+/// Upper bounds of the memory of an object and of any other value, in bytes, excluding strings.
 const OBJECT: usize = 700;
 const VALUE: usize = 40;
 
-/// Reads a document; the error says why not.
+/// Parses a document.
 pub(in crate::check) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     if bytes.len() > TEXT_LIMIT {
         let size = bytes.len();
-        return Err(format!("it has {size} bytes, more than the {TEXT_LIMIT} that are read as JSON"));
+        return Err(format!("the JSON has {size} bytes, more than the limit of {TEXT_LIMIT}"));
     }
-    // Marks inside texts count as well: the reckoning is an upper bound.
+    // Delimiters inside strings count as well, so that the estimate is an upper bound.
     let weight = |byte: &u8| match byte {
         b'{' => OBJECT,
         b'[' | b',' => VALUE,
         _ => 1,
     };
-    // Only what could reach the limit is reckoned.
+    // Small documents cannot reach the limit.
     if bytes.len() > LIMIT / OBJECT && bytes.iter().map(weight).sum::<usize>() > LIMIT {
-        return Err(format!("it would take more than the {} MB that are read as JSON", LIMIT >> 20));
+        return Err(format!("the JSON would take more than {} MB of memory", LIMIT >> 20));
     }
     serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }

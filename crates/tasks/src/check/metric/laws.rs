@@ -1,4 +1,4 @@
-//! Laws that hold for every reader of evidence, on files that are made at random and then changed at random.
+//! Property tests of all evidence parsers, on randomly generated and randomly mutated files.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::{Case, Compat, METRICS, Reading, Takes, mark, yaml};
 use crate::check::database;
 use crate::check::evidence::{FileRef, Found};
 
-/// So many cases as this part of what is usual, which the environment may raise for a long run.
+/// Runs a fraction of the default number of cases, which `PROPTEST_CASES` can raise for a long run.
 fn part(of: u32) -> ProptestConfig {
     ProptestConfig::with_cases((ProptestConfig::default().cases / of).max(1))
 }
@@ -32,7 +32,7 @@ fn by_rule(metric: &str, text: &str, rules: &Value) -> Result<f64, String> {
     score(metric, &file("f", text), Found::Value { value: rules.clone() }, &Value::Null)
 }
 
-/// Any value of JSON.
+/// Generates any JSON value.
 fn document() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -49,7 +49,7 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The files that a metric reads, sound ones.
+/// Valid files of the formats that metrics read.
 fn sound() -> Vec<(&'static str, Vec<u8>)> {
     let mut database = tempfile::NamedTempFile::new().expect("a file");
     let connection = rusqlite::Connection::open(database.path()).expect("opens");
@@ -79,7 +79,7 @@ fn sound() -> Vec<(&'static str, Vec<u8>)> {
 proptest! {
     #![proptest_config(part(8))]
 
-    /// A broken file is graded as any other: a score between none and full with a reason, the same each time.
+    /// A broken file gets a score from 0 to 1 or a reason, and the same one each time.
     #[test]
     fn a_changed_file_has_one_score_and_a_reason(
         which in 0_usize..11, edits in vec((any::<prop::sample::Index>(), any::<u8>(), 0_u8..4), 0..8),
@@ -105,7 +105,7 @@ proptest! {
             let options = if metric.options().is_some() { json!({"is_yaml": true, "rules": []}) } else { Value::Null };
             let first = score(metric.name, &found, expected(), &options);
             match &first {
-                // The answer of a query is a score as it is.
+                // A query's result is the score, whatever its range.
                 Ok(score) if metric.name != "run_sqlite3" => prop_assert!((0.0..=1.0).contains(score), "{}: {score}", metric.name),
                 Ok(_) => {}
                 Err(why) => prop_assert!(!why.is_empty()),
@@ -114,7 +114,7 @@ proptest! {
         }
     }
 
-    /// What is compared with itself is equal.
+    /// A text equals itself.
     #[test]
     fn a_text_is_as_itself(text in "([a-zA-Z0-9 ,\"'<>=&;/\u{e9}\u{1f600}-]{0,12}\r?\n){1,12}", case in any::<bool>()) {
         let found = file("f.txt", text);
@@ -126,14 +126,14 @@ proptest! {
         }
     }
 
-    /// JSON is YAML, and both are read as the same.
+    /// JSON is valid YAML with the same value.
     #[test]
     fn json_is_yaml(value in document(), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         prop_assert_eq!(yaml::read(&text.expect("is written")), Ok(value));
     }
 
-    /// Rows come back as they were put in; a database with broken pages gives rows or a reason, and stays unwritten.
+    /// Inserted rows are read back unchanged. A corrupted database gives rows or a reason, and is never written.
     #[test]
     fn rows_come_back_and_broken_pages_end(
         rows in vec((any::<i64>(), "[^\u{0}]{0,20}", proptest::option::of(-1e9_f64..1e9)), 0..20),
@@ -159,7 +159,7 @@ proptest! {
         prop_assert!(database::rows(&bytes, "create table other(a)").is_err());
     }
 
-    /// A setting counts wherever it stands, and what other lines say does not matter.
+    /// A setting is found at any position, and other lines do not affect it.
     #[test]
     fn other_lines_of_settings_do_not_matter(
         value in 0_u16..500, wanted in 0_u16..500, before in vec("[a-p]{1,9}=[ -~]{0,9}", 0..9), after in vec("#?[a-p]{1,9}=[ -~]{0,9}", 0..9),
@@ -186,7 +186,7 @@ proptest! {
         }
     }
 
-    /// A filter that is written is found, with every one of its conditions, until it is another.
+    /// A written filter is found with all its conditions, and a filter of another name is not.
     #[test]
     fn filters_are_found_as_they_were_written(
         names in proptest::collection::btree_set("[a-zA-Z \"\\\\]{1,12}", 1..6), words in vec("[a-z]{1,8}", 1..4),
@@ -204,7 +204,7 @@ proptest! {
         }
     }
 
-    /// Only what lies on the bar counts for the bar, in any order.
+    /// Only bookmarks on the bar count for the bar, in any order.
     #[test]
     fn bookmarks_elsewhere_do_not_matter(names in proptest::collection::btree_set("[a-z]{1,6}", 1..6), turn in 0_usize..6, other in document()) {
         let folder = |name: &String| json!({"type": "folder", "name": name, "children": other});
@@ -218,7 +218,7 @@ proptest! {
         prop_assert_eq!(score("is_expected_bookmarks", &roots(bar), rules, &Value::Null), Ok(0.0));
     }
 
-    /// An address holds every part of itself that is quoted as a pattern, and no part that it lacks.
+    /// A text matches every escaped part of itself as a pattern, and no part that it lacks.
     #[test]
     fn a_quoted_text_is_a_pattern_of_itself(text in "[ -~\u{e9}\u{1c}\n]{1,30}", from in 0_usize..30, long in 1_usize..30) {
         let part: String = text.chars().skip(from % text.chars().count()).take(long).collect();

@@ -1,4 +1,4 @@
-//! Metrics of lists, records and sets.
+//! Metrics of lines, records and sets.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -18,15 +18,15 @@ pub(super) fn check_list(case: &Case<'_>) -> Result<Mark, Fault> {
     let mut complaints = Vec::new();
     for source in expect {
         if find(&Pattern::new(source)?, &text)?.is_none() {
-            complaints.push(format!("no line fits {source:?}"));
+            complaints.push(format!("no line matches {source:?}"));
         }
     }
     for source in unexpect {
         if let Some((at, line)) = find(&Pattern::new(source)?, &text)? {
-            complaints.push(format!("line {at}, {}, fits {source:?}", quote(line.trim_end())));
+            complaints.push(format!("line {at}, {}, matches {source:?}", quote(line.trim_end())));
         }
     }
-    Ok(Mark::unless(&complaints, "all wanted lines are there and no others"))
+    Ok(Mark::unless(&complaints, "every expected line is present, and no forbidden one"))
 }
 
 fn find<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<(usize, &'t str)>, Fault> {
@@ -38,7 +38,7 @@ fn find<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<(usize, &'t str)>
     Ok(None)
 }
 
-/// What is looked for among records, one of which is looked at after the other: there may be millions.
+/// A search for expected and forbidden records. It is fed one record at a time, since there may be millions.
 pub(super) struct Search<'r> {
     wanted: Vec<(&'r Value, bool)>,
     barred: Vec<(&'r Value, bool)>,
@@ -50,7 +50,7 @@ impl<'r> Search<'r> {
         Ok(Self { wanted: unseen("expect")?, barred: unseen("unexpect")? })
     }
 
-    /// Looks at one record, given by what it holds under a name.
+    /// Tests one record, given as a lookup by field name.
     pub(super) fn look<'v>(&mut self, value: impl Fn(&str) -> Option<Cow<'v, Value>>) {
         for (pattern, seen) in self.wanted.iter_mut().chain(&mut self.barred).filter(|(_, seen)| !seen) {
             let holds = |(key, wanted): (&String, &Value)| value(key).is_some_and(|found| *found == *wanted);
@@ -58,14 +58,14 @@ impl<'r> Search<'r> {
         }
     }
 
-    /// All wanted records were among those looked at, and no unwanted one was.
+    /// Passes if every expected record was seen and no forbidden one.
     pub(super) fn judge(&self, what: &str) -> Mark {
         let lacking = self.wanted.iter().filter(|(_, seen)| !seen);
         let mut complaints: Vec<String> =
-            lacking.map(|(pattern, _)| format!("no {what} holds {}", show(pattern))).collect();
+            lacking.map(|(pattern, _)| format!("no {what} matches {}", show(pattern))).collect();
         let barred = self.barred.iter().filter(|(_, seen)| *seen);
-        complaints.extend(barred.map(|(pattern, _)| format!("a {what} holds {}", show(pattern))));
-        Mark::unless(&complaints, "all that is wanted is there and nothing unwanted")
+        complaints.extend(barred.map(|(pattern, _)| format!("a {what} matches {}", show(pattern))));
+        Mark::unless(&complaints, "every expected entry is present, and no forbidden one")
     }
 }
 
@@ -77,15 +77,15 @@ pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let mut search = Search::new(rules)?;
     let mut text = python::text(file)?;
-    // The reader would drop the mark that upstream takes as part of the first name.
+    // Upstream keeps a byte order mark as part of the first column's name, and the CSV reader would drop it.
     if text.starts_with('\u{feff}') {
         text.insert(0, '\u{feff}');
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
-    let broken = |error: csv::Error| raised(format!("{} is no CSV: {error}", file.name));
-    // Upstream's reader skips blank lines, but not before the names: without names nothing is found.
+    let broken = |error: csv::Error| raised(format!("{} is not valid CSV: {error}", file.name));
+    // Upstream's reader skips blank lines except before the header: the header is then empty, and no record matches.
     let nameless = text.starts_with(['\n', '\r']);
-    // Of columns of one name the last one counts.
+    // Among columns with the same name, the last one counts.
     let headers = reader.headers().map_err(broken)?.clone();
     let columns: HashMap<&str, usize> =
         headers.iter().enumerate().filter(|_| !nameless).map(|(at, name)| (name, at)).collect();
@@ -99,7 +99,7 @@ pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(search.judge("record"))
 }
 
-/// Passes when the lines equal those of any of the expected files.
+/// Passes if the lines equal those of any expected file.
 pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match case.file()? {
         Ok(file) => decoded(file)?,
@@ -133,7 +133,7 @@ pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::none(told.join("; ")))
 }
 
-/// Text in the first encoding that takes it; the second takes everything.
+/// Decodes a file as UTF-8, or else as Latin-1, which accepts every byte.
 pub(super) fn decoded(file: &FileRef) -> Result<String, Fault> {
     python::bounded(file)?;
     Ok(match std::str::from_utf8(&file.bytes) {
@@ -142,36 +142,36 @@ pub(super) fn decoded(file: &FileRef) -> Result<String, Fault> {
     })
 }
 
-/// The files of a listed folder are exactly the expected ones, in any order.
+/// Passes if a folder contains exactly the expected files, in any order.
 pub(super) fn moved_files(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = texts(case.rules()?, "expected")?;
     let children = case.need_value()?.get("children").and_then(Value::as_array);
-    let children = children.ok_or_else(|| raised("the result is no folder"))?;
+    let children = children.ok_or_else(|| raised("the result is not a folder"))?;
     let found: Vec<&str> = children.iter().filter_map(|child| child.get("name")?.as_str()).collect();
     Ok(same_members(&found, &wanted, "the folder"))
 }
 
-/// The favourites of a desktop, written as a list of quoted names, are exactly the expected ones.
+/// Passes if the desktop's favourites, a list of quoted names, are exactly the expected ones.
 pub(super) fn favourites(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = texts(case.rules()?, "expected")?;
     let text = case.need_text()?.trim();
     let text = text.strip_prefix("@as").unwrap_or(text).trim();
     let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let list = list.ok_or_else(|| raised(format!("{} is no list", quote(text))))?;
+    let list = list.ok_or_else(|| raised(format!("{} is not a list", quote(text))))?;
     let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
     let found: Vec<&str> = names.map(|name| name.trim_matches(['\'', '"'])).collect();
     Ok(same_members(&found, &wanted, "the list"))
 }
 
-/// Equally many, and the same when repeats are left out.
+/// Compares two lists by length and by their distinct members.
 fn same_members(found: &[&str], wanted: &[&str], what: &str) -> Mark {
     let set = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let (have, want) = (set(found), set(wanted));
     let mut complaints: Vec<String> =
         want.difference(&have).map(|name| format!("{} is missing", quote(name))).collect();
-    complaints.extend(have.difference(&want).map(|name| format!("{} should not be there", quote(name))));
+    complaints.extend(have.difference(&want).map(|name| format!("{} is unexpected", quote(name))));
     if complaints.is_empty() && found.len() != wanted.len() {
         complaints.push(format!("{what} has {} entries instead of {}", found.len(), wanted.len()));
     }
-    Mark::unless(&complaints, &format!("{what} holds exactly what is expected"))
+    Mark::unless(&complaints, &format!("{what} contains exactly the expected entries"))
 }

@@ -1,4 +1,4 @@
-//! Metrics of databases and of the tags of sound files.
+//! Metrics of SQLite databases and of ID3 tags.
 
 use id3::TagLike as _;
 use serde_json::Value;
@@ -6,23 +6,23 @@ use serde_json::Value;
 use super::{Case, Fault, Mark, python, raised, show, value, wrong};
 use crate::check::database;
 
-/// The first cell of a query's first row is the score.
+/// Returns the first cell of the query's first row as the score.
 pub(super) fn run_sqlite(case: &Case<'_>) -> Result<Mark, Fault> {
     let sql = case.rule_text("sql")?;
     let file = case.need_file()?;
     let rows = database::rows(&file.bytes, sql).map_err(raised)?;
-    let cell = rows.first().and_then(|row| row.first()).ok_or_else(|| raised("the query finds no row"))?;
+    let cell = rows.first().and_then(|row| row.first()).ok_or_else(|| raised("the query returns no row"))?;
     let score = match cell {
         Value::Null => Some(0.0),
         Value::String(text) if text.is_empty() => Some(0.0),
         Value::String(text) => python::float(text),
         cell => cell.as_f64(),
     };
-    let score = score.ok_or_else(|| raised(format!("{} is no number", show(cell))))?;
-    Ok(Mark { score, explanation: format!("the query answers {cell}") })
+    let score = score.ok_or_else(|| raised(format!("{} is not a number", show(cell))))?;
+    Ok(Mark { score, explanation: format!("the query returns {cell}") })
 }
 
-/// Names of tags as tasks write them, with the frames that hold them.
+/// Names of tags in tasks (as in mutagen's `EasyID3`), with their ID3 frames.
 const FRAMES: &[(&str, &str)] = &[
     ("album", "TALB"),
     ("albumartist", "TPE2"),
@@ -65,12 +65,12 @@ pub(super) fn mp3_meta(case: &Case<'_>) -> Result<Mark, Fault> {
         Err(mark) => return Ok(mark),
     };
     if is_packed(&file.bytes) {
-        return Err(raised(format!("{} holds packed tags, which are not unpacked", file.name)));
+        return Err(raised(format!("{} has compressed tags, which are not read", file.name)));
     }
     let mut source = std::io::Cursor::new(&file.bytes[..]);
     let tag = id3::Tag::read_from2(&mut source)
         .or_else(|_| id3::v1::Tag::read_from(std::io::Cursor::new(&file.bytes[..])).map(Into::into))
-        .map_err(|error| raised(format!("{} holds no tags: {error}", file.name)))?;
+        .map_err(|error| raised(format!("{} has no tags: {error}", file.name)))?;
     let mut complaints = Vec::new();
     for (name, rule) in rules {
         let found = Value::from(read(&tag, name)?);
@@ -81,8 +81,8 @@ pub(super) fn mp3_meta(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::unless(&complaints, "every tag is as expected"))
 }
 
-/// Whether a frame of the tags at the file's start is packed: a few bytes could unfold to gigabytes, one frame after
-/// the other. Programs do not write such.
+/// Returns whether an ID3v2 frame at the file's start is compressed. A few bytes could expand to gigabytes, frame after
+/// frame, and real programs do not write such frames.
 fn is_packed(bytes: &[u8]) -> bool {
     const HEAD: usize = 10;
     let (Some(b"ID3"), Some(&version), Some(&flags)) = (bytes.get(..3), bytes.get(3), bytes.get(5)) else {
@@ -92,7 +92,7 @@ fn is_packed(bytes: &[u8]) -> bool {
         |bytes: &[u8], bits: u32| bytes.iter().fold(0_usize, |sum, byte| sum << bits | usize::from(*byte));
     let end = HEAD.saturating_add(number(bytes.get(6..HEAD).unwrap_or_default(), 7)).min(bytes.len());
     let mut body = bytes.get(HEAD..end).unwrap_or_default().to_vec();
-    // Before version 2.4 a frame's size does not count the bytes that stand in for marks of sound.
+    // Before version 2.4, frame sizes exclude the bytes inserted by unsynchronisation.
     if version < 4 && flags & 0x80 != 0 {
         let mut before = 0;
         body.retain(|byte| !(std::mem::replace(&mut before, *byte) == 0xff && *byte == 0));
@@ -119,25 +119,25 @@ fn is_packed(bytes: &[u8]) -> bool {
 fn read(tag: &id3::Tag, name: &str) -> Result<String, Fault> {
     let key = name.to_lowercase();
     let known = FRAMES.iter().find(|(known, _)| *known == key);
-    let Some((_, frame)) = known else { return Err(wrong(format!("tag {name:?} is not known"))) };
+    let Some((_, frame)) = known else { return Err(wrong(format!("unknown tag {name:?}"))) };
     let text = |frame: &str| tag.get(frame).and_then(|frame| frame.content().text()).map(str::to_owned);
     let found = match *frame {
         "TCON" => {
             tag.genres_parsed().into_iter().map(|genre| genre.into_owned()).collect::<Vec<_>>().join("\0")
         }
-        // Version 2.3 keeps year and day apart.
+        // Version 2.3 stores year and day in separate frames.
         "TDRC" => {
             text("TDRC").or_else(|| text("TYER").map(|year| dated(year, text("TDAT")))).unwrap_or_default()
         }
         "TDOR" => text("TDOR").or_else(|| text("TORY")).unwrap_or_default(),
         frame => text(frame).unwrap_or_default(),
     };
-    // Before version 2.4 several values are one text with slashes.
+    // Before version 2.4, several values are joined by slashes.
     let mark = if tag.version() == id3::Version::Id3v24 { "," } else { "/" };
     Ok(found.trim_end_matches('\0').replace('\0', mark))
 }
 
-/// A year with the day that stands beside it as DDMM.
+/// Combines a year with a day of the form DDMM.
 fn dated(year: String, day: Option<String>) -> String {
     match day.filter(|day| day.len() == 4 && day.is_ascii()) {
         Some(day) => format!("{year}-{}-{}", &day[2..], &day[..2]),

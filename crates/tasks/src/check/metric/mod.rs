@@ -1,7 +1,7 @@
-//! Metrics under OSWorld's names, with upstream's semantics: each turns what was found into a mark.
+//! Metrics under OSWorld's names, with upstream's semantics. Each metric computes a score from evidence.
 //!
-//! Where upstream raises instead of scoring, a metric answers [`Fault::Raised`]; the reading of the suite's
-//! faults ([`Compat`]) decides whether that is a score of nothing or no score at all.
+//! Where upstream raises an exception instead of scoring, a metric returns [`Fault::Raised`]. [`Compat`] decides
+//! whether that counts as a score of zero or as no score.
 
 mod archive;
 mod attributes;
@@ -43,19 +43,19 @@ pub(crate) use url::same as same_address;
 
 use super::evidence::{FileRef, Found};
 
-/// How upstream's known faults are read; they are listed in `docs/osworld.md`.
+/// Handling of upstream's known bugs, which `docs/osworld.md` lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Compat {
-    /// Mended: what the check means to say.
+    /// Fixes them, so that the check tests what its task means.
     #[default]
     Fixed,
-    /// As they are, fault for fault.
+    /// Reproduces them exactly.
     Exact,
 }
 
 impl Compat {
-    /// The other reading.
+    /// Returns the other mode.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -65,7 +65,7 @@ impl Compat {
     }
 }
 
-/// A reading of the faults that tells whether anybody asked for it: a metric that did not has no other one.
+/// A compatibility mode that records whether a metric consulted it. If not, the other mode gives the same score.
 pub(super) struct Reading {
     compat: Compat,
     asked: Cell<bool>,
@@ -81,36 +81,37 @@ impl Reading {
         self.compat == Compat::Exact
     }
 
-    /// The other reading, if that could lead elsewhere.
+    /// Returns the other mode, if it could lead to another score.
     pub(super) fn other(&self) -> Option<Self> {
         self.asked.get().then(|| Self::new(self.compat.other()))
     }
 }
 
-/// What a metric is given.
+/// The input of a metric.
 #[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
     pub(super) result: &'a Found,
     pub(super) expected: Option<&'a Found>,
     pub(super) options: &'a Map<String, Value>,
     pub(super) reading: &'a Reading,
-    /// Files that lie in the same folder upstream, for metrics that look beside their arguments.
+    /// All files of the check, for metrics that look up companions of their arguments. Upstream keeps them in one
+    /// folder.
     pub(super) beside: &'a [&'a FileRef],
 }
 
-/// A score with what differed, in words.
+/// A score and its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Mark {
     pub(super) score: f64,
     pub(super) explanation: String,
 }
 
-/// Why a metric has no score.
+/// The reason why a metric has no score.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fault {
-    /// A wrong task file, something not built, or a budget that was used up: never the model's failure.
+    /// An invalid task file, an unimplemented feature, or an exhausted budget: never the model's failure.
     Task(String),
-    /// The evidence is such that upstream raises an error: the result is broken.
+    /// The result is malformed, so that upstream raises an exception.
     Raised(String),
 }
 
@@ -127,7 +128,7 @@ impl Mark {
         Self::of(true, explanation)
     }
 
-    /// A pass, unless there are complaints.
+    /// Returns a full score if there are no complaints, else zero.
     fn unless(complaints: &[String], praise: &str) -> Self {
         match complaints {
             [] => Self::full(praise),
@@ -137,7 +138,7 @@ impl Mark {
 }
 
 impl Fault {
-    /// In words.
+    /// Returns the reason as text.
     pub(super) fn story(&self) -> &str {
         match self {
             Self::Task(story) | Self::Raised(story) => story,
@@ -147,7 +148,7 @@ impl Fault {
 
 /// Computes the metric of this name.
 pub(super) fn mark(name: &str, case: &Case<'_>) -> Result<Mark, Fault> {
-    let metric = named(name).ok_or_else(|| Fault::Task(format!("metric {name:?} is not known")))?;
+    let metric = named(name).ok_or_else(|| Fault::Task(format!("unknown metric {name:?}")))?;
     match metric.run(case) {
         Err(Fault::Raised(why)) if !case.is_exact() => Ok(Mark::none(why)),
         marked => marked,
@@ -167,7 +168,7 @@ impl<'a> Case<'a> {
         self.reading.is_exact()
     }
 
-    /// The rules of the expected side.
+    /// Returns the expected side as a value.
     fn rules(&self) -> Result<&'a Value, Fault> {
         match self.expected {
             Some(Found::Value { value }) => Ok(value),
@@ -177,31 +178,31 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// One entry of the rules.
+    /// Returns one entry of the rules.
     fn rule(&self, name: &str) -> Result<&'a Value, Fault> {
         self.rules()?.get(name).ok_or_else(|| wrong(format!("`expected` has no rule {name:?}")))
     }
 
-    /// One entry of the rules that is a text.
+    /// Returns one entry of the rules as a string.
     fn rule_text(&self, name: &str) -> Result<&'a str, Fault> {
-        self.rule(name)?.as_str().ok_or_else(|| wrong(format!("rule {name:?} must be text")))
+        self.rule(name)?.as_str().ok_or_else(|| wrong(format!("rule {name:?} must be a string")))
     }
 
-    /// An option that counts as true.
+    /// Returns whether an option is truthy in Python's sense.
     fn option(&self, name: &str, default: bool) -> bool {
         self.options.get(name).map_or(default, crate::setup::is_true)
     }
 
-    /// The result as a value; upstream's `None` is `null`.
+    /// Returns the result as a value; upstream's `None` is `null`.
     fn found(&self) -> Result<&'a Value, Fault> {
         match self.result {
             Found::Value { value } => Ok(value),
             Found::Absent { .. } => Ok(&Value::Null),
-            Found::Files { .. } => Err(wrong("the result is a file where a value is needed")),
+            Found::Files { .. } => Err(wrong("the metric takes a value, but the result is a file")),
         }
     }
 
-    /// The result as a value, or the mark for an absent one.
+    /// Returns the result as a value, or the score of an absent one.
     fn value(&self) -> Result<Result<&'a Value, Mark>, Fault> {
         match (self.found()?, self.result) {
             (Value::Null, Found::Absent { why }) => Ok(Err(Mark::none(why.clone()))),
@@ -210,27 +211,27 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The result as a value, where upstream raises for an absent one.
+    /// Returns the result as a value, where upstream raises for an absent one.
     fn need_value(&self) -> Result<&'a Value, Fault> {
         self.value()?.map_err(|mark| raised(mark.explanation))
     }
 
-    /// The result as text, where upstream raises for anything else.
+    /// Returns the result as a string, where upstream raises for anything else.
     fn need_text(&self) -> Result<&'a str, Fault> {
-        self.need_value()?.as_str().ok_or_else(|| raised("the result is no text"))
+        self.need_value()?.as_str().ok_or_else(|| raised("the result is not a string"))
     }
 
-    /// The result as one file, or the mark for an absent one.
+    /// Returns the result as one file, or the score of an absent one.
     fn file(&self) -> Result<Result<&'a FileRef, Mark>, Fault> {
         file(self.result)
     }
 
-    /// The result as one file, where upstream raises for an absent one.
+    /// Returns the result as one file, where upstream raises for an absent one.
     fn need_file(&self) -> Result<&'a FileRef, Fault> {
         self.file()?.map_err(|mark| raised(mark.explanation))
     }
 
-    /// The expected side as one file.
+    /// Returns the expected side as one file.
     fn expected_file(&self) -> Result<&'a FileRef, Fault> {
         let missing = || wrong("`expected` must be a file");
         file(self.expected.ok_or_else(missing)?)?.map_err(|_| missing())
@@ -242,20 +243,20 @@ fn file(found: &Found) -> Result<Result<&FileRef, Mark>, Fault> {
         Found::Files { files, .. } => match files.as_slice() {
             [Some(file)] => Ok(Ok(file)),
             [None] => Ok(Err(Mark::none("the file does not exist"))),
-            many => Err(wrong(format!("one file is needed, {} are given", many.len()))),
+            many => Err(wrong(format!("the metric takes one file, but got {}", many.len()))),
         },
         Found::Absent { why } => Ok(Err(Mark::none(why.clone()))),
         Found::Value { value: Value::Null } => Ok(Err(Mark::none("there is no file"))),
-        Found::Value { .. } => Err(wrong("a value is given where a file is needed")),
+        Found::Value { .. } => Err(wrong("the metric takes a file, but got a value")),
     }
 }
 
-/// A finding shown to people, cut to one line.
+/// Formats a value for an explanation, truncated to 160 characters.
 fn show(value: &Value) -> String {
     cut(&value.to_string())
 }
 
-/// A text shown to people, quoted and cut to one line.
+/// Quotes a text for an explanation, truncated to 160 characters.
 fn quote(text: &str) -> String {
     cut(&format!("{text:?}"))
 }
@@ -268,7 +269,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A list out of the rules; one that is not there is empty, and one that is no list is a fault of the task.
+/// Returns a list from the rules. A missing one is empty; a value of another type is an error of the task.
 fn entries<'a>(rules: &'a Value, name: &str) -> Result<&'a [Value], Fault> {
     let rules = rules.as_object().ok_or_else(|| wrong("`expected` must be an object of rules"))?;
     match rules.get(name) {
@@ -278,7 +279,7 @@ fn entries<'a>(rules: &'a Value, name: &str) -> Result<&'a [Value], Fault> {
     }
 }
 
-/// The entries of a list that must be there and hold texts alone: nothing passes for want of a rule.
+/// Returns the entries of a required list of strings, so that no check passes because its rule is missing.
 fn texts<'a>(rules: &'a Value, name: &str) -> Result<Vec<&'a str>, Fault> {
     if rules.get(name).is_none() {
         return Err(wrong(format!("`expected` has no rule {name:?}")));
@@ -286,9 +287,9 @@ fn texts<'a>(rules: &'a Value, name: &str) -> Result<Vec<&'a str>, Fault> {
     texts_if_any(rules, name)
 }
 
-/// The entries of a list of texts; one that is not there is empty.
+/// Returns the entries of a list of strings; a missing list is empty.
 fn texts_if_any<'a>(rules: &'a Value, name: &str) -> Result<Vec<&'a str>, Fault> {
-    let bad = || wrong(format!("rule {name:?} must be a list of texts"));
+    let bad = || wrong(format!("rule {name:?} must be a list of strings"));
     entries(rules, name)?.iter().map(|item| item.as_str().ok_or_else(bad)).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Metrics of GIMP's and LibreOffice's settings.
+//! Metrics of the settings of GIMP and LibreOffice.
 
 use roxmltree::Document;
 use serde_json::Value;
@@ -7,15 +7,15 @@ use super::{Case, Fault, Mark, python, quote, raised, texts, wrong, xml};
 
 const REGISTRY: &str = "http://openoffice.org/2001/registry";
 
-/// A line of GIMP's settings whose first words are the key and whose last is the value.
+/// Passes if a line of GIMP's settings starts with the key and ends with the value.
 pub(super) fn gimp_status(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule_text("value")?;
     let key: Vec<&str> = match case.rule("key")? {
         Value::String(key) => vec![key],
         Value::Array(list) if list.len() == 2 => list.iter().filter_map(Value::as_str).collect(),
-        // Upstream never finds a longer or shorter one.
+        // Upstream never matches a longer or shorter key.
         Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-            return Err(wrong("rule \"key\" must be a text or a list of two"));
+            return Err(wrong("rule \"key\" must be a string or a list of two"));
         }
     };
     let text = match case.file()? {
@@ -27,7 +27,7 @@ pub(super) fn gimp_status(case: &Case<'_>) -> Result<Mark, Fault> {
         let inner = line.trim().trim_start_matches('(').trim_end_matches([')', '\n']);
         let words: Vec<&str> = inner.split_whitespace().collect();
         let (Some(_), Some(last)) = (words.first(), words.last()) else {
-            return Err(raised("a line holds blanks alone"));
+            return Err(raised("a line is blank"));
         };
         if words.starts_with(&key) {
             if *last == wanted {
@@ -40,7 +40,7 @@ pub(super) fn gimp_status(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::none(format!("{} {told}, expected {}", key.join(" "), quote(wanted))))
 }
 
-/// The value of a property of LibreOffice's registry; the last one counts, or the first.
+/// Returns all values of a property of LibreOffice's registry, in file order.
 fn property<'d>(document: &'d Document<'_>, path: &str, name: &str) -> Vec<&'d str> {
     let items = document.descendants().filter(|node| node.attribute((REGISTRY, "path")) == Some(path));
     let properties = items.flat_map(|item| {
@@ -103,12 +103,12 @@ pub(super) fn saving_time(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let found = property(&document, "/org.openoffice.Office.Common/Save/Document", "AutoSaveTimeIntervall");
     let Some(last) = found.last() else { return Ok(Mark::none("AutoSaveTimeIntervall is absent")) };
-    let minutes = python::int(last).ok_or_else(|| raised(format!("{} is no number", quote(last))))?;
+    let minutes = python::int(last).ok_or_else(|| raised(format!("{} is not a number", quote(last))))?;
     let same = i32::try_from(minutes).map(f64::from).ok() == Some(wanted);
     Ok(Mark::of(same, format!("documents are saved every {minutes} minutes, expected {wanted}")))
 }
 
-/// The system's locale, else the program's own, fits one of the patterns.
+/// Passes if the system locale, or else LibreOffice's own, matches one of the patterns.
 pub(super) fn locale(case: &Case<'_>) -> Result<Mark, Fault> {
     let patterns = texts(case.rules()?, "locale_set")?;
     let file = case.need_file()?;
@@ -129,7 +129,7 @@ pub(super) fn locale(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::of(fits, format!("the locale is {}, expected one of {patterns:?}", quote(found))))
 }
 
-/// A pattern with `*` and `?` as a shell has them.
+/// Matches a text against a shell pattern with `*` and `?`.
 fn fits_shell(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let mut fits = vec![false; text.len() + 1];

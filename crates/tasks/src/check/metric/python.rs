@@ -1,4 +1,4 @@
-//! The habits of the language that the suite's own checks are written in, where verdicts hang on them.
+//! Python semantics on which verdicts of OSWorld's checks depend.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,15 +11,15 @@ use serde_json::Value;
 use super::dialect::translate;
 use super::{Fault, FileRef, raised, wrong};
 
-/// Steps that a backtracking pattern may take before it is given up.
+/// Maximum number of steps of a backtracking match.
 const BACKTRACK_LIMIT: usize = 200_000;
-/// Bytes and lines of a file that is read as text.
+/// Maximum size in bytes and maximum number of lines of a text file.
 const TEXT_LIMIT: usize = 32 << 20;
 const LINES: usize = 2_000_000;
-/// Bytes that a compiled pattern may take.
+/// Maximum size of a compiled pattern in bytes.
 const PATTERN_LIMIT: usize = 4 << 20;
 
-/// Patterns that are kept for the next check, until there are so many.
+/// Capacity of the pattern cache, which is cleared when full.
 const KEPT: usize = 16;
 
 /// Flags of a regular expression, by their names in rules.
@@ -31,8 +31,8 @@ pub(super) struct Flags {
     pub(super) verbose: bool,
 }
 
-/// A regular expression: the engine that takes linear time where it can do the pattern, else one that
-/// backtracks within a budget.
+/// A Python regular expression, run by a linear-time engine if that supports the pattern, else by a backtracking
+/// engine with a step limit.
 #[derive(Clone)]
 pub(super) enum Pattern {
     Linear(regex::Regex),
@@ -46,7 +46,8 @@ impl Pattern {
         Self::with(source, Flags::default())
     }
 
-    /// A suite asks for the same patterns task after task, and compiling takes far longer than matching.
+    /// Compiles a pattern or takes it from the cache. The tasks of a suite repeat patterns, and compiling takes far
+    /// longer than matching.
     pub(super) fn with(source: &str, flags: Flags) -> Result<Self, Fault> {
         let key = (source.to_owned(), flags);
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +63,7 @@ impl Pattern {
     }
 
     fn compile(source: &str, flags: Flags) -> Result<Self, Fault> {
-        let unusable = |why: String| wrong(format!("pattern {source:?} cannot be used: {why}"));
+        let unusable = |why: String| wrong(format!("invalid pattern {source:?}: {why}"));
         let translated = translate(source, flags).map_err(unusable)?;
         let linear = RegexBuilder::new(&translated)
             .size_limit(PATTERN_LIMIT)
@@ -86,7 +87,7 @@ impl Pattern {
             .map_err(|error| unusable(error.to_string()))
     }
 
-    /// Whether it is found anywhere in a text.
+    /// Returns whether the pattern matches anywhere in a text.
     pub(super) fn is_in(&self, text: &str) -> Result<bool, Fault> {
         match self {
             Self::Linear(pattern) => Ok(pattern.is_match(text)),
@@ -97,36 +98,34 @@ impl Pattern {
     }
 }
 
-/// A file as text, its line ends made one. Bytes that are no text raise upstream.
+/// Decodes a file as UTF-8 with normalized line ends. Upstream raises for invalid bytes.
 pub(super) fn text(file: &FileRef) -> Result<String, Fault> {
     bounded(file)?;
     let text = std::str::from_utf8(&file.bytes)
-        .map_err(|error| raised(format!("{} is no UTF-8 text: {error}", file.name)))?;
+        .map_err(|error| raised(format!("{} is not valid UTF-8: {error}", file.name)))?;
     Ok(universal(text))
 }
 
-/// Refuses a file that is too large to be read as text.
+/// Rejects a file that is too large for a text file.
 pub(super) fn bounded(file: &FileRef) -> Result<(), Fault> {
     let (name, size) = (&file.name, file.bytes.len());
     if size > TEXT_LIMIT {
-        return Err(raised(format!(
-            "{name} has {size} bytes, more than the {TEXT_LIMIT} that are read as text"
-        )));
+        return Err(raised(format!("{name} has {size} bytes, more than the limit of {TEXT_LIMIT}")));
     }
-    // At most: some of these bytes are parts of other letters.
+    // This is an upper bound: some of these bytes are parts of other characters.
     let ends = |byte: &&u8| matches!(byte, b'\n'..=b'\r' | 0x1c..=0x1e | 0x85 | 0xa8 | 0xa9);
     if size > LINES && file.bytes.iter().filter(ends).count() > LINES {
-        return Err(raised(format!("{name} has more than the {LINES} lines that are read")));
+        return Err(raised(format!("{name} has more than {LINES} lines")));
     }
     Ok(())
 }
 
-/// Line ends made one, as text files are read.
+/// Converts all line ends to `\n`, as Python does for text files.
 pub(super) fn universal(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 
-/// Lines at every kind of line boundary, without their ends.
+/// Splits a text like `str.splitlines()`: at every kind of line boundary, which is dropped.
 pub(super) fn split_lines(text: &str) -> Vec<&str> {
     let boundary = |c: char| {
         matches!(
@@ -148,12 +147,12 @@ pub(super) fn split_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Lines of an open file: each keeps its end.
+/// Splits a text like iteration over a Python file: each line keeps its end.
 pub(super) fn file_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n')
 }
 
-/// A number as `float()` reads a text.
+/// Parses a number like `float()`.
 pub(super) fn float(text: &str) -> Option<f64> {
     let text = text.trim();
     let plain = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
@@ -166,12 +165,12 @@ pub(super) fn float(text: &str) -> Option<f64> {
     without_underscores(text)?.parse().ok()
 }
 
-/// A whole number as `int()` reads a text.
+/// Parses an integer like `int()`.
 pub(super) fn int(text: &str) -> Option<i64> {
     without_underscores(text.trim())?.parse().ok()
 }
 
-/// A number without the single underscores that may stand between its digits.
+/// Removes single underscores between digits; `None` if any other underscore exists.
 fn without_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -180,7 +179,7 @@ fn without_underscores(text: &str) -> Option<String> {
     (!bytes.iter().enumerate().any(stray)).then(|| text.replace('_', ""))
 }
 
-/// A value as `str()` writes it.
+/// Formats a value like `str()`.
 pub(super) fn str(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -188,7 +187,7 @@ pub(super) fn str(value: &Value) -> String {
     }
 }
 
-/// A value as `repr()` writes it.
+/// Formats a value like `repr()`.
 pub(super) fn repr(value: &Value) -> String {
     match value {
         Value::Null => "None".into(),
@@ -208,7 +207,7 @@ pub(super) fn repr(value: &Value) -> String {
     }
 }
 
-/// A float as `repr()` writes it: the shortest digits, in exponents from 1e16 and below 1e-4.
+/// Formats a float like `repr()`: with the shortest digits, and with an exponent from 1e16 and below 1e-4.
 pub(super) fn float_repr(number: f64) -> String {
     let size = number.abs();
     if number.is_nan() {

@@ -1,77 +1,77 @@
-//! The table of all metrics that OSWorld's evaluators export: what each takes, and whether it is built here.
+//! The table of all metrics that OSWorld's evaluators export, with their arguments and implementation status.
 
 use super::{
     Case, Fault, Mark, archive, browser, epub, html, image, list, media, office, structure, table, text,
     thunderbird, tree, vlc,
 };
 
-/// What a metric looks at; agreement with upstream is reported by it.
+/// The kind of data that a metric evaluates. Agreement with upstream is reported per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
-    /// Texts, lists and single values.
+    /// Text, lists and scalar values.
     Text,
     /// JSON and YAML.
     Structure,
     /// CSV and spreadsheets.
     Table,
-    /// Addresses, tabs and browser profiles.
+    /// URLs, tabs and browser profiles.
     Browser,
-    /// Settings of other programs.
+    /// Settings of other applications.
     Profile,
-    /// Interface trees.
+    /// Accessibility trees.
     Tree,
-    /// Archives, books and web pages.
+    /// Archives, e-books and web pages.
     Archive,
-    /// Text documents.
+    /// Word-processor documents.
     Document,
     /// Presentations.
     Slides,
-    /// Pictures.
+    /// Images.
     Image,
-    /// Portable documents.
+    /// PDF documents.
     Pdf,
-    /// Sound, film and what needs a model to read.
+    /// Audio, video, and content that only a model can read.
     Media,
-    /// Programs that are run to be judged.
+    /// Programs that the metric executes.
     Code,
 }
 
-/// The form of one side of a metric.
+/// The type of one argument of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing: the metric has one argument.
+    /// The metric lacks this argument.
     Nothing,
     /// A JSON value.
     Value,
-    /// A file, or a list of files.
+    /// A file or a list of files.
     File,
 }
 
 type Run = fn(&Case<'_>) -> Result<Mark, Fault>;
 
-/// One metric.
+/// An entry of the metric table.
 #[derive(Clone, Copy)]
 pub struct Metric {
-    /// OSWorld's name for it.
+    /// OSWorld's name of the metric.
     pub name: &'static str,
-    /// What it looks at.
+    /// The kind of data that it evaluates.
     pub family: Family,
-    /// The form of its result side.
+    /// The type of its result argument.
     pub result: Takes,
-    /// The form of its expected side.
+    /// The type of its expected argument.
     pub expected: Takes,
     run: Option<Run>,
 }
 
 impl Metric {
-    /// Whether it can be computed here.
+    /// Returns whether the metric is implemented here.
     pub fn is_built(&self) -> bool {
         self.run.is_some()
     }
 
-    /// The options that it reads; `None` where upstream's function takes none and raises an error for any. Others
-    /// pass over what they do not read.
+    /// Returns the options that the metric reads, or `None` if upstream's function takes none and raises for any.
+    /// Other metrics ignore options that they do not read.
     pub fn options(&self) -> Option<&'static [&'static str]> {
         OPTIONS.iter().find(|(name, _)| *name == self.name).map(|(_, options)| *options)
     }
@@ -80,15 +80,15 @@ impl Metric {
         match self.run {
             Some(_) if self.options().is_none() && !case.options.is_empty() => {
                 let given: Vec<&str> = case.options.keys().map(String::as_str).collect();
-                Err(Fault::Task(format!("{} takes no options, and is given {}", self.name, given.join(", "))))
+                Err(Fault::Task(format!("{} takes no options, but got {}", self.name, given.join(", "))))
             }
             Some(run) => run(case),
-            None => Err(Fault::Task(format!("metric {:?} is known but not built yet", self.name))),
+            None => Err(Fault::Task(format!("metric {:?} is not implemented yet", self.name))),
         }
     }
 }
 
-/// The metric of this name.
+/// Returns the metric of this name.
 pub fn named(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
@@ -101,7 +101,7 @@ const fn later(name: &'static str, family: Family) -> Metric {
     Metric { name, family, result: Takes::File, expected: Takes::File, run: None }
 }
 
-/// The options that metrics read, of those that may be given any and are built here.
+/// Options of the implemented metrics that accept any.
 const OPTIONS: &[(&str, &[&str])] = &[
     ("literal_match", &["type", "ignore_case"]),
     ("compare_text_file", &["ignore_blanks", "ignore_case"]),
@@ -112,9 +112,9 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("check_thunderbird_folder", &["ignore_status", "ignore_keys", "remove_deleted", "remove_duplicate"]),
     ("check_accessibility_tree", &["osname"]),
     ("compare_htmls", &["ignore_sdnum"]),
-    // What it does not read itself goes to the metric that compares the members.
+    // Options that it does not read itself are passed to the metric that compares the members.
     ("compare_archive", &["file_path", "file_type", "ignore_blanks", "ignore_case", "rules"]),
-    // These may be given any and read none.
+    // These accept any option and read none.
     ("compare_answer", &[]),
     ("is_extension_installed", &[]),
     ("check_json_settings", &[]),
@@ -127,10 +127,10 @@ use Family::{
 };
 use Takes::{File, Nothing, Value};
 
-/// Every metric, by family.
+/// All metrics, grouped by family.
 pub const METRICS: &[Metric] = &[
     built("infeasible", Text, Nothing, Nothing, |_| {
-        Err(Fault::Task("infeasible looks at how the attempt ended, not at evidence".into()))
+        Err(Fault::Task("infeasible is graded by the attempt's ending, not by evidence".into()))
     }),
     built("exact_match", Text, Value, Value, text::exact_match),
     built("literal_match", Text, Value, Value, text::literal_match),

@@ -1,6 +1,6 @@
-//! CSS selectors written as XPath, as far as tasks use them on interface trees.
+//! Translates the CSS selectors that tasks use on accessibility trees to XPath.
 
-/// A selector list as one XPath expression; the error says what is not understood.
+/// Translates a selector list to one XPath expression.
 pub(super) fn to_xpath(list: &str) -> Result<String, String> {
     let mut reader = Reader { rest: list.trim() };
     let mut paths = Vec::new();
@@ -30,7 +30,7 @@ impl Reader<'_> {
                 Some('+') => "/following-sibling::*[1]/self::",
                 Some('~') => "/following-sibling::",
                 Some(_) if blanks => "//",
-                Some(other) => return Err(format!("{other:?} is not understood in a selector")),
+                Some(other) => return Err(format!("{other:?} is not supported in a selector")),
             };
             if axis != "//" {
                 self.rest = &self.rest[1..];
@@ -65,7 +65,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name, with its prefix if it has one.
+    /// Reads a name with an optional namespace prefix.
     fn qualified(&mut self) -> Result<String, String> {
         let first = self.name()?;
         match self.rest.strip_prefix('|') {
@@ -111,7 +111,7 @@ impl Reader<'_> {
                 "@{name} and contains(concat(' ', normalize-space(@{name}), ' '), concat(' ', {value}, ' '))"
             ),
             "|=" => format!("@{name} and (@{name} = {value} or starts-with(@{name}, concat({value}, '-')))"),
-            other => return Err(format!("operator {other:?} is not understood in a selector")),
+            other => return Err(format!("operator {other:?} is not supported in a selector")),
         })
     }
 
@@ -124,7 +124,7 @@ impl Reader<'_> {
                 "last-child" => Ok("not(following-sibling::*)".into()),
                 "only-child" => Ok("not(preceding-sibling::*) and not(following-sibling::*)".into()),
                 "empty" => Ok("not(*) and not(string-length())".into()),
-                other => Err(format!(":{other} is not understood in a selector")),
+                other => Err(format!(":{other} is not supported in a selector")),
             };
         }
         self.expect('(')?;
@@ -133,21 +133,21 @@ impl Reader<'_> {
             "contains" => format!("contains(., {})", literal(&self.value()?)?),
             "nth-child" => {
                 let place: usize =
-                    self.value()?.parse().map_err(|_| "only plain places of children are understood")?;
+                    self.value()?.parse().map_err(|_| "nth-child supports plain numbers only")?;
                 format!("count(preceding-sibling::*) = {}", place.saturating_sub(1))
             }
             "not" => {
                 let inner = self.compound()?;
                 format!("not(self::{inner})")
             }
-            other => return Err(format!(":{other}() is not understood in a selector")),
+            other => return Err(format!(":{other}() is not supported in a selector")),
         };
         self.skip_blanks();
         self.expect(')')?;
         Ok(condition)
     }
 
-    /// A quoted text or a bare word.
+    /// Reads a quoted string or a bare word.
     fn value(&mut self) -> Result<String, String> {
         let Some(mark) = self.rest.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
             return self.name();
@@ -180,12 +180,12 @@ impl Reader<'_> {
     }
 }
 
-/// A text as XPath writes it, which knows no escapes.
+/// Writes an XPath string literal. XPath has no escapes.
 fn literal(text: &str) -> Result<String, String> {
     match (text.contains('"'), text.contains('\'')) {
         (false, _) => Ok(format!("\"{text}\"")),
         (true, false) => Ok(format!("'{text}'")),
-        (true, true) => Err(format!("{text:?} holds both kinds of quotes")),
+        (true, true) => Err(format!("{text:?} contains both kinds of quotes")),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Case, Fault, FileRef, Mark, entries, json, python, raised, show, text, value, wrong, yaml};
 
-/// The value that upstream's tasks put where a live site could not be read.
+/// The placeholder in OSWorld's tasks for a value that could not be computed from a live site.
 const EVALUATION_FAILED: &str = "__EVALUATION_FAILED__";
 const ANY_ORDER: &str = "ignore_list_order";
 
@@ -21,13 +21,13 @@ pub(super) fn direct_json_object(case: &Case<'_>) -> Result<Mark, Fault> {
     if wanted.values().any(|value| value == EVALUATION_FAILED) {
         return Ok(Mark::none("the expected value could not be computed"));
     }
-    let Some(found) = found.as_object() else { return Ok(Mark::none("the result is no object")) };
+    let Some(found) = found.as_object() else { return Ok(Mark::none("the result is not an object")) };
     if rules.get("expect_in_result").is_some_and(crate::setup::is_true) {
         return Ok(all_inside(found, wanted));
     }
     let any_order = wanted.get(ANY_ORDER).is_some_and(crate::setup::is_true);
     let mut complaints = Vec::new();
-    // Upstream takes the flag for one of the entries, which nothing can satisfy.
+    // Upstream treats the flag as an expected entry, which no result can satisfy.
     for (key, wanted) in wanted.iter().filter(|(key, _)| case.is_exact() || *key != ANY_ORDER) {
         let found = found.get(key).unwrap_or(&Value::Null);
         let same = if any_order { same_sorted(found, wanted) } else { value::equal(found, wanted) };
@@ -58,7 +58,7 @@ fn all_inside(found: &Map<String, Value>, wanted: &Map<String, Value>) -> Mark {
             _ => false,
         };
         if !inside {
-            complaints.push(format!("{key} is {}, which holds nothing of {}", show(found), show(wanted)));
+            complaints.push(format!("{key} is {}, which contains none of {}", show(found), show(wanted)));
         }
     }
     Mark::unless(&complaints, "every expected entry is there")
@@ -79,7 +79,7 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let found = match read {
         Ok(found) => found,
-        Err(error) => return Ok(Mark::none(format!("{} cannot be read: {error}", file.name))),
+        Err(error) => return Ok(Mark::none(format!("{} cannot be parsed: {error}", file.name))),
     };
     if found.is_null() && case.option("is_yaml", false) {
         return Ok(Mark::none(format!("{} is empty", file.name)));
@@ -89,12 +89,12 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
     let mut complaints = Vec::new();
     for (rule, wanted) in wanted.chain(barred) {
         let path = rule.get("key").and_then(Value::as_array);
-        let path = path.ok_or_else(|| wrong("a rule needs \"key\", a list"))?;
+        let path = path.ok_or_else(|| wrong("a rule needs the list \"key\""))?;
         let at = value::at(&found, path);
         let (fits, told) = match at {
             Some(value) => (value::fits(value, rule), show(value)),
             None if wanted => (Ok(false), "missing".to_owned()),
-            // Upstream fails on a list that is too short, also where nothing is to be found in it.
+            // Upstream raises on a list that is too short, even if the rule says that the value must be absent.
             None if case.is_exact() && value::runs_out(&found, path) => {
                 (Err(raised("the list is too short")), "missing".to_owned())
             }
@@ -102,16 +102,16 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
         };
         let right = match fits {
             Ok(fits) => fits == wanted,
-            // A comparison that cannot be made fails the check upstream, wanted or not.
+            // An impossible comparison fails the check upstream, for `expect` and `unexpect` alike.
             Err(Fault::Raised(_)) => false,
-            // So does a method that is not known, which really is a fault of the task.
+            // So does an unknown method, although that is an error of the task.
             Err(Fault::Task(_)) if case.is_exact() => false,
             Err(fault) => return Err(fault),
         };
         if !right {
             let not = if wanted { "" } else { "not " };
             let rule = format!("{} {}", rule["method"].as_str().unwrap_or_default(), show(&rule["ref"]));
-            complaints.push(format!("{} is {told}, should {not}be {rule}", show(&path.clone().into())));
+            complaints.push(format!("{} is {told}, but should {not}be {rule}", show(&path.clone().into())));
         }
     }
     Ok(Mark::unless(&complaints, "every rule holds"))
@@ -143,8 +143,8 @@ fn has_entries(found: &Value, wanted: &Map<String, Value>) -> Mark {
     Mark::unless(&complaints, "every expected entry is there")
 }
 
-/// Everything that the result file holds is asked for in the expected one, or rather the other way round: the
-/// first argument is the standard.
+/// Passes if the expected file contains every entry of the result file. As upstream, the first argument is the
+/// standard.
 pub(super) fn includes_all(case: &Case<'_>) -> Result<Mark, Fault> {
     let standard = match case.file()? {
         Ok(file) => file,
@@ -154,11 +154,11 @@ pub(super) fn includes_all(case: &Case<'_>) -> Result<Mark, Fault> {
         json::read(&file.bytes).map_err(|error| raised(format!("{} is not JSON: {error}", file.name)))
     };
     let (standard, found) = (read(standard)?, read(case.expected_file()?)?);
-    let standard = standard.as_object().ok_or_else(|| raised("the standard is no object"))?;
+    let standard = standard.as_object().ok_or_else(|| raised("the standard is not an object"))?;
     Ok(has_entries(&found, standard))
 }
 
-/// A list of key bindings, possibly below a line of comment.
+/// Passes if a list of key bindings, possibly below a comment line, contains the expected one.
 pub(super) fn json_keybindings(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("expected")?;
     let text = match case.file()?.map(python::text) {
@@ -168,13 +168,13 @@ pub(super) fn json_keybindings(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let below = text.split_once('\n').map_or("", |(_, below)| below);
     let list: Option<Vec<Value>> = json::read(text.as_bytes()).or_else(|_| json::read(below.as_bytes())).ok();
-    let Some(list) = list else { return Ok(Mark::none("the file is no JSON list")) };
+    let Some(list) = list else { return Ok(Mark::none("the file is not a JSON list")) };
     let holds = list.iter().any(|one| value::equal(one, wanted));
     Ok(Mark::of(holds, format!("binding {} is {}", show(wanted), if holds { "there" } else { "missing" })))
 }
 
-/// Equal to the expected text. The mended reading is that of upstream since 2026: what is expected may be a
-/// part (of the object, or of the text) unless `containment_ok` is off.
+/// Passes if the file equals the expected text. The fixed mode follows upstream since 2026: the expected text may also
+/// be contained in the object or text, unless `containment_ok` is off.
 pub(super) fn compare_config(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule_text("expected")?;
     let found = match case.file()? {

@@ -1,4 +1,4 @@
-//! One table per metric: what was found, what was expected, and the score upstream would give.
+//! Table tests per metric: result, expected value, and upstream's score.
 
 use serde_json::{Map, Value, json};
 
@@ -268,7 +268,7 @@ fn what_is_not_there_scores_nothing_and_nothing_panics() {
     assert!(score("no_such", &absent(), &absent(), Value::Null).is_err());
 }
 
-/// Inputs that once were, or could be, trouble for a reader: each goes to every metric of files.
+/// Inputs that broke a parser once or could break one. Each is passed to every metric that takes a file.
 const CORPUS: &[&str] = &[
     "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>",
     "user_pref(\"a\", [[[[);\n",
@@ -282,7 +282,7 @@ const CORPUS: &[&str] = &[
     "ID3\u{4}\0\0\u{7f}\u{7f}\u{7f}\u{7f}",
 ];
 
-/// Grades one file with every metric that takes one, against a file and against rules.
+/// Grades one file with every metric that takes a file, against a file or against rules.
 fn grade_everywhere(bytes: &[u8]) {
     let rules = json!({
         "expected": ["x"], "type": "url", "value": "x", "key": "theme", "name": "x", "expect": {}, "max_size": 9, "minutes": 1,
@@ -323,6 +323,6 @@ fn an_option_that_a_metric_cannot_take_is_a_fault_of_the_task() {
     let same = value(json!("a"));
     let expected = value(json!({"expected": "a"}));
     let told = score("exact_match", &same, &expected, json!({"ignore_case": true}));
-    assert_eq!(told, Err("exact_match takes no options, and is given ignore_case".to_owned()));
+    assert_eq!(told, Err("exact_match takes no options, but got ignore_case".to_owned()));
     assert_eq!(score("exact_match", &same, &expected, json!({})), Ok(1.0));
 }

@@ -1,4 +1,4 @@
-//! Metrics of texts and single values.
+//! Metrics of text and scalar values.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) fn exact_match(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::of(same, explanation))
 }
 
-/// An answer that is there and equal.
+/// Passes if the answer is truthy and equals the expected one.
 pub(super) fn compare_answer(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("expected")?;
     let found = case.found()?;
@@ -51,18 +51,18 @@ pub(super) fn match_in_list(case: &Case<'_>) -> Result<Mark, Fault> {
 pub(super) fn is_in_list(case: &Case<'_>) -> Result<Mark, Fault> {
     let (found, wanted) = (case.need_value()?, case.rule("expected")?);
     let inside = holds(found, wanted)?;
-    let word = if inside { "holds" } else { "lacks" };
+    let word = if inside { "contains" } else { "lacks" };
     Ok(Mark::of(inside, format!("found {}, which {word} {}", show(found), show(wanted))))
 }
 
-/// What the operator `in` says: an element of a list, a part of a text, a key of an object.
+/// Evaluates Python's operator `in`: an element of a list, a part of a string, or a key of an object.
 pub(super) fn holds(whole: &Value, part: &Value) -> Result<bool, Fault> {
     match (whole, part) {
         (Value::Array(list), part) => Ok(list.iter().any(|one| value::equal(one, part))),
         (Value::String(text), Value::String(part)) => Ok(text.contains(part.as_str())),
         (Value::Object(map), Value::String(key)) => Ok(map.contains_key(key)),
         (Value::Object(_), Value::Null | Value::Bool(_) | Value::Number(_)) => Ok(false),
-        _ => Err(raised(format!("{} cannot be looked for in {}", show(part), show(whole)))),
+        _ => Err(raised(format!("{} cannot be searched in {}", show(part), show(whole)))),
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn fuzzy_match(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule_text("expected")?;
     let found = case.found()?.as_str().unwrap_or_default();
     let score = difflib::fuzz(found, wanted) / 100.0;
-    Ok(Mark { score, explanation: format!("{} is like {} by {score:.3}", quote(found), quote(wanted)) })
+    Ok(Mark { score, explanation: format!("{} and {}: similarity {score:.3}", quote(found), quote(wanted)) })
 }
 
 pub(super) fn include_exclude(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -87,13 +87,13 @@ pub(super) fn include_exclude(case: &Case<'_>) -> Result<Mark, Fault> {
     }
     for part in entries(rules, "exclude")? {
         if holds(found, part)? {
-            complaints.push(format!("{part} is there"));
+            complaints.push(format!("{part} is unexpected"));
         }
     }
     if !complaints.is_empty() {
         complaints.push(format!("in {}", show(found)));
     }
-    Ok(Mark::unless(&complaints, "holds what it must and nothing that it must not"))
+    Ok(Mark::unless(&complaints, "contains everything in include and nothing in exclude"))
 }
 
 pub(super) fn compare_text_file(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -109,12 +109,12 @@ pub(super) fn compare_text_file(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(compared(&fold(found), &fold(wanted)))
 }
 
-/// Blanks at both ends cut, all others made one space each.
+/// Trims whitespace and replaces each inner run of it by one space.
 fn blanks_joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Two texts that must be equal, and the first line in which they are not.
+/// Compares two texts and reports the first line that differs.
 fn compared(found: &str, wanted: &str) -> Mark {
     if found == wanted {
         return Mark::full("the texts are equal");
@@ -151,11 +151,11 @@ pub(super) fn pure_python(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     match (python::text(found), python::text(case.expected_file()?)) {
         (Ok(found), Ok(wanted)) => Ok(compared(&plain_code(&found), &plain_code(&wanted))),
-        _ => Ok(Mark::none("one of the files is no text")),
+        _ => Ok(Mark::none("one of the files is not text")),
     }
 }
 
-/// Code without its first lines of metadata, its empty lines, its tabs and its trailing blanks.
+/// Normalizes code: without leading metadata lines, empty lines and trailing whitespace, and with tabs expanded.
 fn plain_code(text: &str) -> String {
     let metadata = ["#!", "# -*- coding:", "# coding:", "# coding="];
     let lines = python::split_lines(text);
@@ -180,7 +180,7 @@ fn expand_tabs(line: &str) -> String {
     out
 }
 
-/// Equal contents; a number may also stand inside more text, or be off by less than 0.0001.
+/// Passes for equal contents. An expected number may also be part of a longer text, or differ by less than 0.0001.
 pub(super) fn result_files(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = match case.file()? {
         Ok(file) => python::text(file)?,
@@ -205,12 +205,12 @@ pub(super) fn diff_text_file(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = python::text(case.expected_file()?)?;
     let score = difflib::ratio(&python::split_lines(&found), &python::split_lines(&wanted))?;
     let told = compared(&found, &wanted).explanation;
-    Ok(Mark { score, explanation: format!("the lines are alike by {score:.3}; {told}") })
+    Ok(Mark { score, explanation: format!("line similarity {score:.3}; {told}") })
 }
 
 pub(super) fn file_contains(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = match case.rule("expected")? {
-        // A text is taken letter by letter upstream.
+        // Upstream iterates over a string character by character.
         Value::String(text) => text.chars().map(String::from).collect(),
         _ => texts(case.rules()?, "expected")?.into_iter().map(str::to_owned).collect::<Vec<String>>(),
     };
@@ -224,10 +224,10 @@ pub(super) fn file_contains(case: &Case<'_>) -> Result<Mark, Fault> {
         .filter(|part| !found.contains(part.as_str()))
         .map(|part| format!("{} is missing", quote(part)))
         .collect();
-    Ok(Mark::unless(&missing, "the file holds all of it"))
+    Ok(Mark::unless(&missing, "the file contains every expected text"))
 }
 
-/// Counts the lines that hold a time of day.
+/// Passes if the expected number of lines contain a time of day.
 pub(super) fn line_number(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted = case.rule("expected")?;
     let found = match case.file()?.map(python::text) {
@@ -242,7 +242,7 @@ pub(super) fn line_number(case: &Case<'_>) -> Result<Mark, Fault> {
     }
     let wanted = wanted.as_u64().or_else(|| wanted.as_str()?.trim().parse().ok());
     let wanted = wanted.ok_or_else(|| wrong("rule \"expected\" must be a number"))?;
-    Ok(Mark::of(count == wanted, format!("{count} lines hold a time, {wanted} should")))
+    Ok(Mark::of(count == wanted, format!("{count} lines contain a time, expected {wanted}")))
 }
 
 pub(super) fn is_extension_installed(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -256,7 +256,8 @@ pub(super) fn is_extension_installed(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::of(passed, format!("{wanted} is {}", if inside { "there" } else { "not there" })))
 }
 
-/// The arguments stand the other way round upstream: the rule is the result, the terminal the expected side.
+/// Passes if the terminal shows all expected texts. Upstream swaps the arguments: the rule is the result, and the
+/// terminal is the expected side.
 pub(super) fn is_in_clipboard(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = case.need_value()?;
     if let Some(Found::Absent { why }) = case.expected {
@@ -271,7 +272,7 @@ pub(super) fn is_in_clipboard(case: &Case<'_>) -> Result<Mark, Fault> {
             missing.push(format!("{part} is missing"));
         }
     }
-    Ok(Mark::unless(&missing, "the terminal shows all of it"))
+    Ok(Mark::unless(&missing, "the terminal shows every expected text"))
 }
 
 pub(super) fn is_utc_0(case: &Case<'_>) -> Result<Mark, Fault> {
@@ -287,6 +288,6 @@ pub(super) fn is_utc_0(case: &Case<'_>) -> Result<Mark, Fault> {
 pub(super) fn is_enlarged(case: &Case<'_>) -> Result<Mark, Fault> {
     let found = case.need_value()?;
     let factor = found.as_f64().or_else(|| python::float(found.as_str()?));
-    let factor = factor.ok_or_else(|| raised(format!("{} is no number", show(found))))?;
+    let factor = factor.ok_or_else(|| raised(format!("{} is not a number", show(found))))?;
     Ok(Mark::of(factor > 1.0, format!("the scaling factor is {factor}")))
 }

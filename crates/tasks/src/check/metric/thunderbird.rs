@@ -73,7 +73,7 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let condition = fixed(&CONDITION)?;
     let mut search = Search::new(case.rules()?)?;
-    // A filter counts once its condition was read, and what its file says of it after that belongs to it too.
+    // A filter counts once its condition has been read. Later fields still belong to it.
     let (mut open, mut counts): (Option<BTreeMap<String, Value>>, bool) = (None, false);
     let mut end = |filter: &BTreeMap<String, Value>| search.look(|name| filter.get(name).map(Cow::Borrowed));
     for line in python::file_lines(&text) {
@@ -102,8 +102,8 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(search.judge("filter"))
 }
 
-/// The messages of mail folders. Upstream drops every message before it compares, so that any two folders are
-/// the same to it.
+/// Compares the messages of mail folders. Upstream drops every message before it compares, so that any two folders
+/// are equal.
 pub(super) fn folder(case: &Case<'_>) -> Result<Mark, Fault> {
     let absent = |found: &Found| match found {
         Found::Absent { why } => Some(why.clone()),
@@ -119,20 +119,20 @@ pub(super) fn folder(case: &Case<'_>) -> Result<Mark, Fault> {
         let (found_text, wanted_text) = (python::text(found)?, python::text(wanted)?);
         if case.is_exact() {
             if blanks(&found_text, case) != blanks(&wanted_text, case) {
-                return Ok(Mark::none("the folders hold different numbers of empty messages"));
+                return Ok(Mark::none("the folders have different numbers of empty messages"));
             }
             continue;
         }
         let (have, want) = (messages(&found_text, case)?, messages(&wanted_text, case)?);
         if have != want {
             let (have, want) = (have.len(), want.len());
-            return Ok(Mark::none(format!("{} holds {have} messages, {want} are expected", found.name)));
+            return Ok(Mark::none(format!("{} has {have} messages, expected {want}", found.name)));
         }
     }
-    Ok(Mark::full("the folders hold the same messages"))
+    Ok(Mark::full("the folders have the same messages"))
 }
 
-/// What upstream is left with: the messages that are empty.
+/// Returns the number of empty messages, the only ones that upstream keeps.
 fn blanks(text: &str, case: &Case<'_>) -> usize {
     let count = text.trim().split("FROM - ").filter(|mail| mail.trim().is_empty()).count();
     if case.option("remove_duplicate", true) { count.min(1) } else { count }

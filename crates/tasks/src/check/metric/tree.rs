@@ -1,4 +1,4 @@
-//! Metrics of interface trees, which are XML documents queried by XPath or by CSS selectors.
+//! Metrics of accessibility trees: XML documents that are queried with XPath or CSS selectors.
 
 use serde_json::Value;
 use sxd_xpath::nodeset::Node;
@@ -7,13 +7,14 @@ use sxd_xpath::{Context, Factory};
 use super::{Case, Fault, Mark, difflib, quote, raised, selector, wrong, xml};
 use crate::check::getter::OURS;
 
-/// Bytes of a query, and steps that it may search at every depth: their cost multiplies.
+/// Maximum length of a query in bytes, and a quarter of the maximum number of its descendant steps. The costs of the
+/// steps multiply.
 const QUERY_LIMIT: usize = 4_000;
 const SEARCHES: usize = 6;
-/// Pairs of an element and one above it, times the steps of a query that search at every depth.
+/// Maximum number of ancestor-descendant pairs of a tree times the descendant steps of a query.
 const PAIRS: usize = 40_000_000;
 
-/// Prefixes of queries, and what each is on a system.
+/// Namespace prefixes in queries, with the last part of their namespace URL.
 const PREFIXES: &[(&str, &str)] = &[
     ("st", "state"),
     ("attr", "attributes"),
@@ -27,7 +28,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ("role", "role"),
 ];
 
-/// What a tree that is written here does not hold: a query of it says nothing.
+/// Namespaces missing from trees that this harness serializes itself. A query for one has no meaningful result.
 const UNKEPT: &[(&str, &str)] = &[
     ("attr:", "attributes"),
     ("doc:", "documents' facts"),
@@ -41,12 +42,13 @@ pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = rules.as_array().ok_or_else(|| wrong("`expected` must be a list of rules"))?;
     let system = case.options.get("osname").and_then(Value::as_str).unwrap_or("ubuntu");
     if !matches!(system, "ubuntu" | "windows" | "macos") {
-        return Err(wrong(format!("trees of {system:?} are not known")));
+        return Err(wrong(format!("unknown system {system:?}")));
     }
     let text = case.need_text()?;
-    // The bounded reader first: the one that answers queries has no bounds of its own.
+    // The bounded parser runs first, because the XPath engine's parser has no limits.
     let pairs = pairs(&xml::read(text).map_err(raised)?);
-    let package = sxd_document::parser::parse(text).map_err(|error| raised(format!("no tree: {error}")))?;
+    let package = sxd_document::parser::parse(text)
+        .map_err(|error| raised(format!("the tree cannot be parsed: {error}")))?;
     let document = package.as_document();
     let mut context = Context::new();
     for (prefix, part) in PREFIXES {
@@ -59,16 +61,16 @@ pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
     for rule in rules {
         let query = query(rule)?;
         if pairs.saturating_mul(1 + searches(&query)) > PAIRS {
-            return Err(raised("the tree is too large and too deep to be searched"));
+            return Err(raised("the tree is too large and too deep to search"));
         }
         if let Some((_, part)) = UNKEPT.iter().find(|(prefix, _)| ours && query.contains(prefix)) {
             return Err(wrong(format!(
-                "this world's tree keeps no {part}, which {query} asks for: use a desktop or a machine (--world vm)"
+                "this world's tree has no {part}, which {query} needs: use a desktop or a virtual machine (--world vm)"
             )));
         }
         let nodes = select(&query, &context, Node::Element(root))?;
         if nodes.is_empty() {
-            return Ok(Mark::none(format!("nothing in the tree fits {query}")));
+            return Ok(Mark::none(format!("no element matches {query}")));
         }
         let Some(wanted) = rule.get("text").and_then(Value::as_str) else { continue };
         let exact = rule.get("exact").is_none_or(crate::setup::is_true);
@@ -80,12 +82,15 @@ pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
         };
         let best = texts.iter().map(like).fold(0.0, f64::max);
         if best < 1.0 {
-            told.push(format!("{query} says {}, expected {}", quote(&texts.join(", ")), quote(wanted)));
+            told.push(format!(
+                "{query} has the text {}, expected {}",
+                quote(&texts.join(", ")),
+                quote(wanted)
+            ));
         }
         score *= best;
     }
-    let explanation =
-        if told.is_empty() { "everything asked for is in the tree".into() } else { told.join("; ") };
+    let explanation = if told.is_empty() { "every query matches".into() } else { told.join("; ") };
     Ok(Mark { score, explanation })
 }
 
@@ -105,12 +110,12 @@ fn query(rule: &Value) -> Result<String, Fault> {
     Ok(query)
 }
 
-/// Steps of a query that search at every depth.
+/// Returns the number of descendant steps in a query.
 fn searches(query: &str) -> usize {
     query.matches("//").count() + query.matches("descendant").count()
 }
 
-/// How many elements stand above each, summed over all.
+/// Returns the sum of the depths of all nodes.
 fn pairs(document: &roxmltree::Document<'_>) -> usize {
     let (mut depth, mut sum) = (0_usize, 0_usize);
     let mut next = Some(document.root());
@@ -135,23 +140,23 @@ fn pairs(document: &roxmltree::Document<'_>) -> usize {
 }
 
 fn select<'d>(query: &str, context: &Context<'d>, root: Node<'d>) -> Result<Vec<Node<'d>>, Fault> {
-    let bad = |why: String| wrong(format!("query {query:?} cannot be used: {why}"));
+    let bad = |why: String| wrong(format!("invalid query {query:?}: {why}"));
     let path = Factory::new().build(query).map_err(|error| bad(error.to_string()))?;
     let path = path.ok_or_else(|| bad("it is empty".into()))?;
     match path.evaluate(context, root).map_err(|error| bad(error.to_string()))? {
         sxd_xpath::Value::Nodeset(nodes) => Ok(nodes.document_order()),
-        other => Err(bad(format!("it answers {} instead of elements", other.string()))),
+        other => Err(bad(format!("it returns {} instead of elements", other.string()))),
     }
 }
 
-/// The text of an element before its first child.
+/// Returns the text of an element before its first child.
 fn own_text(node: &Node<'_>) -> String {
     let Node::Element(element) = node else { return String::new() };
     let first = element.children().into_iter().next().and_then(|child| child.text());
     first.map(|text| text.text().to_owned()).unwrap_or_default()
 }
 
-/// Whether a presentation's panel of slides is shown.
+/// Passes if a presentation's slide panel is shown.
 pub(super) fn left_panel(case: &Case<'_>) -> Result<Mark, Fault> {
     let text = case.need_text()?;
     let document = xml::read(text).map_err(raised)?;

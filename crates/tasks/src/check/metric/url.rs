@@ -1,6 +1,6 @@
-//! Addresses as `urllib` splits them and as the suite compares them: without `www`, public suffix and port.
+//! URLs, split as by Python's `urllib` and compared as by OSWorld: without `www`, public suffix and port.
 
-/// Schemes whose last path segment may carry parameters after a semicolon.
+/// Schemes whose last path segment may have parameters after a semicolon.
 const WITH_PARAMS: &[&str] = &[
     "",
     "ftp",
@@ -20,7 +20,7 @@ const WITH_PARAMS: &[&str] = &[
     "tel",
 ];
 
-/// The parts of an address.
+/// The parts of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Url {
     pub(super) scheme: String,
@@ -68,7 +68,7 @@ impl Url {
         url
     }
 
-    /// The address put together again.
+    /// Reassembles the URL.
     pub(super) fn write(&self) -> String {
         let mut out = self.path.clone();
         if !self.params.is_empty() {
@@ -97,12 +97,12 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// Whether two addresses are the same for the suite.
+/// Returns whether two URLs are equal by OSWorld's comparison.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     normal(a) == normal(b)
 }
 
-/// An address in the form in which the suite compares it.
+/// Normalizes a URL for OSWorld's comparison.
 pub(super) fn normal(text: &str) -> String {
     let has_scheme = text.split_once("://").is_some_and(|(scheme, _)| is_scheme_here(scheme));
     let mut url = if has_scheme { Url::parse(text) } else { Url::parse(&format!("http://{text}")) };
@@ -122,7 +122,7 @@ fn is_scheme_here(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-'))
 }
 
-/// Subdomain and domain of a host, its public suffix (private ones do not count), port and user left out.
+/// Returns subdomain and domain of a host, without public suffix, port and user. Private suffixes do not count.
 fn name(host: &str) -> (String, String) {
     let host = host.rsplit('@').next().unwrap_or(host);
     let host = if host.starts_with('[') {
@@ -140,7 +140,7 @@ fn name(host: &str) -> (String, String) {
     (labels[..known.saturating_sub(1)].join("."), domain.to_owned())
 }
 
-/// How many labels a host's public suffix has; none when it is not known.
+/// Returns the number of labels in a host's public suffix; zero for an unknown one.
 fn suffix_labels(host: &str) -> usize {
     let mut rest = host.to_owned();
     loop {

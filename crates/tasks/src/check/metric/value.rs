@@ -1,4 +1,4 @@
-//! Equality, order and rules between JSON values as the task format's birthplace has them.
+//! Equality, ordering and rules of JSON values with Python's semantics.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::python::{self, Flags, Pattern};
 use super::table::reference::Ranges;
 use super::{Fault, raised, show, wrong};
 
-/// Equality in which `1`, `1.0` and `true` are the same.
+/// Returns whether two values are equal; `1`, `1.0` and `true` are the same.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (number(a), number(b)) {
         (Some(a), Some(b)) => a == b,
@@ -33,7 +33,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The value at a path of keys and indices; negative indices count from the end.
+/// Returns the value at a path of keys and indices; negative indices count from the end.
 pub(super) fn at<'a>(value: &'a Value, path: &[Value]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, key| match (key, value) {
         (Value::String(name), value) => value.get(name),
@@ -46,7 +46,7 @@ pub(super) fn at<'a>(value: &'a Value, path: &[Value]) -> Option<&'a Value> {
     })
 }
 
-/// Whether a path ends at a list that is too short for it.
+/// Returns whether a path fails at a list index that is out of range.
 pub(super) fn runs_out(value: &Value, path: &[Value]) -> bool {
     let ends = |long: usize| {
         let list = at(value, &path[..long]).is_some_and(Value::is_array);
@@ -55,7 +55,7 @@ pub(super) fn runs_out(value: &Value, path: &[Value]) -> bool {
     (0..path.len()).any(ends)
 }
 
-/// Which of two values comes first; nothing when they cannot be compared.
+/// Orders two values; `None` if they cannot be compared.
 pub(super) fn order(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
@@ -67,7 +67,7 @@ pub(super) fn order(a: &Value, b: &Value) -> Option<Ordering> {
     }
 }
 
-/// Whether a value fits a rule `{method, ref}`.
+/// Returns whether a value satisfies a rule `{method, ref}`.
 pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
     let method = rule.get("method").and_then(Value::as_str);
     let method = method.ok_or_else(|| wrong(format!("rule {} has no method", show(rule))))?;
@@ -77,7 +77,8 @@ pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
     }
     if let Some(tolerance) = method.strip_prefix("approx:") {
         let tolerance = python::float(tolerance).ok_or_else(|| wrong(format!("{method:?} has no number")))?;
-        let wanted = number(reference).ok_or_else(|| wrong(format!("{} is no number", show(reference))))?;
+        let wanted =
+            number(reference).ok_or_else(|| wrong(format!("{} is not a number", show(reference))))?;
         let found = number(value).or_else(|| python::float(value.as_str()?));
         return Ok(found.is_some_and(|found| (found - wanted).abs() <= tolerance));
     }
@@ -97,14 +98,14 @@ pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
         "gt" => ordered()?.is_gt(),
         "str_list_eq" | "str_set_eq" => same_words(value, reference, method)?,
         "spreadsheet_range" => lies_between(value, reference)?,
-        other => return Err(wrong(format!("rule method {other:?} is not known"))),
+        other => return Err(wrong(format!("unknown rule method {other:?}"))),
     })
 }
 
 fn fits_pattern(value: &Value, reference: &Value, flags: &str) -> Result<bool, Fault> {
-    let text = value.as_str().ok_or_else(|| raised(format!("{} is no text", show(value))))?;
+    let text = value.as_str().ok_or_else(|| raised(format!("{} is not a string", show(value))))?;
     let source =
-        reference.as_str().ok_or_else(|| wrong(format!("pattern {} is no text", show(reference))))?;
+        reference.as_str().ok_or_else(|| wrong(format!("pattern {} is not a string", show(reference))))?;
     let mut chosen = Flags::default();
     for flag in flags.split(['.', '|']).filter(|flag| !flag.is_empty()) {
         match flag {
@@ -113,14 +114,14 @@ fn fits_pattern(value: &Value, reference: &Value, flags: &str) -> Result<bool, F
             "S" | "DOTALL" => chosen.dot_all = true,
             "X" | "VERBOSE" => chosen.verbose = true,
             "U" | "UNICODE" | "A" | "ASCII" | "FLAGS" => {}
-            other => return Err(wrong(format!("pattern flag {other:?} is not known"))),
+            other => return Err(wrong(format!("unknown pattern flag {other:?}"))),
         }
     }
     Pattern::with(source, chosen)?.is_in(text)
 }
 
 fn fits_range(value: &Value, reference: &Value, bounds: &str) -> Result<bool, Fault> {
-    let bad = || wrong(format!("range.{bounds} needs two limits and bounds of e and t"));
+    let bad = || wrong(format!("range.{bounds} needs two limits, and bounds e (inclusive) or t (exclusive)"));
     let limits = reference.as_array().filter(|list| list.len() == 2).ok_or_else(bad)?;
     let within = |kind: Option<char>, low: &Value, high: &Value| -> Result<bool, Fault> {
         let incomparable = || raised(format!("{} and {} cannot be compared", show(low), show(high)));
@@ -136,7 +137,7 @@ fn fits_range(value: &Value, reference: &Value, bounds: &str) -> Result<bool, Fa
 }
 
 fn same_words(value: &Value, reference: &Value, method: &str) -> Result<bool, Fault> {
-    let text = value.as_str().ok_or_else(|| raised(format!("{} is no text", show(value))))?;
+    let text = value.as_str().ok_or_else(|| raised(format!("{} is not a string", show(value))))?;
     let mut words: Vec<&str> = text.trim_matches(['"', '\'']).split(',').collect();
     let mut wanted: Vec<&str> =
         reference.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -149,11 +150,11 @@ fn same_words(value: &Value, reference: &Value, method: &str) -> Result<bool, Fa
     Ok(words == wanted)
 }
 
-/// Whether a set of cells holds the first range of a rule and lies in the second.
+/// Returns whether a set of cells contains the rule's first range and lies within the second.
 fn lies_between(value: &Value, reference: &Value) -> Result<bool, Fault> {
-    let bad = || wrong(format!("{} is no pair of ranges", show(reference)));
+    let bad = || wrong(format!("{} is not a pair of ranges", show(reference)));
     let ranges = |value: Option<&Value>| value.and_then(Value::as_str).and_then(Ranges::parse);
     let (low, high) = (ranges(reference.get(0)).ok_or_else(bad)?, ranges(reference.get(1)).ok_or_else(bad)?);
-    let found = ranges(Some(value)).ok_or_else(|| raised(format!("{} is no range", show(value))))?;
+    let found = ranges(Some(value)).ok_or_else(|| raised(format!("{} is not a range", show(value))))?;
     Ok(found.holds(&low) && high.holds(&found))
 }

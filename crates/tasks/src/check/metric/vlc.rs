@@ -1,11 +1,11 @@
-//! Metrics of VLC's settings and state.
+//! Metrics of VLC's settings and playback status.
 
 use serde_json::Value;
 
 use super::url::Url;
 use super::{Case, Fault, Mark, quote, raised, value, wrong, xml};
 
-/// The value of the last line that holds a key, or the program's default.
+/// Returns the value of the last line that contains a key, or VLC's default.
 fn setting<'t>(text: &'t str, key: &str, default: &'t str) -> &'t str {
     let line = text.split('\n').rfind(|line| line.contains(key));
     line.map_or(default, |line| line.rsplit('=').next().unwrap_or(line).trim())
@@ -13,10 +13,10 @@ fn setting<'t>(text: &'t str, key: &str, default: &'t str) -> &'t str {
 
 fn settings(case: &Case<'_>) -> Result<String, Fault> {
     let file = case.need_file()?;
-    String::from_utf8(file.bytes.to_vec()).map_err(|_| raised(format!("{} is no text", file.name)))
+    String::from_utf8(file.bytes.to_vec()).map_err(|_| raised(format!("{} is not text", file.name)))
 }
 
-/// A setting that must have the value of a rule; numbers are compared as they are written.
+/// Compares a setting with the value of a rule. Numbers are compared as text.
 fn compared(case: &Case<'_>, key: &str, default: &str, rule: &str) -> Result<Mark, Fault> {
     let text = settings(case)?;
     judged(key, setting(&text, &format!("{key}="), default), case.rule(rule)?)
@@ -28,7 +28,7 @@ fn judged(key: &str, found: &str, wanted: &Value) -> Result<Mark, Fault> {
         Value::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
         Value::String(text) => text.clone(),
         Value::Null | Value::Array(_) | Value::Object(_) => {
-            return Err(wrong(format!("the wanted value of {key} must be a number or a text")));
+            return Err(wrong(format!("the expected value of {key} must be a number or a string")));
         }
     };
     Ok(Mark::of(found == wanted, format!("{key} is {}, expected {}", quote(found), quote(&wanted))))
@@ -55,7 +55,7 @@ pub(super) fn play_and_exit(case: &Case<'_>) -> Result<Mark, Fault> {
     compared(case, "play-and-exit", "0", "expected_play_and_exit")
 }
 
-/// Whether any key is bound to play and pause everywhere.
+/// Compares whether a global hotkey is bound to play/pause.
 pub(super) fn global_key(case: &Case<'_>) -> Result<Mark, Fault> {
     let text = settings(case)?;
     let key = setting(&text, "global-key-play-pause=", "");
@@ -81,7 +81,7 @@ pub(super) fn slider_colours(case: &Case<'_>) -> Result<Mark, Fault> {
         Some("blackish") => {
             let numbers: Result<Vec<i64>, _> = found.split(';').map(|one| one.trim().parse()).collect();
             let Ok(numbers) = numbers else {
-                return Ok(Mark::none(format!("{} are no colours", quote(found))));
+                return Ok(Mark::none(format!("{} are not colours", quote(found))));
             };
             let bright = numbers.chunks_exact(3).find(|colour| colour.iter().any(|part| *part >= 100));
             Ok(match bright {
@@ -89,14 +89,14 @@ pub(super) fn slider_colours(case: &Case<'_>) -> Result<Mark, Fault> {
                 None => Mark::full("all colours are nearly black"),
             })
         }
-        _ => Err(wrong("slider colours are compared by match or blackish only")),
+        _ => Err(wrong("rule \"type\" must be match or blackish")),
     }
 }
 
 pub(super) fn fullscreen(case: &Case<'_>) -> Result<Mark, Fault> {
     let (window, screen) = match (case.value()?, case.rules()) {
         (Err(mark), _) => return Ok(mark),
-        (Ok(_), Err(_) | Ok(Value::Null)) => return Ok(Mark::none("the size of the screen is not known")),
+        (Ok(_), Err(_) | Ok(Value::Null)) => return Ok(Mark::none("the screen size is unknown")),
         (Ok(window), Ok(screen)) => (window, screen),
     };
     let side =
@@ -108,7 +108,7 @@ pub(super) fn fullscreen(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::of(same, format!("the window is {window}, the screen {screen}")))
 }
 
-/// Where a status document may name what is played, in the order in which upstream looks.
+/// Fields of a status document that may name the current media, in upstream's search order.
 const NAMES: &[&str] = &["filename", "title", "uri", "location", "name"];
 const ADDRESSES: &[&str] = &["url", "URI", "location", "title", "filename"];
 
@@ -123,17 +123,17 @@ pub(super) fn playing(case: &Case<'_>) -> Result<Mark, Fault> {
     let by_name = match case.rule("type")?.as_str() {
         Some("file_name") => true,
         Some("url") => false,
-        other => return Ok(Mark::none(format!("what is played is not compared by {other:?}"))),
+        other => return Ok(Mark::none(format!("the current media cannot be compared by {other:?}"))),
     };
     let fields = if by_name { NAMES } else { ADDRESSES };
     let meta = fields.iter().find_map(|field| info(root, "meta", field));
     let stream = || ["Codec", "Type", "Language"].iter().find_map(|field| info(root, "Stream 0", field));
     let Some(found) = meta.or_else(|| if by_name { None } else { stream() }) else {
-        return Ok(Mark::none("the player does not say what it plays"));
+        return Ok(Mark::none("the player does not report its current media"));
     };
     let wanted = case.rule_text(if by_name { "file_name" } else { "url" })?;
     let same = if by_name { found.ends_with(wanted) } else { is_address(found, wanted) };
-    Ok(Mark::of(same, format!("{} is played, expected {}", quote(found), quote(wanted))))
+    Ok(Mark::of(same, format!("playing {}, expected {}", quote(found), quote(wanted))))
 }
 
 fn info<'d>(root: roxmltree::Node<'d, '_>, category: &str, name: &str) -> Option<&'d str> {
@@ -148,7 +148,8 @@ fn info<'d>(root: roxmltree::Node<'d, '_>, category: &str, name: &str) -> Option
         .filter(|text| !text.is_empty())
 }
 
-/// The same address, its file name alone, or one of the same host whose path holds the wanted one.
+/// Accepts a text that contains the URL, its file name, or a URL of the same host whose path contains the expected
+/// path.
 fn is_address(found: &str, wanted: &str) -> bool {
     let parsed = Url::parse(wanted);
     let base = parsed.path.rsplit('/').next().unwrap_or_default();

@@ -1,29 +1,29 @@
-//! XML read within bounds: no document types, hence no entities, and a cap on size and nodes.
+//! XML parsing with limits on size, nodes and depth, and without document types and therefore without entities.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-/// Bytes of text that are read as XML.
+/// Maximum size of a document in bytes.
 pub(super) const TEXT_LIMIT: usize = 48 << 20;
 const NODES: u32 = 2_000_000;
-/// Elements inside one another. Deeper ones are refused before the reader sees them.
+/// Maximum nesting depth, enforced before parsing.
 const DEPTH: usize = 2_000;
 
-/// Reads a document; the error says why not.
+/// Parses a document.
 pub(super) fn read(text: &str) -> Result<Document<'_>, String> {
     if text.len() > TEXT_LIMIT {
-        return Err(format!("the XML has {} bytes, more than the {TEXT_LIMIT} that are read", text.len()));
+        return Err(format!("the XML has {} bytes, more than the limit of {TEXT_LIMIT}", text.len()));
     }
     if is_deep(text.as_bytes()) {
         return Err(format!("the XML is nested more than {DEPTH} deep"));
     }
-    super::attributes::bounded(text.as_bytes()).map_err(|why| format!("the XML cannot be read: {why}"))?;
+    super::attributes::bounded(text.as_bytes()).map_err(|why| format!("the XML cannot be parsed: {why}"))?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text.trim_start_matches('\u{feff}'), options)
-        .map_err(|error| format!("the XML cannot be read: {error}"))
+        .map_err(|error| format!("the XML cannot be parsed: {error}"))
 }
 
-/// Whether tags are nested too deep, counted without reading them: an upper bound that comments, which
-/// hold tags seldom, can only raise.
+/// Returns whether tags are nested too deep, counted without parsing. Tags inside comments and CDATA count as well, but
+/// real documents seldom have any there.
 fn is_deep(bytes: &[u8]) -> bool {
     let (mut depth, mut most) = (0_usize, 0_usize);
     for (at, byte) in bytes.iter().enumerate() {
@@ -39,25 +39,25 @@ fn is_deep(bytes: &[u8]) -> bool {
     most > DEPTH
 }
 
-/// Reads bytes as a document's text: UTF-8, or UTF-16 when they begin so.
+/// Decodes a document: UTF-16 if it starts with a byte order mark of it, else UTF-8.
 pub(super) fn decode(bytes: &[u8]) -> Result<String, String> {
     let wide = |from: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| from([pair[0], pair[1]])).collect();
-        String::from_utf16(&units).map_err(|_| "the XML is no UTF-16".to_owned())
+        String::from_utf16(&units).map_err(|_| "the XML is not valid UTF-16".to_owned())
     };
     match bytes {
         [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
         [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
-        _ => String::from_utf8(bytes.to_vec()).map_err(|_| "the XML is no UTF-8".to_owned()),
+        _ => String::from_utf8(bytes.to_vec()).map_err(|_| "the XML is not valid UTF-8".to_owned()),
     }
 }
 
-/// The first child element of this local name.
+/// Returns the first child element of this local name.
 pub(super) fn child<'d, 'i>(node: Node<'d, 'i>, name: &str) -> Option<Node<'d, 'i>> {
     node.children().find(|child| child.is_element() && child.tag_name().name() == name)
 }
 
-/// All child elements of this local name.
+/// Returns all child elements of this local name.
 pub(super) fn children<'d, 'i, 'n>(
     node: Node<'d, 'i>,
     name: &'n str,
@@ -65,7 +65,7 @@ pub(super) fn children<'d, 'i, 'n>(
     node.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
 }
 
-/// The text directly inside an element, before its first child.
+/// Returns the text of an element before its first child element.
 pub(super) fn text<'d>(node: Node<'d, '_>) -> &'d str {
     node.first_child().filter(Node::is_text).and_then(|text| text.text()).unwrap_or_default()
 }

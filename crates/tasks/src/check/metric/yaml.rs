@@ -1,4 +1,4 @@
-//! YAML read as version 1.1 resolves it (`yes` is a truth, `010` is eight), within bounds.
+//! YAML 1.1 parsing (`yes` is true, `010` is eight) with limits on size and depth.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use yaml_rust2::scanner::TScalarStyle;
 
 use super::python;
 
-/// Values that a document may hold, aliases written out.
+/// Maximum number of values in a document, with aliases expanded.
 const VALUES: usize = 200_000;
 const DEPTH: usize = 100;
-/// Bytes that may be copied where anchors and aliases stand.
+/// Maximum number of bytes copied for anchors and aliases.
 const COPIED: usize = 48 << 20;
-/// Marks what has no form in JSON, so that it equals nothing that a rule can say.
+/// A prefix of values that JSON cannot represent, so that they never equal a rule's value.
 const OTHER: char = '\u{0}';
 
 #[derive(Default)]
@@ -23,7 +23,7 @@ struct Builder {
     anchors: HashMap<usize, Value>,
     done: Option<Value>,
     values: usize,
-    /// Bytes of what was copied for anchors and aliases.
+    /// Bytes copied for anchors and aliases so far.
     copied: usize,
     problem: Option<String>,
 }
@@ -33,7 +33,7 @@ enum Open {
     Map { anchor: usize, map: Map<String, Value>, key: Option<String>, merged: Vec<Value> },
 }
 
-/// Reads one document.
+/// Parses one document.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut builder = Builder::default();
     let mut parser = Parser::new_from_str(text);
@@ -72,10 +72,10 @@ impl Builder {
                         self.put(0, value);
                     }
                 }
-                None => self.problem = Some("an alias stands before its anchor".into()),
+                None => self.problem = Some("an alias precedes its anchor".into()),
             },
             Event::DocumentStart if self.done.is_some() => {
-                self.problem = Some("it holds several documents".into());
+                self.problem = Some("it contains several documents".into());
             }
             Event::Nothing
             | Event::StreamStart
@@ -84,10 +84,10 @@ impl Builder {
             | Event::DocumentEnd => {}
         }
         if self.values > VALUES || self.open.len() > DEPTH {
-            self.problem = Some(format!("it holds more than {VALUES} values or {DEPTH} levels"));
+            self.problem = Some(format!("it has more than {VALUES} values or {DEPTH} levels"));
         }
         if self.copied > COPIED {
-            self.problem = Some(format!("its aliases stand for more than {COPIED} bytes"));
+            self.problem = Some(format!("its aliases expand to more than {COPIED} bytes"));
         }
     }
 
@@ -107,7 +107,7 @@ impl Builder {
                 Some(name) if name == "<<" => {
                     let list = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
                     if !list.iter().all(Value::is_object) {
-                        self.problem = Some("what is merged is no mapping".into());
+                        self.problem = Some("a merged value is not a mapping".into());
                     }
                     merged.push(value);
                 }
@@ -136,7 +136,7 @@ impl Builder {
     }
 }
 
-/// How many values there are, and what they take at most.
+/// Returns the number of values and an upper bound of their memory in bytes.
 fn weight(value: &Value) -> (usize, usize) {
     const ONE: usize = 2 * size_of::<Value>();
     let add = |one: (usize, usize), other: (usize, usize)| (one.0 + other.0, one.1 + other.1);
@@ -154,7 +154,7 @@ fn key_of(value: &Value) -> String {
     value.as_str().map_or_else(|| format!("{OTHER}{value}"), str::to_owned)
 }
 
-/// What a plain scalar means.
+/// Resolves a plain scalar.
 fn resolve(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,

@@ -1,4 +1,4 @@
-//! Archives read within bounds: a cap on entries, on the size of one and of all.
+//! Zip reading with limits on the number of entries, the size of one entry, and the total size.
 
 use std::collections::BTreeSet;
 use std::io::{Cursor, Read as _};
@@ -6,36 +6,36 @@ use std::io::{Cursor, Read as _};
 use zip::ZipArchive;
 
 const ENTRIES: usize = 20_000;
-/// Bytes of one unpacked entry.
+/// Maximum unpacked size of one entry in bytes.
 const ENTRY_LIMIT: u64 = 48 << 20;
-/// Bytes of everything that is unpacked from one archive.
+/// Maximum total of all bytes unpacked from one archive.
 const TOTAL_LIMIT: u64 = 96 << 20;
-/// How many times larger than packed a large entry may be.
+/// Maximum compression ratio of entries above 16 MiB.
 const RATIO: u64 = 400;
 
-/// An open archive.
+/// An open zip archive.
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     left: u64,
 }
 
 impl<'a> Archive<'a> {
-    /// Opens an archive; the error says why not.
+    /// Opens an archive.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Self, String> {
         let zip =
-            ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("it is no zip archive: {error}"))?;
+            ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("not a zip archive: {error}"))?;
         if zip.len() > ENTRIES {
-            return Err(format!("it has {} entries, more than the {ENTRIES} that are read", zip.len()));
+            return Err(format!("{} entries, more than the limit of {ENTRIES}", zip.len()));
         }
         Ok(Self { zip, left: TOTAL_LIMIT })
     }
 
-    /// The names of all entries, folders with a slash at their end.
+    /// Returns the names of all entries; folders end with a slash.
     pub(super) fn names(&self) -> BTreeSet<String> {
         self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()
     }
 
-    /// An entry's bytes, if there is one of this name.
+    /// Returns an entry's bytes, if an entry of this name exists.
     pub(super) fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>, String> {
         let Some(at) = self.zip.index_for_name(name) else { return Ok(None) };
         let entry = self.zip.by_index(at).map_err(|error| format!("{name} cannot be read: {error}"))?;
@@ -49,14 +49,14 @@ impl<'a> Archive<'a> {
         let size = bytes.len() as u64;
         if size > limit || size > 16 << 20 && size / packed > RATIO {
             return Err(format!(
-                "{name} unpacks to more than is read: a bomb, or far larger than any document"
+                "{name} unpacks beyond the size limit: a bomb, or far larger than any document"
             ));
         }
         self.left -= size;
         Ok(Some(bytes))
     }
 
-    /// An entry's text, if there is one of this name.
+    /// Returns an entry's XML text, if an entry of this name exists.
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, String> {
         let Some(bytes) = self.read(name)? else { return Ok(None) };
         super::xml::decode(&bytes).map(Some).map_err(|why| format!("{name}: {why}"))

@@ -1,4 +1,4 @@
-//! A workbook: its sheets, the texts they share, and the raw cells of each.
+//! An Excel workbook: its sheets, shared strings and raw cells.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -13,66 +13,66 @@ use super::style::Styles;
 
 const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
-/// Sheets of a workbook.
+/// Maximum number of sheets of a workbook.
 const SHEETS: usize = 2_000;
-/// Bytes of parts that are handed out to be read, over and over again; and of texts that many cells share.
+/// Maximum total bytes of parts returned for parsing, repetitions included, and of shared strings copied into cells.
 const PARTS: usize = 1 << 30;
 const COPIES: usize = 96 << 20;
 
-/// A sheet as the workbook lists it.
+/// A sheet's entry in the workbook.
 #[derive(Clone, Debug)]
 pub(super) struct Listed {
     pub(super) name: String,
-    /// The number that upstream's own readers build the file's name from.
+    /// `sheetId`, from which upstream's own readers build the file name.
     pub(super) id: String,
-    /// The file that the workbook says.
+    /// Path of the sheet's part in the archive.
     pub(super) path: String,
 }
 
-/// A cell as its file has it.
+/// A cell as stored in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RawCell {
-    /// The attribute `t`.
+    /// Attribute `t`, the cell's type.
     pub(super) kind: Option<String>,
-    /// The text of `v`, if there is such an element.
+    /// Text of the element `v`, if present.
     pub(super) value: Option<String>,
-    /// The texts inside `is`, if there is such an element.
+    /// Concatenated text of the element `is`, if present.
     pub(super) inline: Option<String>,
-    /// The plain text inside `is`, and whether its blanks are marked as part of it.
+    /// Plain text inside `is`, and whether it has `xml:space`.
     pub(super) plain: Option<(String, bool)>,
     pub(super) has_formula: bool,
     pub(super) style: usize,
 }
 
-/// The cells of a sheet.
+/// The stored cells of a sheet.
 pub(super) type Cells = BTreeMap<Place, RawCell>;
 
 /// An open workbook.
 pub(super) struct Book<'a> {
     pub(super) file: &'a FileRef,
-    /// How upstream's faults are read.
+    /// Handling of upstream's known bugs.
     pub(super) reading: &'a Reading,
     archive: RefCell<Archive<'a>>,
-    /// Bytes of parts that may still be handed out, and of shared texts that may still be copied.
+    /// Remaining budgets: bytes of parts that may be returned, and of shared strings that may be copied.
     parts_left: Cell<usize>,
     copies_left: Cell<usize>,
     texts: RefCell<BTreeMap<String, Rc<str>>>,
     cells: RefCell<BTreeMap<String, Rc<Cells>>>,
-    /// Sheets of cells, in order; sheets of charts are left out.
+    /// Worksheets in order, without chart sheets.
     pub(super) sheets: Vec<Listed>,
     pub(super) active: usize,
     pub(super) from_1904: bool,
-    /// Files of pivot caches by their number.
+    /// Paths of pivot caches by `cacheId`.
     pub(super) caches: BTreeMap<String, String>,
-    /// Shared texts as the office library reads them.
+    /// Shared strings as openpyxl reads them.
     pub(super) shared: Vec<String>,
-    /// Shared texts as upstream's own reader has them: none at all when one of them is empty.
+    /// Shared strings as upstream's own reader has them: none at all if one of them is empty.
     pub(super) raw_shared: Vec<String>,
     pub(super) styles: Styles,
 }
 
 impl<'a> Book<'a> {
-    /// Opens a workbook; the error says why not.
+    /// Opens a workbook.
     pub(super) fn open(file: &'a FileRef, reading: &'a Reading) -> Result<Self, String> {
         let told = |why: String| format!("{}: {why}", file.name);
         let archive = Archive::open(&file.bytes).map_err(told)?;
@@ -100,7 +100,7 @@ impl<'a> Book<'a> {
         Ok(book)
     }
 
-    /// A part's text, if there is such a part.
+    /// Returns a part's text, if the part exists.
     pub(super) fn part(&self, path: &str) -> Result<Option<Rc<str>>, String> {
         let known = self.texts.borrow().get(path).map(Rc::clone);
         let text = match known {
@@ -109,17 +109,17 @@ impl<'a> Book<'a> {
         };
         if let Some(text) = &text {
             self.texts.borrow_mut().entry(path.to_owned()).or_insert_with(|| Rc::clone(text));
-            spend(&self.parts_left, text.len(), "its parts are asked for again and again")?;
+            spend(&self.parts_left, text.len(), "its parts are read too often")?;
         }
         Ok(text)
     }
 
-    /// Counts a text that is copied for a cell.
+    /// Charges a shared string's copy to the budget.
     pub(super) fn copies(&self, text: &str) -> Result<(), String> {
-        spend(&self.copies_left, text.len(), "its cells unfold to far more text than it holds")
+        spend(&self.copies_left, text.len(), "its cells expand to far more text than it contains")
     }
 
-    /// The parts that a part points to: id, the last word of the type, and path.
+    /// Returns the relationships of a part: id, last segment of the type, and target path.
     pub(super) fn relations(&self, path: &str) -> Result<Vec<(String, String, String)>, String> {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let Some(text) = self.part(&format!("{folder}/_rels/{file}.rels"))? else { return Ok(Vec::new()) };
@@ -132,11 +132,11 @@ impl<'a> Book<'a> {
     }
 
     fn read_workbook(&mut self) -> Result<(), String> {
-        let text = self.part("xl/workbook.xml")?.ok_or("it holds no workbook")?;
+        let text = self.part("xl/workbook.xml")?.ok_or("the archive has no workbook")?;
         let document = xml::read(&text)?;
         let root = document.root_element();
         let relations = self.relations("xl/workbook.xml")?;
-        // Of several with one name the first counts.
+        // Among relationships with the same id, the first one counts.
         let by_id: HashMap<&str, (&str, &str)> = relations
             .iter()
             .rev()
@@ -146,7 +146,7 @@ impl<'a> Book<'a> {
         for sheet in xml::child(root, "sheets").into_iter().flat_map(|list| xml::children(list, "sheet")) {
             let Some((kind, path)) = target(sheet) else { continue };
             if self.sheets.len() >= SHEETS {
-                return Err(format!("it has more than the {SHEETS} sheets that are read"));
+                return Err(format!("more than {SHEETS} sheets"));
             }
             if kind == "worksheet" {
                 self.sheets.push(Listed {
@@ -190,22 +190,22 @@ impl<'a> Book<'a> {
         Ok(())
     }
 
-    /// The sheet of this name.
+    /// Returns the sheet of this name.
     pub(super) fn sheet(&self, name: &str) -> Option<&Listed> {
         self.sheets.iter().find(|sheet| sheet.name == name)
     }
 
-    /// The names of its sheets.
+    /// Returns the names of all worksheets.
     pub(super) fn names(&self) -> Vec<&str> {
         self.sheets.iter().map(|sheet| sheet.name.as_str()).collect()
     }
 
-    /// A sheet's file as text; a listed sheet without one is a broken workbook.
+    /// Returns a sheet's XML. A listed sheet without a part is an error of the workbook.
     pub(super) fn sheet_text(&self, sheet: &Listed) -> Result<Rc<str>, String> {
-        self.part(&sheet.path)?.ok_or_else(|| format!("{} holds no {}", self.file.name, sheet.path))
+        self.part(&sheet.path)?.ok_or_else(|| format!("{} has no {}", self.file.name, sheet.path))
     }
 
-    /// The cells of a part that is a sheet; none when there is no such part.
+    /// Returns the cells of a sheet's part; `None` if the part does not exist.
     pub(super) fn cells(&self, path: &str) -> Result<Option<Rc<Cells>>, String> {
         if let Some(cells) = self.cells.borrow().get(path) {
             return Ok(Some(Rc::clone(cells)));
@@ -243,7 +243,7 @@ fn read_cells(document: &roxmltree::Document<'_>) -> Cells {
     cells
 }
 
-/// Takes from what is left; the error says what was asked too often.
+/// Subtracts from a budget and fails with `why` once it is exhausted.
 fn spend(left: &Cell<usize>, bytes: usize, why: &str) -> Result<(), String> {
     let rest = left.get().checked_sub(bytes).ok_or_else(|| why.to_owned())?;
     left.set(rest);
@@ -255,19 +255,19 @@ fn plain_text(node: Node<'_, '_>) -> (String, bool) {
     (node.text().unwrap_or_default().to_owned(), marked)
 }
 
-/// A text item's plain part and the texts of its runs.
+/// Returns the plain text of a string item followed by the text of its runs.
 fn rich_text(item: Node<'_, '_>) -> String {
     let plain = xml::children(item, "t").map(|node| node.text().unwrap_or_default());
     let runs = xml::children(item, "r").flat_map(|run| xml::children(run, "t"));
     plain.chain(runs.map(|node| node.text().unwrap_or_default())).collect()
 }
 
-/// A flag of a file.
+/// Parses a boolean attribute.
 pub(super) fn is_on(value: Option<&str>) -> bool {
     matches!(value, Some("1" | "true" | "t" | "on"))
 }
 
-/// A target's path inside the archive.
+/// Resolves a relationship's target to a path in the archive.
 fn resolve(folder: &str, target: &str) -> String {
     if let Some(absolute) = target.strip_prefix('/') {
         return absolute.to_owned();

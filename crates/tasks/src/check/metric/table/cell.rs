@@ -1,4 +1,4 @@
-//! The value of a cell, in the two ways in which upstream reads it.
+//! Cell values, in the two ways in which upstream reads them: with openpyxl, and with its own XML reader.
 
 use serde_json::{Value, json};
 
@@ -6,14 +6,14 @@ use super::super::{Fault, python, raised};
 use super::book::{Book, RawCell};
 use super::reference::{self, Place};
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY: f64 = 86_400_000.0;
-/// From the year 1 to the year 9999, in milliseconds since the earlier epoch.
+/// Years 1 to 9999, in milliseconds since the 1900 epoch.
 const YEARS: std::ops::Range<i64> = -59_926_435_200_000..255_611_462_400_000;
-/// Days between the two epochs of workbooks.
+/// Days between the 1900 and the 1904 epoch.
 const LATER_EPOCH: f64 = 1462.0;
 
-/// A value as the office library has it. Times are in milliseconds.
+/// A value as openpyxl has it. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
     Empty,
@@ -22,23 +22,23 @@ pub(super) enum Cell {
     Flag(bool),
     Text(String),
     Error,
-    /// Since the earlier epoch.
+    /// A date, in milliseconds since the 1900 epoch.
     Date(i64),
-    /// Of a day.
+    /// A time of day.
     Time(i64),
-    /// A length.
+    /// A duration.
     Span(i64),
 }
 
 impl Cell {
-    /// A cell by its file; the cached value of a formula counts.
+    /// Reads a stored cell. A formula has its cached value.
     pub(super) fn read(raw: &RawCell, book: &Book<'_>) -> Result<Self, String> {
         let kind = raw.kind.as_deref().unwrap_or("n");
         if kind == "inlineStr" {
             return Ok(raw.inline.clone().map_or(Self::Empty, Self::Text));
         }
         let Some(text) = raw.value.as_deref().filter(|text| !text.is_empty()) else { return Ok(Self::Empty) };
-        let bad = || format!("a cell of kind {kind:?} holds {text:?}");
+        let bad = || format!("a cell of type {kind:?} holds {text:?}");
         Ok(match kind {
             "n" => Self::number(text, raw.style, book).ok_or_else(bad)?,
             "s" => {
@@ -85,11 +85,11 @@ impl Cell {
             0.0
         };
         let since = round((day + shift) * DAY) + part;
-        // Outside of these years upstream's library knows no date.
+        // Outside of these years, openpyxl has no date.
         Some(if YEARS.contains(&since) { Self::Date(since) } else { Self::Error })
     }
 
-    /// The value as JSON, for rules and for people.
+    /// Returns the value as JSON, for rules and explanations.
     pub(super) fn show(&self) -> Value {
         let time = |ms: &i64| format!("{:02}:{:02}:{:02}", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
         match self {
@@ -109,8 +109,8 @@ impl Cell {
     }
 }
 
-/// The value by upstream's own reader, which takes the file by the sheet's number and knows texts and numbers
-/// alone. It raises where a value cannot be looked up.
+/// Returns the value by upstream's own reader, which derives the file from `sheetId` and supports only strings and
+/// numbers. It raises if a value cannot be resolved.
 pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value, Fault> {
     let Some(listed) = book.sheet(sheet) else { return Ok(Value::Null) };
     let path = format!("xl/worksheets/sheet{}.xml", listed.id);
@@ -141,7 +141,7 @@ pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value
         Some("inlineStr") => match &cell.plain {
             None => Value::Null,
             Some((text, _)) if text.is_empty() => Value::Null,
-            // Upstream's reader answers the element with its attribute, which is equal to no text.
+            // Upstream's reader returns the element with its attribute, which never equals a string.
             Some((text, true)) if book.reading.is_exact() => {
                 json!({"space": "preserve", "text": text.trim()})
             }

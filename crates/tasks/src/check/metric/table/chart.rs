@@ -1,4 +1,4 @@
-//! The charts of a sheet, by the cells that their series come from.
+//! The charts of a sheet, keyed by the source cells of their series.
 
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ pub(super) fn charts(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault
         let anchors = book.part(&drawing).map_err(raised)?.unwrap_or_default();
         let anchors = xml::read(&anchors).map_err(raised)?;
         let places = of_kind(&drawing, "chart")?;
-        // In the order of the drawing, as they are shown.
+        // In display order, which is that of the drawing.
         for anchor in anchors.root_element().children().filter(Node::is_element) {
             let frame =
                 anchor.descendants().find(|node| node.is_element() && node.tag_name().name() == "chart");
@@ -41,7 +41,7 @@ pub(super) fn charts(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault
     Ok(Value::Object(found))
 }
 
-/// Where a chart's series come from, and the properties asked for.
+/// Returns the source cells of a chart's series, and the requested properties.
 fn describe(root: Node<'_, '_>, anchor: Node<'_, '_>, wanted: &[&str]) -> Result<(String, Value), Fault> {
     let broken = || raised("a chart has no plot");
     let chart = xml::child(root, "chart").ok_or_else(broken)?;
@@ -71,7 +71,7 @@ fn describe(root: Node<'_, '_>, anchor: Node<'_, '_>, wanted: &[&str]) -> Result
                 .map_or(Value::Null, |legend| value(legend, "legendPos").unwrap_or("r").into()),
             "direction" if kind.starts_with("bar") => value(plot, "barDir").unwrap_or("col").into(),
             "direction" => return Err(raised(format!("a {kind} has no direction"))),
-            // Upstream's library does not read sizes and answers its defaults.
+            // openpyxl does not read sizes and returns its defaults.
             "width" => 15.into(),
             "height" => 7.5.into(),
             "anchor" => place(anchor)?,
@@ -89,7 +89,7 @@ fn value<'d>(node: Node<'d, '_>, name: &str) -> Option<&'d str> {
     xml::child(node, name).and_then(|child| child.attribute("val"))
 }
 
-/// The first run of a title's first paragraph.
+/// Returns the first run of a title's first paragraph.
 fn title(node: Option<Node<'_, '_>>) -> Value {
     let text = || {
         let rich = xml::child(xml::child(node?, "tx")?, "rich")?;
@@ -98,7 +98,7 @@ fn title(node: Option<Node<'_, '_>>) -> Value {
     text().map_or(Value::Null, Value::from)
 }
 
-/// The title of one of a plot's axes: by kind, or by place where the kinds do not tell them apart.
+/// Returns the title of a plot's axis, found by kind, or by position where the kinds are ambiguous.
 fn axis_title(area: Node<'_, '_>, plot: Node<'_, '_>, kinds: &[&str], place: usize) -> Value {
     let ids: Vec<&str> = xml::children(plot, "axId").filter_map(|id| id.attribute("val")).collect();
     let axis = |id: &str| {
@@ -114,10 +114,10 @@ fn axis_title(area: Node<'_, '_>, plot: Node<'_, '_>, kinds: &[&str], place: usi
     found.map_or(Value::Null, |axis| title(xml::child(axis, "title")))
 }
 
-/// How a chart is tied to cells; the second entry repeats the last row, as upstream does.
+/// Returns a chart's cell anchor. As upstream, it has the last row in place of the first one.
 fn place(anchor: Node<'_, '_>) -> Result<Value, Fault> {
     if anchor.tag_name().name() != "twoCellAnchor" {
-        return Err(raised("the chart is not tied to two cells"));
+        return Err(raised("the chart has no two-cell anchor"));
     }
     let part = |end: &str, name: &str| {
         let node = xml::child(anchor, end).and_then(|end| xml::child(end, name));

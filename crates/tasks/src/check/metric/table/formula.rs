@@ -1,4 +1,4 @@
-//! The formulas of conditional formats: numbers, texts, comparisons and the functions that conditions use.
+//! Parser and evaluator for conditional-format formulas: literals, comparisons and the functions that conditions use.
 
 use std::cmp::Ordering;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::reference::{Range, place};
 
-/// Parts inside one another that a formula may have.
+/// Maximum nesting depth of a formula.
 const DEPTH: u32 = 60;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     Value(Value),
-    /// The n-th range that the formula names.
+    /// A range reference, as an index into the formula's distinct ranges.
     Named(usize),
     Negative(Box<Self>),
     Percent(Box<Self>),
@@ -81,19 +81,19 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("COUNT", Function::Count),
 ];
 
-/// A formula that was understood.
+/// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Formula {
     root: Part,
-    /// The distinct ranges that it names, in order.
+    /// The distinct ranges that it references, in order.
     ranges: Vec<Range>,
 }
 
-/// A value that cannot be computed: an error of the sheet.
+/// An evaluation error, such as `#DIV/0!`.
 struct Broken;
 
 impl Formula {
-    /// Its value, if it names no cells.
+    /// Returns the value of a formula without cell references.
     pub(super) fn constant(&self) -> Option<Value> {
         if !self.ranges.is_empty() {
             return None;
@@ -101,8 +101,8 @@ impl Formula {
         evaluate(&self.root, &[]).ok()
     }
 
-    /// Whether it is true of a cell's value: the first range that it names is the cell, the others have been
-    /// looked up.
+    /// Returns whether the formula is true for a cell's value. The first range stands for the cell; `others` has the
+    /// values of the remaining ranges.
     pub(super) fn holds(&self, value: &Value, others: &[Value]) -> bool {
         if self.ranges.len() != others.len() + 1 {
             return false;
@@ -112,17 +112,17 @@ impl Formula {
     }
 }
 
-/// Understands a formula; the error says what is not understood.
+/// Parses a formula.
 pub(super) fn parse(source: &str) -> Result<Formula, String> {
     let mut reader = Reader { rest: source.trim().trim_start_matches('='), ranges: Vec::new(), depth: 0 };
     let root = reader.comparison().map_err(|why| format!("condition {source:?}: {why}"))?;
     if reader.blank_free().is_empty() {
         return Ok(Formula { root, ranges: reader.ranges });
     }
-    Err(format!("condition {source:?}: {:?} is not understood", reader.rest))
+    Err(format!("condition {source:?}: {:?} is not supported", reader.rest))
 }
 
-/// The ranges that a formula names with `$` signs throughout.
+/// Returns the fully absolute ranges (`$A$1:$B$2`) in a formula.
 pub(super) fn absolute_ranges(source: &str) -> Vec<Range> {
     let mut found = Vec::new();
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '$' | ':');
@@ -137,10 +137,10 @@ pub(super) fn absolute_ranges(source: &str) -> Vec<Range> {
     found
 }
 
-/// The operators of conditions on a cell's value.
+/// Evaluates the operator of a `cellIs` condition.
 pub(super) fn compare(operator: &str, value: &Value, references: &[Value]) -> bool {
     let Some(first) = references.first() else { return false };
-    // Kinds that cannot be compared hold no condition but difference.
+    // Values of different types satisfy only `notEqual`.
     let alike = std::mem::discriminant(value) == std::mem::discriminant(first);
     let to = |reference: &Value| ordering(value, reference);
     let between = || {
@@ -247,7 +247,7 @@ impl<'t> Reader<'t> {
         }
         let is_cell = word.split(':').all(|cell| place(cell.rsplit('!').next().unwrap_or(cell)).is_some());
         let range =
-            Range::parse(word).filter(|_| is_cell).ok_or_else(|| format!("{word:?} is not understood"))?;
+            Range::parse(word).filter(|_| is_cell).ok_or_else(|| format!("{word:?} is not supported"))?;
         let known = self.ranges.iter().position(|known| *known == range);
         Ok(Part::Named(known.unwrap_or_else(|| {
             self.ranges.push(range);
@@ -255,7 +255,7 @@ impl<'t> Reader<'t> {
         })))
     }
 
-    /// A quoted text, in which two quotes stand for one.
+    /// Reads the rest of a quoted string, in which two quotes stand for one.
     fn text(&mut self, after: &'t str) -> Result<Part, String> {
         let (mut out, mut rest) = (String::new(), after);
         loop {
@@ -277,7 +277,7 @@ impl<'t> Reader<'t> {
     fn call(&mut self, name: &str) -> Result<Part, String> {
         let upper = name.to_ascii_uppercase();
         let known = FUNCTIONS.iter().find(|(known, _)| *known == upper).map(|(_, function)| *function);
-        let function = known.ok_or_else(|| format!("function {name} is not known"))?;
+        let function = known.ok_or_else(|| format!("unknown function {name}"))?;
         self.take(&["("]);
         let mut arguments = Vec::new();
         if self.take(&[")"]).is_some() {
@@ -294,7 +294,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Numbers come before texts, texts before flags; letter case does not matter.
+/// Orders numbers before strings before booleans, ignoring letter case.
 fn ordering(a: &Value, b: &Value) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Null | Value::Number(_) => 0,
@@ -431,7 +431,7 @@ fn call(function: Function, arguments: &[Part], named: &[Value]) -> Result<Value
     })
 }
 
-/// Some characters from the left, the right or the middle of a text.
+/// Evaluates `LEFT`, `RIGHT` and `MID`.
 fn cut(
     function: Function,
     text: &str,
@@ -452,7 +452,7 @@ fn cut(
     Ok(chars.iter().take(to).skip(from).collect())
 }
 
-/// The place of a text in another, counted from one.
+/// Returns the 1-based position of a text in another.
 fn find(part: &str, whole: &str) -> Result<Value, Broken> {
     let at = whole.find(part).ok_or(Broken)?;
     Ok((whole[..at].chars().count() + 1).into())

@@ -1,5 +1,5 @@
-//! A sheet as a table of typed columns, as the suite's data library builds it: the type of a column follows from
-//! its values, and two tables are equal only when their types are.
+//! A sheet as a data frame of typed columns, as pandas builds it. A column's type follows from its values, and two
+//! frames are equal only if their types are.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,13 +8,13 @@ use super::book::{Book, Listed};
 use super::cell::Cell;
 use super::reference::{self, Place};
 
-/// Texts that stand for nothing.
+/// Texts that pandas reads as missing values.
 const NOTHING: &[&str] = &[
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
     "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ];
 
-/// Cells that a table may have, empty ones included.
+/// Maximum number of cells, including empty ones.
 const CELLS: usize = 5_000_000;
 
 /// The type of a column.
@@ -34,18 +34,18 @@ struct Column {
     cells: Vec<Cell>,
 }
 
-/// A table.
+/// A data frame.
 pub(super) struct Frame {
     columns: Vec<Column>,
-    /// The sheet's row of each row of values.
+    /// The sheet's row number of each row of values.
     rows: Vec<u32>,
 }
 
 impl Frame {
-    /// Reads a sheet: the first row that is not blank names the columns.
+    /// Reads a sheet, whose first non-blank row names the columns.
     pub(super) fn read(book: &Book<'_>, sheet: &Listed, precision: i32) -> Result<Self, String> {
         let raw =
-            book.cells(&sheet.path)?.ok_or_else(|| format!("{} holds no {}", book.file.name, sheet.path))?;
+            book.cells(&sheet.path)?.ok_or_else(|| format!("{} has no {}", book.file.name, sheet.path))?;
         let mut cells: BTreeMap<Place, Cell> = BTreeMap::new();
         for (place, raw) in raw.iter() {
             let cell = Cell::read(raw, book)?;
@@ -61,7 +61,7 @@ impl Frame {
         let mut take = |row: u32| -> Vec<Cell> {
             (1..=width).map(|column| cells.remove(&(row, column)).unwrap_or(Cell::Empty)).collect()
         };
-        // A blank row is kept unless it is a single cell wide.
+        // A blank row is kept unless the sheet has a single column.
         let is_kept = |row: &Vec<Cell>| match row.as_slice() {
             [Cell::Empty] => false,
             [Cell::Text(text)] => !text.trim().is_empty(),
@@ -85,7 +85,7 @@ impl Frame {
         Ok(Self { columns, rows: numbers })
     }
 
-    /// The last row of values as texts.
+    /// Returns the last row of values as strings.
     pub(super) fn last_row(&self) -> Option<Vec<String>> {
         let text = |column: &Column| {
             Some(match column.cells.last()? {
@@ -98,11 +98,11 @@ impl Frame {
         self.columns.iter().map(text).collect()
     }
 
-    /// The first thing in which a table is not as expected; nothing when they are equal.
+    /// Describes the first differences from the expected frame; `None` if they are equal.
     pub(super) fn differs(&self, wanted: &Self) -> Option<String> {
         if self.columns.len() != wanted.columns.len() || self.rows.len() != wanted.rows.len() {
             return Some(format!(
-                "there are {} columns and {} rows of values, expected {} and {}",
+                "found {} columns and {} rows of values, expected {} and {}",
                 self.columns.len(),
                 self.rows.len(),
                 wanted.columns.len(),
@@ -134,7 +134,7 @@ impl Frame {
             }
             if told.is_empty() && found.kind != wanted.kind {
                 let name = reference::letters(at);
-                told.push(format!("column {name} holds {:?} values, expected {:?}", found.kind, wanted.kind));
+                told.push(format!("column {name} has {:?} values, expected {:?}", found.kind, wanted.kind));
             }
         }
         if more > 0 {
@@ -144,7 +144,7 @@ impl Frame {
     }
 }
 
-/// Equality in which nothing equals nothing and numbers of all types are compared by value.
+/// Returns whether two cells are equal. Missing values are equal, and numbers of all types compare by value.
 fn same(a: &Cell, b: &Cell) -> bool {
     match (number(a), number(b)) {
         (Some(a), Some(b)) => a == b,
@@ -163,7 +163,7 @@ fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-/// Labels for blank ones, and numbers behind repeated ones.
+/// Names blank column labels and numbers repeated ones, as pandas does.
 fn name_columns(labels: Vec<Cell>) -> Vec<Cell> {
     let named: Vec<Cell> = labels
         .into_iter()
@@ -194,7 +194,7 @@ fn name_columns(labels: Vec<Cell>) -> Vec<Cell> {
     out
 }
 
-/// A column's type and values: numbers where all are (texts of numbers too), then flags, then dates.
+/// Infers a column's type: numbers if all values are (including numeric strings), else booleans, else dates.
 fn column(label: Cell, mut cells: Vec<Cell>, precision: i32) -> Column {
     if let Some((kind, numbers)) = as_numbers(&cells) {
         let scale = 10_f64.powi(precision);
@@ -240,7 +240,7 @@ fn as_flag(cell: &Cell) -> Option<Cell> {
     }
 }
 
-/// The column as numbers, if every value is one, reads as one, or stands for nothing.
+/// Converts a column to numbers, if every value is a number, a numeric string or missing.
 fn as_numbers(cells: &[Cell]) -> Option<(Kind, Vec<Cell>)> {
     if cells.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Cells of two sheets that must be alike, after what does not matter was taken away.
+//! The rule `sheet_fuzzy`: cells of two sheets compared after normalization.
 
 use serde_json::Value;
 
@@ -6,20 +6,20 @@ use super::super::{Fault, difflib, python, quote, wrong};
 use super::reference::{self, Range};
 use super::{Books, Told, raw_value};
 
-/// Cells that one rule may name.
+/// Maximum number of cells in one range.
 const CELLS: u64 = 500_000;
 
 pub(super) fn check(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
     let (found, wanted) = (books.sheet(rule, "sheet_idx0")?, books.sheet(rule, "sheet_idx1")?);
     let parts = rule.get("rules").and_then(Value::as_array);
-    for part in parts.ok_or_else(|| wrong("sheet_fuzzy needs \"rules\", a list"))? {
+    for part in parts.ok_or_else(|| wrong("sheet_fuzzy needs the list \"rules\""))? {
         let alike = Alike::read(part)?;
         let names = part.get("range").and_then(Value::as_array);
         for name in
-            names.ok_or_else(|| wrong("a rule needs \"range\", a list"))?.iter().filter_map(Value::as_str)
+            names.ok_or_else(|| wrong("a rule needs the list \"range\""))?.iter().filter_map(Value::as_str)
         {
             let range = Range::parse(name).filter(|range| range.count() <= CELLS);
-            let range = range.ok_or_else(|| wrong(format!("{name:?} is no range, or too large a one")))?;
+            let range = range.ok_or_else(|| wrong(format!("{name:?} is not a range, or too large")))?;
             for place in range.cells() {
                 let have = alike.plain(&python::str(&raw_value(found.book, &found.name, place)?));
                 let want = alike.plain(&python::str(&raw_value(wanted.book, &wanted.name, place)?));
@@ -61,7 +61,7 @@ impl<'r> Alike<'r> {
             Some("included_by") => How::IncludedBy,
             Some("fuzzy_match") => How::Fuzzy(rule.get("threshold").and_then(Value::as_f64).unwrap_or(85.0)),
             Some("exact_match") => How::Exact,
-            other => return Err(wrong(format!("cells are not compared by {other:?}"))),
+            other => return Err(wrong(format!("unknown comparison type {other:?}"))),
         };
         let pairs = rule.get("normalization").and_then(Value::as_array).into_iter().flatten();
         Ok(Self {

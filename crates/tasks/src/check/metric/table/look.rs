@@ -1,4 +1,4 @@
-//! How cells look: their own styles, and conditional formats where their conditions hold.
+//! The appearance of cells: their own styles, and conditional formats whose conditions hold.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,16 +12,16 @@ use super::reference::{self, Place, Range, Ranges};
 use super::style::{Change, Looked};
 use super::{Books, Named, Told, names, raw_value};
 
-/// Cells that a style rule looks at.
+/// Maximum number of cells that a style rule covers.
 const CELLS: u64 = 300_000;
-/// Cells without a value after which a condition is tested no further.
+/// Number of blank cells after which a condition is no longer tested.
 const BLANKS: u32 = 50;
-/// Cells that all conditions of a sheet together are tested on, or take as arguments.
+/// Maximum number of cells that a sheet's conditions test or take as arguments.
 const TESTS: u64 = 5_000_000;
-/// Bytes of texts that the looks of all cells may hold.
+/// Maximum total bytes of strings in the properties of all cells.
 const LOOKS: usize = 64 << 20;
 
-/// What of a sheet bears on the looks of its cells.
+/// Sheet-level data that affects the appearance of cells.
 struct Sheet {
     merged: Vec<Range>,
     links: BTreeMap<Place, String>,
@@ -49,7 +49,8 @@ impl Sheet {
         }
     }
 
-    /// The cells within these bounds that another one covers. Ranges of a sound workbook do not overlap.
+    /// Returns the cells within these bounds that a merged cell covers. Merged ranges of a valid workbook do not
+    /// overlap.
     fn covered(&self, (rows, columns): Place) -> Result<HashSet<Place>, Fault> {
         let (mut found, mut left) = (HashSet::new(), 4 * CELLS);
         for range in self.merged.iter().filter(|range| range.from.0 <= rows && range.from.1 <= columns) {
@@ -98,9 +99,9 @@ pub(super) fn check_cell(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
     let sheet = books.sheet(rule, "sheet_idx")?;
     let Some(listed) = sheet.listed() else { return Ok(Some(sheet.missing())) };
     let coordinate = rule.get("coordinate").and_then(Value::as_str).unwrap_or_default();
-    let place = reference::place(coordinate).ok_or_else(|| wrong(format!("{coordinate:?} is no cell")))?;
+    let place = reference::place(coordinate).ok_or_else(|| wrong(format!("{coordinate:?} is not a cell")))?;
     let properties = rule.get("props").and_then(Value::as_object);
-    let properties = properties.ok_or_else(|| wrong("check_cell needs \"props\", an object"))?;
+    let properties = properties.ok_or_else(|| wrong("check_cell needs the object \"props\""))?;
     let text = sheet.book.sheet_text(listed).map_err(raised)?;
     let document = xml::read(&text).map_err(raised)?;
     let cells = sheet.book.cells(&listed.path).map_err(raised)?.unwrap_or_default();
@@ -115,7 +116,7 @@ pub(super) fn check_cell(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
             read => read?,
         };
         let fits = match value::fits(&found, rule) {
-            // What cannot be compared fails the rule upstream.
+            // An impossible comparison fails the rule upstream.
             Err(Fault::Raised(_)) => false,
             fits => fits?,
         };
@@ -131,7 +132,7 @@ pub(super) fn check_cell(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
     Ok(None)
 }
 
-/// The properties asked for of every cell up to the last one, by its name.
+/// Returns the requested properties of every cell up to the last one, keyed by cell name.
 pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result<Value, Fault> {
     let wanted = names(rule, "props")?;
     let Some(listed) = sheet.listed() else { return Ok(json!({})) };
@@ -142,7 +143,7 @@ pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result
     let last = |side: fn(&Place) -> u32| cells.keys().map(side).max().unwrap_or(1);
     let (rows, columns) = (last(|place| place.0), last(|place| place.1));
     if u64::from(rows) * u64::from(columns) > CELLS {
-        return Err(wrong(format!("sheet {:?} has more than {CELLS} cells to look at", sheet.name)));
+        return Err(wrong(format!("sheet {:?} has more than {CELLS} cells", sheet.name)));
     }
     let covered = about.covered((rows, columns))?;
     let mut left = LOOKS;
@@ -150,7 +151,7 @@ pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result
         let raw = cells.get(&place);
         let looked = about.looked_at(sheet.book, place, (raw, covered.contains(&place)), change);
         let property = |name: &&str| match sheet.book.styles.property(name, &looked) {
-            // A font without a colour ends the whole check upstream.
+            // A font without a colour aborts the whole check upstream.
             Err(Fault::Raised(_)) if !exact => Ok(Value::Null),
             read => read,
         };
@@ -158,7 +159,7 @@ pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result
         let long: usize = read.iter().filter_map(Value::as_str).map(str::len).sum();
         left = left
             .checked_sub(long)
-            .ok_or_else(|| raised("the looks of its cells unfold to far more than it holds"))?;
+            .ok_or_else(|| raised("its cell properties expand to far more text than it contains"))?;
         Ok(read.into())
     };
     let mut tests = TESTS;
@@ -182,7 +183,7 @@ pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result
     Ok(Value::Object(found))
 }
 
-/// The cells in which a condition holds.
+/// Returns the cells for which a condition holds.
 fn active(
     sheet: &Named<'_, '_>,
     node: Node<'_, '_>,
@@ -208,7 +209,7 @@ fn active(
     };
     let (mut found, mut blanks) = (Vec::new(), 0);
     for range in &ranges.0 {
-        // Beyond the last cell all are blank.
+        // Cells beyond the last stored one are blank.
         for place in range.cells().take(usize::try_from(CELLS).unwrap_or(usize::MAX)) {
             spend(tests, 1)?;
             let value = if cells.contains_key(&place) {
@@ -229,12 +230,12 @@ fn active(
     Ok(found)
 }
 
-/// What the cells that a formula names absolutely hold, in order.
+/// Returns the values of a formula's absolute references, in order.
 fn arguments(sheet: &Named<'_, '_>, source: &str, tests: &mut u64) -> Result<Vec<Value>, Fault> {
     let mut found = Vec::new();
     for range in formula::absolute_ranges(source) {
         if range.count() > CELLS {
-            return Err(wrong("a condition names too many cells"));
+            return Err(wrong("a condition references too many cells"));
         }
         spend(tests, range.count())?;
         let values = range
@@ -250,8 +251,7 @@ fn arguments(sheet: &Named<'_, '_>, source: &str, tests: &mut u64) -> Result<Vec
 }
 
 fn spend(left: &mut u64, tests: u64) -> Result<(), Fault> {
-    *left =
-        left.checked_sub(tests).ok_or_else(|| raised("its conditional formats look at too many cells"))?;
+    *left = left.checked_sub(tests).ok_or_else(|| raised("its conditional formats test too many cells"))?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Metrics of workbooks: rules in order, the first that fails decides.
+//! Metrics of workbooks. Rules run in order, and the first one that fails decides.
 
 mod book;
 mod cell;
@@ -21,32 +21,32 @@ use super::{
     Case, Compat, Fault, FileRef, Found, Mark, Reading, list, python, raised, show, texts, value, wrong,
 };
 
-/// What the rules of one comparison look at.
+/// The workbooks of one comparison.
 struct Books<'a, 'b> {
     case: &'b Case<'a>,
     found: Book<'a>,
     wanted: Option<Book<'a>>,
 }
 
-/// A sheet that a rule names: the book that it is in, and its name, which need not exist there.
+/// A rule's reference to a sheet: the workbook, and a sheet name that may not exist in it.
 struct Named<'x, 'a> {
     book: &'x Book<'a>,
     name: String,
 }
 
-/// What a rule says: nothing when it holds, else what differs.
+/// A rule's result: `None` if it holds, else the difference.
 type Told = Option<String>;
 
 pub(super) fn compare_table(case: &Case<'_>) -> Result<Mark, Fault> {
     let rules = case.options.get("rules").and_then(Value::as_array);
-    let rules = rules.ok_or_else(|| wrong("compare_table needs the option \"rules\", a list"))?;
+    let rules = rules.ok_or_else(|| wrong("compare_table needs the option \"rules\" (a list)"))?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
     let found = match Book::open(file, case.reading) {
         Ok(found) => found,
-        Err(why) => return Ok(Mark::none(format!("the workbook cannot be read: {why}"))),
+        Err(why) => return Ok(Mark::none(format!("the workbook cannot be opened: {why}"))),
     };
     let wanted = match case.expected {
         None | Some(Found::Absent { .. } | Found::Value { value: Value::Null }) => None,
@@ -80,11 +80,11 @@ impl<'a> Books<'a, '_> {
             "freeze" => property::freeze(self, rule),
             "zoom" => property::zoom(self, rule),
             "data_validation" => property::validation(self, rule),
-            other => Err(wrong(format!("rules of type {other:?} are not known"))),
+            other => Err(wrong(format!("unknown rule type {other:?}"))),
         }
     }
 
-    /// The sheet that a field of a rule names.
+    /// Resolves the sheet reference in a field of a rule.
     fn sheet(&self, rule: &Value, field: &str) -> Result<Named<'_, 'a>, Fault> {
         let bad = || wrong(format!("{field:?} must be a number or begin with RI, RN, EI or EN"));
         let of = rule.get(field).ok_or_else(bad)?;
@@ -104,7 +104,7 @@ impl<'a> Books<'a, '_> {
         })
     }
 
-    /// Two sheets from which the same thing is read and must be equal.
+    /// Reads the same data from both sheets and compares it.
     fn compared<F>(&self, rule: &Value, read: F) -> Result<Told, Fault>
     where
         F: Fn(&Named<'_, 'a>) -> Result<Value, Fault>,
@@ -136,7 +136,7 @@ impl<'a> Books<'a, '_> {
         Ok(frame.differs(&Frame::read(wanted.book, listed, precision).map_err(raised)?))
     }
 
-    /// The sheets as programs print them: files of lines that lie beside the workbooks.
+    /// Compares the CSV exports of the sheets, which lie next to the workbooks.
     fn sheet_print(&self, rule: &Value) -> Result<Told, Fault> {
         let fold = |line: &String| {
             if rule.get("ignore_case").is_some_and(crate::setup::is_true) {
@@ -172,7 +172,7 @@ impl<'a> Books<'a, '_> {
             .beside
             .iter()
             .find(is_it)
-            .ok_or_else(|| format!("{wanted} does not lie beside {name}"))?;
+            .ok_or_else(|| format!("{wanted} does not exist next to {name}"))?;
         let text = list::decoded(file).map_err(|fault| fault.story().to_owned())?;
         let mut lines: Vec<String> =
             python::split_lines(&text).into_iter().map(|line| line.trim().to_owned()).collect();
@@ -190,11 +190,11 @@ impl<'x> Named<'x, '_> {
 
     fn missing(&self) -> String {
         let (file, name, names) = (&self.book.file.name, &self.name, self.book.names());
-        format!("{file} has no sheet {name:?}, but {names:?}")
+        format!("{file} has no sheet {name:?}, only {names:?}")
     }
 }
 
-/// The name of the sheet at a place, counted from the end when negative; empty when there is none.
+/// Returns the name of the sheet at an index, from the end if negative; empty if there is none.
 fn nth(book: &Book<'_>, index: i64) -> String {
     let count = i64::try_from(book.sheets.len()).unwrap_or(i64::MAX);
     let at = if index < 0 { index.checked_add(count) } else { Some(index) };
@@ -202,7 +202,7 @@ fn nth(book: &Book<'_>, index: i64) -> String {
     listed.map(|listed| listed.name.clone()).unwrap_or_default()
 }
 
-/// What differs between two things read from sheets, named by their keys.
+/// Describes up to three differences between two values by their keys.
 fn differing(found: &Value, wanted: &Value) -> Told {
     if value::equal(found, wanted) {
         return None;
@@ -223,7 +223,7 @@ fn differing(found: &Value, wanted: &Value) -> Told {
     told.extend(
         have.iter()
             .filter(|(key, _)| !want.contains_key(*key))
-            .map(|(key, _)| format!("{key} should not be there")),
+            .map(|(key, _)| format!("{key} is unexpected")),
     );
     let more = told.len().saturating_sub(3);
     told.truncate(3);
@@ -233,7 +233,7 @@ fn differing(found: &Value, wanted: &Value) -> Told {
     Some(told.join("; "))
 }
 
-/// The last row of a workbook's first sheet, each cell as a text. Blank cells are `nan`.
+/// Returns the last row of a workbook's first sheet as strings; blank cells are `nan`.
 pub(in crate::check) fn last_row(file: &FileRef) -> Result<Vec<String>, String> {
     let reading = Reading::new(Compat::default());
     let book = Book::open(file, &reading)?;
@@ -243,8 +243,8 @@ pub(in crate::check) fn last_row(file: &FileRef) -> Result<Vec<String>, String> 
         .ok_or_else(|| format!("{} has no rows", file.name))
 }
 
-/// Cells C2 to C22 of the active sheet each hold one of the names expected there. The mended reading does not
-/// mind accents, letter case and punctuation.
+/// Passes if each of the cells C2 to C22 of the active sheet contains one of its expected names. The fixed mode ignores
+/// accents, letter case and punctuation.
 pub(super) fn cities_in_order(case: &Case<'_>) -> Result<Mark, Fault> {
     let wanted =
         case.rule("expected")?.as_array().ok_or_else(|| wrong("rule \"expected\" must be a list"))?;
@@ -260,7 +260,7 @@ pub(super) fn cities_in_order(case: &Case<'_>) -> Result<Mark, Fault> {
         let options = match wanted.get(at as usize) {
             Some(Value::String(one)) => vec![one.as_str()],
             Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
-            _ => return Ok(Mark::none(format!("nothing is expected in cell C{}", at + 2))),
+            _ => return Ok(Mark::none(format!("no name is expected in cell C{}", at + 2))),
         };
         let fits = |text: &str| {
             options.iter().any(|option| {
@@ -278,13 +278,13 @@ pub(super) fn cities_in_order(case: &Case<'_>) -> Result<Mark, Fault> {
     Ok(Mark::full("all cities are as expected"))
 }
 
-/// A text without accents, punctuation and letter case.
+/// Removes accents, punctuation and letter case.
 fn folded(text: &str) -> String {
     use unicode_normalization::UnicodeNormalization as _;
     text.nfkd().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// The names in a list of a rule, for readers that look at some properties only.
+/// Returns the property names that a rule asks for.
 fn names<'r>(rule: &'r Value, field: &str) -> Result<Vec<&'r str>, Fault> {
     texts(rule, field)
 }

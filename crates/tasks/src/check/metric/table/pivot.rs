@@ -1,4 +1,4 @@
-//! The pivot tables of a sheet, by the cells that they sum up.
+//! The pivot tables of a sheet, keyed by their source cells.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::super::{Fault, raised, xml};
 use super::book::is_on;
 use super::{Named, names, reference};
 
-/// One item of a field: whether it is hidden, and its place.
+/// An item of a field: whether it is hidden, and its index.
 type Item = (Option<bool>, i64);
 
 pub(super) fn pivots(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> {
@@ -36,7 +36,7 @@ pub(super) fn pivots(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault
     Ok(Value::Object(found))
 }
 
-/// The fields that have items, and how many without any stand before and behind them.
+/// The fields with items, and the number of fields without items before and after them.
 struct Fields {
     items: Vec<Vec<Item>>,
     before: i64,
@@ -70,15 +70,14 @@ impl Fields {
     }
 }
 
-/// The cells that are summed up, without columns at either end that have no items.
+/// Returns the source cells without the columns at either end that have no items.
 fn source(cache: Node<'_, '_>, fields: &Fields) -> Result<String, Fault> {
     let source = xml::child(cache, "cacheSource");
     let kind = source.and_then(|source| source.attribute("type")).unwrap_or_default();
     let sheet = source.and_then(|source| xml::child(source, "worksheetSource"));
     let cells = sheet.and_then(|sheet| sheet.attribute("ref")?.split_once(':'));
     let cells = cells.and_then(|(from, to)| reference::place(from).zip(reference::place(to)));
-    let ((top, left), (bottom, right)) =
-        cells.ok_or_else(|| raised("a pivot table does not say what it sums up"))?;
+    let ((top, left), (bottom, right)) = cells.ok_or_else(|| raised("a pivot table has no source cells"))?;
     let (left, right) = (i64::from(left) + fields.before, i64::from(right) - fields.behind);
     let name = sheet.and_then(|sheet| sheet.attribute("sheet")).unwrap_or("None");
     Ok(format!("{kind};({top}, {left}):({bottom}, {right});{name}"))
@@ -139,7 +138,7 @@ fn describe(table: Node<'_, '_>, fields: &Fields, wanted: &[&str]) -> Value {
     Value::Object(about)
 }
 
-/// What is summed up: field, name where that is asked for, kind of sum, way of showing.
+/// Returns the data fields as `field;name;aggregation;display`, with the name only if requested.
 fn sums(table: Node<'_, '_>, fields: &Fields, named: bool) -> Value {
     let entries =
         xml::child(table, "dataFields").into_iter().flat_map(|list| xml::children(list, "dataField"));

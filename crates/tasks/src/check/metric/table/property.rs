@@ -1,4 +1,4 @@
-//! Rules of sheets other than their cells: panes, zoom, rows and columns, validation, filters.
+//! Rules about sheet properties: panes, zoom, rows, columns, validation, filters and sparklines.
 
 use roxmltree::{Document, Node};
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use super::book::is_on;
 use super::reference;
 use super::{Books, Named, Told, names};
 
-/// Reads something of a sheet's file; a sheet that is not there has nothing.
+/// Reads from a sheet's XML; `None` if the sheet does not exist.
 fn within<T>(sheet: &Named<'_, '_>, read: impl FnOnce(&Document<'_>) -> T) -> Result<Option<T>, Fault> {
     let Some(listed) = sheet.listed() else { return Ok(None) };
     let text = sheet.book.sheet_text(listed).map_err(raised)?;
@@ -28,8 +28,8 @@ fn view<'d>(document: &'d Document<'d>) -> Option<Node<'d, 'd>> {
     xml::child(views, "sheetView")
 }
 
-/// The cells that stay in view. Upstream's last release asks for the first cell that scrolls, which moves with
-/// the view; the mended reading asks how many rows and columns stand still.
+/// Compares frozen panes. Upstream's last release compares the first scrollable cell, which changes as the user
+/// scrolls; the fixed mode compares the number of frozen rows and columns.
 pub(super) fn freeze(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
     let exact = books.case.is_exact();
     let read = |sheet: &Named<'_, '_>| {
@@ -55,13 +55,13 @@ pub(super) fn zoom(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
     let Some(scale) = scale else { return Ok(Some(sheet.missing())) };
     let scale = if crate::setup::is_true(&scale) { scale } else { 100.0.into() };
     let fits = value::fits(&scale, rule)?;
-    Ok((!fits).then(|| format!("the zoom is {scale} %, should be {} {}", rule["method"], rule["ref"])))
+    Ok((!fits).then(|| format!("the zoom is {scale} %, expected {} {}", rule["method"], rule["ref"])))
 }
 
 pub(super) fn validation(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
     let sheet = books.sheet(rule, "sheet_idx")?;
     let wanted = rule.get("dv_props").and_then(Value::as_array);
-    let wanted = wanted.ok_or_else(|| wrong("data_validation needs \"dv_props\", a list"))?;
+    let wanted = wanted.ok_or_else(|| wrong("data_validation needs the list \"dv_props\""))?;
     let found = within(&sheet, |document| {
         let list = xml::child(document.root_element(), "dataValidations");
         list.into_iter()
@@ -71,7 +71,7 @@ pub(super) fn validation(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
     })?;
     let Some(found) = found else { return Ok(Some(sheet.missing())) };
     if found.len() < wanted.len() {
-        return Ok(Some(format!("there are {} validations, expected {}", found.len(), wanted.len())));
+        return Ok(Some(format!("found {} validations, expected {}", found.len(), wanted.len())));
     }
     for validator in &found {
         let mut fits = false;
@@ -86,7 +86,7 @@ pub(super) fn validation(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
         }
         if !fits {
             return Ok(Some(format!(
-                "validation {} fits none of {}",
+                "validation {} matches none of {}",
                 show(validator),
                 show(&wanted.clone().into())
             )));
@@ -129,7 +129,7 @@ pub(super) fn rows(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> 
         let (mut found, mut at) = (Map::new(), 0_u32);
         for row in data.into_iter().flat_map(|data| xml::children(data, "row")) {
             at = row.attribute("r").and_then(|text| text.parse().ok()).unwrap_or(at.saturating_add(1));
-            // A row that says nothing of itself has no properties.
+            // A row without attributes of its own has no properties.
             if row.attributes().all(|one| one.namespace().is_some() || matches!(one.name(), "r" | "spans")) {
                 continue;
             }
@@ -202,7 +202,7 @@ fn filter_column(node: Node<'_, '_>) -> Value {
         "hidden_button": is_on(node.attribute("hiddenButton")),
         "show_button": node.attribute("showButton").is_none_or(|flag| is_on(Some(flag))),
     });
-    // Sets: their order does not matter.
+    // The filters are sets: their order does not matter.
     let sorted = |mut list: Vec<Value>| {
         list.sort_by_key(Value::to_string);
         list.dedup();
@@ -220,7 +220,7 @@ fn filter_column(node: Node<'_, '_>) -> Value {
     column
 }
 
-/// Small charts inside cells, by the cell that shows them. Upstream takes the file by the sheet's number.
+/// Returns the sparklines of a sheet by cell. Upstream derives the file from `sheetId`.
 pub(super) fn sparklines(sheet: &Named<'_, '_>) -> Result<Value, Fault> {
     let listed = sheet.listed().ok_or_else(|| raised(sheet.missing()))?;
     let path = format!("xl/worksheets/sheet{}.xml", listed.id);

@@ -1,12 +1,12 @@
-//! Cells and ranges by their names, such as `B6` and `A1:C3`.
+//! Cell and range references such as `B6` and `A1:C3`.
 
-/// Row and column, counted from one.
+/// Row and column, 1-based.
 pub(in super::super) type Place = (u32, u32);
 
 const ROWS: u32 = 1_048_576;
 const COLUMNS: u32 = 18_278;
 
-/// A cell's place by its name; `$` signs do not matter.
+/// Parses a cell reference, ignoring `$` signs.
 pub(super) fn place(name: &str) -> Option<Place> {
     let bare: String = name.chars().filter(|c| *c != '$').collect();
     let digits = bare.find(|c: char| c.is_ascii_digit())?;
@@ -24,7 +24,7 @@ fn column(letters: &str) -> Option<u32> {
     })
 }
 
-/// A column's letters.
+/// Returns a column's letters.
 pub(super) fn letters(mut column: u32) -> String {
     let mut out = Vec::new();
     while column > 0 {
@@ -35,12 +35,12 @@ pub(super) fn letters(mut column: u32) -> String {
     out.iter().rev().collect()
 }
 
-/// A cell's name.
+/// Returns a cell's name.
 pub(super) fn name((row, column): Place) -> String {
     format!("{}{row}", letters(column))
 }
 
-/// A rectangle of cells.
+/// A rectangular range of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Range {
     pub(super) from: Place,
@@ -48,7 +48,7 @@ pub(in super::super) struct Range {
 }
 
 impl Range {
-    /// A range by its name; whole columns and rows reach to the sheet's end.
+    /// Parses a range; whole columns and rows extend to the sheet's end.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.rsplit('!').next().unwrap_or(text);
         let (from, to) = text.split_once(':').unwrap_or((text, text));
@@ -73,7 +73,7 @@ impl Range {
             .flat_map(move |row| (self.from.1..=self.to.1).map(move |column| (row, column)))
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub(super) fn count(self) -> u64 {
         u64::from(self.to.0 - self.from.0 + 1) * u64::from(self.to.1 - self.from.1 + 1)
     }
@@ -90,17 +90,17 @@ impl Range {
     }
 }
 
-/// Several ranges.
+/// A list of ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Ranges(pub(super) Vec<Range>);
 
 impl Ranges {
-    /// Ranges by their names, separated by blanks.
+    /// Parses ranges separated by whitespace.
     pub(in super::super) fn parse(text: &str) -> Option<Self> {
         text.split_whitespace().map(Range::parse).collect::<Option<Vec<_>>>().map(Self)
     }
 
-    /// Whether each of the others lies in one of these.
+    /// Returns whether each of the other ranges lies within one of these.
     pub(in super::super) fn holds(&self, others: &Self) -> bool {
         others.0.iter().all(|other| self.0.iter().any(|range| range.holds(*other)))
     }

@@ -1,4 +1,4 @@
-//! The styles of a workbook: which numbers are dates, and how a cell looks.
+//! The styles of a workbook: number formats, fonts and fills.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::super::{Fault, raised, wrong, xml};
 use super::book::is_on;
 
-/// What upstream's library answers for a colour that is no RGB value: always the same thing, equal to itself alone.
+/// The value of a theme or indexed colour. openpyxl returns the same object for each, which equals only itself.
 const NO_RGB: &str = "\u{0}theme or indexed colour";
-/// The colour that a fill has when it names none.
+/// The default colour of a fill.
 const NO_COLOUR: &str = "00000000";
 
-/// A font.
+/// A font definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Font {
     name: Option<String>,
@@ -27,14 +27,14 @@ pub(super) struct Font {
     size: Option<f64>,
 }
 
-/// A fill: of one colour in front of another, or a gradient.
+/// A fill: a pattern with foreground and background colours, or a gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fill {
     Pattern { front: String, back: String },
     Gradient,
 }
 
-/// How one kind of cell looks.
+/// A cell format (`xf`): indices of its font and fill, and its number format id.
 #[derive(Clone, Copy, Debug, Default)]
 struct Format {
     font: usize,
@@ -42,7 +42,7 @@ struct Format {
     number: u32,
 }
 
-/// How a conditional format changes a cell.
+/// A differential style (`dxf`), by which a conditional format changes a cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Change {
     font: Option<Font>,
@@ -50,7 +50,7 @@ pub(super) struct Change {
     number: Option<String>,
 }
 
-/// How numbers are written.
+/// A number format.
 #[derive(Clone, Debug)]
 struct Number {
     code: String,
@@ -58,7 +58,7 @@ struct Number {
     is_span: bool,
 }
 
-/// All styles.
+/// All styles of a workbook.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Styles {
     fonts: Vec<Font>,
@@ -68,13 +68,13 @@ pub(super) struct Styles {
     pub(super) changes: Vec<Change>,
 }
 
-/// What is asked of a cell's looks.
+/// The properties of a cell that determine its appearance.
 pub(super) struct Looked<'a> {
     pub(super) style: usize,
     pub(super) has_value: bool,
-    /// Whether it holds a plain number: no date, no formula.
+    /// Whether it holds a plain number, neither a date nor a formula.
     pub(super) is_number: bool,
-    /// Whether it is covered by the first cell of a merged range.
+    /// Whether a merged cell covers it.
     pub(super) merged: bool,
     pub(super) hyperlink: Option<String>,
     pub(super) change: Option<&'a Change>,
@@ -119,7 +119,7 @@ const BUILT_IN: &[(u32, &str)] = &[
     (49, "@"),
 ];
 
-/// Quoted texts and bracketed words other than counts of hours, minutes and seconds.
+/// Matches quoted texts and bracketed sections of a format code.
 static ASIDES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"".*?"|\[[^\]]*\]"#).ok());
 static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)\[(?:hh?|mm?|ss?)\]").ok());
 
@@ -131,7 +131,7 @@ impl Number {
     }
 }
 
-/// Whether the first part of a format writes dates or times.
+/// Returns whether the first section of a format code is a date or time format.
 fn is_date(first: &str) -> bool {
     let Some(asides) = ASIDES.as_ref() else { return false };
     let bare = asides.replace_all(first, |found: &regex::Captures<'_>| {
@@ -151,7 +151,7 @@ fn is_date(first: &str) -> bool {
 }
 
 impl Styles {
-    /// Reads a workbook's styles; what is missing has its default.
+    /// Reads a workbook's styles, with defaults for missing entries.
     pub(super) fn read(document: &Document<'_>) -> Self {
         let root = document.root_element();
         let list = |name: &str| {
@@ -174,7 +174,7 @@ impl Styles {
                     number: attribute(node, "numFmtId").unwrap_or(0),
                 })
                 .collect(),
-            // Of several with one number the first counts, and stands before the built-in one.
+            // Among formats with the same id, the first one counts, and it overrides a built-in one.
             numbers: BUILT_IN
                 .iter()
                 .map(|(id, code)| (*id, Number::read(code)))
@@ -196,24 +196,22 @@ impl Styles {
         self.numbers.get(&self.formats.get(style).map_or(0, |format| format.number))
     }
 
-    /// Whether numbers of this style are dates or times.
+    /// Returns whether numbers of this style are dates or times.
     pub(super) fn is_date(&self, style: usize) -> bool {
         self.number_format(style).is_some_and(|number| number.is_date)
     }
 
-    /// Whether dates of this style are lengths of time.
+    /// Returns whether numbers of this style are durations.
     pub(super) fn is_span(&self, style: usize) -> bool {
         self.number_format(style).is_some_and(|number| number.is_span)
     }
 
-    /// One property of a cell's looks, by upstream's name for it.
+    /// Returns a property of a cell's appearance, by upstream's name.
     pub(super) fn property(&self, name: &str, cell: &Looked<'_>) -> Result<Value, Fault> {
         let format = self.formats.get(if cell.merged { 0 } else { cell.style }).copied().unwrap_or_default();
         let plain = Font::default();
         let font = || match cell.change {
-            Some(change) => {
-                change.font.as_ref().ok_or_else(|| raised("the conditional format changes no font"))
-            }
+            Some(change) => change.font.as_ref().ok_or_else(|| raised("the conditional format sets no font")),
             None => Ok(self.fonts.get(format.font).unwrap_or(&plain)),
         };
         let text = |text: Option<&String>| text.map_or(Value::Null, |text| text.as_str().into());
@@ -244,7 +242,7 @@ impl Styles {
             "font_name" => text(font()?.name.as_ref()),
             "font_family" => font()?.family.map_or(Value::Null, Value::from),
             "font_color" => {
-                text(Some(font()?.colour.as_ref().ok_or_else(|| raised("the font names no colour"))?))
+                text(Some(font()?.colour.as_ref().ok_or_else(|| raised("the font has no colour"))?))
             }
             "font_bold" => font()?.bold.into(),
             "font_italic" => font()?.italic.into(),
@@ -283,7 +281,7 @@ fn read_font(node: Node<'_, '_>) -> Font {
     }
 }
 
-/// A colour that is an RGB value, or the mark of one that is none.
+/// Returns a colour's RGB value, or [`NO_RGB`] for a theme or indexed one.
 fn colour(node: Node<'_, '_>) -> String {
     if ["indexed", "theme", "auto"].iter().any(|kind| node.has_attribute(*kind)) {
         return NO_RGB.to_owned();

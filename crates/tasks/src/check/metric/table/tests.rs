@@ -1,4 +1,4 @@
-//! Rules on small workbooks that are written here, part by part.
+//! Tests of rules on small generated workbooks.
 
 use std::io::{Cursor, Write as _};
 
@@ -22,7 +22,7 @@ fn packed(parts: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().expect("ends").into_inner()
 }
 
-/// A workbook of one sheet with these rows of XML.
+/// Builds a workbook of one sheet with these rows of XML.
 fn book(rows: &str) -> Vec<u8> {
     let workbook = format!(
         "<workbook xmlns=\"{MAIN}\" xmlns:r=\"{RELATIONS}\"><sheets><sheet name=\"One\" sheetId=\"1\" r:id=\"r1\"/></sheets></workbook>"
@@ -106,7 +106,7 @@ fn broken_workbooks_and_bombs_are_refused_with_a_reason() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A workbook whose parts were changed is told from a sound one or is its equal: never both, and with a reason.
+    /// A workbook with mutated parts gets the same score and reason each time.
     #[test]
     fn a_workbook_with_changed_parts_has_one_score_and_a_reason(
         edits in proptest::collection::vec((any::<prop::sample::Index>(), "[-0-9A-Z<>/\"'=: ]{0,4}", 0_usize..6), 1..6),
@@ -154,7 +154,7 @@ proptest! {
         }
     }
 
-    /// Whatever stands in a sheet, in an archive or in a file, grading it ends without a panic.
+    /// Grading never panics, whatever a sheet, archive or file contains.
     #[test]
     fn no_workbook_breaks_the_grader(
         cell in "[A-Z]{0,3}[0-9]{0,7}", kind in "(n|s|b|e|str|d|)", value in "[-+0-9.eE: a-z]{0,12}", flips in proptest::collection::vec((0_usize..2000, any::<u8>()), 0..6),
@@ -170,7 +170,7 @@ proptest! {
             json!({"type": "style", "sheet_idx0": 0, "sheet_idx1": "EI0", "props": ["bgcolor"]}),
             json!({"type": "sheet_fuzzy", "sheet_idx0": 0, "sheet_idx1": "EI0", "rules": [{"type": "exact_match", "range": ["A1:B2"]}]}),
         ] {
-            // A score or a reason: nothing else may come of it.
+            // The result is a score or a reason.
             let told = graded(bytes.clone(), book(&rows("1")), rule).map(|mark| mark.explanation);
             prop_assert!(told.map_or_else(|fault| !fault.story().is_empty(), |told| !told.is_empty()));
         }
