@@ -400,9 +400,9 @@ impl Lender {
         let policy = match arm {
             Arm::Verified if left.is_empty() => return Err(without("no skill in the book is verified")),
             Arm::RawTrace => ArmPolicy::Inline {
-                text: self.precedent(&view).ok_or_else(|| {
-                    without("no successful training attempt uses a program of this task")
-                })?,
+                text: self
+                    .precedent(&view)
+                    .ok_or_else(|| without("no successful training attempt uses a program of this task"))?,
             },
             _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
             _ => arm.policy(relevant.as_ref()),

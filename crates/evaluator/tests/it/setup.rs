@@ -1,4 +1,4 @@
-//! Setup steps and getters against a real machine: the one of a scene.
+//! Setup steps and getters against a scene's machine.
 
 use std::path::Path;
 use std::time::Duration;
