@@ -4,7 +4,7 @@
 use apprentice_protocol::{Command, Machine, MachineError};
 
 const MODULE: &str = include_str!("pyautogui.py");
-/// The folder of the stand-in module. Python searches it after any real package.
+/// The folder of the stand-in module, on the search path only when the world has no real package.
 const FOLDER: &str = ".local/share/apprentice/python";
 
 /// Builds a command. Installs the `pyautogui` stand-in when the command mentions it and the world does not have the
