@@ -1,4 +1,4 @@
-//! What help a model gets: an arm's policy and what it lends to a trial.
+//! Experiment arms: the guidance policy of each arm, and the guidance it gives to a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use apprentice_tasks::seed::{VaryError, vary};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 
-/// Skills that `push` puts in.
+/// The number of skills that `push` inlines.
 const PUSHED: usize = 3;
 
-/// Domains of no program in particular.
+/// Domains of skills that belong to no particular program.
 const GENERAL: [&str; 2] = ["os", "general"];
 
-/// The folder beside a suite that holds skills which are true and bear on none of its tasks.
+/// The folder beside a suite with skills that are true but irrelevant to all of its tasks.
 const SPARE: &str = "inert";
 
-/// The spare skills of a suite, if it has any.
+/// Opens the irrelevant skills of a suite (folder `inert`), for the inert placebo. `None` when the suite has none.
 pub fn spare_of(suite: &Suite) -> Result<Option<Snapshot>, BookError> {
     let folder = suite.root.join(SPARE);
     if folder.is_dir() { Snapshot::open(&folder, At::Now).map(Some) } else { Ok(None) }
@@ -44,23 +44,23 @@ pub enum ArmError {
     /// The suite has no such task.
     #[error("the suite has no task {0:?}")]
     NoTask(TaskId),
-    /// The task cannot be varied.
-    #[error("task {task}: its variation cannot be made")]
+    /// The task's variation cannot be generated.
+    #[error("task {task}: the variation cannot be generated")]
     Vary {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The cause.
         #[source]
         source: VaryError,
     },
-    /// Nothing is eligible: the trial is not run, and the report says so.
+    /// The arm has no eligible guidance: the trial is skipped, and the report says so.
     #[error("arm {arm} on task {task}")]
     Nothing {
-        /// Which arm.
+        /// The arm.
         arm: Arm,
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The cause.
         #[source]
         source: LendError,
     },
@@ -84,7 +84,7 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
     }
 }
 
-/// The programs of a task, as domains.
+/// Returns the programs of a task as skillbook domains.
 pub fn apps_of(task: &Task) -> Vec<String> {
     let mut apps: Vec<String> = domain_name(&task.app).into_iter().collect();
     let related = task.extra.get("related_apps").and_then(|apps| apps.as_array());
@@ -93,16 +93,16 @@ pub fn apps_of(task: &Task) -> Vec<String> {
     apps
 }
 
-/// Which knowledge each skill came from: by the operations that made its text, the attempts behind them, and
-/// the knowledge of their tasks.
+/// The knowledge labels of each skill, traced through the operations that wrote its text, the attempts behind those
+/// operations, and the labels of the attempts' tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     knowledge: BTreeMap<SkillId, BTreeSet<String>>,
 }
 
 impl Provenance {
-    /// Traces the skills of a book back to tasks, by the rows of the attempts that it was learned from. None
-    /// when some skill cannot be traced: then words must decide what bears on what.
+    /// Traces the skills of a book back to tasks, through the rows of the attempts that the book was learned from.
+    /// Returns `None` when any skill cannot be traced; relevance is then decided by word overlap.
     pub fn trace(book: &Snapshot, rows: &[TrialRow], suite: &Suite) -> Option<Self> {
         let tasks: BTreeMap<String, &TaskId> =
             rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
@@ -124,7 +124,7 @@ impl Provenance {
         Some(Self { knowledge })
     }
 
-    /// The skills that share knowledge with a task.
+    /// Returns the skills that share a knowledge label with a task.
     pub fn relevant(&self, task: &Task) -> BTreeSet<SkillId> {
         let wanted: BTreeSet<&String> = task.apprentice.iter().flat_map(|ours| &ours.knowledge).collect();
         let shares = |labels: &BTreeSet<String>| labels.iter().any(|label| wanted.contains(label));
@@ -132,23 +132,23 @@ impl Provenance {
     }
 }
 
-/// What an arm lends to one trial.
+/// The guidance that an arm gives to one trial.
 #[derive(Clone, Default)]
 pub struct Loan {
-    /// Text and tools.
+    /// Prompt text and tools.
     pub guidance: Guidance,
-    /// Content hash of the book behind it, if there is one.
+    /// Content hash of the skillbook; `None` for arms without one.
     pub skillbook_hash: Option<String>,
-    /// Servers whose tools the book's skills may open, for this trial alone.
+    /// Servers whose tools the book's skills may open, for this trial only.
     pub servers: Option<Arc<McpServers>>,
-    /// Skills that are hidden from the task because they harmed in a program of it.
+    /// Skills hidden from the task because they caused harm in one of its programs.
     pub suppressed: Vec<SkillId>,
-    /// Where the versions of the world's programs are told to the tools.
+    /// Receives the program versions of the world, for the skill tools.
     pub present: Present,
 }
 
-/// What a loan depends on beside the book itself, for the plan of its run: the model that the book is searched by, a
-/// hash of the list of tool servers, and which skills are hidden from which programs.
+/// Inputs to an arm's guidance other than the book, for the run's plan: the embedding model, a hash of the tool
+/// server list, and the skills suppressed per program.
 pub fn aids(book: &Snapshot, servers: Option<&str>, suppressed: &Suppressed) -> BTreeMap<String, String> {
     let embeddings = book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
     let servers = servers.map(|list| ("mcp_servers".to_owned(), hash(list)));
@@ -156,10 +156,10 @@ pub fn aids(book: &Snapshot, servers: Option<&str>, suppressed: &Suppressed) -> 
     embeddings.into_iter().chain(servers).chain(suppressed).collect()
 }
 
-/// Makes the servers of one trial.
+/// Creates the servers of one trial.
 pub type MakeServers = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
 
-/// Lends one frozen book to the trials of a suite.
+/// Provides guidance from one frozen book to the trials of a suite.
 #[derive(Clone)]
 pub struct Lender {
     suite: Arc<Suite>,
@@ -174,7 +174,7 @@ pub struct Lender {
 }
 
 impl Lender {
-    /// Lends `book`; provenance, where there is one, tells which skills bear on which task.
+    /// Creates a provider for `book`. `provenance`, when known, decides which skills are relevant to a task.
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
         let rules = ToolRules::default();
@@ -182,48 +182,48 @@ impl Lender {
         Self { suite, book, hash, provenance, spare, precedents, servers: None, rules, suppressed }
     }
 
-    /// The same, with true skills that bear on no task of the suite, for the inert placebo.
+    /// Adds true skills that are irrelevant to all tasks of the suite, for the inert placebo.
     #[must_use]
     pub fn with_spare(self, spare: Option<Snapshot>) -> Self {
         Self { spare, ..self }
     }
 
-    /// The same, with successful training attempts, for the arm `raw-trace`.
+    /// Adds successful training attempts, for the `raw-trace` arm.
     #[must_use]
     pub fn with_precedents(self, precedents: Vec<Precedent>) -> Self {
         Self { precedents, ..self }
     }
 
-    /// The same, with servers of tools for the skills that bring some.
+    /// Adds MCP servers for the skills that use them.
     #[must_use]
     pub fn with_servers(self, servers: Option<MakeServers>) -> Self {
         Self { servers, ..self }
     }
 
-    /// The same, with all that is settled about tools.
+    /// Sets the servers and rules of an experiment's tool settings.
     #[must_use]
     pub fn with_tools(self, tools: &ToolBox) -> Self {
         self.with_servers(tools.servers.clone()).with_rules(tools.rules.clone())
     }
 
-    /// The same, with rules for the tools that skills bring.
+    /// Sets the rules for tools that skills use.
     #[must_use]
     pub fn with_rules(self, rules: ToolRules) -> Self {
         Self { rules, ..self }
     }
 
-    /// The same, with skills hidden from the tasks of some programs.
+    /// Hides skills from the tasks of some programs.
     #[must_use]
     pub fn with_suppressed(self, suppressed: Suppressed) -> Self {
         Self { suppressed, ..self }
     }
 
-    /// Content hash of the book.
+    /// Returns the content hash of the book.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// What an arm lends to a task's variation. The same call lends the same.
+    /// Builds the guidance of an arm for one variation of a task. Equal arguments give equal guidance.
     pub fn lend(&self, arm: Arm, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
         let hidden = match arm {
             Arm::Masked => self.hidden(task, seed),
@@ -232,14 +232,14 @@ impl Lender {
         self.lend_but(arm, (task, seed), &hidden)
     }
 
-    /// What `pull` lends of the book without one of its skills.
+    /// Builds the guidance of `pull` over the book without one skill.
     pub fn lend_without(&self, skill: &SkillId, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
         let hidden = BTreeSet::from([skill.clone()]);
         let loan = self.lend_but(Arm::Pull, (task, seed), &hidden)?;
         Ok(Loan { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
     }
 
-    /// The skills that were asked for most often, whoever asked; of equal ones the first by name.
+    /// Returns the most requested skills, summed over all consumers; ties are sorted by name.
     pub fn most_asked_for(&self, count: u32) -> Vec<SkillId> {
         let asked = |skill: &Skill| skill.counters.values().map(|counts| counts.times_requested).sum::<u32>();
         let mut skills: Vec<&Skill> = self.book.skills().collect();
@@ -247,7 +247,7 @@ impl Lender {
         skills.into_iter().take(count as usize).map(|skill| skill.id.clone()).collect()
     }
 
-    /// Whether a skill is about a program of a task, or about no program in particular.
+    /// Whether a skill's domain is a program of the task or a general domain.
     pub fn concerns(&self, skill: &SkillId, task: &TaskId) -> bool {
         let found = self.suite.task(task.as_str());
         GENERAL.contains(&skill.domain())
@@ -279,7 +279,8 @@ impl Lender {
             present: Present::default(),
         };
         let servers = self.servers.as_ref().map(|make| make());
-        // Where the lot hides all of it, the tools stay, over an empty book: it is a trial like the others.
+        // If the mask hides every skill, the trial keeps the skill tools over an empty book and counts like the
+        // others.
         let left = match arm {
             Arm::Verified => admit(&self.book.without(hidden), Admit::Verified).0,
             _ if hidden.is_empty() => self.book.clone(),
@@ -288,11 +289,11 @@ impl Lender {
         let nothing = |source| ArmError::Nothing { arm, task: task.clone(), source };
         let without = |why: &str| nothing(LendError::NothingEligible(why.to_owned()));
         let policy = match arm {
-            Arm::Verified if left.is_empty() => return Err(without("no skill of the book is proved")),
+            Arm::Verified if left.is_empty() => return Err(without("no skill in the book is verified")),
             Arm::RawTrace => ArmPolicy::Inline {
-                text: self.precedent(&view).ok_or_else(|| {
-                    without("no successful training attempt in a program of the task is at hand")
-                })?,
+                text: self
+                    .precedent(&view)
+                    .ok_or_else(|| without("no successful training attempt uses a program of this task"))?,
             },
             _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
             _ => policy(arm, relevant.as_ref()),
@@ -310,7 +311,7 @@ impl Lender {
 }
 
 impl Lender {
-    /// What `inline` lends: the text that `pull` looked at, or nothing where it looked at nothing.
+    /// Builds the guidance of `inline` from the text that `pull` read; no guidance when `pull` read nothing.
     pub fn inline(&self, task: &TaskId, text: &str) -> Result<Loan, ArmError> {
         let policy = match text.trim().is_empty() {
             true => ArmPolicy::None,
@@ -321,8 +322,8 @@ impl Lender {
         Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), ..Loan::default() })
     }
 
-    /// The nearest successful training attempt, no longer than the longest skill that bears on the task; where no
-    /// skill does, than the longest one of its programs, or of the book.
+    /// Returns the nearest successful training attempt, cut to the length of the longest relevant skill. Without a
+    /// relevant skill, the limit is the longest skill of the task's programs, else of the whole book.
     fn precedent(&self, view: &TaskView) -> Option<String> {
         let longest = |wanted: &dyn Fn(&SkillId) -> bool| {
             let skills = self.book.skills().filter(|skill| wanted(&skill.id));
@@ -334,7 +335,7 @@ impl Lender {
         nearest(&self.precedents, &view.instruction, &view.apps).map(|found| found.within(length))
     }
 
-    /// What the lot hides of the book from a trial.
+    /// Returns the skills that the random mask hides from a trial.
     fn hidden(&self, task: &TaskId, seed: u32) -> BTreeSet<SkillId> {
         let skills = self.book.skills().map(|skill| &skill.id);
         skills.filter(|skill| is_hidden(skill, task, seed)).cloned().collect()

@@ -1,7 +1,7 @@
-//! The audit of a suite: what its own baselines must score, and which tasks break that.
+//! The suite audit: runs baseline policies on every task and reports tasks whose checks they expose as wrong.
 //!
-//! A task's solution passes; its near miss, doing nothing and always giving up fail (a task that cannot be
-//! done is passed by giving up alone). A void attempt proves nothing and is a finding too.
+//! A task's solution must pass. Its near miss, a no-op and an unconditional give-up must fail, except that giving
+//! up passes an infeasible task. A void attempt proves nothing and is reported too.
 
 use apprentice_protocol::{StopReason, TaskId, Verdict, VoidCause};
 use schemars::JsonSchema;
@@ -13,44 +13,44 @@ use apprentice_tasks::suite::task::Task;
 
 use crate::run::Contender;
 
-/// A model made from a task itself, with its part in an audit.
+/// A scripted model for the audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Baseline {
-    /// The known-good actions.
+    /// Performs the task's known-good actions.
     Solution,
-    /// Actions that come near.
+    /// Performs actions that nearly solve the task.
     NearMiss,
-    /// Says at once that it is done.
+    /// Finishes at once as done.
     Noop,
-    /// Says at once that it cannot be done.
+    /// Gives up at once.
     GiveUp,
 }
 
-/// A task whose checks do not tell right from wrong.
+/// A task whose check did not give the expected verdict to a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The task.
+    /// The task's id.
     pub task: TaskId,
-    /// The variation.
+    /// The index of the variation.
     pub seed: u32,
-    /// Who ran.
+    /// The baseline that ran.
     pub baseline: Baseline,
-    /// What came out; nothing when it was not run.
+    /// The verdict; `None` when the baseline did not run.
     pub verdict: Option<Verdict>,
-    /// Why it is void, if it is.
+    /// The void cause; `None` unless the attempt is void.
     pub void_cause: Option<VoidCause>,
-    /// Why it ended, if it is not void: a near miss must get to its end.
+    /// The stop reason; `None` for a void attempt. A near miss must reach its end to count.
     pub stop_reason: Option<StopReason>,
     /// The attempt's folder, relative to the run.
     pub trace: Option<String>,
 }
 
 impl Baseline {
-    /// All of them.
+    /// All baselines.
     pub const ALL: [Self; 4] = [Self::Solution, Self::NearMiss, Self::Noop, Self::GiveUp];
 
-    /// The name under which a run knows the model.
+    /// Returns the baseline's model name in a run.
     pub fn model(self) -> &'static str {
         match self {
             Self::Solution => "baseline/solution",
@@ -60,7 +60,7 @@ impl Baseline {
         }
     }
 
-    /// What it must score on a task.
+    /// The verdict that the baseline must get on a task.
     fn due(self, task: &Task) -> Verdict {
         let right = match self {
             Self::Solution => true,
@@ -70,14 +70,15 @@ impl Baseline {
         if right { Verdict::Pass } else { Verdict::Fail }
     }
 
-    /// Whether it did what it set out to do. A near miss whose target never came fails for the wrong reason.
+    /// Whether the baseline performed its whole script. A near miss whose target never appeared fails for the wrong
+    /// reason.
     fn got_through(self, task: &Task, row: &TrialRow) -> bool {
         let steps = task.apprentice.as_ref().map(|ours| ours.near_miss.as_slice()).unwrap_or_default();
         let means_to = steps.last().is_some_and(|step| step.get("give_up").is_some());
         self != Self::NearMiss || means_to || row.stop_reason != Some(StopReason::GaveUp)
     }
 
-    /// Whether it can run on a task at all.
+    /// Whether the baseline can run on a task at all.
     fn applies(self, task: &Task) -> bool {
         let ours = task.apprentice.as_ref();
         match self {
@@ -88,7 +89,7 @@ impl Baseline {
     }
 }
 
-/// Who runs in an audit, each on the tasks that it can run on.
+/// Returns the contenders of an audit, each limited to the tasks it can run on.
 pub fn contenders(suite: &Suite) -> Vec<Contender> {
     let contender = |baseline: Baseline| Contender {
         role: Role::Baseline,
@@ -103,8 +104,8 @@ pub fn contenders(suite: &Suite) -> Vec<Contender> {
     all.filter(|contender| contender.tasks.as_ref().is_some_and(|tasks| !tasks.is_empty())).collect()
 }
 
-/// What an audit's results say against the suite; empty when it is sound. Variations from 0 to `seeds` are
-/// expected of tasks that vary, one of the others.
+/// Returns the audit's findings; empty when the suite is sound. Expects variations 0 to `seeds` - 1 of tasks that
+/// vary, and one of the others.
 pub fn findings(tasks: &[&Task], seeds: u32, results: &[TrialRow]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for task in tasks {

@@ -1,4 +1,4 @@
-//! Grades a finished run again from its stored evidence: no world, no network, no model.
+//! Re-grades a finished run from its stored evidence, without a world, a network or a model.
 
 use std::path::Path;
 
@@ -14,98 +14,98 @@ use apprentice_tasks::seed::vary;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::{CheckSpec, OneOrMany};
 
-/// The name of the report's format.
+/// The schema name of the report.
 pub const GRADE_SCHEMA: &str = "apprentice.grade/1";
 
-/// What grading a run again gave.
+/// The result of re-grading a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GradeReport {
     /// [`GRADE_SCHEMA`].
     pub schema: String,
-    /// The run, if it has any attempts.
+    /// The run; `None` when it has no attempts.
     pub run: Option<RunId>,
-    /// Attempts whose score is as recorded.
+    /// Attempts whose verdict and score match the recorded ones.
     pub same: u64,
     /// Attempts whose verdict or score differs from the recorded one.
     pub differs: u64,
-    /// Attempts that were judged and cannot be judged again.
+    /// Attempts that were judged but whose evidence is missing or changed.
     pub missing: u64,
-    /// Void attempts that never came to a check.
+    /// Void attempts that never reached a check.
     pub unjudged: u64,
-    /// One entry per attempt, in the order of the rows.
+    /// One entry per attempt, in row order.
     pub attempts: Vec<Regraded>,
 }
 
-/// One attempt, graded again.
+/// One re-graded attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Regraded {
-    /// Which attempt.
+    /// The attempt.
     #[serde(flatten)]
     pub at: TrialRef,
-    /// Its task.
+    /// The attempt's task.
     pub task: TaskId,
     /// How the two grades compare.
     pub outcome: Outcome,
-    /// What the row says.
+    /// The grade in the recorded row.
     pub recorded: Grade,
-    /// What the evidence says, if it can be read.
+    /// The grade from the evidence; `None` when the evidence cannot be read.
     pub graded: Option<Grade>,
-    /// Why, in words: the check's explanation, or what is missing.
+    /// The check's explanation, or what is missing.
     pub explanation: String,
 }
 
 /// A verdict and a score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Grade {
-    /// The verdict.
+    /// Whether the attempt passed, failed or is void.
     pub verdict: Verdict,
     /// From 0 to 1; 0 when void.
     pub score: f64,
 }
 
-/// How a repeated grade compares with the recorded one.
+/// How a re-grade compares with the recorded grade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The same verdict and score.
+    /// Verdict and score are equal.
     Same,
-    /// Another verdict or score.
+    /// Verdict or score differs.
     Differs,
     /// Evidence is missing or was changed.
     Missing,
-    /// There never was a check: the attempt is void for another reason.
+    /// The attempt is void for a reason other than its check, so no check ever ran.
     Unjudged,
 }
 
-/// Why a run cannot be graded again at all.
+/// The reason a run cannot be re-graded at all.
 #[derive(Debug, thiserror::Error)]
 pub enum GradeError {
-    /// Its rows do not read.
+    /// The run's rows cannot be read.
     #[error(transparent)]
     Rows(#[from] RowsError),
-    /// The suite has no such task.
-    #[error("suite {suite:?} has no task {task}, which the run has")]
+    /// The suite does not contain a task of the run.
+    #[error("suite {suite:?} has no task {task}, but the run contains it")]
     NoTask {
-        /// The suite.
+        /// The suite's name.
         suite: String,
-        /// The task.
+        /// The task's id.
         task: TaskId,
     },
-    /// The suite's task cannot be varied as it was.
+    /// The variation recorded in the run cannot be generated from the suite's task.
     #[error("task {task}, variation {seed}")]
     Vary {
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// The variation.
+        /// The index of the variation.
         seed: u32,
-        /// Why.
+        /// The cause.
         #[source]
         source: apprentice_tasks::seed::VaryError,
     },
 }
 
-/// Grades every attempt of the run in `folder` again. With a suite, its present checks are asked, on the
-/// evidence that the recorded ones collected; without one, the checks that were asked then.
+/// Re-grades every attempt of the run in `folder`. With a suite, its current checks run on the evidence collected
+/// by the recorded ones; without a suite, the recorded checks run.
 pub fn grade(folder: &Path, suite: Option<&Suite>) -> Result<GradeReport, GradeError> {
     let rows = rows::read(&folder.join("trials.jsonl"))?.rows;
     let mut report = GradeReport {
@@ -170,7 +170,8 @@ fn stored(folder: &Path) -> Result<(Asked, Evidence), EvidenceError> {
     Ok((Asked::load(folder)?, Evidence::load(folder)?))
 }
 
-/// Rules are written in the check itself, so those of another check need no world to be collected from.
+/// Replaces the stored `rule` values with those of the new check. They are part of the check, so they need no
+/// world.
 fn restate_rules(evidence: &mut Evidence, spec: &CheckSpec) {
     let expected = spec.expected.iter().flat_map(OneOrMany::iter);
     for (at, getter) in expected.enumerate().filter(|(_, getter)| getter["type"] == "rule") {
@@ -184,7 +185,7 @@ fn restate_rules(evidence: &mut Evidence, spec: &CheckSpec) {
     }
 }
 
-/// An error with its causes in one line.
+/// Formats an error and its cause in one line.
 fn story(error: &EvidenceError) -> String {
     let cause = std::error::Error::source(error).map_or_else(String::new, |source| format!(": {source}"));
     format!("{error}{cause}")

@@ -1,6 +1,6 @@
-//! Judges: suites, checks, trials, dispatch, statistics, the learning loop, reports.
+//! Suites, checks, trials, run scheduling, statistics, the learning loop and reports.
 //!
-//! The only crate that knows both that a skill exists and that a run happened.
+//! This is the only crate that knows about both skills and runs.
 
 pub mod arm;
 pub mod audit;

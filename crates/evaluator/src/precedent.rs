@@ -1,4 +1,4 @@
-//! Successful training attempts in words: what the arm `raw-trace` puts before a student in place of skills.
+//! Successful training attempts as text: the `raw-trace` arm shows them to a student instead of skills.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,19 +15,19 @@ use apprentice_tasks::suite::Suite;
 /// A successful attempt at a training task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Precedent {
-    /// The task.
+    /// The task of the attempt.
     pub task: TaskId,
-    /// Its programs, as domains.
+    /// The task's programs, as domains.
     apps: Vec<String>,
-    /// What was asked.
+    /// The task's instruction.
     goal: String,
-    /// What was done, a step a line.
+    /// The attempt's actions, one per line.
     text: String,
     world_steps: u32,
 }
 
-/// The successful attempts among a learning run's rows, the shortest one of each task. An attempt that the split
-/// does not admit to learning, or whose trace cannot be read, is none.
+/// Collects the successful attempts of a learning run, keeping the shortest of each task. Skips attempts that the
+/// split lock does not admit to learning and attempts whose trace cannot be read.
 pub fn precedents(run: &Path, rows: &[TrialRow], (suite, lock): (&Suite, &SplitLock)) -> Vec<Precedent> {
     let mut found: Vec<Precedent> = Vec::new();
     for row in rows.iter().filter(|row| row.verdict == Verdict::Pass) {
@@ -51,7 +51,7 @@ pub fn precedents(run: &Path, rows: &[TrialRow], (suite, lock): (&Suite, &SplitL
     found
 }
 
-/// An attempt as numbered lines: what was done, and to which element.
+/// Formats an attempt as numbered lines: each action and its target element.
 fn told(trajectory: &Trajectory) -> String {
     let mut text = format!("An attempt that succeeded at another task: {}\n", trajectory.goal.trim());
     let actions = trajectory.steps.iter().flat_map(|step| &step.actions);
@@ -66,7 +66,7 @@ fn told(trajectory: &Trajectory) -> String {
     text
 }
 
-/// The attempt whose task is nearest: one in a program of the task, with the most words in common.
+/// Returns the attempt with the most similar instruction among those that share a program with the task.
 pub fn nearest<'p>(precedents: &'p [Precedent], instruction: &str, apps: &[String]) -> Option<&'p Precedent> {
     let wanted = words(instruction);
     let near = precedents.iter().filter(|one| one.apps.iter().any(|app| apps.contains(app)));
@@ -81,7 +81,7 @@ pub fn nearest<'p>(precedents: &'p [Precedent], instruction: &str, apps: &[Strin
 }
 
 impl Precedent {
-    /// As much of it as fits into so many characters, in whole lines; the first line always.
+    /// Returns the whole lines that fit into `characters`; always at least the first line.
     pub fn within(&self, characters: usize) -> String {
         let mut text = String::new();
         for line in self.text.lines() {
@@ -101,7 +101,7 @@ fn words(text: &str) -> BTreeSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// The share of words that two texts have in common.
+/// The Jaccard similarity of two word sets.
 fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     let all = one.union(other).count();

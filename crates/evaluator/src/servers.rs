@@ -1,4 +1,5 @@
-//! Servers of tools as a skillbook asks for them: the book knows names, the harness starts programs.
+//! Connects a skillbook to MCP tool servers: the book refers to servers by name, and the harness starts the
+//! programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,14 +23,14 @@ impl ToolServers for BookServers {
     }
 }
 
-/// How skills that bring tools are put before an agent.
+/// Rules for offering the tools of skills to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRules {
-    /// Names of tools that are never called, whatever a skill lists.
+    /// Tool names that are never offered, even when a skill lists them.
     pub denied: BTreeSet<String>,
-    /// Under which names and in which form.
+    /// The naming scheme and format of the offered tools.
     pub dialect: Dialect,
-    /// Whether servers that no skill names are open, too.
+    /// Whether servers that no skill names are available too.
     pub gating: Gating,
 }
 
@@ -39,19 +40,19 @@ impl Default for ToolRules {
     }
 }
 
-/// Everything about tools that is settled before an experiment, for all of its trials.
+/// The tool settings that apply to all trials of an experiment.
 #[derive(Clone, Default)]
 pub struct ToolBox {
-    /// Makes the servers of one trial, if a file describes any.
+    /// Creates the servers of one trial; `None` when no server file is configured.
     pub servers: Option<MakeServers>,
-    /// What they are made by: where they run, and the file's text.
+    /// What the servers are created from: where they run, and the text of the server file.
     pub list: Option<String>,
-    /// How they are put before an agent.
+    /// The rules for offering the tools.
     pub rules: ToolRules,
 }
 
 impl ToolBox {
-    /// What of it an experiment's trials depend on, by name; nothing if there are no tools.
+    /// The settings that affect trials, by name. Empty when there are no tools.
     pub fn facts(&self) -> BTreeMap<String, String> {
         let ToolRules { denied, dialect, gating } = &self.rules;
         let named = |condition: bool, name: &str, what: String| condition.then(|| (name.to_owned(), what));
@@ -69,13 +70,13 @@ impl ToolBox {
     }
 }
 
-/// The name of a list of servers: whoever knows one knows whether it is another by now.
+/// The SHA-256 of a server list, as hexadecimal text. It identifies the list, so a changed list is noticed.
 pub(crate) fn hash(list: &str) -> String {
     Sha256::digest(list).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What servers contribute to a loan. A server that no skill names is open to none unless that is asked for: what a file
-/// of servers holds for other programs is not the book's.
+/// Builds the tool contribution of the servers to an arm's guidance. By default (strict gating), a server that no
+/// skill names is not available: a server file may list servers for other programs.
 pub fn contributed(servers: Option<&Arc<McpServers>>, rules: &ToolRules) -> Contributed {
     let servers = servers.map(|servers| -> Arc<dyn ToolServers> { Arc::new(BookServers(servers.clone())) });
     let ToolRules { denied, dialect, gating } = rules.clone();

@@ -1,14 +1,15 @@
-//! A seed varies the world: names, values, files and the window, the same for all arms and models.
+//! Seeded task variation: names, values, files and window size depend on the seed and are the same for all arms and
+//! models.
 //!
-//! A task's `vary` names placeholders. `{{name}}` in its instruction, setup, check, solution and near miss
-//! takes the value; `{{name.field}}` and `{{name.0}}` reach into a value that is an object or a list. A
-//! string that is one placeholder and nothing else takes the value with its JSON type. Each name is one of:
+//! A task's `vary` object defines placeholders. `{{name}}` in its instruction, setup, check, solution and near miss
+//! is replaced by the drawn value; `{{name.field}}` and `{{name.0}}` select from an object or a list. A string that
+//! consists of a single placeholder takes the value with its JSON type. Each entry of `vary` is one of:
 //!
-//! - a list: one of its values;
-//! - `{"pick": n, "of": [...]}`: a list of `n` different values of it;
-//! - `{"integer": [low, high]}`: a number from `low` to `high`, both included.
+//! - a list: draws one of its values;
+//! - `{"pick": n, "of": [...]}`: draws a list of `n` entries of `of` without replacement;
+//! - `{"integer": [low, high]}`: draws an integer from `low` to `high`, inclusive.
 //!
-//! The name `screen` also sets the screen's size (`{"width": …, "height": …}`).
+//! The name `screen` also sets the screen size (`{"width": …, "height": …}`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -24,45 +25,45 @@ use sha2::{Digest, Sha256};
 use crate::suite::nearest;
 use crate::suite::task::Task;
 
-/// The screen of a task that does not say otherwise.
+/// The screen size of a task that sets none.
 pub const SCREEN: Size = Size::new(1920, 1080);
 
-/// A task with its placeholders filled in.
+/// A task with its placeholders replaced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Varied {
-    /// The task as it is to be run.
+    /// The task to run.
     pub task: Task,
-    /// The world it needs.
+    /// The world that the task needs.
     pub world: WorldSpec,
-    /// Sent to models that take a seed.
+    /// The seed sent to models that accept one.
     pub seed: u64,
-    /// Whether the world depends on the index at all.
+    /// Whether the task's world depends on the variation index.
     pub varies: bool,
 }
 
-/// Why a task cannot be varied.
+/// The reason a task cannot be varied.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum VaryError {
-    /// A placeholder that `vary` does not name.
+    /// A placeholder that `vary` does not define.
     #[error("unknown placeholder {{{{{name}}}}} in {place}{hint}")]
     Unknown {
-        /// Its name.
+        /// The placeholder's name.
         name: String,
-        /// The path in the task file.
+        /// The JSON path in the task file.
         place: String,
-        /// The nearest name, as the end of a sentence.
+        /// A suffix of the message that suggests the nearest name; empty when no name is near.
         hint: String,
     },
-    /// An entry of `vary` has none of the known forms.
+    /// An entry of `vary` has an unknown form.
     #[error("vary.{name} must be a list, a pick or an integer range: {why}")]
     Form {
-        /// Its name.
+        /// The entry's name.
         name: String,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// The filled-in task is no longer a task.
-    #[error("with its placeholders filled in the task no longer reads: {0}")]
+    /// The task is invalid once its placeholders are replaced.
+    #[error("the task is invalid after its placeholders are filled in: {0}")]
     Broken(String),
 }
 
@@ -74,13 +75,13 @@ enum Source {
     Integer { integer: (i64, i64) },
 }
 
-/// The number a world's variation is drawn from.
+/// Returns the seed for one variation of a task.
 pub fn seed_for(suite: &str, task: &str, index: u32) -> u64 {
     let digest = digest(&[("suite", suite), ("task", task), ("index", &index.to_string())]);
     u64::from_be_bytes(std::array::from_fn(|at| digest[at]))
 }
 
-/// Fills in a task's placeholders for one variation.
+/// Replaces a task's placeholders with the values of one variation.
 pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<Varied, VaryError> {
     let seed = seed_for(suite_name, task.id.as_str(), index);
     let mut values = BTreeMap::new();
@@ -103,7 +104,7 @@ pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<Varied, VaryErr
     Ok(Varied { task, world, seed, varies })
 }
 
-/// Labelled parts, each with its length, so that no two lists of parts meet in one hash.
+/// Hashes labelled parts, each prefixed with its length, so that different part lists never hash the same input.
 fn digest(parts: &[(&str, &str)]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for text in parts.iter().flat_map(|(label, text)| [label, text]) {
@@ -113,7 +114,8 @@ fn digest(parts: &[(&str, &str)]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Each name has its own stream, so that a new placeholder leaves the others as they were.
+/// Draws the value of one name. Each name has its own random stream, so a new placeholder does not change the
+/// others.
 fn draw(name: &str, source: &Value, seed: u64) -> Result<Value, VaryError> {
     let wrong = |why: String| VaryError::Form { name: name.to_owned(), why };
     let source: Source =

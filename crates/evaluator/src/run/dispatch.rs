@@ -1,4 +1,4 @@
-//! Runs many trials side by side, and tells what happens.
+//! Runs many trials concurrently and reports progress.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -16,112 +16,112 @@ use apprentice_results::row::TrialRow;
 use apprentice_tasks::seed::VaryError;
 use apprentice_tasks::solution::ScriptError;
 
-/// What happens in a run, as it happens.
+/// A progress event of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
-    /// The plan stands; so many trials, so many of them finished before.
+    /// The plan is complete and the trials begin.
     Planned {
-        /// The run.
+        /// The run's id.
         run: RunId,
-        /// Its folder.
+        /// The run's folder.
         folder: PathBuf,
-        /// Trials in all.
+        /// The number of planned trials.
         trials: usize,
-        /// Finished already.
+        /// Trials that already have a result.
         finished: usize,
     },
-    /// An attempt began.
+    /// An attempt started.
     Started {
-        /// Its trial.
+        /// The attempt's trial.
         trial: TrialSpec,
-        /// The try, from 1.
+        /// The attempt number, from 1.
         attempt: u32,
     },
-    /// An attempt is finished: its line is on disk.
+    /// An attempt finished: its row is on disk.
     Finished {
-        /// Its row.
+        /// The attempt's row.
         row: Box<TrialRow>,
-        /// Why it is void, in words, with the remedy where one is known.
+        /// The explanation of a void attempt, with the remedy where one is known; `None` unless void.
         story: Option<String>,
     },
 }
 
-/// Why a run stopped short.
+/// The reason a run stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// There is nothing to run.
+    /// The plan cannot be made, or contains no trial.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The folder cannot be used.
+    /// The run's folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A model cannot be had.
+    /// A model is unavailable.
     #[error("model {model:?}: {why}")]
     Model {
-        /// Its name.
+        /// The model's name.
         model: String,
-        /// What to do about it.
+        /// The problem and its remedy.
         why: String,
     },
-    /// The suite no longer has a task of the plan.
-    #[error("the suite has no task {0} any more")]
+    /// The suite no longer contains a task of the plan.
+    #[error("the suite no longer has task {0}")]
     NoTask(TaskId),
     /// A task cannot be varied.
     #[error("task {task}")]
     Vary {
-        /// Which.
+        /// The task's id.
         task: TaskId,
-        /// Why.
+        /// The cause.
         #[source]
         source: VaryError,
     },
-    /// A task's solution or near miss does not read.
-    #[error("task {task}: its script does not read")]
+    /// A task's solution or near miss is invalid.
+    #[error("task {task}: invalid solution or near-miss script")]
     Script {
-        /// Which.
+        /// The task's id.
         task: TaskId,
-        /// Why.
+        /// The cause.
         #[source]
         source: ScriptError,
     },
-    /// Our bug: the bookkeeping of a trial panicked.
-    #[error("the bookkeeping of a trial crashed")]
+    /// Internal error: the code that runs a trial panicked.
+    #[error("internal error: the trial runner panicked")]
     Crashed(#[source] JoinError),
-    /// What the run was planned with has changed.
-    #[error("the run was planned with something else: {0}; resume with --accept-drift, or start a new run")]
+    /// An input of the plan has changed.
+    #[error("the run's inputs differ from its plan: {0}; resume with --accept-drift, or start a new run")]
     Drift(String),
 }
 
-/// How a run ended.
+/// The summary of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
-    /// The run.
+    /// The run's id.
     pub run: RunId,
-    /// Its folder.
+    /// The run's folder.
     pub folder: PathBuf,
-    /// Trials of the plan.
+    /// The number of planned trials.
     pub planned: usize,
     /// The last attempt of every trial that has one, in plan order.
     pub results: Vec<TrialRow>,
-    /// Trials without a line.
+    /// Trials without a row.
     pub not_run: usize,
-    /// Whether it was stopped from outside.
+    /// Whether the run was cancelled.
     pub interrupted: bool,
 }
 
 impl RunSummary {
-    /// How many trials ended with this verdict.
+    /// Returns the number of trials with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.results.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// Whether a bug of ours made an attempt void.
+    /// Whether an internal error made an attempt void.
     pub fn has_bug(&self) -> bool {
         self.results.iter().any(|row| row.void_cause == Some(VoidCause::Internal))
     }
 }
 
-/// Plans a run below `root` and carries it out, `jobs` worlds at a time.
+/// Plans a run below `root` and executes it with up to `jobs` worlds at a time.
 pub async fn start(
     request: &PlanRequest<'_>,
     (root, program): (&Path, &str),
@@ -135,7 +135,7 @@ pub async fn start(
     carry_out(Runner::new(folder, request.suite.clone(), deps, progress, cancel), jobs).await
 }
 
-/// Runs every trial of the plan that is not finished.
+/// Runs every unfinished trial of the plan.
 pub async fn carry_out(runner: Runner, jobs: usize) -> Result<RunSummary, RunError> {
     let runner = Arc::new(runner);
     let trials = &runner.folder.plan().trials;
@@ -162,15 +162,15 @@ pub async fn carry_out(runner: Runner, jobs: usize) -> Result<RunSummary, RunErr
             Err(error) => Err(RunError::Crashed(error)),
         };
         if let (Err(error), None) = (settled, &first_error) {
-            // The others finish what they have begun; nothing new is started.
+            // Running trials finish what they have begun; no new trial starts.
             first_error = Some(error);
         }
     }
     first_error.map_or_else(|| Ok(summary(&runner)), Err)
 }
 
-/// The first trial that need not wait: one that is lent what its partner looked at waits for that partner. When
-/// nothing else runs any more, nothing is left to wait for.
+/// Removes and returns the first trial that can start. An `inline` trial waits for its `pull` partner, unless no
+/// other trial is running: then the partner cannot finish any more, and the wait ends.
 fn next(waiting: &mut VecDeque<TrialSpec>, runner: &Runner, idle: bool) -> Option<TrialSpec> {
     let is_open = |partner: &TrialSpec| !runner.folder.is_finished(&partner.trial);
     let planned = &runner.folder.plan().trials;

@@ -1,4 +1,4 @@
-//! The life of one attempt: open, set up, act, collect, judge, close, sync - on every path to its end.
+//! Executes one attempt: open, set up, act, collect, judge, close, sync - on every path to its end.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -25,15 +25,15 @@ use apprentice_tasks::check::{Asked, CollectContext, CollectError, Ending, colle
 use apprentice_tasks::seed::Varied;
 use apprentice_tasks::setup::{SetupContext, SetupError, Stage, prepare};
 
-/// A machine elsewhere may be waited for, reset and started; a cell gives up long before.
+/// A remote machine may need to be reserved, reset and booted; a cell times out much earlier.
 const OPEN_DEADLINE: Duration = Duration::from_secs(1800);
 const SETUP_DEADLINE: Duration = Duration::from_secs(600);
 const CHECK_DEADLINE: Duration = Duration::from_secs(300);
 const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
-/// What an attempt whose agent has ended is given to be judged in once the run is stopped.
+/// The time left for judging an attempt whose agent has finished when the run is cancelled.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Everything one attempt is made of.
+/// The inputs of one attempt.
 pub(super) struct Life<'a> {
     pub(super) runner: &'a Runner,
     pub(super) trial: &'a TrialSpec,
@@ -43,7 +43,7 @@ pub(super) struct Life<'a> {
     pub(super) folder: PathBuf,
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 pub(super) struct Attempted {
     pub(super) ended: Option<Ended>,
     pub(super) judged: Option<Judged>,
@@ -53,7 +53,7 @@ pub(super) struct Attempted {
     pub(super) idle: Duration,
 }
 
-/// Why an attempt is void, with its story.
+/// The void cause of an attempt, with an explanation.
 pub(super) struct Void {
     pub(super) cause: VoidCause,
     pub(super) story: String,
@@ -90,7 +90,7 @@ impl From<CollectError> for Void {
     }
 }
 
-/// That a skill was hidden from the trial's task.
+/// The event for a skill hidden from the trial's task.
 fn suppressed(skill: &SkillId) -> SkillEvent {
     SkillEvent {
         happening: SkillHappening::Suppressed,
@@ -104,7 +104,7 @@ fn suppressed(skill: &SkillId) -> SkillEvent {
 }
 
 impl Life<'_> {
-    /// Lives it. Whatever happens, the world is closed and the trace has its one `stopped` event.
+    /// Executes the attempt. On every path, the world is closed and the trace gets exactly one `stopped` event.
     pub(super) async fn live(&self) -> Attempted {
         let mut done = Attempted {
             ended: None,
@@ -119,7 +119,7 @@ impl Life<'_> {
         let mut recorder = match recorder {
             Ok(recorder) => recorder,
             Err(error) => {
-                tracing::error!(%error, "no trace could be begun");
+                tracing::error!(%error, "cannot create the trace");
                 done.void = Some(error.into());
                 return done;
             }
@@ -144,7 +144,7 @@ impl Life<'_> {
             self.close(world, &mut recorder).await;
         }
         if let Err(error) = recorder.sync() {
-            // A trace that may not be on disk is nothing to judge by.
+            // A trace that may not be on disk cannot be judged.
             done.void.get_or_insert(error.into());
         }
         done
@@ -161,7 +161,7 @@ impl Life<'_> {
         for skill in &self.lent.suppressed {
             recorder.emit(None, EventKind::Skill(suppressed(skill)))?;
         }
-        // What waits here while the run is stopped is not begun any more.
+        // A run cancelled while waiting here does not begin the attempt.
         let permit = self.unless_cancelled(self.permit(done)).await??;
         let world = slot.insert(self.open(recorder).await?);
         done.isolation = world.isolation;
@@ -195,11 +195,11 @@ impl Life<'_> {
             Ok(stop) => (stop, Ending::of(stop, reason.finish.as_ref())),
             Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
         };
-        // Who stopped the run waits for the verdict alone.
+        // After a cancellation, the user waits only for the verdict.
         if !self.runner.cancel.is_cancelled() {
             self.ask_versions(&mut roll, world.machine.as_ref(), recorder).await?;
         }
-        // What the model has done is judged, also when the run is stopped, unless that takes too long.
+        // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
         let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), reason, done)).await??;
         recorder.emit(None, EventKind::Judged(judged.clone()))?;
         if judged.verdict == Verdict::Void {
@@ -209,8 +209,8 @@ impl Life<'_> {
         Ok(())
     }
 
-    /// Asks for the versions of the task's programs and of those that have windows by now. Without an answer they are
-    /// unknown.
+    /// Queries the versions of the task's programs and of the programs with open windows. They stay unknown without
+    /// a result.
     async fn ask_versions(
         &self,
         roll: &mut Roll,
@@ -225,14 +225,15 @@ impl Life<'_> {
         Ok(())
     }
 
-    /// Keeps what was said, where the plan asks for that. An attempt is whole without it.
+    /// Saves the conversation if the plan asks for it. A failure is only logged: the attempt is complete without
+    /// it.
     fn keep_conversation(&self, request: ChatRequest) {
         if self.runner.folder.plan().conversations == Conversations::Dropped {
             return;
         }
         let conversation = Conversation { model: self.model.profile().name.clone(), request };
         if let Err(error) = said::keep(conversation, &self.folder, &self.runner.deps.redactor) {
-            tracing::warn!(%error, folder = %self.folder.display(), "a conversation could not be kept");
+            tracing::warn!(%error, folder = %self.folder.display(), "cannot save a conversation");
         }
     }
 
@@ -251,7 +252,7 @@ impl Life<'_> {
         }
     }
 
-    /// A share of the machine for starting, setting up or checking. Waiting for one is nobody's work.
+    /// Acquires a permit for starting, setting up or checking a world. The wait counts as idle time.
     async fn permit(&self, done: &mut Attempted) -> Result<SemaphorePermit<'_>, Void> {
         let begun = self.runner.deps.clock.mono();
         let permit = self.runner.permits.acquire().await;
@@ -259,7 +260,7 @@ impl Life<'_> {
         permit.map_err(|_| Void::new(VoidCause::Internal, "the permits were closed"))
     }
 
-    /// Waits for something that a stop from outside does not end at once, and does not wait for for long.
+    /// Waits for work that a cancellation does not end at once, but limits it to [`GRACE`] from then on.
     async fn with_grace<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
         let mut work = std::pin::pin!(work);
         tokio::select! {
@@ -268,7 +269,7 @@ impl Life<'_> {
             () = self.runner.cancel.cancelled() => {}
         }
         let story =
-            || format!("the run was stopped, and judging took longer than {} s more", GRACE.as_secs());
+            || format!("the run was stopped, and judging did not finish within {} s", GRACE.as_secs());
         let worked = tokio::time::timeout(GRACE, work).await;
         worked.map_err(|_| Void::new(VoidCause::Interrupted, story()))
     }
@@ -283,7 +284,7 @@ impl Life<'_> {
         }
     }
 
-    /// Waits for something that may be cancelled and must not take for ever.
+    /// Waits for work that ends on cancellation or at a deadline.
     async fn within<T>(
         &self,
         deadline: Duration,
@@ -291,7 +292,7 @@ impl Life<'_> {
         work: impl Future<Output = T>,
     ) -> Result<T, Void> {
         let worked = self.unless_cancelled(tokio::time::timeout(deadline, work)).await?;
-        worked.map_err(|_| Void::new(late, format!("it took longer than {} s", deadline.as_secs())))
+        worked.map_err(|_| Void::new(late, format!("timed out after {} s", deadline.as_secs())))
     }
 
     async fn open(&self, recorder: &mut Recorder) -> Result<World, Void> {
@@ -303,7 +304,7 @@ impl Life<'_> {
             Ok(_) => Ok(world),
             Err(error) => {
                 if let Err(second) = world.environment.close(CLOSE_DEADLINE).await {
-                    tracing::warn!(%second, "a world did not close");
+                    tracing::warn!(%second, "cannot close a world");
                 }
                 Err(error.into())
             }
@@ -332,7 +333,7 @@ impl Life<'_> {
             machine,
             clock: self.runner.deps.clock.as_ref(),
             suite_root: self.runner.suite_root(),
-            // A machine elsewhere has the screen that it has.
+            // A remote machine has a fixed screen size.
             screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
             cache_dir: cache,
             mirror: self.runner.deps.reading.mirror.as_ref(),
@@ -352,7 +353,7 @@ impl Life<'_> {
         self.check(machine, ended).await
     }
 
-    /// Collects and judges.
+    /// Collects the evidence and judges it.
     async fn check(
         &self,
         machine: &dyn Machine,
@@ -387,7 +388,7 @@ impl Life<'_> {
             Ok::<_, Void>(collect(spec, &context).await?)
         };
         let evidence = tokio::time::timeout(CHECK_DEADLINE, work).await.map_err(|_| {
-            let story = format!("collecting took longer than {} s", CHECK_DEADLINE.as_secs());
+            let story = format!("collecting the evidence timed out after {} s", CHECK_DEADLINE.as_secs());
             Void::new(VoidCause::EvidenceMissing, story)
         })??;
         tracing::debug!(?stop, "judging");
@@ -400,7 +401,7 @@ impl Life<'_> {
         let killed = !matches!(closed, Ok(Ok(())));
         let event = EventKind::WorldClosed { took_ms: self.since(begun), killed };
         if let Err(error) = recorder.emit(None, event) {
-            tracing::warn!(%error, "the end of a world could not be recorded");
+            tracing::warn!(%error, "cannot record the closing of a world");
         }
     }
 
@@ -410,7 +411,7 @@ impl Life<'_> {
     }
 }
 
-/// The one `stopped` event of an attempt whose agent never came to record its own.
+/// Records the one `stopped` event of an attempt whose agent did not record its own.
 fn stop(recorder: &mut Recorder, void: &Void) {
     let stopped = EventKind::Stopped {
         reason: None,
@@ -419,6 +420,6 @@ fn stop(recorder: &mut Recorder, void: &Void) {
         spent: Spent::default(),
     };
     if let Err(error) = recorder.emit(None, stopped) {
-        tracing::warn!(%error, "the end of an attempt could not be recorded");
+        tracing::warn!(%error, "cannot record the end of an attempt");
     }
 }

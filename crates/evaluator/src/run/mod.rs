@@ -1,4 +1,4 @@
-//! Runs: a plan that never changes, a folder with one writer, attempts that are never deleted.
+//! Runs: an immutable plan, a folder with a single writer, and attempts that are never deleted.
 
 mod budget;
 mod dispatch;

@@ -22,115 +22,115 @@ use apprentice_results::row::{Role, Split};
 use apprentice_tasks::seed::{VaryError, vary};
 use apprentice_tasks::suite::Suite;
 
-/// The name of the plan's format.
+/// The schema name of the plan.
 pub const RUN_SCHEMA: &str = "apprentice.run/1";
 
-/// One model in one part under one arm: what runs side by side on the same tasks and seeds.
+/// A model in one role under one arm. Contenders run on the same tasks and seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// Its part.
+    /// The model's role.
     pub role: Role,
     /// The model, as `provider/name`.
     pub model: String,
-    /// What help it gets.
+    /// The arm's name.
     pub arm: String,
-    /// The tasks it runs on; all of the plan's, if absent.
+    /// The tasks it runs on; all tasks of the plan when `None`.
     pub tasks: Option<BTreeSet<TaskId>>,
-    /// How many variations of each task it runs; the plan's number, if absent.
+    /// The number of variations of each task; the plan's number when `None`.
     pub seeds: Option<u32>,
 }
 
-/// What a plan is made from.
+/// The inputs of a plan.
 pub struct PlanRequest<'a> {
     /// The suite.
     pub suite: &'a Suite,
-    /// The split, when one is locked.
+    /// The split lock; `None` without one.
     pub split: Option<&'a SplitLock>,
-    /// The tasks; all of the suite's, if absent.
+    /// The tasks; all tasks of the suite when `None`.
     pub tasks: Option<BTreeSet<TaskId>>,
-    /// Who runs.
+    /// The models and arms to run.
     pub contenders: Vec<Contender>,
-    /// How many variations of each task.
+    /// The number of variations of each task.
     pub seeds: u32,
-    /// Replaces the tasks' own caps.
+    /// Caps that replace the tasks' own.
     pub limits: Option<Limits>,
-    /// How often a trial is tried while its attempts are void.
+    /// The maximum number of attempts per trial while its attempts are void.
     pub attempts: u32,
-    /// What the order is shuffled by.
+    /// The seed that shuffles the order of trials.
     pub order_seed: u64,
-    /// Whether each attempt's conversation is kept.
+    /// Whether each attempt's conversation is saved.
     pub conversations: Conversations,
-    /// The command as it was given, without secrets.
+    /// The command line, without secrets.
     pub command: Vec<String>,
-    /// Content hashes of frozen books by arm.
+    /// The frozen skillbook of each arm.
     pub books: Vec<ArmPlan>,
 }
 
-/// An arm and the book it lends from.
+/// An arm and its skillbook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmPlan {
-    /// The arm.
+    /// The arm's name.
     pub arm: String,
-    /// Content hash of its frozen book, if it has one.
+    /// Content hash of the arm's frozen book; `None` without a book.
     pub skillbook_hash: Option<String>,
-    /// What the policy of admission let through, where one was asked for.
+    /// The result of the admission policy; `None` when no policy was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admission: Option<AdmissionCounts>,
-    /// What else what it lends depends on: the model by which skills are searched, a hash of the list of tool servers.
+    /// Other inputs of the arm's guidance: the embedding model of skill search, a hash of the tool server list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aids: BTreeMap<String, String>,
-    /// How many times as wide its trials' caps are, if they are not as wide as all others'.
+    /// The factor by which the caps of this arm's trials are multiplied; `None` for the common caps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
-    /// Which try at the same variation its trials are, from 2: a model that takes a seed is sent another one.
+    /// The try at the same variation, from 2. A model that accepts a seed gets a different one for each try.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<u32>,
 }
 
-/// How many skills of a book an arm may lend.
+/// The number of a book's skills that an arm may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AdmissionCounts {
-    /// The policy.
+    /// The admission policy.
     pub policy: Admit,
-    /// Skills that may be lent.
+    /// Skills that may be used.
     pub eligible: usize,
-    /// Skills that wait.
+    /// Skills that are quarantined.
     pub quarantined: usize,
 }
 
 /// A model of the run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPlan {
-    /// Its part.
+    /// The model's role.
     pub role: Role,
-    /// Its name.
+    /// The model's name.
     pub model: String,
-    /// What its server said that it serves, when the run began; none for a model without a server.
+    /// The identity that the model's server reported when the run began; `None` for a model without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<ModelIdentity>,
 }
 
-/// One trial of the plan.
+/// One planned trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
-    /// Its id.
+    /// The trial's id.
     pub trial: TrialId,
-    /// Its place in the order.
+    /// The trial's position in the order.
     pub order: u32,
-    /// The task.
+    /// The task's id.
     pub task: TaskId,
     /// The task's template.
     pub template: String,
-    /// The template's part of the split.
+    /// The template's split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
-    /// The model's part.
+    /// The model's role.
     pub role: Role,
-    /// The model.
+    /// The model's name.
     pub model: String,
-    /// What help it gets.
+    /// The arm's name.
     pub arm: String,
-    /// The index of the world's variation.
+    /// The index of the task's variation.
     pub seed: u32,
 }
 
@@ -143,7 +143,7 @@ impl RunPlan {
 }
 
 impl TrialSpec {
-    /// The arm in which the same trial is run before this one, if it needs what came of that.
+    /// The arm whose trial must run before this one because its result is needed; `None` for an independent trial.
     pub(super) fn partner(&self) -> Option<&'static str> {
         (self.arm == Arm::Inline.as_str()).then_some(Arm::Pull.as_str())
     }
@@ -154,55 +154,55 @@ impl TrialSpec {
 pub struct RunPlan {
     /// [`RUN_SCHEMA`].
     pub schema: String,
-    /// The run.
+    /// The run's id.
     pub run: RunId,
-    /// When it was planned.
+    /// When the run was planned.
     #[schemars(with = "String")]
     pub planned_at: Timestamp,
-    /// The program's version.
+    /// The version of the program.
     pub program: String,
-    /// The command as it was given.
+    /// The command line, without secrets.
     pub command: Vec<String>,
     /// The suite's name.
     pub suite: String,
     /// Hash of the suite's files.
     pub suite_hash: String,
-    /// Hash of the split, if one is locked.
+    /// Hash of the split lock; `None` without one.
     #[serde(default)]
     pub split_hash: Option<String>,
-    /// Hash of the loop's prompts.
+    /// Hash of the agent loop's prompts.
     pub prompt_hash: String,
     /// The models.
     pub models: Vec<ModelPlan>,
     /// The arms.
     pub arms: Vec<ArmPlan>,
-    /// How many variations of each task whose world varies.
+    /// The number of variations of each task that varies.
     pub seeds: u32,
-    /// What the order was shuffled by.
+    /// The seed that shuffled the order of trials.
     pub order_seed: u64,
-    /// How often a trial is tried while its attempts are void.
+    /// The maximum number of attempts per trial while its attempts are void.
     pub attempts: u32,
     /// Caps that replace the tasks' own.
     #[serde(default)]
     pub limits: Option<Limits>,
-    /// What of the worlds' separation was given up, by name; usually nothing.
+    /// Isolation guarantees that the worlds do not give, by name; usually empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concessions: Vec<String>,
-    /// Whether each attempt's conversation is kept whole, so that its model can be asked about it afterwards.
+    /// Whether each attempt's conversation is saved, so that its model can be asked about it later.
     #[serde(default, skip_serializing_if = "Conversations::are_dropped")]
     pub conversations: Conversations,
     /// The trials, in order.
     pub trials: Vec<TrialSpec>,
 }
 
-/// Whether the conversations of a run are kept.
+/// Whether a run saves its conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Conversations {
-    /// What the trace says is enough.
+    /// Only the trace is saved.
     #[default]
     Dropped,
-    /// Each stands beside its trace.
+    /// Each conversation is saved beside its trace.
     Kept,
 }
 
@@ -218,19 +218,19 @@ impl RunPlan {
         self.arms.iter().find(|plan| plan.arm == trial.arm)
     }
 
-    /// The caps of a trial; `own` are its task's.
+    /// Returns the caps of a trial; `own` are its task's caps.
     pub fn limits_of(&self, trial: &TrialSpec, own: Limits) -> Limits {
         let times = self.arm_of(trial).and_then(|arm| arm.budget);
         widened(self.limits.unwrap_or(own), times.unwrap_or(1))
     }
 
-    /// What a model that takes a seed is sent in a trial; `own` is its variation's.
+    /// Returns the seed sent to a model in a trial; `own` is the seed of the task's variation.
     pub fn seed_of(&self, trial: &TrialSpec, own: u64) -> u64 {
         seed_of_try(own, self.arm_of(trial).and_then(|arm| arm.again).unwrap_or(1))
     }
 
-    /// The plan with what is known only where it is carried out: what of the worlds' separation is given up, and
-    /// what the models' servers say that they serve.
+    /// Completes the plan with facts known only where it runs: relaxed isolation guarantees, and the identities
+    /// reported by the models' servers.
     pub async fn settle(mut self, deps: &RunDeps) -> Self {
         self.concessions = deps.worlds.concessions();
         for one in &mut self.models {
@@ -239,8 +239,8 @@ impl RunPlan {
         self
     }
 
-    /// What the models' servers say otherwise than when the run began, in words. They are asked in any case: what
-    /// they say also tells how much they take.
+    /// Returns the differences between the recorded and current identities of the models' servers, as text. All
+    /// servers are queried, because their replies also set how much input they accept.
     pub async fn changed_models(&self, deps: &RunDeps) -> Vec<String> {
         let mut changed = Vec::new();
         for one in &self.models {
@@ -254,37 +254,37 @@ impl RunPlan {
     }
 }
 
-/// Why there is nothing to run.
+/// The reason there is nothing to run.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// A task is named that the suite does not have.
+    /// The suite does not contain a named task.
     #[error("suite \"{suite}\" has no task \"{task}\"{hint}")]
     NoTask {
-        /// The suite.
+        /// The suite's name.
         suite: String,
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// The nearest name, as the end of a sentence.
+        /// A suffix of the message that suggests the nearest id; empty when no id is near.
         hint: String,
     },
-    /// Nothing is left to run.
+    /// No trial is left to run.
     #[error("no trial is left to run in suite {0:?}: check the selection of tasks, models and arms")]
     Empty(String),
-    /// A task's placeholders cannot be filled in.
+    /// A task's placeholders cannot be replaced.
     #[error("task {task}, variation {seed}")]
     Vary {
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// The variation.
+        /// The index of the variation.
         seed: u32,
-        /// Why.
+        /// The cause.
         #[source]
         source: VaryError,
     },
 }
 
-/// Plans a run: tasks by seeds by contenders, shuffled in blocks of one task and seed, so that whatever
-/// drifts with time meets all contenders alike.
+/// Plans a run: tasks by seeds by contenders, shuffled in blocks of one task and seed, so that drift over time
+/// affects all contenders alike.
 pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<RunPlan, PlanError> {
     let suite = request.suite;
     for task in request.tasks.iter().chain(request.contenders.iter().filter_map(|one| one.tasks.as_ref())) {
@@ -295,7 +295,7 @@ pub fn plan(request: &PlanRequest<'_>, now: Timestamp, program: &str) -> Result<
     let mut blocks = Vec::new();
     let chosen = |id: &TaskId| request.tasks.as_ref().is_none_or(|tasks| tasks.contains(id));
     for task in suite.tasks.iter().filter(|task| chosen(&task.id)) {
-        // A world that ignores its seed would only be measured again.
+        // A task without variation has only one world; more seeds would repeat it.
         let seeds = if task.varies() { request.seeds.max(1) } else { 1 };
         for seed in 0..seeds {
             let wrong = |source| PlanError::Vary { task: task.id.clone(), seed, source };
@@ -381,7 +381,7 @@ fn arms(trials: &[TrialSpec], books: &[ArmPlan]) -> Vec<ArmPlan> {
     names.into_iter().map(plan).collect()
 }
 
-/// The identity of a trial: the same suite, task, part, model, arm and variation are the same trial.
+/// Computes a trial's id from its suite, task, role, model, arm and variation.
 pub fn trial_id(suite: &str, task: &TaskId, contender: &Contender, seed: u32) -> TrialId {
     let digest = hashed(&[
         ("suite", suite),
@@ -394,7 +394,7 @@ pub fn trial_id(suite: &str, task: &TaskId, contender: &Contender, seed: u32) ->
     TrialId::new(&digest[..12])
 }
 
-/// `20261120T101500Z-` and four digits that tell runs of the same second apart.
+/// `20261120T101500Z-` plus four hexadecimal digits that distinguish runs of the same second.
 fn run_id(now: Timestamp, command: &[String], trials: &[TrialSpec]) -> RunId {
     let digest = hashed(&[
         ("now", &now.as_nanosecond().to_string()),
@@ -404,7 +404,7 @@ fn run_id(now: Timestamp, command: &[String], trials: &[TrialSpec]) -> RunId {
     RunId::new(format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), &digest[..4]))
 }
 
-/// Labelled parts, each with its length, so that no two lists of parts meet in one hash.
+/// Hashes labelled parts, each prefixed with its length, so that different part lists never hash the same input.
 fn hashed(parts: &[(&str, &str)]) -> String {
     let mut hash = Sha256::new();
     for text in parts.iter().flat_map(|(label, text)| [label, text]) {
@@ -414,12 +414,12 @@ fn hashed(parts: &[(&str, &str)]) -> String {
     apprentice_trace::hex(&hash.finalize())
 }
 
-/// The folder of one attempt, relative to the run.
+/// Returns the folder of one attempt, relative to the run.
 pub fn attempt_folder(trial: &TrialSpec, attempt: u32) -> String {
     format!("trials/{}-{}/attempt-{attempt:02}", slug(trial.task.as_str()), trial.trial)
 }
 
-/// A task's id as part of a file name.
+/// Turns a task's id into part of a file name.
 fn slug(id: &str) -> String {
     let plain = id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let text: String = plain.take(48).collect();

@@ -1,4 +1,4 @@
-//! Goes on with a run: the plan minus what is finished, unless the world it was planned in has changed.
+//! Resumes a run: executes the unfinished trials of its plan, unless the plan's inputs have changed.
 
 use std::path::Path;
 
@@ -11,21 +11,21 @@ use super::store::RunFolder;
 use super::trial::{RunDeps, Runner};
 use apprentice_tasks::suite::Suite;
 
-/// What a resumed run meets now, to be compared with what it was planned with.
+/// The current inputs of a resumed run, for comparison with its plan.
 pub struct Current {
     /// The suite.
     pub suite: Suite,
-    /// Hash of the split.
+    /// Hash of the split lock.
     pub split_hash: Option<String>,
-    /// Content hashes of the frozen books by arm.
+    /// The frozen skillbook of each arm.
     pub books: Vec<ArmPlan>,
-    /// The program's version.
+    /// The version of the program.
     pub program: String,
-    /// Go on although something differs; every later row says so.
+    /// Resume despite differences; every later row records them.
     pub accept_drift: bool,
 }
 
-/// Goes on with the run in `folder`.
+/// Resumes the run in `folder`.
 pub async fn resume(
     folder: &Path,
     current: Current,
@@ -45,7 +45,7 @@ pub async fn resume(
     carry_out(runner, jobs).await
 }
 
-/// What differs, in words.
+/// Returns the names of the inputs that differ.
 fn drift(plan: &RunPlan, current: &Current) -> Vec<String> {
     let prompt_hash = apprentice_harness::agent::prompt_hash();
     let book = |arm: &ArmPlan| {

@@ -1,5 +1,5 @@
-//! The conversation of an attempt beside its trace, for whoever is to go on with it: `conversation.json`, with pictures
-//! by the hash under which the run keeps them.
+//! Saves an attempt's conversation beside its trace, so that it can be continued: `conversation.json`, with images
+//! referenced by the hash of their blob in the run.
 
 use std::fs;
 use std::io;
@@ -11,38 +11,39 @@ use apprentice_trace::{Redactor, blob_path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The name of the file's format.
+/// The schema name of the file.
 pub const CONVERSATION_SCHEMA: &str = "apprentice.conversation/1";
 const FILE: &str = "conversation.json";
 
-/// `conversation.json`.
+/// The content of `conversation.json`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Kept {
     /// [`CONVERSATION_SCHEMA`].
     pub schema: String,
-    /// What was said.
+    /// The conversation with the model.
     #[serde(flatten)]
     pub conversation: Conversation,
 }
 
-/// Keeps a conversation in the folder of its attempt, without secrets.
+/// Saves a conversation in the folder of its attempt, without secrets.
 pub(super) fn keep(conversation: Conversation, folder: &Path, redactor: &Redactor) -> io::Result<()> {
     let kept = Kept { schema: CONVERSATION_SCHEMA.to_owned(), conversation };
     let text = serde_json::to_string(&kept)?;
     fs::write(folder.join(FILE), redactor.apply_to_json(&text).as_bytes())
 }
 
-/// Whether the conversation of the attempt in `folder` was kept.
+/// Whether the attempt in `folder` has a saved conversation.
 pub fn was_kept(folder: &Path) -> bool {
     folder.join(FILE).is_file()
 }
 
-/// The conversation of the attempt in `folder`, with its pictures from `blobs`; none if it was not kept, or not whole.
+/// Loads the conversation of the attempt in `folder`, with its images from `blobs`. `None` if it was not saved, is
+/// invalid or lacks an image.
 pub fn said(folder: &Path, blobs: &Path) -> Option<Conversation> {
     let text = fs::read_to_string(folder.join(FILE)).ok()?;
     let kept: Kept = serde_json::from_str(&text)
         .inspect_err(
-            |error| tracing::warn!(%error, folder = %folder.display(), "a kept conversation does not read"),
+            |error| tracing::warn!(%error, folder = %folder.display(), "cannot read a saved conversation"),
         )
         .ok()?;
     let mut conversation = (kept.schema == CONVERSATION_SCHEMA).then_some(kept.conversation)?;

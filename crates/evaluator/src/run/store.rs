@@ -1,4 +1,4 @@
-//! A run's folder: one writer, lines that are whole or not there, attempts that are never deleted.
+//! A run's folder: a single writer, rows that are either complete or absent, attempts that are never deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,14 +13,14 @@ use super::plan::{RunPlan, TrialSpec, attempt_folder};
 use apprentice_results::row::{ROW_SCHEMA, TrialRow};
 use apprentice_results::rows::{self, RowsError};
 
-/// The file of a run's plan.
+/// The file name of a run's plan.
 pub const PLAN_FILE: &str = "run.json";
-/// The file of a run's rows.
+/// The file name of a run's rows.
 pub const ROWS_FILE: &str = "trials.jsonl";
 const TORN: &str = "trials.torn";
 const LOCK: &str = "run.lock";
 
-/// An open run, locked against other writers for as long as this value lives.
+/// An open run, locked against other writers for the lifetime of this value.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -29,7 +29,7 @@ pub struct RunFolder {
     _lock: File,
 }
 
-/// The file of rows, and what stands in it.
+/// The rows file and its parsed content.
 #[derive(Debug)]
 struct Ledger {
     file: File,
@@ -37,11 +37,11 @@ struct Ledger {
     rows: Vec<TrialRow>,
 }
 
-/// Why a run's folder cannot be used.
+/// The reason a run's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process writes it.
-    #[error("{} is being written by another process; wait for it, or stop it", .0.display())]
+    /// Another process is writing to it.
+    #[error("{} is in use by another process; wait for it to finish, or stop it", .0.display())]
     Locked(PathBuf),
     /// The disk is full.
     #[error("the disk is full: {}; free some space and resume the run", .0.display())]
@@ -49,22 +49,22 @@ pub enum StoreError {
     /// A file cannot be read or written.
     #[error("{}", path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The plan does not read.
-    #[error("{} is no plan of a run", path.display())]
+    /// The plan is invalid.
+    #[error("{} is not a valid run plan", path.display())]
     Plan {
-        /// The file.
+        /// The plan file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// The rows do not read.
+    /// The rows are invalid.
     #[error(transparent)]
     Rows(#[from] RowsError),
 }
@@ -76,7 +76,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
     }
 }
 
-/// Plan and rows of a run as they stand, read without becoming its writer: nothing is mended or settled.
+/// Reads the plan and rows of a run without locking it and without repairing its rows.
 pub fn peek(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
     let plan = read_plan(path)?;
     let file = path.join(ROWS_FILE);
@@ -84,7 +84,7 @@ pub fn peek(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
     Ok((plan, rows))
 }
 
-/// The results among a run's rows: the last attempt of each trial that is not tried again.
+/// Returns the results of a run: the last attempt of each trial that will not be tried again.
 pub fn finished(plan: &RunPlan, rows: Vec<TrialRow>) -> Vec<TrialRow> {
     let mut trials: BTreeMap<TrialId, Vec<TrialRow>> = BTreeMap::new();
     for row in rows {
@@ -107,7 +107,7 @@ fn read_plan(path: &Path) -> Result<RunPlan, StoreError> {
 }
 
 impl RunFolder {
-    /// Makes the folder of a new run below `root`, with its plan synced.
+    /// Creates the folder of a new run below `root`, with its plan synced to disk.
     pub fn create(root: &Path, plan: RunPlan) -> Result<Self, StoreError> {
         let path = root.join(plan.run.as_str());
         std::fs::create_dir_all(root).map_err(failed(root))?;
@@ -116,7 +116,7 @@ impl RunFolder {
         let file = path.join(PLAN_FILE);
         let text = serde_json::to_string_pretty(&plan)
             .map_err(|source| StoreError::Plan { path: file.clone(), source })?;
-        // Under another name first: a run without a whole plan is no run.
+        // Written under another name first and renamed, so that a run never has a partial plan.
         let draft = path.join("run.json.draft");
         write_synced(&draft, text.as_bytes()).map_err(failed(&draft))?;
         std::fs::rename(&draft, &file).map_err(failed(&file))?;
@@ -124,8 +124,8 @@ impl RunFolder {
         Self::with(path, plan, lock)
     }
 
-    /// Opens an existing run. A torn last line is moved aside, and every attempt that was killed before its
-    /// line stood gets one: void, interrupted.
+    /// Opens an existing run. Moves a partly written last row aside, and adds an interrupted void row for every
+    /// attempt that was killed before its row was written.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let plan = read_plan(path)?;
         let lock = lock(path)?;
@@ -145,39 +145,39 @@ impl RunFolder {
         Ok(Self { path, plan, rows, _lock: lock })
     }
 
-    /// The folder.
+    /// The run's folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The plan.
+    /// The run's plan.
     pub fn plan(&self) -> &RunPlan {
         &self.plan
     }
 
-    /// Where blobs lie.
+    /// The folder of the run's blobs.
     pub fn blobs(&self) -> PathBuf {
         self.path.join("blobs")
     }
 
-    /// The rows so far, in the order in which they were written.
+    /// Returns the rows so far, in the order in which they were written.
     pub fn rows(&self) -> Vec<TrialRow> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).rows.clone()
     }
 
-    /// The rows of one trial, in order of attempts.
+    /// Returns the rows of one trial, in attempt order.
     pub fn attempts(&self, trial: &TrialId) -> Vec<TrialRow> {
         let ledger = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         ledger.rows.iter().filter(|row| row.trial == *trial).cloned().collect()
     }
 
-    /// Whether a trial has its result: passed, failed, or void as often as it is tried. An attempt that was
-    /// interrupted from outside counts for nothing.
+    /// Whether a trial has its result: passed, failed, or void as often as the plan allows. An interrupted attempt
+    /// does not count.
     pub fn is_finished(&self, trial: &TrialId) -> bool {
         has_result(&self.attempts(trial), self.plan.attempts)
     }
 
-    /// Writes one line with one write and waits until it is on disk: only now is the attempt finished.
+    /// Appends one row with a single write and syncs it. Only then is the attempt finished.
     pub fn append(&self, row: &TrialRow) -> Result<(), StoreError> {
         let path = self.path.join(ROWS_FILE);
         let line = serde_json::to_string(row)
@@ -186,9 +186,9 @@ impl RunFolder {
         let mut ledger = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let written = ledger.file.write_all(bytes.as_bytes()).and_then(|()| ledger.file.sync_data());
         if let Err(source) = written {
-            // A half-written line must never be continued by the next one.
+            // The next row must not continue a partly written one.
             if let Err(second) = ledger.file.set_len(ledger.length) {
-                tracing::error!(%second, "a half-written row could not be taken back");
+                tracing::error!(%second, "cannot truncate a partly written row");
             }
             return Err(failed(&path)(source));
         }
@@ -197,7 +197,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Fails when the disk has no room for a few more lines.
+    /// Fails when the disk has no room for a few more rows.
     pub fn probe(&self) -> Result<(), StoreError> {
         let path = self.path.join(".probe");
         let probed = write_synced(&path, &[b' '; 16_384]).map_err(failed(&path));
@@ -205,7 +205,7 @@ impl RunFolder {
         probed.and(removed)
     }
 
-    /// Gives every attempt folder that has no line one. Nothing is deleted.
+    /// Adds a row for every attempt folder that has none. Deletes nothing.
     fn settle_orphans(&self) -> Result<(), StoreError> {
         let known: BTreeSet<String> = self.rows().into_iter().map(|row| row.trace).collect();
         for trial in &self.plan.trials {
@@ -223,7 +223,7 @@ impl RunFolder {
         Ok(())
     }
 
-    /// What can still be said of an attempt that left a trace and no line.
+    /// Builds a row from the trace of an attempt that was killed before its row was written.
     fn orphan_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         let mut row = self.blank_row(trial, attempt);
         row.void_cause = Some(VoidCause::Interrupted);
@@ -261,7 +261,7 @@ impl RunFolder {
         row
     }
 
-    /// A row of this run in which nothing is known of the attempt yet.
+    /// Returns a row of this run with no result yet.
     pub(super) fn blank_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         let plan = &self.plan;
         let book = plan.arms.iter().find(|arm| arm.arm == trial.arm);
@@ -315,7 +315,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// What stands behind the last line break is no result: it is kept in a file of its own.
+/// Moves the bytes after the last line break to a separate file: they are not a complete row.
 fn set_torn_line_aside(folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(ROWS_FILE);
     let bytes = match std::fs::read(&path) {

@@ -1,4 +1,4 @@
-//! One trial: attempts until one is judged, each with its trace, its evidence and its line.
+//! Runs one trial: repeats attempts until one is judged; each has its trace, its evidence and its row.
 
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -28,30 +28,30 @@ use apprentice_tasks::solution::{FixedModel, SolutionModel};
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Reading, Suite};
 
-/// Turns a model's name into a model. The baselines are made by the evaluator itself.
+/// Creates models by name. The evaluator creates the baselines itself.
 pub trait ModelSource: Send + Sync {
-    /// The model for one trial of this task; the error says what to do about it.
+    /// Returns the model for one trial. The error describes the remedy.
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String>;
 
-    /// What a model's server says that it serves; none where there is no server. It is asked before a run's first
-    /// trial, never fails, and takes seconds at most.
+    /// Returns the identity that a model's server reports; `None` without a server. It is called before a run's
+    /// first trial, never fails, and takes seconds at most.
     fn identity<'a>(&'a self, _model: &'a str) -> PortFuture<'a, Option<ModelIdentity>> {
         Box::pin(std::future::ready(None))
     }
 }
 
-/// What an arm lends to one trial.
+/// The guidance that an arm gives to one trial.
 #[derive(Clone, Default)]
 pub struct Lent {
-    /// Text and tools.
+    /// Prompt text and tools.
     pub guidance: Guidance,
-    /// Content hash of the book they come from, if there is one.
+    /// Content hash of the skillbook; `None` for arms without one.
     pub skillbook_hash: Option<String>,
-    /// Servers whose tools the trial may open; they are started in its world and end with it.
+    /// Servers whose tools the trial may open. They start in its world and end with it.
     pub servers: Option<Arc<McpServers>>,
-    /// Skills of the book that are hidden from its task; the trace says so.
+    /// Skills of the book that are hidden from the task; the trace records them.
     pub suppressed: Vec<SkillId>,
-    /// Where the versions of the world's programs are told to the tools.
+    /// Receives the program versions of the world, for the skill tools.
     pub present: Present,
 }
 
@@ -62,43 +62,43 @@ impl From<Loan> for Lent {
     }
 }
 
-/// Makes what an arm lends, afresh for every attempt.
+/// Builds an arm's guidance anew for every attempt.
 pub type Lend = Arc<dyn Fn(&TrialSpec) -> Lent + Send + Sync>;
 
-/// What a run needs of the outside.
+/// The external dependencies of a run.
 #[derive(Clone)]
 pub struct RunDeps {
-    /// Models by name.
+    /// The models by name.
     pub models: Arc<dyn ModelSource>,
-    /// Worlds of every kind.
+    /// The worlds of every kind.
     pub worlds: Arc<dyn EnvironmentSource>,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Guidance by arm.
+    /// The guidance by arm.
     pub lend: Lend,
-    /// Stands before every line and text blob.
+    /// Removes secrets from every recorded line and text blob.
     pub redactor: Arc<Redactor>,
-    /// How suites of others are read.
+    /// Options for third-party suites.
     pub reading: Reading,
-    /// How many attempts may start, set up or check a world at a time; waiting for a model needs none.
+    /// The number of worlds that may start, set up or be checked at a time. Waiting for a model needs no permit.
     pub cpu: usize,
 }
 
-/// Runs trials of one plan, one at a time or many side by side. `learn` uses it in plan order.
+/// Runs trials of one plan, sequentially or concurrently. `learn` runs them in plan order.
 pub struct Runner {
     pub(super) folder: Arc<RunFolder>,
     pub(super) suite: Arc<Suite>,
     pub(super) deps: RunDeps,
-    /// What has changed since the run was planned, in words, when that was accepted.
+    /// The accepted differences from the plan, as text; `None` when there are none.
     pub(super) admit: Option<String>,
-    /// Unbounded: a few small messages per attempt, and the terminal must never hold up a run.
+    /// Unbounded: there are a few small messages per attempt, and the terminal must never block a run.
     pub(super) progress: UnboundedSender<Progress>,
     pub(super) cancel: CancellationToken,
     pub(super) permits: Semaphore,
 }
 
 impl Runner {
-    /// A runner over an open folder.
+    /// Creates a runner over an open folder.
     pub fn new(
         folder: RunFolder,
         suite: Suite,
@@ -116,8 +116,8 @@ impl Runner {
         &self.folder
     }
 
-    /// Runs one trial to its result: void attempts are tried again, up to the plan's number. None when the
-    /// run was cancelled before there was one.
+    /// Runs one trial to its result. Repeats void attempts up to the plan's number. Returns `None` when the run was
+    /// cancelled before there was a result.
     pub async fn run_trial(&self, trial: &TrialSpec) -> Result<Option<TrialRow>, RunError> {
         while !self.folder.is_finished(&trial.trial) {
             if self.cancel.is_cancelled() {
@@ -127,12 +127,12 @@ impl Runner {
             self.tell(Progress::Started { trial: trial.clone(), attempt });
             let (row, story) = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
                 Ok(finished) => finished?,
-                // Nothing around a model or a world may take the other trials down with it.
+                // A panic in one trial must not end the other trials.
                 Err(_) => (self.row_of_our_bug(trial, attempt), None),
             };
             if row.void_cause == Some(VoidCause::DiskFull) {
-                // A full world is one trial's trouble, a full disk is everybody's: then the run stops, and the
-                // attempt counts for nothing, as one that was killed.
+                // A full world affects one trial, but a full disk affects all: then the run stops, and the attempt
+                // does not count, as if it had been killed.
                 self.folder.probe()?;
             }
             self.folder.append(&row)?;
@@ -153,11 +153,11 @@ impl Runner {
     }
 
     pub(super) fn tell(&self, progress: Progress) {
-        // Nobody need listen.
+        // The receiver may be closed.
         let _ = self.progress.send(progress);
     }
 
-    /// Tries once. Beside the row: the story of a void attempt.
+    /// Runs one attempt. Returns its row and the explanation of a void attempt.
     async fn attempt(&self, trial: &TrialSpec, attempt: u32) -> Result<(TrialRow, Option<String>), RunError> {
         let clock = self.deps.clock.as_ref();
         let (started_at, begun) = (clock.now(), clock.mono());
@@ -209,7 +209,7 @@ impl Runner {
             world_steps: spent.world_steps,
             turns: spent.turns,
             tokens: spent.tokens,
-            // Four characters a token, as texts of this kind have it.
+            // An estimate: four characters per token for text of this kind.
             delivered_tokens: ended.map_or(0, |ended| ended.delivered_chars.div_ceil(4)),
             cost_usd: spent.cost_usd,
             wall_s: wall.as_secs_f64(),

@@ -1,7 +1,8 @@
-//! Splits by template, locked in a file; the only way by which an attempt is admitted to learning.
+//! The split lock: assigns templates to splits in a locked file, and decides which attempts are admitted to
+//! learning.
 //!
-//! What a row or a trajectory says of its own split is never believed: the lock knows which template each task
-//! of the locked suite belongs to, and which split each template.
+//! The split named by a row or a trajectory is never trusted. The lock records the template of each task in the
+//! locked suite, and the split of each template.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +17,10 @@ use crate::run::{Contender, trial_id};
 use apprentice_results::row::{Split, TrialRow};
 use apprentice_tasks::suite;
 
-/// The name of the lock file's format.
+/// The schema name of the lock file.
 pub const SPLIT_SCHEMA: &str = "apprentice.split/1";
 
-/// Which template of a suite belongs to which split. Made once, kept beside the suite, never changed by a run.
+/// The assignment of a suite's templates to splits. Created once, stored beside the suite, never changed by a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SplitLock {
@@ -31,9 +32,9 @@ pub struct SplitLock {
     tasks: BTreeMap<TaskId, String>,
 }
 
-/// A trajectory of a training task, admitted by a lock: the only thing that learning accepts.
+/// A trajectory of a training task, admitted by a lock. Learning accepts no other input.
 ///
-/// It cannot be made, read or changed in any other way than through [`SplitLock::admit`].
+/// [`SplitLock::admit`] is the only constructor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainTrajectory(Trajectory, String);
 
@@ -43,64 +44,64 @@ impl TrainTrajectory {
         &self.0
     }
 
-    /// The template of its task.
+    /// The template of the trajectory's task.
     pub fn template(&self) -> &str {
         &self.1
     }
 
-    /// The trajectory, given away.
+    /// Returns the trajectory by value.
     pub fn into_inner(self) -> Trajectory {
         self.0
     }
 }
 
-/// How many parts of the templates go to each split.
+/// The relative shares of the templates in each split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
-    /// Parts for learning.
+    /// Share for learning.
     pub train: u32,
-    /// Parts for choices.
+    /// Share for development choices.
     pub dev: u32,
-    /// Parts for the measurement.
+    /// Share for the measurement.
     pub test: u32,
 }
 
-/// Why there is no lock, or why an attempt is not admitted.
+/// The reason a lock is invalid or an attempt is not admitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SplitError {
     /// The file cannot be read or written.
     #[error("split lock {path} cannot be {deed}")]
     File {
-        /// The file.
+        /// The lock file.
         path: PathBuf,
         /// `read` or `written`.
         deed: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The file is no lock.
+    /// The file is not a valid lock.
     #[error("{path}: not a split lock (field {field})")]
     Form {
-        /// The file.
+        /// The lock file.
         path: PathBuf,
-        /// Where in it.
+        /// The path of the invalid field.
         field: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// The format is of another version.
+    /// The file has an unsupported schema version.
     #[error("split lock has schema {0:?}, expected {SPLIT_SCHEMA:?}")]
     Schema(String),
-    /// A task's template stands in no split.
+    /// A task's template is in no split.
     #[error("template {template:?} of task {task} is in no split{}", did_you_mean(.nearest))]
     UnknownTemplate {
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// Its template.
+        /// The task's template.
         template: String,
-        /// A locked template with a like name.
+        /// A locked template with a similar name.
         nearest: Option<String>,
     },
     /// A locked template has no task.
@@ -108,64 +109,64 @@ pub enum SplitError {
     EmptyTemplate {
         /// The template.
         template: String,
-        /// A template of the suite with a like name.
+        /// A template of the suite with a similar name.
         nearest: Option<String>,
     },
-    /// The lock is for other files.
+    /// The lock belongs to other suite files.
     #[error(
         "split lock is for suite {locked}, not {found}: lock the suite again, or use the files it was made for"
     )]
     OtherSuite {
         /// The suite hash in the lock.
         locked: String,
-        /// The hash that was met.
+        /// The hash of the suite in use.
         found: String,
     },
-    /// The suite has no such task.
+    /// The locked suite does not contain the task.
     #[error("the locked suite has no task {task}{}", did_you_mean(.nearest))]
     UnknownTask {
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// A task with a like name.
+        /// A task with a similar name.
         nearest: Option<String>,
     },
-    /// The row claims another template than its task has.
+    /// The row names a different template than the lock.
     #[error("the row of task {task} claims template {claimed:?}, the lock says {locked:?}")]
     OtherTemplate {
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// What the row says.
+        /// The template in the row.
         claimed: String,
-        /// What holds.
+        /// The template in the lock.
         locked: String,
     },
-    /// The attempt is of a template that learning must not see.
-    #[error("task {task} is of template {template:?}, sealed as {}", .split.as_str())]
+    /// The attempt's template is held out from learning.
+    #[error("task {task} belongs to template {template:?}, held out as {}", .split.as_str())]
     Sealed {
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// Its template.
+        /// The task's template.
         template: String,
         /// The template's split.
         split: Split,
     },
-    /// The row's trial is not the one that its own parts make.
+    /// The row's trial id does not match the row's other fields.
     #[error(
-        "the row of task {task} calls its trial {claimed}, its suite, task, part, model, arm and seed make {made}"
+        "the row of task {task} claims trial id {claimed}, but its suite, task, role, model, arm and seed give {made}"
     )]
     OtherTrial {
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// What the row says.
+        /// The trial id in the row.
         claimed: TrialId,
-        /// What holds.
+        /// The trial id computed from the row's fields.
         made: TrialId,
     },
     /// The attempt is void.
-    #[error("attempt {0} is void: it teaches nothing")]
+    #[error("attempt {0} is void and cannot be used for learning")]
     Void(String),
-    /// Row and trajectory are not of the same attempt.
-    #[error("row {row} and trajectory {trajectory} are not of the same attempt and verdict")]
+    /// Row and trajectory belong to different attempts.
+    #[error("row {row} and trajectory {trajectory} differ in attempt or verdict")]
     Mismatch {
         /// The row, as `<run>/<trial>/<attempt>`.
         row: String,
@@ -187,7 +188,7 @@ pub fn trajectory_id(row: &TrialRow) -> String {
     format!("{}/{}/{}", row.run, row.trial, row.attempt)
 }
 
-/// The trial that a row's own parts make in the suite of this name.
+/// Computes the trial id from a row's fields, for the suite of this name.
 pub(crate) fn trial_of(row: &TrialRow, suite: &str) -> TrialId {
     let contender = Contender {
         role: row.role,
@@ -199,20 +200,20 @@ pub(crate) fn trial_of(row: &TrialRow, suite: &str) -> TrialId {
     trial_id(suite, &row.task, &contender, row.seed)
 }
 
-/// What a suite is, as far as a lock must know.
+/// The properties of a suite that a lock records.
 #[derive(Clone, Copy, Debug)]
 pub struct LockedSuite<'a> {
-    /// Its name.
+    /// The suite's name.
     pub name: &'a str,
-    /// The hash of its files.
+    /// The hash of the suite's files.
     pub hash: &'a str,
-    /// Its tasks with their templates.
+    /// The suite's tasks with their templates.
     pub tasks: &'a BTreeMap<TaskId, String>,
 }
 
 impl SplitLock {
-    /// Locks a suite with the given split of its templates; every template must be split, and each split one
-    /// must have a task.
+    /// Locks a suite with the given split of its templates. Every template of the suite must have a split, and
+    /// every template in `templates` must have a task.
     pub fn new(
         suite: LockedSuite<'_>,
         templates: BTreeMap<String, Split>,
@@ -230,8 +231,8 @@ impl SplitLock {
         Ok(lock)
     }
 
-    /// Locks a suite by lot: templates in the order of their salted hashes are dealt out by shares. The same
-    /// salt gives the same split.
+    /// Locks a suite with a random split: orders the templates by their salted hashes and divides them by `shares`.
+    /// The same salt gives the same split.
     pub fn draw(suite: LockedSuite<'_>, shares: Shares, salt: &str) -> Result<Self, SplitError> {
         let mut templates: Vec<&String> = suite.tasks.values().collect();
         templates.sort();
@@ -269,7 +270,7 @@ impl SplitLock {
         Ok(lock)
     }
 
-    /// Writes the lock file, in one step: readers see the old lock or the new one.
+    /// Writes the lock file atomically: readers see the old lock or the new one.
     pub fn write(&self, path: &Path) -> Result<(), SplitError> {
         let failed = |source| SplitError::File { path: path.into(), deed: "written", source };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -280,28 +281,28 @@ impl SplitLock {
         Ok(())
     }
 
-    /// The lock file's text: the same lock always gives the same bytes.
+    /// Returns the lock file's text. Equal locks give equal bytes.
     pub fn to_text(&self) -> String {
-        // A map of plain words cannot fail to serialise.
+        // Serialising a map of strings cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The hash that stands in rows and reports.
+    /// Returns the hash that identifies the lock in rows and reports.
     pub fn hash(&self) -> String {
         Sha256::digest(self.to_text()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The hash of the suite it is for.
+    /// Returns the hash of the locked suite.
     pub fn suite_hash(&self) -> &str {
         &self.suite_hash
     }
 
-    /// The salt of this experiment, also that of hashed material about its test tasks.
+    /// Returns the salt of the split, which also salts the hashed text of test tasks.
     pub fn salt(&self) -> &str {
         &self.salt
     }
 
-    /// Refuses a suite whose files are not the locked ones.
+    /// Rejects a suite whose files differ from the locked ones.
     pub fn check_suite(&self, suite_hash: &str) -> Result<(), SplitError> {
         if suite_hash == self.suite_hash {
             return Ok(());
@@ -309,24 +310,24 @@ impl SplitLock {
         Err(SplitError::OtherSuite { locked: self.suite_hash.clone(), found: suite_hash.into() })
     }
 
-    /// The split of a template, if the lock has it.
+    /// Returns the split of a template; `None` when the lock does not contain it.
     pub fn split_of(&self, template: &str) -> Option<Split> {
         self.templates.get(template).copied()
     }
 
-    /// The split of a task.
+    /// Returns the split of a task.
     pub fn split_of_task(&self, task: &TaskId) -> Result<Split, SplitError> {
         let template = self.template_of(task)?;
         self.split_of(template).ok_or_else(|| self.unknown_template(task, template))
     }
 
-    /// The templates of one split, in order of their names.
+    /// Returns the templates of one split, sorted by name.
     pub fn templates(&self, split: Split) -> impl Iterator<Item = &str> {
         self.templates.iter().filter(move |(_, of)| **of == split).map(|(template, _)| template.as_str())
     }
 
-    /// Admits one attempt to learning: it is of the locked suite, its task's template is a training one, its
-    /// trial is the one its parts make, it is not void, and the trajectory is its own.
+    /// Admits one attempt to learning. It must belong to the locked suite and to a training template, its trial id
+    /// must match its fields, it must not be void, and the trajectory must be its own.
     pub fn admit(&self, row: &TrialRow, trajectory: Trajectory) -> Result<TrainTrajectory, SplitError> {
         self.check_suite(&row.suite_hash)?;
         let template = self.template_of(&row.task)?;

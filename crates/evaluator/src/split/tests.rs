@@ -1,4 +1,4 @@
-//! Tests of the lock: what it refuses, and that nothing a row says of itself opens it.
+//! Tests of the split lock: its rejections, and that a row's own claims never override the lock.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn trajectory(row: &TrialRow) -> Trajectory {
     }
 }
 
-/// A row whose trial is the one that its parts make.
+/// A row whose trial id matches its fields.
 fn row(arm: &str, template: &str, task: &str, seed: u32, verdict: Verdict) -> TrialRow {
     let row = sample::row(arm, template, task, seed, verdict);
     TrialRow { trial: trial_of(&row, "starter"), ..row }
@@ -63,7 +63,7 @@ fn a_training_attempt_is_admitted_passed_or_failed() {
 fn the_rows_own_words_open_nothing() {
     let mut forged = row("none", "tabs", "tabs-1", 0, Verdict::Pass);
     forged.split = Some(Split::Train);
-    assert_eq!(refusal(&forged), "task tabs-1 is of template \"tabs\", sealed as test");
+    assert_eq!(refusal(&forged), "task tabs-1 belongs to template \"tabs\", held out as test");
     forged.template = "save-as".into();
     assert_eq!(
         refusal(&forged),
@@ -71,7 +71,7 @@ fn the_rows_own_words_open_nothing() {
     );
     forged.task = TaskId::new("zoom-1");
     forged.template = "zoom".into();
-    assert_eq!(refusal(&forged), "task zoom-1 is of template \"zoom\", sealed as dev");
+    assert_eq!(refusal(&forged), "task zoom-1 belongs to template \"zoom\", held out as dev");
     let mut honest = row("none", "save-as", "save-1", 0, Verdict::Pass);
     honest.split = Some(Split::Test);
     assert!(lock().admit(&honest, trajectory(&honest)).is_ok(), "the lock alone decides");
@@ -80,7 +80,7 @@ fn the_rows_own_words_open_nothing() {
 #[test]
 fn void_foreign_and_mistaken_attempts_are_refused() {
     let void = row("none", "save-as", "save-1", 0, Verdict::Void);
-    assert!(refusal(&void).ends_with("/1 is void: it teaches nothing"));
+    assert!(refusal(&void).ends_with("/1 is void and cannot be used for learning"));
     let mut foreign = row("none", "save-as", "save-1", 0, Verdict::Pass);
     foreign.suite_hash = "other".into();
     assert!(refusal(&foreign).starts_with("split lock is for suite 5uite, not other"));
@@ -95,7 +95,7 @@ fn void_foreign_and_mistaken_attempts_are_refused() {
         TrialRow { role: Role::Teacher, ..honest.clone() },
         TrialRow { task: TaskId::new("save-2"), ..honest.clone() },
     ] {
-        assert!(refusal(&forged).contains(&format!("calls its trial {}", honest.trial)), "{forged:?}");
+        assert!(refusal(&forged).contains(&format!("claims trial id {}", honest.trial)), "{forged:?}");
     }
 
     let train = row("none", "save-as", "save-1", 0, Verdict::Pass);

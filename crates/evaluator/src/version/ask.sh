@@ -1,13 +1,14 @@
-# Tells the versions of programs, one line each: the name that was asked for, a tab, what is known, or nothing.
-# Each argument is NAME=CANDIDATE,CANDIDATE...; a candidate is COMMAND, or COMMAND@PROCESS where a process is called
-# otherwise. Of several installed ones, one that runs is meant. It reads, and starts nothing that has a window.
+# Prints the versions of programs, one per line: the requested name, a tab, and the version, or nothing if unknown.
+# Each argument is NAME=CANDIDATE,CANDIDATE...; a candidate is COMMAND, or COMMAND@PROCESS where the process has
+# another name. Among several installed candidates, a running one is preferred. The script only reads and starts no
+# program with a window.
 LC_ALL=C
 export LC_ALL
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# The version of the package that a file belongs to; $2 is what it is called, if it is called as the program is. To look
-# one package through is much quicker than all. Where /bin leads to /usr/bin, either may be the name on the list.
+# Prints the version of the package that owns file $1. $2 is the likely package name: querying one package is much
+# faster than searching all. Where /bin is a link to /usr/bin, the package may list either path.
 packaged() {
   for path in "$1" "${1#/usr}"; do
     if has dpkg-query; then
@@ -36,7 +37,7 @@ version_of() {
   esac
   version=$(packaged "$(readlink -f "$file")" "$1")
   [ -n "$version" ] || version=$(packaged "$file" "$1")
-  # Browsers of this family print it and end, without a look at their profile.
+  # Chromium-based browsers print their version and exit without touching the profile.
   [ -n "$version" ] || case $1 in
     *chrom*) version=$(timeout 2 "$file" --version 2>/dev/null </dev/null | head -n 1) ;;
   esac

@@ -1,6 +1,6 @@
-//! Which versions the programs of a world have: asked of the world itself, once after its setup and once more for what
-//! was opened later. An answer is worth a few seconds at most; without one a version is unknown, and nothing else
-//! follows from that.
+//! Detects the versions of the programs in a world. The world is queried once after its setup and once more for
+//! programs opened later. A query takes a few seconds at most; without a result the version is unknown, which has
+//! no other effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,40 +15,41 @@ use apprentice_tasks::check::{Ask, ask};
 mod tests;
 
 const SCRIPT: &str = include_str!("ask.sh");
-/// The system itself.
+/// The domain of the operating system.
 const SYSTEM: &str = "os";
-/// Programs that one world is asked for.
+/// The maximum number of programs per query.
 const MOST: usize = 16;
-/// What the script may take, and what all asking may take.
+/// Time limits of the script and of a whole query.
 const SCRIPT_TIME: Duration = Duration::from_secs(4);
 const ALL_TIME: Duration = Duration::from_secs(6);
 const ANSWER_BYTES: u64 = 8 << 10;
-/// Characters of a version.
+/// The maximum length of a version, in characters.
 const LONGEST: usize = 40;
-/// Where a browser tells of itself, in every kind of world.
+/// The port where a browser reports its version, in every kind of world.
 const BROWSER_PORT: u16 = 9222;
 
-/// Commands behind a domain whose name is no command, the likeliest first; behind `@` the process where it has another
-/// name. Of all other domains the name is the command.
+/// Commands of domains whose name is not a command, likeliest first. The part after `@` is the process name where
+/// it differs. For all other domains, the name is the command.
 const COMMANDS: &[(&str, &str)] = &[
     ("chromium", "chromium,google-chrome@chrome,google-chrome-stable@chrome,chromium-browser,chrome"),
     ("terminal", "xfce4-terminal,gnome-terminal@gnome-terminal-,konsole,x-terminal-emulator,xterm"),
     ("vs-code", "code,codium"),
 ];
-/// All of its programs are one package.
+/// All LibreOffice domains belong to one package.
 const OFFICE: (&str, &str) = ("libreoffice", "soffice@soffice.bin,libreoffice@soffice.bin");
-/// What stands where a task is about several programs, or about none.
+/// Domains of tasks that concern several programs, or none in particular.
 const NOBODY: [&str; 2] = ["general", "multi-apps"];
 
-/// What a world has told of its programs so far.
+/// The program versions that a world has reported so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roll {
     asked: BTreeMap<String, Option<String>>,
 }
 
 impl Roll {
-    /// Asks a world for the versions of these domains, of the programs that have windows, and of the system, as far as
-    /// they were not asked for before. Nothing where there is nothing new, or where no command can be run.
+    /// Queries a world for the versions of these domains, of the programs with open windows and of the operating
+    /// system, skipping those already queried. Returns `None` when there is nothing new, or when the world cannot
+    /// run commands.
     pub async fn call(&mut self, machine: &dyn Machine, domains: &[String]) -> Option<EventKind> {
         self.call_within(ALL_TIME, machine, domains).await
     }
@@ -72,7 +73,7 @@ impl Roll {
             if wanted.is_empty() { BTreeMap::new() } else { asked(machine, &wanted).await }
         })
         .await
-        // A world that does not answer in time is asked for the same no second time; what it told before stands.
+        // After a timeout the same domains are not queried again; earlier results are kept.
         .unwrap_or_else(|_| named.iter().map(|domain| (domain.clone(), None)).collect());
         if told.is_empty() {
             return None;
@@ -81,14 +82,14 @@ impl Roll {
         Some(EventKind::VersionsSeen { versions: told })
     }
 
-    /// The versions that are known.
+    /// Returns the known versions.
     pub fn known(&self) -> Versions {
         let known = |(domain, version): (&String, &Option<String>)| Some((domain.clone(), version.clone()?));
         self.asked.iter().filter_map(known).collect()
     }
 }
 
-/// The programs that have windows, as domains.
+/// Returns the programs that have windows, as domains.
 async fn shown(machine: &dyn Machine) -> Vec<String> {
     if !machine.offers().capabilities.contains(&Capability::Windows) {
         return Vec::new();
@@ -122,14 +123,14 @@ fn commands(domain: &str) -> &str {
     found.map_or(domain, |(_, commands)| commands)
 }
 
-/// The domain behind a program's name.
+/// Returns the domain of a program.
 fn domain_of(program: &str) -> String {
     let is_one = |commands: &str| commands.split(',').any(|one| one.split('@').any(|name| name == program));
     let found = COMMANDS.iter().chain([&OFFICE]).find(|(_, commands)| is_one(commands));
     found.map_or(program, |(domain, _)| *domain).to_owned()
 }
 
-/// What a browser that runs says of itself.
+/// Queries a running browser for its version.
 async fn running_browser(machine: &dyn Machine) -> Option<String> {
     let way = machine.dial(BROWSER_PORT).await.ok()?;
     let body = ask(way.address, Ask::get("/json/version")).await.ok()?;
@@ -137,8 +138,9 @@ async fn running_browser(machine: &dyn Machine) -> Option<String> {
     number(told.get("Browser")?.as_str()?.split_once('/')?.1)
 }
 
-/// The makers' version in a package's: without an epoch before it, and without what a distribution adds. What a world
-/// says is put before models, so only letters, digits and dots are taken, and none of it is a word.
+/// Extracts the upstream version from a package version, without an epoch prefix or a distribution suffix. Models
+/// see this text, so it may contain only letters, digits and dots, and at most eight letters: too few for an
+/// instruction.
 fn number(text: &str) -> Option<String> {
     let starts = |word: &&str| word.starts_with(|first: char| first.is_ascii_digit());
     let word = text.split_whitespace().find(starts)?;
@@ -153,7 +155,7 @@ fn number(text: &str) -> Option<String> {
     sound.then(|| version.to_owned())
 }
 
-/// A system's name and number, as `debian-12`.
+/// Validates a system's name and version, such as `debian-12`.
 fn release(text: &str) -> Option<String> {
     let text = text.trim();
     let (name, number) = text.rsplit_once('-')?;

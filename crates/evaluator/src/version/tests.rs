@@ -1,4 +1,4 @@
-//! What is taken of what a world says, and the script on this machine.
+//! Tests the parsing of version reports, and runs the script on this machine.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -91,18 +91,19 @@ fn the_script_answers_for_each_that_it_is_asked_for() {
     assert_eq!(lines.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["shell", "nothing", "os"]);
     assert_eq!(lines[1].1, "", "nobody has that command");
     assert!(release(lines[2].1).is_some(), "{text}");
-    // Where programs come in packages, that of the shell is known.
+    // On a system with packages, the version of the shell is known.
     if Command::new("dpkg-query").arg("--version").output().is_ok() {
         assert!(number(lines[0].1).is_some(), "{text}");
     }
 }
 
-/// A world in which commands run on this machine, with nothing on their search path, until it falls silent.
+/// A world that runs commands on this machine with an empty search path and stops answering after `patience`
+/// commands.
 struct Bare {
     offers: Offers,
-    /// Where its browser tells of itself.
+    /// The address of its browser's debugging port.
     browser: Option<SocketAddr>,
-    /// Commands that are still answered.
+    /// The number of commands it still answers.
     patience: AtomicUsize,
 }
 
@@ -190,7 +191,7 @@ fn told(event: Option<EventKind>) -> serde_json::Value {
     }
 }
 
-/// A browser that no package brought tells of itself at its debugging port.
+/// A browser without a package reports its version through its debugging port.
 #[tokio::test]
 async fn a_running_browser_is_asked_where_no_package_knows_it() {
     for (answer, version) in [
@@ -220,7 +221,7 @@ async fn a_running_browser_is_asked_where_no_package_knows_it() {
     assert_eq!(told(roll.call(&nobody, &["chromium".to_owned()]).await)["chromium"], json!(null));
 }
 
-/// What a world told before it fell silent stands, and it is waited for once.
+/// Versions reported before a world stopped answering are kept, and only one timeout is waited for.
 #[tokio::test]
 async fn a_world_that_does_not_answer_is_waited_for_once() {
     const SOON: Duration = Duration::from_millis(20);

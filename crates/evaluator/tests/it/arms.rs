@@ -1,4 +1,5 @@
-//! What each arm puts before a student: the first requests of one trial differ in what was lent and in nothing else.
+//! The guidance that each arm shows to a student: the first requests of one trial differ in the guidance and in
+//! nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +24,7 @@ struct Listening {
     heard: Heard,
 }
 
-/// A built-in model whose first request is kept.
+/// A built-in model that records its first request.
 struct Ear {
     model: BuiltIn,
     key: Option<(String, String)>,
@@ -53,7 +54,7 @@ impl ChatModel for Ear {
     }
 }
 
-/// A request without what was lent, and whether anything was.
+/// Removes the guidance from a request, and returns whether there was any.
 fn without_loan(mut request: ChatRequest, own: &ChatRequest) -> (ChatRequest, bool) {
     let tools = request.tools.len();
     request.tools.retain(|tool| own.tools.contains(tool));
@@ -86,13 +87,13 @@ async fn the_first_requests_of_all_arms_differ_in_what_is_lent_alone() {
         let eligible = outcome.report.eligible.iter().find(|one| one.arm == arm).expect("every arm is told");
         assert_eq!(measured.contains(arm), eligible.templates > 0, "{arm}");
     }
-    // Nothing was proved on another template, so that the arm of proved skills alone has nothing to lend.
+    // No skill was verified on another template, so the `verified` arm has no guidance.
     assert_eq!(measured.len(), Arm::EVERY.len() - 1, "{measured:?}");
     for ((arm, task), request) in &heard {
         let own = &heard[&("none".to_owned(), task.clone())];
         let (rest, lent) = without_loan(request.clone(), own);
         assert_eq!(&rest, own, "{arm} on {task}");
-        // What was looked at in vain is nothing to put in.
+        // `pull` read no skill here, so there is nothing to inline.
         assert!(lent || matches!(arm.as_str(), "none" | "inline"), "{arm} on {task} lends nothing");
     }
 }

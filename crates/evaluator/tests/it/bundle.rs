@@ -1,4 +1,4 @@
-//! Experiments as one file: examined elsewhere they hold, and what was tampered with is named.
+//! Experiments as one file: a bundle verifies on another machine, and tampering is reported.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
     pack(folder.path(), &bundle, "0.0.0").expect("packs");
     assert_eq!(fs::read(&bundle).expect("a bundle"), bytes, "the same folder gives the same bundle");
 
-    // Neither the folder that was packed nor any path of this machine is needed.
+    // Verification needs neither the packed folder nor any path of this machine.
     let here = origin.to_str().expect("text");
     for path in list.files.keys() {
         let text = fs::read(folder.path().join(path)).expect("reads");
@@ -46,7 +46,8 @@ async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
     let graded: u64 = whole.runs.values().map(|run| run.same).sum();
     assert_eq!(graded, u64::from(outcome.report.totals.attempts));
 
-    // Whoever packs it anew can make the list fit; the grades and the numbers still tell.
+    // A forger can repack the bundle so that the file list matches; the grades and the numbers still reveal the
+    // change.
     let rows = run.join("trials.jsonl");
     edit(&rows, "\"verdict\":\"fail\",\"score\":0.0", "\"verdict\":\"pass\",\"score\":1.0");
     pack(folder.path(), &bundle, "0.0.0").expect("packs");
@@ -71,7 +72,7 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
     let [one] = differs.as_slice() else { panic!("one place: {differs:?}") };
     assert_eq!((one.stored.as_str(), one.computed.as_str(), found.holds), ("4", "3", false));
 
-    // Other words are told and prove nothing; another number in a sentence does.
+    // Changed wording is reported but proves nothing; a changed number in a sentence does.
     fs::write(folder.path().join("report.json"), stored).expect("writes");
     edit(&folder.path().join("report.json"), "every sentence is about", "all of it is about");
     let found = examine(folder.path()).expect("examines");
@@ -90,12 +91,12 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
     fs::remove_file(&evidence).expect("removes");
     let found = examine(folder.path()).expect("examines");
     assert_eq!(found.runs.values().map(|run| run.missing).sum::<u64>(), 1);
-    // A row that leads elsewhere could have another's files read.
+    // A row that points outside the run could cause another person's files to be read.
     edit(&run.join("trials.jsonl"), "\"trace\":\"trials", "\"trace\":\"../trials");
     assert!(matches!(examine(folder.path()), Err(BundleError::Astray { .. })));
 }
 
-/// A bundle as nobody should make one: an empty list, and then whatever it is told.
+/// A malformed bundle: an empty list, and then the given entries.
 fn made(bundle: &Path, entries: &[(&str, tar::EntryType, &[u8])]) {
     let file = fs::File::create(bundle).expect("a file");
     let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));

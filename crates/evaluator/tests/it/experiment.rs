@@ -1,5 +1,5 @@
-//! Whole experiments on small in-memory programs, with the built-in models: stopped at any moment and gone on
-//! with they end as undisturbed ones do, and a report can always be made again from what is stored.
+//! Whole experiments on small in-memory programs, with the built-in models. An experiment that is stopped at any
+//! moment and resumed ends like an undisturbed one, and a report can always be regenerated from the stored data.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -157,7 +157,7 @@ pub(crate) fn learned() -> BookSource {
     })
 }
 
-/// Carries an experiment out, and stops it after so many finished attempts, if a number is given.
+/// Runs an experiment, and stops it after `stop_after` finished attempts if that is given.
 pub(crate) async fn work(
     experiment: &Experiment,
     folder: &Path,
@@ -166,7 +166,7 @@ pub(crate) async fn work(
     work_with(experiment, folder, stop_after, Arc::new(Models)).await
 }
 
-/// The same with models from elsewhere.
+/// Runs an experiment with other models.
 pub(crate) async fn work_with(
     experiment: &Experiment,
     folder: &Path,
@@ -208,12 +208,12 @@ pub(crate) async fn work_with(
     outcome
 }
 
-/// A finished experiment that all tests share; whoever changes it takes a copy.
+/// A finished experiment shared by all tests. A test that modifies it works on a copy.
 pub(crate) async fn finished() -> &'static (PathBuf, Outcome) {
     static FINISHED: OnceCell<(PathBuf, Outcome)> = OnceCell::const_new();
     let run = Box::pin(async {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished-experiment");
-        // What an earlier run of these tests left.
+        // Removes the leftovers of an earlier test run.
         let _ = fs::remove_dir_all(&folder);
         let outcome = work(&experiment(learned()), &folder, None).await.expect("works");
         (folder, outcome)
@@ -221,7 +221,7 @@ pub(crate) async fn finished() -> &'static (PathBuf, Outcome) {
     FINISHED.get_or_init(|| run).await
 }
 
-/// A copy of it, and the folder of its measured run.
+/// Copies the shared experiment, and returns the copy and the folder of its measured run.
 pub(crate) async fn copied() -> (TempDir, PathBuf) {
     let (folder, outcome) = finished().await;
     let own = TempDir::new().expect("a folder");
@@ -231,7 +231,7 @@ pub(crate) async fn copied() -> (TempDir, PathBuf) {
     (own, run)
 }
 
-/// A report without what differs between two times of doing the same: clocks, run names, lost attempts.
+/// Removes from a report whatever differs between two equal runs: clocks, run names, lost attempts.
 fn comparable(report: &Report) -> Value {
     let arms: Vec<Value> = report
         .arms
@@ -267,7 +267,7 @@ async fn a_report_is_made_again_byte_for_byte() {
         let found = again.arms.iter().find(|one| one.key.arm == arm && one.key.model == "builtin/novice");
         found.map(|one| (one.tally.passed, one.tally.trials))
     };
-    // No world of this suite varies, so that two seeds are one trial each; the library's book holds one skill.
+    // No world of this suite varies, so two seeds are one trial each; the library's book holds one skill.
     assert_eq!(passed("none"), Some((0, 4)), "{:#?}", again.arms);
     assert_eq!(passed("pull"), Some((3, 4)), "{:#?}", again.arms);
     let judge = again.learning.as_ref().expect("learned").reviewer;
@@ -296,7 +296,7 @@ async fn an_experiment_that_was_stopped_goes_on_where_it_was() {
     let expected = comparable(&outcome.report);
     let attempts = outcome.report.totals.attempts as usize;
     let lessons = 3 * TRAIN.len();
-    // In the first lesson, in the midst of learning, and in the midst of measuring.
+    // Stops in the first lesson, in the middle of learning, and in the middle of measuring.
     for after in [1, lessons - 2, lessons + 6] {
         let folder = TempDir::new().expect("a folder");
         let stopped = work(&experiment(learned()), folder.path(), Some(after)).await;
@@ -308,7 +308,7 @@ async fn an_experiment_that_was_stopped_goes_on_where_it_was() {
             let runs = fs::read_dir(folder.path().join(part)).expect("runs").count();
             assert_eq!(runs, 1, "{part}: the run that was begun is the one that is gone on with");
         }
-        // Whatever was finished before the stop was not run again.
+        // Attempts finished before the stop did not run again.
         assert!(outcome.report.totals.trials as usize <= attempts, "{:?}", outcome.report.totals);
     }
 }
@@ -353,7 +353,7 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
         assert!(!looked || row.delivered_tokens < pull[task].delivered_tokens, "{task}: no index, no tools");
     }
     assert!(inline.values().any(|row| row.delivered_tokens > 0));
-    // Every program of this suite was worked in, so that each task has a training attempt near it.
+    // Every program of this suite has training attempts, so each task has one near it.
     assert_eq!(trace.len(), 4);
     let longest = inline.values().map(|row| row.delivered_tokens).max().unwrap_or_default();
     for (task, row) in &trace {
@@ -363,7 +363,7 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
             row.delivered_tokens
         );
     }
-    // No skill was followed on two attempts at one other template: the arm has nothing to lend, and says so.
+    // No skill was followed in two attempts at one other template, so the arm has no guidance and says so.
     let verified = outcome.report.eligible.iter().find(|one| one.arm == "verified").expect("is told");
     assert_eq!((verified.templates, of("verified").len()), (0, 0));
 
@@ -406,7 +406,7 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
         "somebody needed a skill: {:#?}",
         report.skill_values
     );
-    // The arm with wider caps was told so, and nothing else of it differs.
+    // The arm with wider caps was told its caps, and nothing else of it differs.
     let limits = |arm: &str| {
         let row = outcome.measured.results.iter().find(|row| row.arm == arm).expect("a row");
         let trace = outcome.measured.folder.join(&row.trace).join("events.jsonl");
@@ -430,7 +430,7 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     ];
     assert_eq!(rivals, expected);
     assert!(report.rivals.iter().all(|one| one.book.as_ref().is_some_and(|book| book.templates == 4)));
-    // What only serves to compute something is compared with nothing by itself.
+    // An arm that only serves as an input of another is not compared on its own.
     assert!(
         report.comparisons.iter().all(|one| !one.name.contains("try-") && !one.name.contains("without:"))
     );
@@ -470,7 +470,7 @@ async fn a_suppressed_skill_is_hidden_from_one_program_and_the_trace_says_so() {
     assert!(hidden(none).is_empty(), "an arm without a book hides nothing");
     let told = format!("hidden from the tasks of a program, as skill@program: {skill}@library");
     assert!(outcome.report.notes.contains(&told), "{:?}", outcome.report.notes);
-    // Without that line the same folder is another experiment.
+    // Without that line the same folder holds another experiment.
     let open =
         work(&experiment(BookSource::Given(book)), folder.path(), None).await.err().expect("is refused");
     assert!(open.to_string().contains("suppress differ"), "{open}");
@@ -499,7 +499,7 @@ async fn learning_is_done_again_in_another_order() {
     assert_eq!((several.books.len(), several.finding), (2, Finding::TooFew), "{several:#?}");
     let second = folder.path().join("replicate-2");
     let of_second = report(&second).expect("it is an experiment by itself");
-    // Measured with it is what lends from it; the rest was measured once.
+    // Only the arms that use the new book are measured with it; the others are measured once.
     let arms: Vec<&str> = of_second.arms.iter().map(|arm| arm.key.arm.as_str()).collect();
     assert_eq!(arms, ["placebo-inert", "pull"]);
     let lessons = |report: &Report| -> Vec<(TaskId, u32)> {
@@ -509,7 +509,7 @@ async fn learning_is_done_again_in_another_order() {
     let (one, other) = (lessons(&outcome.report), lessons(&of_second));
     assert!(one.len() == other.len() && other.iter().all(|(_, seed)| *seed >= 3), "{one:?} {other:?}");
     assert!(folder.path().join("replicate-2/report.html").is_file());
-    // Another order makes another book; held against each other are the templates that both were measured on.
+    // Another order gives another book. The comparison uses the templates on which both were measured.
     let shared = several.books.iter().filter_map(|book| book.difference).count();
     assert!(shared == 2 && several.templates > 0 && several.difference.is_some(), "{several:#?}");
     let before = page_and_numbers(folder.path());
@@ -526,7 +526,7 @@ async fn learning_is_done_again_in_another_order() {
     );
 }
 
-/// Puts as many void tries as there may be in place of the last result of a run below a folder.
+/// Replaces the last result of a run below a folder with the maximum number of void attempts.
 fn make_last_void(runs: &Path, attempts: u32) {
     let mut runs = fs::read_dir(runs).expect("runs").flatten().map(|entry| entry.path().join("trials.jsonl"));
     let path = runs.find(|path| path.is_file()).expect("a run");
@@ -542,7 +542,7 @@ fn make_last_void(runs: &Path, attempts: u32) {
     fs::write(&path, lines.join("\n") + "\n").expect("written");
 }
 
-/// How many trials an experiment has before it.
+/// Returns the number of remaining trials of an experiment.
 fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
     let asked = sheet::Design { effect: None, base: 0.4 };
     forecast(experiment, (asked, None), &|_| Quote::free(), done).expect("a forecast").trials
@@ -584,7 +584,7 @@ async fn a_given_book_is_measured_without_learning() {
     assert!(outcome.report.learning.is_none() && !folder.path().join("learning").exists());
     let pull = outcome.report.arms.iter().find(|arm| arm.key.arm == "pull").expect("the arm");
     assert_eq!((pull.tally.passed, pull.tally.trials), (3, 4));
-    // The frozen book lies beside the run, and is the one that was given.
+    // The frozen book is stored beside the run and equals the given one.
     let kept = Snapshot::open(&outcome.measured.folder.join("book"), At::Now).expect("opens");
     let BookSource::Given(book) = book() else { panic!("given") };
     assert_eq!(kept.content_hash(), book.content_hash());

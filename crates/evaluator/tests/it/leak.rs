@@ -1,6 +1,6 @@
-//! Whatever way sealed material could take into a book is shut: through every kind of write, through attempts at
-//! test tasks, and through what a check says. Marked words, which stand nowhere else, prove it on whole
-//! experiments.
+//! Held-out material cannot enter a book: not through any kind of write, not through attempts at test tasks, and
+//! not through a check's explanation. The tests mark held-out tasks with unique words and search whole experiments
+//! for them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use crate::experiment::{TRAIN, copied, experiment, learned, lock, suite, work};
 
-/// Words that stand in a sealed task and nowhere else.
+/// Words that occur in a held-out task and nowhere else.
 const SENTENCE: &str = "carry the seventeen amber lanterns down to the frozen harbour before noon";
 const FILE: &str = "lantern-ledger.csv";
 
@@ -62,7 +62,7 @@ fn without_domain(mut change: Value) -> Value {
     change
 }
 
-/// Every way of writing, with a place for a text: who writes, and what.
+/// Every way of writing with a slot for text: its name, its actor and the change.
 fn ways(text: &str) -> Vec<(&'static str, Actor, Value)> {
     let learning = json!({
         "type": "discovered", "scope": "pottery", "situation": "A jug is wanted.", "guidance": text,
@@ -137,7 +137,7 @@ fn no_kind_of_write_takes_sealed_material() {
     let mut gateway = begun(folder.path());
     for text in [format!("First {SENTENCE}."), format!("Open {FILE} and go on.")] {
         for (name, actor, change) in ways(&text) {
-            // An id holds no sentence; a file's name fits.
+            // An id cannot contain a sentence, but it can contain a file name.
             if name == "a name" && text.contains(SENTENCE) {
                 continue;
             }
@@ -151,7 +151,7 @@ fn no_kind_of_write_takes_sealed_material() {
         }
     }
     assert_eq!(gateway.state().last, OpId(2), "nothing was written");
-    // The same ways are open to everything else.
+    // All other text may be written in the same ways.
     for (name, actor, change) in ways("Choose Wheel and then Shapes") {
         let fresh = TempDir::new().expect("a folder");
         let mut gateway = begun(fresh.path());
@@ -180,7 +180,7 @@ fn a_package_takes_no_sealed_material_along() {
     assert!(taken.written, "{taken:?}");
 }
 
-/// Every text below a folder, by path.
+/// Returns every text below a folder, by path.
 fn below(folder: &Path, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -193,7 +193,7 @@ fn below(folder: &Path, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Marks a task's words, its check's expectation and whatever the check may say.
+/// Puts marker words into a task, its check's expectation and every text that the check may produce.
 fn marked(task: &mut Task, mark: &str, instruct: bool) {
     let mut check = serde_json::to_value(&task.evaluator).expect("json");
     let rules = &mut check["expected"]["rules"];
@@ -230,7 +230,7 @@ async fn marked_words_of_test_tasks_and_of_checks_reach_no_learner_and_no_book()
             texts.iter().filter(|(_, text)| text.contains(mark)).map(|(path, _)| path).collect();
         assert!(found.is_empty(), "{mark} in {found:?}");
     }
-    // The marks are where they should be, so that looking for them means something.
+    // The marker words are where they should be, so the search is meaningful.
     let mut measured = BTreeMap::new();
     below(&outcome.measured.folder, &mut measured);
     assert!(measured.values().any(|text| text.contains(OF_TEST)));
@@ -238,7 +238,7 @@ async fn marked_words_of_test_tasks_and_of_checks_reach_no_learner_and_no_book()
     below(&run.join("trials"), &mut lessons);
     assert!(lessons.values().any(|text| text.contains(OF_CHECK)));
 
-    // The teacher's own attempts at test tasks teach nothing, whatever their rows say of themselves.
+    // Learning uses no attempt of the teacher at a test task, whatever the row claims.
     let rows = rows::read(&outcome.measured.folder.join("trials.jsonl")).expect("rows").rows;
     let row = rows.iter().find(|row| row.model == "builtin/explorer").expect("the teacher's");
     let trajectory = || -> Trajectory {
@@ -268,7 +268,7 @@ async fn a_book_that_a_person_filled_with_sealed_words_is_told_beside_its_result
     assert!(hygiene.skills.iter().all(|one| one.specificity < 0.7), "menus, no answers: {hygiene:?}");
     assert!(!clean.notes.iter().any(|note| note.contains("sealed")), "{:?}", clean.notes);
 
-    // Pages may be edited by hand, past the gateway.
+    // Pages may be edited by hand, bypassing the gateway.
     let (suite, lock) = sealed_suite();
     let book = folder.path().join("skillbook");
     let page = fs::read_dir(book.join("pottery")).expect("pages").flatten().map(|entry| entry.path());

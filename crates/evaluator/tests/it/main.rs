@@ -1,4 +1,4 @@
-//! The one integration-test binary of the evaluator.
+//! The single integration-test binary of the evaluator.
 #![expect(clippy::expect_used, reason = "a test may panic")]
 
 mod arms;

@@ -1,4 +1,4 @@
-//! Real OSWorld files load, where a folder of them is named by `APPRENTICE_OSWORLD`.
+//! Real OSWorld files load. Runs only when `APPRENTICE_OSWORLD` names a folder of them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn every_real_task_file_loads_and_is_kept_whole() {
         let text = std::fs::read_to_string(&path).expect("the file");
         let mut raw: serde_json::Value = serde_json::from_str(&text).expect("json");
         let mut ours = serde_json::to_value(task).expect("writes");
-        // Absent lists and objects are written as their defaults; all else must be there unchanged.
+        // Absent lists and objects are written as their defaults; everything else must be unchanged.
         for json in [&mut raw, &mut ours] {
             let object = json.as_object_mut().expect("an object");
             object.entry("config").or_insert_with(|| serde_json::json!([]));

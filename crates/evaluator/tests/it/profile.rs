@@ -1,4 +1,4 @@
-//! Files of a browser's profile that are missing or broken, put to every getter that looks into them.
+//! Missing and broken browser profile files, read by every getter that uses them.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use apprentice_tasks::suite::task::CheckSpec;
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
 
-/// What one getter finds: a value, or why there is none.
+/// The result of one getter: a value, or the reason there is none.
 async fn look(
     machine: &dyn Machine,
     getter: &str,
@@ -38,7 +38,7 @@ async fn look(
     })
 }
 
-/// Getters, and what upstream answers for a file that it cannot read. `null` is no answer.
+/// Getters, with upstream's result for a file that it cannot read. `null` means no result.
 fn getters() -> Vec<(&'static str, &'static str, Value)> {
     let sizes = json!({"default_fixed_font_size": 13, "default_font_size": 16, "minimum_font_size": 13});
     vec![
@@ -75,7 +75,7 @@ async fn a_profile_that_was_never_written_or_was_broken_is_what_the_world_holds(
     for (getter, _, upstream) in getters() {
         let exact = look(machine, getter, Compat::Exact).await.expect("collects");
         assert_eq!(exact.unwrap_or_default(), upstream, "{getter} without a profile");
-        // An answer to another question than was asked is none.
+        // A result that upstream gives for a different question does not count.
         let placeholder = upstream == "Google" && getter != "default_search_engine";
         let fixed = look(machine, getter, Compat::Fixed).await.expect("collects");
         let expected = if placeholder { Value::Null } else { upstream };
@@ -96,7 +96,7 @@ async fn a_profile_that_was_never_written_or_was_broken_is_what_the_world_holds(
             }
         }
     }
-    // What some programs write before a text is no fault.
+    // Bytes that some programs write before a text are no fault.
     let marked = "\u{feff}{\"profile\": {\"name\": \"Ann\"}}";
     machine.write(&format!("{folder}/Preferences"), marked.as_bytes()).await.expect("writes");
     assert_eq!(look(machine, "profile_name", Compat::Exact).await.expect("collects"), Ok("Ann".into()));

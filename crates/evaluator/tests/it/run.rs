@@ -1,4 +1,4 @@
-//! Whole runs on `scene`: what is recorded, what is retried, and what a killed process loses - nothing.
+//! Whole runs on `scene`: their records, their retries, and recovery of a killed process without loss.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -165,7 +165,7 @@ async fn the_whole_loop_on_scene() {
     assert_eq!(rows_of(&summary.folder).len(), 24);
 }
 
-/// A trace begins and ends as it must, and its grade can be repeated from its evidence alone.
+/// Checks that a trace begins and ends correctly, and that its grade can be repeated from its evidence alone.
 fn check_trace(folder: &Path, row: &TrialRow, suite: &Suite) {
     let attempt = folder.join(&row.trace);
     let trace = Trace::read(&attempt.join("events.jsonl")).expect("reads");
@@ -276,7 +276,7 @@ async fn infrastructure_is_void_wherever_it_fails_and_never_a_failure() {
     check("act", 1, "disk_full", VoidCause::DiskFull).await;
     check("machine", 0, "lost", VoidCause::WorldLost).await;
     check("machine", 1, "lost", VoidCause::WorldLost).await;
-    // A world that dies while closing has given its evidence already.
+    // A world that fails while closing has already delivered its evidence.
     let root = tempfile::tempdir().expect("a folder");
     let suite = suite(vec![task("t", &json!([{ "at": "close", "fault": "lost" }]))]);
     let summary = run(root.path(), &request(&suite, &["baseline/solution"], 1), deps()).await.expect("runs");
@@ -308,7 +308,7 @@ async fn a_model_that_cannot_be_had_stops_the_run_with_the_remedy() {
     assert!(error.to_string().starts_with("model \"no/such\": no such model"), "{error}");
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder recursively.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder") {
@@ -427,7 +427,7 @@ async fn a_run_stopped_from_outside_goes_on_where_it_was() {
     let planned = request(&suite, &["baseline/solution"], 1);
     let running = start(&planned, (root.path(), "0.0.0"), 2, deps.clone(), (progress, cancel.clone()));
     let stopping = async {
-        // The other trial finishes; the one that hangs is then stopped.
+        // The other trial finishes; then the one that hangs is stopped.
         while let Some(told) = heard.recv().await {
             if matches!(told, Progress::Finished { .. }) {
                 cancel.cancel();
@@ -449,7 +449,7 @@ struct Counting {
     open: Arc<()>,
 }
 
-/// A world that is counted for as long as it lives.
+/// A world that is counted while it is open.
 struct Counted {
     inner: Box<dyn Environment>,
     _open: Arc<()>,
@@ -539,7 +539,7 @@ async fn a_run_is_graded_again_from_its_evidence_and_nothing_else() {
     let report = grade(&folder, None).expect("grades");
     assert_eq!(counts(&report), [6, 0, 0, 1], "{report:?}");
 
-    // The suite's check has changed since: it now wants the other box ticked, so the grades are turned round.
+    // The suite's check has changed since the run: it now wants the other box ticked, so the grades are inverted.
     let rules = json!({ "type": "rule", "rules": { "expect": [
         { "key": ["values", "other"], "method": "eq", "ref": true } ] } });
     for task in &mut suite.tasks {
@@ -551,7 +551,7 @@ async fn a_run_is_graded_again_from_its_evidence_and_nothing_else() {
     let error = grade(&folder, Some(&suite)).expect_err("no such task").to_string();
     assert!(error.contains("has no task"), "{error}");
 
-    // A row that was tampered with, evidence that was changed, and evidence that is gone.
+    // A row that was tampered with, evidence that was changed, and evidence that is missing.
     let path = folder.join("trials.jsonl");
     let text = fs::read_to_string(&path).expect("reads");
     fs::write(&path, text.replacen("\"verdict\":\"fail\"", "\"verdict\":\"pass\"", 1)).expect("writes");

@@ -1,4 +1,4 @@
-//! Setup steps and getters against a real machine: the one of a scene.
+//! Setup steps and getters against a scene's machine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -69,7 +69,7 @@ async fn what_cannot_be_set_up_says_why_and_is_void() {
     let (world, root) = (world().await, tempfile::tempdir().expect("a folder"));
     let cases = [
         ("googledrive", json!({}), "step 0 (googledrive) failed: steps of this type are not supported"),
-        ("launch", json!({"program": "x"}), "step 0 (launch) failed: its parameters do not fit"),
+        ("launch", json!({"program": "x"}), "step 0 (launch) failed: invalid parameters"),
         ("launch", json!({"command": "un'closed"}), "cannot be split into words"),
         (
             "download",

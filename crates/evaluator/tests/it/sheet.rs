@@ -1,4 +1,4 @@
-//! Experiments as people write them: what a sheet may say, what is wrong with one, and what a plan foretells.
+//! Experiment configurations: their valid content, their errors, and a plan's forecast.
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn the_shipped_sheet_is_the_demo() {
     );
 }
 
-/// Wrong in its form, and naming what is not there.
+/// A configuration with invalid fields and with unknown names.
 const BROKEN: &str = r#"
 suite = "."
 student = "builtin/novice"
@@ -87,7 +87,7 @@ request = 4
 follow_share = 2
 "#;
 
-/// What is misspelt, of the wrong kind or missing leads to no second fault; what is sound beside it is looked up.
+/// A misspelt, mistyped or missing value causes no second error; valid values beside it are still looked up.
 const MIXED: &str = r#"
 suite = "../startr"
 teachers = "builtin/explorer"
@@ -97,7 +97,7 @@ select = "demo.jsn"
 seed = 3
 "#;
 
-/// Sound in its form, and naming what is not there.
+/// A well-formed configuration with unknown names.
 const ASTRAY: &str = r#"
 suite = "."
 split = "demo.json"
@@ -210,7 +210,7 @@ fn a_plan_counts_trials_money_and_power() {
     assert!(student(false) <= tests.len() * 3 * 3 && student(false) > tests.len() * 3);
     let paid = found.cost.iter().find(|one| one.model == "paid/one").expect("its cost");
     let trials = (student(true) + student(false)) as f64;
-    // One turn of 9,000 and 150 tokens at least; ten, each with 4,000 more, and 1,000 each at most.
+    // At least one turn of 9,000 and 150 tokens; at most ten, each with 4,000 more, and 1,000 each.
     assert!((paid.least_usd.expect("priced") - trials * 0.0105).abs() < 1e-9, "{paid:?}");
     assert!((paid.most_usd.expect("priced") - trials * 0.37).abs() < 1e-9, "{paid:?}");
     assert_eq!(found.most_usd, paid.most_usd, "the others cost nothing");
@@ -234,7 +234,7 @@ fn a_plan_counts_trials_money_and_power() {
     assert!(found.notes.iter().any(|note| note.contains("too few")), "{:?}", found.notes);
 }
 
-/// The training templates at the head of a list of templates.
+/// Moves the training templates to the front of a list of templates.
 fn train(experiment: &Experiment) -> String {
     let lock = experiment.lock.as_ref().expect("a lock");
     let names: Vec<String> = lock.templates(Split::Train).map(|name| format!("{name:?}, ")).collect();
@@ -265,14 +265,14 @@ async fn what_is_registered_is_told_beside_what_was_done() {
     primary: control registered none, carried out placebo-inert
     seeds: registered 9, carried out 2
     ");
-    // The registered comparison decides, and one with an arm that was added explores.
+    // The registered comparison is confirmatory; one with an added arm is exploratory.
     let family =
         |name: &str| outcome.report.comparisons.iter().find(|one| one.name == name).map(|one| one.family);
     assert_eq!(family("pull vs none"), Some(Family::Primary));
     assert_eq!(family("pull vs placebo-inert"), Some(Family::Exploratory));
     assert!(outcome.report.notes.iter().any(|note| note.contains("otherwise than registered")));
 
-    // Whoever registers nothing registers what is begun, and deviates from nothing.
+    // Without a preregistration, the experiment itself is registered when it begins, so there are no deviations.
     let told = report(&finished().await.0).expect("a report").registration.expect("a registration");
     assert_eq!((told.primary, told.deviations), (Primary::default(), Vec::new()));
 }

@@ -1,4 +1,5 @@
-//! Our suites: they load, their scripts read, every variation fills in, and their splits fit their files.
+//! Our suites: they load, their scripts parse, every variation can be generated, and their splits match their
+//! files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -72,7 +73,7 @@ fn fitting_split(suite: &Suite) -> SplitLock {
     lock
 }
 
-/// In which splits each piece of knowledge is needed.
+/// The splits in which each piece of knowledge is needed.
 fn knowledge<'a>(suite: &'a Suite, lock: &SplitLock) -> BTreeMap<&'a str, BTreeSet<Split>> {
     let mut knowledge: BTreeMap<&str, BTreeSet<Split>> = BTreeMap::new();
     for task in &suite.tasks {

@@ -1,4 +1,4 @@
-//! Setup steps that reach into a browser: its tabs, by its debugging port, and its history.
+//! Setup steps that act on a browser: tabs through its debugging port, and its history.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use super::perform::{SetupContext, StepError, at_home};
 use crate::check::{Ask, ask, same_address};
 
 const PORTS: &[u16] = &[9222, 1337];
-/// A browser may take this long to open its port.
+/// The maximum time for a browser to open its debugging port.
 const READY_DEADLINE: Duration = Duration::from_secs(75);
-/// A page may take this long to load; a slow one is left to go on.
+/// The maximum time to wait for a page to load; a slower page keeps loading in the background.
 const LOAD_DEADLINE: Duration = Duration::from_secs(60);
 const POLL_FLOOR: Duration = Duration::from_millis(200);
-/// The empty history that upstream begins with.
+/// The empty history database that upstream starts from.
 pub(crate) const EMPTY_HISTORY: &str = "https://huggingface.co/datasets/xlangai/ubuntu_osworld_file_cache/resolve/main/chrome/44ee5668-ecd5-4366-a6ce-c1c9b8d4e938/history_empty.sqlite";
 const HISTORY: &str = "~/.config/google-chrome/Default/History";
-/// Microseconds between the epoch of browsers' times, 1601, and that of clocks.
+/// Microseconds between the Windows epoch (1601), which browsers use, and the Unix epoch.
 const EPOCH_SHIFT: i64 = 11_644_473_600_000_000;
 
 /// One entry of `update_browse_history`.
@@ -29,7 +29,7 @@ pub(crate) struct Visit {
     pub(crate) visit_time_from_now_in_seconds: f64,
 }
 
-/// A debugging port that answers, kept open.
+/// A responsive debugging port, kept open.
 struct Port(apprentice_protocol::Dial);
 
 impl Port {
@@ -55,7 +55,7 @@ impl Port {
     async fn ask(&self, method: &str, path: &str) -> Result<Value, StepError> {
         let asked = Ask { method, ..Ask::get(path) };
         let body = ask(self.0.address, asked).await.map_err(StepError::NoBrowser)?;
-        // Some answers are sentences.
+        // Some responses are plain text.
         Ok(serde_json::from_slice(&body).unwrap_or_default())
     }
 
@@ -70,7 +70,7 @@ fn text<'v>(target: &'v Value, field: &str) -> &'v str {
     target.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Opens tabs one after the other; the one that stood there first is closed once the first is open.
+/// Opens tabs in order; closes the initial tab once the first one is open.
 pub(super) async fn open_tabs(context: &SetupContext<'_>, addresses: &[String]) -> Result<(), StepError> {
     let port = Port::open(context).await?;
     let before = port.pages().await?;
@@ -84,7 +84,7 @@ pub(super) async fn open_tabs(context: &SetupContext<'_>, addresses: &[String]) 
     Ok(())
 }
 
-/// Waits until a page has a title, which comes with its content.
+/// Waits until a page has a title, which arrives with its content.
 async fn await_loaded(context: &SetupContext<'_>, port: &Port, id: &str) -> Result<(), StepError> {
     let deadline = context.clock.mono() + LOAD_DEADLINE;
     while context.clock.mono() < deadline {
@@ -99,7 +99,7 @@ async fn await_loaded(context: &SetupContext<'_>, port: &Port, id: &str) -> Resu
     Ok(())
 }
 
-/// An address as a part of another one's query.
+/// Escapes an address for use in the query of another one.
 pub(crate) fn quoted(address: &str) -> String {
     address.chars().fold(String::new(), |mut out, c| {
         match c {
@@ -124,7 +124,7 @@ pub(super) async fn close_tabs(context: &SetupContext<'_>, addresses: &[String])
     Ok(())
 }
 
-/// Adds visits to the browser's history: to the profile's own, else to the empty one of the suite's makers.
+/// Adds visits to the browser's history: to the profile's database, or else to upstream's empty one.
 pub(super) async fn add_history(context: &SetupContext<'_>, visits: &[Visit]) -> Result<(), StepError> {
     let path = at_home(context.machine, HISTORY);
     let bytes = match (context.machine.read(&path).await, context.mirror) {

@@ -1,4 +1,4 @@
-//! Where files that tasks fetch come from: a folder, another address, or the address that the task names.
+//! The source of files that tasks download: a local folder, a mirror server, or the original address.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -11,62 +11,62 @@ use apprentice_trace::hex;
 
 const TRIES: u32 = 3;
 const DEADLINE: Duration = Duration::from_secs(300);
-/// Bytes of one file.
+/// The maximum size of one file, in bytes.
 const LIMIT: u64 = 1 << 30;
-/// A list of `<sha-256>  <path>` lines, as `sha256sum` writes it, at a folder's root.
+/// A checksum list at the folder's root, with lines `<sha-256>  <path>` as written by `sha256sum`.
 const SUMS: &str = "SHA256SUMS";
 
-/// A place that answers for addresses.
+/// A source of downloaded files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mirror {
-    /// A folder.
+    /// A local folder.
     Folder(PathBuf),
-    /// An address in front of paths.
+    /// A base address that is prepended to paths.
     Address(String),
-    /// The addresses themselves.
+    /// The original addresses.
     Origin,
 }
 
-/// Why a file is not there.
+/// The reason a file is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
-    /// The folder holds none of the names under which it could lie.
+    /// The folder has the file under none of its possible paths.
     #[error("{url} is not in the mirror {}: looked for {looked}", folder.display())]
     Missing {
-        /// What was asked for.
+        /// The requested address.
         url: String,
-        /// The mirror.
+        /// The mirror's folder.
         folder: PathBuf,
         /// The paths that were tried.
         looked: String,
     },
-    /// The address cannot be read safely as a path.
-    #[error("{0} leads out of a mirror")]
+    /// The address does not map to a safe path inside the mirror.
+    #[error("{0} does not map to a path inside the mirror")]
     Outside(String),
-    /// It is there, and is not what the mirror's list says.
-    #[error("{} is not what {SUMS} says it is", .0.display())]
+    /// The file's checksum differs from the mirror's list.
+    #[error("{} does not match its checksum in {SUMS}", .0.display())]
     Changed(PathBuf),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}", path.display())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// It cannot be fetched.
+    /// The download failed.
     #[error("{url} could not be fetched in {TRIES} tries: {why}")]
     Fetch {
-        /// From where.
+        /// The address.
         url: String,
-        /// Why not.
+        /// The cause.
         why: String,
     },
 }
 
 impl Mirror {
-    /// A mirror by its name: `origin`, an address, or a folder.
+    /// Parses a mirror: `origin`, an address, or a folder.
     pub fn at(place: &str) -> Self {
         if place == "origin" {
             Self::Origin
@@ -77,7 +77,7 @@ impl Mirror {
         }
     }
 
-    /// Whether it can answer for an address, as far as that is known without asking.
+    /// Whether the mirror may have an address; definite only for folders.
     pub fn may_have(&self, url: &str) -> bool {
         match self {
             Self::Folder(folder) => {
@@ -87,7 +87,7 @@ impl Mirror {
         }
     }
 
-    /// The file at an address.
+    /// Returns the file at an address.
     pub async fn fetch(&self, url: &str) -> Result<Vec<u8>, MirrorError> {
         match self {
             Self::Folder(folder) => read(folder, url).await,
@@ -100,7 +100,7 @@ impl Mirror {
     }
 }
 
-/// The paths under which an address's file may lie: below the data set's root, and below the host's name.
+/// The possible paths of an address's file: below the data set's root, and below the host's name.
 fn paths(url: &str) -> Result<Vec<String>, MirrorError> {
     let outside = || MirrorError::Outside(url.to_owned());
     let (_, rest) = url.split_once("://").ok_or_else(outside)?;
@@ -151,7 +151,7 @@ async fn read(folder: &Path, url: &str) -> Result<Vec<u8>, MirrorError> {
     Err(MirrorError::Missing { url: url.to_owned(), folder: folder.to_owned(), looked: paths.join(", ") })
 }
 
-/// Fetches with the system's own client, which knows its proxies and certificates.
+/// Downloads with curl, which uses the system's proxies and certificates.
 async fn fetch(url: &str) -> Result<Vec<u8>, MirrorError> {
     let failed = |why: String| MirrorError::Fetch { url: url.to_owned(), why };
     if !(url.starts_with("http://") || url.starts_with("https://")) {

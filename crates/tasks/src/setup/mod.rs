@@ -1,4 +1,4 @@
-//! Setup and postconfig: brings a world into a task's start state, and back into one that can be graded.
+//! Setup and postconfig: prepares a world for a task's start, and again for grading.
 
 mod browser;
 mod mirror;

@@ -15,107 +15,107 @@ use crate::suite::task::SetupStep;
 
 pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
 pub(super) const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
-/// A program that was launched last and shows nothing for so long has no window.
+/// A program that was launched last and shows no window for this long is treated as windowless.
 const FIRST_WINDOW_DEADLINE: Duration = Duration::from_secs(60);
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
 const UNTIL_PAUSE: Duration = Duration::from_millis(300);
 const UNTIL_DEADLINE: Duration = Duration::from_secs(120);
 
-/// How a task's `sleep` steps are taken.
+/// How a task's `sleep` steps are performed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// As an upper bound: what the step waits for, a window just launched, ends it early.
+    /// As an upper bound: the sleep ends early when the window just launched appears.
     #[default]
     Ready,
     /// In full, as upstream does.
     Exact,
 }
 
-/// When steps are performed.
+/// The phase in which steps are performed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Before the attempt: what does not come about is a fault of the world.
+    /// Before the attempt: a failed step is a fault of the world.
     #[default]
     Start,
-    /// Before grading: a window that is not there was closed by the model, which the checks are to see.
+    /// Before grading: a missing window was closed by the model, which is for the checks to judge.
     Grade,
 }
 
-/// What steps work on.
+/// The environment that setup steps work on.
 #[derive(Clone, Copy)]
 pub struct SetupContext<'a> {
-    /// The world.
+    /// The world's machine.
     pub machine: &'a dyn Machine,
-    /// Time.
+    /// The clock.
     pub clock: &'a dyn Clock,
-    /// The suite's folder: where relative local files are taken from.
+    /// The suite's folder, the base of relative local files.
     pub suite_root: &'a Path,
-    /// The screen, for placeholders.
+    /// The screen size, for placeholders.
     pub screen: Size,
-    /// Where output that the checks want is kept; one folder per attempt.
+    /// Where output needed by the checks is kept; one folder per attempt.
     pub cache_dir: &'a Path,
-    /// Where fetched files come from.
+    /// The source of downloaded files.
     pub mirror: Option<&'a Mirror>,
-    /// How `sleep` steps are taken.
+    /// How `sleep` steps are performed.
     pub pace: Pace,
-    /// When they are performed.
+    /// The phase in which the steps run.
     pub stage: Stage,
-    /// The password of the world's user, for the placeholder of that name.
+    /// The password of the world's user, for the `{CLIENT_PASSWORD}` placeholder.
     pub password: &'a str,
 }
 
-/// One step that was done.
+/// A completed setup step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepDone {
-    /// Its place in the list.
+    /// The step's index in the list.
     pub index: u32,
-    /// Its type.
+    /// The step's type.
     pub step: String,
-    /// How long it took.
+    /// The step's duration.
     pub took: Duration,
 }
 
-/// A setup step that failed: the attempt is void.
+/// A failed setup step. The attempt is void.
 #[derive(Debug, thiserror::Error)]
 #[error("setup step {index} ({step}) failed")]
 pub struct SetupError {
-    /// Its place in the list.
+    /// The step's index in the list.
     pub index: u32,
-    /// Its type.
+    /// The step's type.
     pub step: String,
-    /// Why.
+    /// The cause.
     #[source]
     pub source: StepError,
 }
 
-/// Why a step failed.
+/// The reason a step failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    /// Its type is not known here.
+    /// The step type is not supported.
     #[error("steps of this type are not supported; supported are {}", super::STEPS.join(", "))]
     Unknown,
-    /// Its parameters cannot be read.
-    #[error("its parameters do not fit")]
+    /// The parameters are invalid.
+    #[error("invalid parameters")]
     Parameters(#[source] serde_json::Error),
-    /// Its command holds no program or an open quote.
+    /// The command is empty or has an unclosed quote.
     #[error("the command {0:?} cannot be split into words")]
     Command(String),
-    /// It wants a file from the network.
-    #[error("{0} is not fetched without a mirror: give one with --mirror, or use upload_file or write_file")]
+    /// The step downloads a file and no mirror is set.
+    #[error("{0} is not fetched without a mirror: set one with --mirror, or use upload_file or write_file")]
     Network(String),
-    /// It names a local file outside the suite's folder.
+    /// The step names a local file outside the suite's folder.
     #[error("{0:?} leads out of the suite's folder")]
     Outside(String),
-    /// A local file cannot be read or kept.
+    /// A local file cannot be read or written.
     #[error("{}", path.display())]
     Local {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// The mirror does not have it.
+    /// The mirror does not have the file.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
     /// No browser answers on its debugging port.
@@ -124,35 +124,35 @@ pub enum StepError {
     /// The browser's history cannot be written.
     #[error("the browser's history: {0}")]
     History(String),
-    /// What a command was to bring about did not come.
-    #[error("{0} did not come to hold in time")]
+    /// The expected effect of a command did not occur in time.
+    #[error("timed out waiting for {0}")]
     Unverified(String),
-    /// No such window came in time.
-    #[error("no window named {0:?} appeared, and none was on its way; there are: {1}")]
+    /// The window did not appear in time.
+    #[error("no window named {0:?} appeared; open windows: {1}")]
     NoWindow(String, String),
-    /// No program here opens files of this kind.
+    /// No installed program opens files of this kind.
     #[error("no program here opens {0}")]
     NoViewer(String),
-    /// What should open a file ended with an error.
+    /// The program that should open a file failed.
     #[error("opening {0} ended with code {1}")]
     Unopened(String, String),
-    /// A command never reached the state that `until` asks for.
-    #[error("{command:?} did not reach what `until` asks for; it last ended with code {code}: {output}")]
+    /// A command never met its `until` condition.
+    #[error("{command:?} did not meet its `until` condition; its last exit code was {code}: {output}")]
     Until {
-        /// The command.
+        /// The command line.
         command: String,
         /// Its last exit code.
         code: i32,
         /// The end of its last output.
         output: String,
     },
-    /// The world refused or was lost.
+    /// The world refused the operation or was lost.
     #[error(transparent)]
     Machine(#[from] MachineError),
 }
 
 impl SetupError {
-    /// The cause under which the attempt becomes void.
+    /// The void cause of the attempt.
     pub fn void_cause(&self) -> VoidCause {
         match &self.source {
             StepError::Machine(MachineError::Lost(_)) => VoidCause::WorldLost,
@@ -181,14 +181,14 @@ impl SetupError {
         }
     }
 
-    /// The failure with its cause, in one line.
+    /// Formats the failure and its cause in one line.
     pub fn story(&self) -> String {
         format!("{self}: {}", self.source)
     }
 }
 
-/// Performs the steps in order; the first failure ends it. A program that was launched last may have no window yet:
-/// an attempt does not begin without it.
+/// Performs the steps in order and stops at the first failure. Then waits for the first window of a program
+/// launched last, so that the attempt does not begin without it.
 pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<Vec<StepDone>, SetupError> {
     let mut launched = None;
     let mut done = Vec::new();
@@ -209,7 +209,7 @@ pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<
     Ok(done)
 }
 
-/// The windows that stood before the last launch, until somebody has waited for its own.
+/// The windows open before the last launch; `None` once its own window has been waited for.
 type Launched = Option<Vec<String>>;
 
 async fn perform(
@@ -235,7 +235,7 @@ async fn perform(
             Ok(context.machine.write(&path, file.content.as_bytes()).await?)
         }
         Step::Launch(launch) => start(context, launch, launched).await,
-        // Boxed, since every setup would hold room for it.
+        // Boxed, because otherwise every setup future would reserve space for it.
         Step::Open(path) => Box::pin(open(context, &path)).await,
         Step::Execute(execute) => run(context, &execute).await,
         Step::Activate(choice) => window::activate(context, &choice).await,
@@ -292,8 +292,8 @@ async fn start(context: &SetupContext<'_>, launch: Launch, launched: &mut Launch
     window::await_window(context, mine, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE)).await.map(|_| ())
 }
 
-/// Ends processes and waits until they are gone: programs write their settings on the way out, and one that is
-/// started again meanwhile would only talk to its dying self.
+/// Ends processes and waits until they have exited. Programs write their settings on exit, and one that is
+/// restarted too early would only connect to the exiting instance.
 async fn end(context: &SetupContext<'_>, pattern: &str) -> Result<(), StepError> {
     context.machine.run(&Command::new(["pkill", pattern])).await?;
     let deadline = context.clock.mono() + CLOSE_DEADLINE;
@@ -306,7 +306,7 @@ async fn end(context: &SetupContext<'_>, pattern: &str) -> Result<(), StepError>
     Ok(())
 }
 
-/// Where the code is left with which the opening of a file failed.
+/// The file that receives the exit code of a failed `xdg-open`.
 const UNOPENED: &str = "/tmp/.unopened";
 
 async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
@@ -320,7 +320,8 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
         context.machine.remove(UNOPENED).await?;
     }
     let before = context.machine.windows().await?;
-    // Without a browser named, any of them is given what no program opens, and takes it for a download.
+    // With `BROWSER=false`, a file that no program opens is not passed to a browser, which would treat it as a
+    // download.
     let words = ["sh", "-c", "BROWSER=false xdg-open \"$1\" || echo $? > \"$2\"", "sh", &path, UNOPENED];
     context.machine.launch(&Command::new(words)).await?;
     let wanted = |window: &Window| {
@@ -328,14 +329,14 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
         named || window::shows_by_own_title(window, &before)
     };
     let window = window::await_window(context, wanted, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE));
-    // What opens it may end in vain long before a window is given up.
+    // The opener may fail long before the wait for a window times out.
     tokio::select! {
         window = window => window::point_at(context, "-a", &window?).await,
         why = unopened(context, &path) => Err(why),
     }
 }
 
-/// Waits until the opening of a file has failed, and says how.
+/// Waits until opening a file has failed, and returns the error.
 async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
     loop {
         match context.machine.read(UNOPENED).await {
@@ -415,7 +416,7 @@ async fn verify(context: &SetupContext<'_>, verified: &Verified) -> Result<(), S
     }
 }
 
-/// Whether one of the things waited for has come; nothing to wait for is there at once.
+/// Whether one of the given conditions holds; true when no condition is given.
 fn holds(until: &Until, output: &Output) -> bool {
     let contains = |bytes: &[u8], part: &Option<String>| {
         part.as_ref().map(|part| String::from_utf8_lossy(bytes).contains(part.as_str()))
@@ -428,8 +429,8 @@ fn holds(until: &Until, output: &Output) -> bool {
     any.contains(&Some(true)) || any == [None; 3]
 }
 
-/// Waits for a program's first window, if one was launched and nobody has waited for it, up to a deadline. There may
-/// be none: programs without windows are launched too.
+/// Waits up to a deadline for the first window of a launched program, unless it was already waited for. A program
+/// may have no window, so a timeout is not an error.
 async fn await_launched(
     context: &SetupContext<'_>,
     within: Duration,
@@ -447,7 +448,7 @@ async fn await_launched(
     Ok(())
 }
 
-/// Whether a window only says that its program is about to come.
+/// Whether a window is only a splash screen.
 fn is_splash(window: &Window) -> bool {
     window.title.is_empty() || window.title == "GIMP Startup"
 }
@@ -470,7 +471,7 @@ fn words_of(
     Ok(words.into_iter().map(|word| at_home(context.machine, &fill(context, word))).collect())
 }
 
-/// OSWorld's own placeholders.
+/// Fills in OSWorld's own placeholders.
 fn fill(context: &SetupContext<'_>, word: String) -> String {
     if !word.contains('{') {
         return word;
@@ -487,7 +488,7 @@ fn fill(context: &SetupContext<'_>, word: String) -> String {
     .fold(word, |word, (name, value)| word.replace(name, value))
 }
 
-/// A path with its leading `~` taken as the user's home in the world.
+/// Expands a leading `~` to the home of the world's user.
 pub(crate) fn at_home(machine: &dyn Machine, path: &str) -> String {
     match path.strip_prefix('~') {
         Some("") => machine.offers().home.clone(),

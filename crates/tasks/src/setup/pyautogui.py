@@ -40,7 +40,7 @@ _KEYS = {
     "prtsc": "Print", "pause": "Pause", "menu": "Menu", "apps": "Menu",
 }
 KEYBOARD_KEYS = KEY_NAMES = sorted(_KEYS) + ["f%d" % at for at in range(1, 25)] + [chr(at) for at in range(33, 127)]
-# Signs that stand on a key together with another one, on the keyboard of the United States.
+# Characters typed with Shift on a US keyboard.
 _SHIFTED = set('~!@#$%^&*()_+{}|:"<>?')
 _BUTTONS = {"left": 1, "middle": 2, "right": 3, "primary": 1, "secondary": 3}
 

@@ -1,13 +1,14 @@
-//! What tasks of others expect inside a world and a plain machine lacks: `pyautogui`, a process named `chrome`, and a
-//! relay between ports.
+//! Stand-ins for what third-party tasks expect in a world and a plain machine lacks: `pyautogui`, a process named
+//! `chrome`, and a port relay.
 
 use apprentice_protocol::{Command, Machine, MachineError};
 
 const MODULE: &str = include_str!("pyautogui.py");
-/// Where the stand-in lies; it is looked for there alone, and after any real package.
+/// The folder of the stand-in module, on the search path only when the world has no real package.
 const FOLDER: &str = ".local/share/apprentice/python";
 
-/// A command, with the stand-in for `pyautogui` in reach where the command asks for it and the world has none.
+/// Builds a command. Installs the `pyautogui` stand-in when the command mentions it and the world does not have the
+/// package.
 pub(crate) async fn ready(machine: &dyn Machine, words: Vec<String>) -> Result<Command, MachineError> {
     let wants_module = words.iter().any(|word| word.contains("pyautogui"));
     let mut command = Command::new(words);
@@ -27,8 +28,8 @@ pub(crate) async fn ready(machine: &dyn Machine, words: Vec<String>) -> Result<C
     Ok(command)
 }
 
-/// The pattern of the processes that a command ends, if that is all it does. Chromium's carry its own name, whatever
-/// it was started as.
+/// Returns the process pattern of a plain `pkill` command, else `None`. Chromium processes have their own name even
+/// when they were started as `chrome`.
 pub(super) fn ended(words: &[String]) -> Option<&str> {
     match words {
         [program, pattern] if program == "pkill" && !pattern.starts_with('-') => {
@@ -38,7 +39,8 @@ pub(super) fn ended(words: &[String]) -> Option<&str> {
     }
 }
 
-/// Whether a command only relays one port of the world to another: all of them are reached where they are.
+/// Whether a command only relays one port of the world to another. Such a relay is not needed: every port is
+/// reachable directly.
 pub(super) fn is_relay(words: &[String]) -> bool {
     let holds = |word: &String, part: &str| word.to_lowercase().starts_with(part);
     matches!(words, [program, from, to]

@@ -1,4 +1,4 @@
-//! The step types, read from a task file's JSON with OSWorld's names and leniencies.
+//! The setup step types, parsed from task files with OSWorld's names and its tolerance for loose types.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::browser::Visit;
 use crate::suite::task::SetupStep;
 
-/// Names of the step types that can be performed here. `write_file` is ours, the others are OSWorld's.
+/// Names of the supported step types. `write_file` is an addition; the others are OSWorld's.
 pub const STEPS: &[&str] = &[
     "download",
     "upload_file",
@@ -25,44 +25,44 @@ pub const STEPS: &[&str] = &[
     "execute_with_verification",
 ];
 
-/// Names of OSWorld's step types that are not performed here, with the reason.
+/// OSWorld's step types that are not supported, with the reason.
 pub const KNOWN_STEPS: &[(&str, &str)] = &[
-    ("googledrive", "it needs an account of Google"),
-    ("login", "it needs an account of Google"),
-    ("proxy", "it needs a proxy of the suite's makers"),
-    ("tidy_desktop", "upstream does not perform it either"),
-    ("act", "upstream does not perform it either"),
-    ("replay", "upstream does not perform it either"),
+    ("googledrive", "it needs a Google account"),
+    ("login", "it needs a Google account"),
+    ("proxy", "it needs the proxy of the suite's authors"),
+    ("tidy_desktop", "upstream does not implement it either"),
+    ("act", "upstream does not implement it either"),
+    ("replay", "upstream does not implement it either"),
 ];
 
-/// A command as a task file writes it.
+/// A command as written in a task file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum CommandText {
-    /// One line.
+    /// One command line.
     Line(String),
     /// Program and arguments.
     Words(Vec<String>),
 }
 
-/// `execute` and `command`. Parameters that are not known are let be, as later versions of the format bring some.
+/// `execute` and `command`. Unknown parameters are ignored, since later versions of the format add some.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Execute {
     pub(crate) command: CommandText,
     #[serde(default, deserialize_with = "truth")]
     pub(crate) shell: bool,
-    /// Name of a cache file that takes the output.
+    /// Name of the cache file that receives standard output.
     #[serde(default)]
     pub(crate) stdout: String,
-    /// Name of a cache file that takes the error output.
+    /// Name of the cache file that receives standard error.
     #[serde(default)]
     pub(crate) stderr: String,
-    /// Repeated until this holds.
+    /// The command is repeated until this holds.
     #[serde(default)]
     pub(crate) until: Option<Until>,
 }
 
-/// What `execute` waits for. Each field that is given must hold.
+/// The conditions `execute` waits for. One of those given must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Until {
     #[serde(default)]
@@ -79,7 +79,7 @@ pub(crate) struct Launch {
     pub(crate) command: CommandText,
     #[serde(default, deserialize_with = "truth")]
     pub(crate) shell: bool,
-    /// Ours: wait until a window with this in its title or class is there.
+    /// Ours: waits until a window with this text in its title or class exists.
     #[serde(default)]
     pub(crate) window: Option<String>,
 }
@@ -116,12 +116,12 @@ pub(crate) struct Verified {
     pub(crate) shell: bool,
     #[serde(default)]
     pub(crate) verification: Verification,
-    /// In seconds.
+    /// The maximum wait, in seconds.
     #[serde(default = "ten")]
     pub(crate) max_wait_time: f64,
 }
 
-/// What must come to hold. Each that is given must.
+/// The conditions to wait for. All that are given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(crate) struct Verification {
     #[serde(default)]
@@ -150,7 +150,7 @@ struct Files<T> {
     files: Vec<T>,
 }
 
-/// `write_file`: text put into the world as it is.
+/// `write_file`: writes text into a file of the world.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteFile {
@@ -168,7 +168,7 @@ struct Open {
     path: String,
 }
 
-/// A step that is understood.
+/// A parsed step.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     Download(Vec<Download>),
@@ -188,7 +188,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Reads a step; nothing when its type is unknown here.
+    /// Parses a step; `None` for an unknown type.
     pub(crate) fn read(step: &SetupStep) -> Option<Result<Self, serde_json::Error>> {
         Some(match step.kind.as_str() {
             "download" => parameters(step).map(|Files { files }| Self::Download(files)),
@@ -216,12 +216,12 @@ fn parameters<T: serde::de::DeserializeOwned>(step: &SetupStep) -> Result<T, ser
     T::deserialize(Value::Object(Map::clone(&step.parameters)))
 }
 
-/// A flag as OSWorld's files write it: a boolean, or any text that is not empty.
+/// A flag as OSWorld's files write it: a boolean, or any non-empty text other than "false".
 pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(is_true(&Value::deserialize(deserializer)?))
 }
 
-/// Whether a JSON value counts as true where the task format was born.
+/// Whether a JSON value is true by the conventions of OSWorld's task files.
 pub(crate) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -233,8 +233,8 @@ pub(crate) fn is_true(value: &Value) -> bool {
     }
 }
 
-/// Program and arguments of a command. A list with a shell runs its first entry as the script, as
-/// `sh -c` does; without one a line is split into words as a shell would.
+/// Returns the program and arguments of a command. With a shell, a list runs its first entry as the script, as `sh
+/// -c` does; without one, a line is split into words by shell rules.
 pub(crate) fn argv(command: &CommandText, shell: bool) -> Option<Vec<String>> {
     let script =
         |words: &[String]| ["sh", "-c"].iter().map(ToString::to_string).chain(words.to_vec()).collect();

@@ -1,4 +1,4 @@
-//! Steps that wait for windows, bring them to the front and close them.
+//! Setup steps that wait for windows, activate them and close them.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::perform::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, Stage, StepError}
 use super::step::WindowChoice;
 
 pub(super) const WINDOW_DEADLINE: Duration = Duration::from_secs(120);
-/// While nothing at all changes among the windows for so long, one that a step only brings to the front is not on its
-/// way. One that a step has just asked for is given its time: programs start slowly on a busy machine.
+/// If the set of windows does not change for this long, a window that a step only activates is considered absent. A
+/// window that a step has just requested gets the full deadline: programs start slowly on a busy machine.
 const QUIET: Duration = Duration::from_secs(45);
-/// After an attempt a window may be gone by what the model did, and is not waited for.
+/// The deadline after an attempt, when the model may have closed the window.
 const LATE_WINDOW_DEADLINE: Duration = Duration::from_secs(3);
 
 pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
@@ -27,8 +27,8 @@ pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) 
     }
 }
 
-/// Closes a window and waits until it and, as far as it ends with it, its program are gone: programs
-/// write their settings on the way out.
+/// Closes a window and waits until it and, if it was the program's last window, the program are gone: programs
+/// write their settings on exit.
 pub(super) async fn close(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
     let windows = context.machine.windows().await?;
     let Some(window) = windows.into_iter().find(|window| matches(window, choice)) else { return Ok(()) };
@@ -82,7 +82,7 @@ pub(super) fn names(window: &Window, name: &str) -> bool {
     window.title.contains(name) || window.class.to_lowercase().contains(&name.to_lowercase())
 }
 
-/// Whether a browser has come to show something else than before: it names documents by their own titles.
+/// Whether a browser shows a new page. Browsers title their windows after the document, not after its file name.
 pub(super) fn shows_by_own_title(window: &Window, before: &[Window]) -> bool {
     const BLANK: [&str; 3] = ["", "New Tab", "Untitled"];
     let Some(page) = window.title.strip_suffix(" - Chromium") else { return false };
@@ -92,13 +92,13 @@ pub(super) fn shows_by_own_title(window: &Window, before: &[Window]) -> bool {
 fn matches(window: &Window, choice: &WindowChoice) -> bool {
     let text = if choice.by_class { &window.class } else { &window.title };
     let fits = |name: &str| {
-        // Tools name a class behind the instance's name and a dot.
+        // Window tools write a class as `instance.class`.
         let behind = choice.by_class && name.strip_suffix(text).is_some_and(|rest| rest.ends_with('.'));
         let whole = text == name || behind;
         whole || !choice.strict && text.to_lowercase().contains(&name.to_lowercase())
     };
     let name = &choice.window_name;
-    // A cell's browser calls itself by its own name in the titles of its windows, and Debian's mail program adds its
+    // A cell's browser is Chromium, which uses its own name in window titles. Debian's Thunderbird appends its
     // default profile's name to its class.
     let mail = choice.by_class && name.ends_with("thunderbird");
     fits(name) || fits(&name.replace("Google Chrome", "Chromium")) || mail && fits(&format!("{name}-default"))

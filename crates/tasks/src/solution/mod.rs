@@ -1,5 +1,5 @@
-//! Baselines as models: a task's known-good actions, its near miss, doing nothing, and giving up. They run
-//! through the same agent loop as any other model.
+//! Scripted baseline models: a task's known-good actions, its near miss, a no-op and an unconditional give-up. They
+//! run through the same agent loop as any other model.
 
 mod model;
 mod script;

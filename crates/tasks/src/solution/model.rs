@@ -1,4 +1,4 @@
-//! The baselines' side of the model port. Nothing is kept between calls: where a script stands is read
+//! Implements the baselines as chat models. They keep no state between calls: the position in the script is derived
 //! from the conversation, so an attempt can be repeated from its requests alone.
 
 use apprentice_protocol::{
@@ -10,20 +10,20 @@ use apprentice_protocol::{
 use super::script::{Act, Condition, End, Script, ScriptError, TargetName};
 use crate::suite::task::Task;
 
-/// How often a missing target is waited for. Each wait is longer than the one before, so that patience is
-/// not taken for a loop; all of them are some eight seconds.
+/// The number of waits for a missing target. Each wait is longer than the one before, so that waiting is not
+/// detected as a loop; all of them together take about eight seconds.
 const WAITS: u32 = 12;
 const FIRST_WAIT_MS: u32 = 150;
 const LONGER_MS: u32 = 100;
 
-/// A script as a model.
+/// A script as a chat model.
 #[derive(Clone, Debug)]
 pub struct SolutionModel {
     script: Script,
     profile: ModelProfile,
 }
 
-/// A model that ends every attempt at once in the same way.
+/// A model that ends every attempt at its first turn in the same way.
 #[derive(Clone, Debug)]
 pub struct FixedModel {
     finish: Finish,
@@ -31,13 +31,13 @@ pub struct FixedModel {
 }
 
 impl SolutionModel {
-    /// The known-good actions of a task, its placeholders filled in.
+    /// Creates the model of a task's known-good actions. The task's placeholders must be replaced.
     pub fn solution(task: &Task) -> Result<Self, ScriptError> {
         let steps = task.apprentice.as_ref().map(|ours| ours.solution.as_slice());
         Ok(Self { script: Script::read(steps.unwrap_or_default())?, profile: profile("baseline/solution") })
     }
 
-    /// The near miss of a task, its placeholders filled in.
+    /// Creates the model of a task's near miss. The task's placeholders must be replaced.
     pub fn near_miss(task: &Task) -> Result<Self, ScriptError> {
         let steps = task.apprentice.as_ref().map(|ours| ours.near_miss.as_slice());
         Ok(Self { script: Script::read(steps.unwrap_or_default())?, profile: profile("baseline/near-miss") })
@@ -78,12 +78,12 @@ impl SolutionModel {
 }
 
 impl FixedModel {
-    /// Says at once that it is done: what passes then, passes by itself.
+    /// Finishes at once as done: a check that passes then passes without any work.
     pub fn noop() -> Self {
         Self { finish: Finish::Done, profile: profile("baseline/noop") }
     }
 
-    /// Says at once that it cannot be done.
+    /// Gives up at once.
     pub fn give_up() -> Self {
         Self { finish: Finish::GiveUp { reason: "always".into() }, profile: profile("baseline/give-up") }
     }
@@ -137,7 +137,7 @@ fn reply(request: &ChatRequest, body: CallBody) -> ChatReply {
     }
 }
 
-/// How many actions of the script arrived, and how many turns were spent waiting for the next one.
+/// Returns the number of completed script actions and the turns spent waiting for the next one.
 fn progress(messages: &[Message]) -> (usize, u32) {
     let (mut done, mut waited) = (0, 0);
     let mut asked: &[Call] = &[];
@@ -164,10 +164,10 @@ fn progress(messages: &[Message]) -> (usize, u32) {
     (done, waited)
 }
 
-/// The line under which a view lists elements. With nothing below it there is nothing on the screen.
+/// The line above the element list of an observation. An empty list below it means an empty screen.
 const ELEMENTS: &str = "Elements:";
 
-/// The elements of the last outline in the conversation.
+/// Returns the elements of the last outline in the conversation.
 fn last_outline(messages: &[Message]) -> Vec<OutlineNode> {
     let outline = |text: &str| {
         let nodes = Outline::parse(text).nodes;
@@ -235,7 +235,7 @@ mod tests {
         reply.calls[0].clone()
     }
 
-    /// Appends a turn: the call, answered with this outcome and outline.
+    /// Appends a turn: the call, with this outcome and outline as its result.
     fn answer(
         messages: &mut Vec<Message>,
         call: apprentice_protocol::Call,

@@ -1,34 +1,34 @@
-//! The form in which tasks write known-good actions: targets by role and name, keys and text. There are no
-//! commands and no file writes, and points are refused: a solution goes through the interface.
+//! The script format of solutions and near misses: targets by role and name, keys and text. Commands, file writes
+//! and screen points are rejected, because a solution must use the interface.
 //!
 //! - `{"click": {"role": "menuitem", "name": "Save"}}`, also `double_click`, `right_click`, `hover`; a target
 //!   may say `nth` (from 0), `in` (a target that must enclose it) and `hold` (modifiers held meanwhile);
 //! - `{"key": "ctrl+s"}`, `{"type": "text"}`, `{"scroll": 3}` (notches down, negative is up);
 //! - `{"select": {"role": …, "name": …}, "option": "text"}`;
-//! - `{"wait_for": target}` and `{"wait_gone": target}`: conditions of the action that follows;
-//! - `{"answer": "text"}` and `{"give_up": "why"}` as a last step instead of plain success.
+//! - `{"wait_for": target}` and `{"wait_gone": target}`: conditions of the following action;
+//! - `{"answer": "text"}` and `{"give_up": "why"}` as the last step, instead of finishing as done.
 
 use apprentice_protocol::{Chord, OutlineNode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// No solution may need more actions than this.
+/// The maximum number of actions in a solution.
 pub const SOLUTION_LIMIT: usize = 60;
 
-/// An element, as an outline names it.
+/// An element of the outline, selected by role and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TargetName {
-    /// Its role; any if absent.
+    /// The element's role; any when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) role: Option<String>,
-    /// Its name, without regard to outer blanks and trailing dots; any if absent.
+    /// The element's name, ignoring surrounding spaces and trailing dots; any when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
-    /// Which of those that fit, from 0.
+    /// The index among the matching elements, from 0.
     #[serde(default)]
     pub(super) nth: usize,
-    /// An element that must enclose it.
+    /// An ancestor that must enclose the element.
     #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
     pub(super) within: Option<Box<Self>>,
     /// Modifiers held during the click.
@@ -54,7 +54,7 @@ struct Written {
     give_up: Option<String>,
 }
 
-/// What one action of a script does.
+/// One action of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
     Click(TargetName),
@@ -67,7 +67,7 @@ pub(super) enum Act {
     Scroll(i32),
 }
 
-/// How a script ends.
+/// The end of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Done,
@@ -75,45 +75,45 @@ pub(super) enum End {
     GiveUp(String),
 }
 
-/// What must hold before an action.
+/// A precondition of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Condition {
     Present(TargetName),
     Gone(TargetName),
 }
 
-/// Actions, each with the conditions it waits for.
+/// A parsed script: actions with their preconditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     pub(super) acts: Vec<(Vec<Condition>, Act)>,
-    /// Conditions of the end.
+    /// Preconditions of the end.
     pub(super) last: Vec<Condition>,
     pub(super) end: End,
 }
 
-/// Why a script cannot be read.
+/// The reason a script cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// A step has none of the known forms.
+    /// A step has an unknown form.
     #[error(
-        "step {index} is none of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up: {step}"
+        "step {index} must be one of click, double_click, right_click, hover, select with option, key, type, scroll, wait_for, wait_gone, answer, give_up; found {step}"
     )]
     Form {
-        /// Its place in the list.
+        /// The step's index in the list.
         index: usize,
-        /// The step.
+        /// The step's JSON.
         step: Value,
     },
-    /// A step stands behind the end.
-    #[error("step {0} stands behind an answer or a give_up")]
+    /// A step follows the end of the script.
+    #[error("step {0} comes after an answer or a give_up")]
     AfterEnd(usize),
-    /// Too long.
-    #[error("{0} actions are more than {SOLUTION_LIMIT}")]
+    /// The script has too many actions.
+    #[error("{0} actions exceed the limit of {SOLUTION_LIMIT}")]
     TooLong(usize),
 }
 
 impl Script {
-    /// Reads a list of steps.
+    /// Parses a list of steps.
     pub fn read(steps: &[Value]) -> Result<Self, ScriptError> {
         let mut script = Self { acts: Vec::new(), last: Vec::new(), end: End::Done };
         for (index, step) in steps.iter().enumerate() {
@@ -171,7 +171,7 @@ impl Script {
 }
 
 impl TargetName {
-    /// The element that this names, among those of an outline.
+    /// Returns the matching element among those of an outline.
     pub(super) fn find<'a>(&self, nodes: &'a [OutlineNode]) -> Option<&'a OutlineNode> {
         let fitting =
             nodes.iter().enumerate().filter(|(at, node)| self.fits(node) && self.encloses(nodes, *at));
@@ -183,7 +183,7 @@ impl TargetName {
             && self.name.as_deref().is_none_or(|name| plain(name) == plain(&node.name))
     }
 
-    /// Whether an ancestor fits `within`. Ancestors are the nearest lines above with less indent.
+    /// Whether an ancestor matches `within`. Ancestors are the nearest preceding lines with less indent.
     fn encloses(&self, nodes: &[OutlineNode], at: usize) -> bool {
         let Some(within) = &self.within else { return true };
         let mut depth = nodes[at].depth;
@@ -198,7 +198,7 @@ impl TargetName {
         false
     }
 
-    /// In words.
+    /// Describes the target for messages.
     pub(super) fn words(&self) -> String {
         let role = self.role.as_deref().unwrap_or("element");
         let name = self.name.as_deref().map_or(String::new(), |name| format!(" {name:?}"));
@@ -208,7 +208,7 @@ impl TargetName {
     }
 }
 
-/// A name as people read it: menus end some in dots, and toolkits pad some with blanks.
+/// Normalises a name: menus end some names with dots, and toolkits pad some with spaces.
 fn plain(name: &str) -> String {
     let trimmed = name.trim().trim_end_matches("...").trim_end_matches('…');
     trimmed.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()

@@ -1,4 +1,4 @@
-//! The published schema of task files: the types', with every name that may stand in them, for editors.
+//! The JSON Schema of task files for editors: the schema of the Rust types, plus enums of all valid names.
 
 use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::task::Task;
 use crate::check::{GETTERS, KNOWN_GETTERS, METRICS};
 use crate::setup::{KNOWN_STEPS, STEPS};
 
-/// The schema of a task file, as `tasks/schema.json` publishes it.
+/// Returns the schema of a task file, published as `tasks/schema.json`.
 pub fn task_schema() -> Schema {
     let mut schema = schema_for!(Task);
     let names = |names: Vec<&str>| json!({"type": "string", "enum": names});

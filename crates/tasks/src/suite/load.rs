@@ -1,7 +1,7 @@
-//! Loads suites in OSWorld's form: a file `{"<app>": ["<id>", ...]}` beside `examples/<app>/<id>.json`.
+//! Loads suites in OSWorld's layout: a file `{"<app>": ["<id>", ...]}` beside `examples/<app>/<id>.json`.
 //!
-//! Fields that we do not know are kept in OSWorld's part of a task and refused in ours; every refusal
-//! names file, line, column and the nearest valid name.
+//! Unknown fields are kept in OSWorld's part of a task and rejected in the `apprentice` object. Every error names
+//! the file, line, column and nearest valid name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
 use crate::check;
 use crate::setup;
 
-/// The name of a suite file that makes its folder loadable by the folder's own name.
+/// The suite file name that lets a folder be loaded under the folder's own name.
 pub const SUITE_FILE: &str = "suite.json";
 
 /// A set of tasks.
@@ -26,32 +26,32 @@ pub const SUITE_FILE: &str = "suite.json";
 pub struct Suite {
     /// The suite file's stem, or its folder's name when the file is called `suite.json`.
     pub name: String,
-    /// The folder that relative paths of its tasks start from.
+    /// The base folder of relative paths in the tasks.
     pub root: PathBuf,
     /// SHA-256 over the suite file, its task files and everything below `files/`.
     pub hash: String,
-    /// The tasks, in the suite file's order.
+    /// The tasks, in suite file order.
     pub tasks: Vec<Task>,
 }
 
-/// Why a suite cannot be loaded.
+/// The reason a suite cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// A file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
     /// The folder holds no suite file, or several.
     #[error("{} holds {found}; name one suite file", folder.display())]
     NoSuite {
-        /// Which folder.
+        /// The folder.
         folder: PathBuf,
-        /// What was found there.
+        /// The candidates found in the folder.
         found: String,
     },
     /// The suite file names a task that has no file.
@@ -59,38 +59,38 @@ pub enum SuiteError {
     NoTask {
         /// The suite file.
         suite: PathBuf,
-        /// Where it names the task.
+        /// The position of the id in the suite file.
         spot: Spot,
-        /// The task.
+        /// The task's id.
         id: String,
-        /// The file that should be there.
+        /// The expected path of the task file.
         path: PathBuf,
     },
-    /// A file does not say what it should.
+    /// A file has invalid content.
     #[error("{}:{spot}: {problem}", path.display())]
     Wrong {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Where.
+        /// The position in the file.
         spot: Spot,
-        /// What is wrong, with the remedy.
+        /// The problem, with the remedy.
         problem: String,
     },
 }
 
 impl Suite {
-    /// The task with this id.
+    /// Returns the task with this id.
     pub fn task(&self, id: &str) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id.as_str() == id)
     }
 
-    /// Each task's template, as a split lock wants them.
+    /// Maps each task to its template, as a split lock needs it.
     pub fn templates(&self) -> BTreeMap<TaskId, String> {
         self.tasks.iter().map(|task| (task.id.clone(), task.template().to_owned())).collect()
     }
 }
 
-/// Loads a suite from its file, or from a folder that holds exactly one, or a single task from its file.
+/// Loads a suite from its file or from a folder with exactly one suite file, or a single task from its file.
 pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     let file = if path.is_dir() { find_suite_file(path)? } else { path.to_owned() };
     let root = file.parent().unwrap_or(Path::new("")).to_owned();
@@ -106,7 +106,7 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         label(&mut hash, &format!("{}/{}", listed.app, listed.id), task_text.as_bytes());
         if tasks.iter().any(|known| known.id == task.id) {
             let spot = find(&task_text, 0, &task_text, task.id.as_str());
-            let problem = format!("the id {:?} is taken", task.id.as_str());
+            let problem = format!("duplicate task id {:?}", task.id.as_str());
             return Err(SuiteError::Wrong { path: listed.place, spot, problem });
         }
         task.app = listed.app;
@@ -119,18 +119,18 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
     Ok(Suite { name: name.unwrap_or_else(|| "suite".into()), root, hash: hex(&hash.finalize()), tasks })
 }
 
-/// A task as a suite file lists it, and what came of reading it.
+/// A task listed by a suite file, with the result of loading it.
 #[derive(Debug)]
 pub struct Surveyed {
     /// The application under which it is listed.
     pub app: String,
     /// The id under which it is listed.
     pub id: String,
-    /// The task, or why it does not load.
+    /// The task, or the reason it does not load.
     pub task: Result<Task, SuiteError>,
 }
 
-/// Reads every task of a suite, also when some do not load.
+/// Reads every task of a suite, including those that fail to load.
 pub fn survey(path: &Path) -> Result<Vec<Surveyed>, SuiteError> {
     let file = if path.is_dir() { find_suite_file(path)? } else { path.to_owned() };
     let text = read(&file)?;
@@ -147,7 +147,7 @@ pub fn survey(path: &Path) -> Result<Vec<Surveyed>, SuiteError> {
     Ok(listed(&file, &text)?.into_iter().map(surveyed).collect())
 }
 
-/// A task that a suite file names.
+/// A task named by a suite file.
 struct Listed {
     app: String,
     id: String,
@@ -177,7 +177,7 @@ fn listed(file: &Path, text: &str) -> Result<Vec<Listed>, SuiteError> {
     Ok(apps.0.into_iter().flat_map(of).collect())
 }
 
-/// A suite of one task. Beside its siblings in a suite's `examples` it keeps that suite's root.
+/// Loads a suite of one task. A file in a suite's `examples` folder keeps that suite's root.
 fn load_one(file: &Path, text: &str) -> Result<Suite, SuiteError> {
     let mut task = read_task(file, text)?;
     let folder = file.parent().unwrap_or(Path::new(""));
@@ -192,7 +192,7 @@ fn load_one(file: &Path, text: &str) -> Result<Suite, SuiteError> {
     Ok(Suite { name, root, hash: hex(&hash.finalize()), tasks: vec![task] })
 }
 
-/// A suite file's content, in the order of the file (a JSON object otherwise loses it).
+/// A suite file's content in file order, which a JSON map would lose.
 struct Apps(Vec<(String, Vec<String>)>);
 
 impl<'de> serde::Deserialize<'de> for Apps {
@@ -243,7 +243,7 @@ fn read(path: &Path) -> Result<String, SuiteError> {
     fs::read_to_string(path).map_err(|source| SuiteError::Read { path: path.to_owned(), source })
 }
 
-/// Reads one task file's text.
+/// Parses one task file's text.
 pub fn read_task(path: &Path, text: &str) -> Result<Task, SuiteError> {
     let mut fields = fields(path, text, text)?;
     let wrong = |spot: Spot, problem: String| SuiteError::Wrong { path: path.to_owned(), spot, problem };
@@ -298,7 +298,7 @@ fn read_check(path: &Path, text: &str, raw: &RawValue) -> Result<CheckSpec, Suit
     Ok(check)
 }
 
-/// Our own tasks may only use steps, getters and metrics that exist here; others' are judged when they run.
+/// Our own tasks may use only supported steps, getters and metrics; third-party tasks are checked when they run.
 fn check_names(task: &Task) -> Result<(), (String, String)> {
     let known = |kind: &str, name: &str, valid: &[&str]| {
         if valid.contains(&name) {
@@ -336,12 +336,12 @@ fn part<T: DeserializeOwned>(path: &Path, text: &str, raw: &RawValue) -> Result<
     parse(path, text, offset(text, raw.get()), raw.get())
 }
 
-/// The byte at which a slice of `text` begins; raw values of one file borrow from its text.
+/// The byte offset of a slice within `text`. Raw values of one file borrow from its text.
 fn offset(text: &str, part: &str) -> usize {
     (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize).filter(|at| *at <= text.len()).unwrap_or(0)
 }
 
-/// Reads a part of a file's text; an error names the place in the whole file.
+/// Parses a part of a file's text; errors give the position in the whole file.
 fn parse<'a, T: serde::Deserialize<'a>>(
     path: &Path,
     text: &str,
@@ -363,13 +363,13 @@ fn parse<'a, T: serde::Deserialize<'a>>(
         SuiteError::Wrong {
             path: path.to_owned(),
             spot,
-            problem: "something follows the end of the value".into(),
+            problem: "unexpected text after the end of the value".into(),
         }
     })?;
     Ok(value)
 }
 
-/// A reader's message without its own place, and with the nearest name instead of a list of all.
+/// Returns a parser's message without its position, and with the nearest valid name instead of the full list.
 fn plain(message: &str) -> String {
     let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
     let Some((problem, listed)) = message.split_once(", expected ") else { return message.to_owned() };
@@ -381,7 +381,7 @@ fn plain(message: &str) -> String {
     }
 }
 
-/// Where a quoted name stands in a part of a text, or where the part begins.
+/// The position of a quoted name in a part of a text, or the start of the part when absent.
 fn find(text: &str, start: usize, part: &str, name: &str) -> Spot {
     let quoted = serde_json::Value::from(name).to_string();
     Spot::at(text, start + part.find(&quoted).unwrap_or(0))

@@ -1,4 +1,5 @@
-//! Makes a suite of MiniWoB++: its pages are served inside the world, and each says itself how its episode ended.
+//! Creates a suite from MiniWoB++: its pages are served inside the world, and each page reports how its episode
+//! ended.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,44 +8,44 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// What a model is told; the task itself stands on the page.
+/// The instruction given to the model; the task itself is on the page.
 const INSTRUCTION: &str = include_str!("prompts/miniwob.md");
 const SERVER: &str = include_str!("miniwob.py");
-/// The pages' folder inside the package.
+/// The folder of the pages inside the package.
 const PACKAGE: &str = "miniwob/html/";
-/// A file without which none of the pages works.
+/// A file required by all pages; its presence identifies the package.
 const CORE: &str = "core/core.js";
-/// Bytes of all files together.
+/// Limit on the total size of all files, in bytes.
 const LIMIT: u64 = 256 << 20;
 
-/// Why no suite was made.
+/// The reason the suite was not created.
 #[derive(Debug, thiserror::Error)]
 pub enum MiniwobError {
     /// A file or folder cannot be read or written.
     #[error("{}", path.display())]
     Io {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The wheel is no archive.
-    #[error("{} is no wheel", path.display())]
+    /// The wheel is not a valid archive.
+    #[error("{} is not a valid wheel", path.display())]
     Archive {
-        /// Which.
+        /// The wheel.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: zip::result::ZipError,
     },
-    /// There are no pages.
+    /// The source has no pages.
     #[error("{} holds no {CORE}: name the wheel of the package `miniwob`, or the folder of its pages", .0.display())]
     NoPages(PathBuf),
-    /// There is more than the pages of the package.
+    /// The source is larger than the package can be.
     #[error("{} holds more than {LIMIT} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// The suite would be mixed with something else.
+    /// The target folder is not empty.
     #[error("{} is not empty; name a new folder with --to", .0.display())]
     Taken(PathBuf),
 }
@@ -56,8 +57,8 @@ fn told(path: &Path) -> impl FnOnce(io::Error) -> MiniwobError {
     move |source| MiniwobError::Io { path, source }
 }
 
-/// Writes the suite of all pages of a wheel, or of a folder, into a new folder, and says how many tasks it has.
-/// An episode ends by itself after so many seconds.
+/// Writes a suite of all pages of a wheel or a folder into a new folder and returns the number of tasks. Each
+/// episode ends by itself after `seconds`.
 pub fn add(from: &Path, to: &Path, seconds: u32) -> Result<usize, MiniwobError> {
     let pages = if from.is_dir() { read_folder(from)? } else { read_wheel(from)? };
     if !pages.contains_key(CORE) {
@@ -90,7 +91,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), MiniwobError> {
     fs::write(path, bytes).map_err(told(path))
 }
 
-/// The task's id, if the file is a page that holds one.
+/// Returns the task id of a page; `None` for other files.
 fn id(page: &str) -> Option<String> {
     let parts: Vec<&str> = page.split('/').collect();
     match parts.as_slice() {
@@ -197,7 +198,7 @@ fn read_folder(from: &Path) -> Result<Pages, MiniwobError> {
     Ok(pages)
 }
 
-/// All files in one archive, the same bytes for the same files.
+/// Packs all files into one tar archive, byte-for-byte reproducibly.
 fn pack(path: &Path, pages: &Pages) -> Result<(), MiniwobError> {
     let mut archive = tar::Builder::new(File::create(path).map_err(told(path))?);
     for (name, bytes) in pages {

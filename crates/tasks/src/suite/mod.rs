@@ -1,4 +1,4 @@
-//! Suites and their task files.
+//! Task suites: loading, auditing, surveying and selecting tasks.
 
 mod form;
 pub mod load;

@@ -1,5 +1,5 @@
-//! What a task needs, and what of it is missing: to grade it, to run it in a cell of this machine, or in a
-//! virtual machine of OSWorld's own image.
+//! Task requirements: lists what is missing to grade a task, to run it in a cell on this machine, or to run it in a
+//! virtual machine of OSWorld's image.
 
 use std::collections::BTreeSet;
 
@@ -11,28 +11,28 @@ use super::task::{OneOrMany, SetupStep, Task};
 use crate::check::{self, GETTERS, KNOWN_GETTERS};
 use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
 
-/// What this machine has.
+/// The capabilities of this machine.
 pub struct Here<'a> {
     /// Whether a program is installed.
     pub has_program: &'a dyn Fn(&str) -> bool,
-    /// Where fetched files come from.
+    /// The source of downloaded files; `None` without a mirror.
     pub mirror: Option<&'a Mirror>,
 }
 
-/// What keeps a task from being graded or run; nothing does where a list is empty.
+/// The reasons a task cannot be graded or run. An empty list means no obstacle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// Names that are known to nobody: faults of the file.
+    /// Unknown names in the task file: errors of the file.
     pub unknown: Vec<String>,
-    /// To grade it.
+    /// Obstacles to grading the task.
     pub grades: Vec<String>,
-    /// To run it in a cell here.
+    /// Obstacles to running it in a cell on this machine.
     pub cell: Vec<String>,
-    /// To run it in a virtual machine.
+    /// Obstacles to running it in a virtual machine.
     pub vm: Vec<String>,
 }
 
-/// Programs by the names under which tasks start or list them, with the names that will do here.
+/// Program names used by tasks, each with the executables that provide it here.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("google-chrome", &["google-chrome", "chromium"]),
     ("chrome", &["google-chrome", "chromium"]),
@@ -61,7 +61,7 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("gedit", &["gedit"]),
 ];
 
-/// Programs that open a file, by the ending of its name.
+/// The program that opens a file, by file extension.
 const OPENERS: &[(&str, &str)] = &[
     ("xlsx", "calc"),
     ("ods", "calc"),
@@ -74,15 +74,15 @@ const OPENERS: &[(&str, &str)] = &[
     ("pdf", "document viewer"),
 ];
 
-/// Windows that tasks bring to the front at their start, and the programs that they belong to.
+/// Windows that tasks activate at their start, with the program that owns them.
 const WINDOWS: &[(&str, &str)] =
     &[("Google Chrome", "google-chrome"), ("Terminal", "terminal"), ("Visual Studio Code", "code")];
 
-/// Words of commands that reach for the network or change the system.
+/// Substrings of commands that use the network or change the system.
 const INSTALLERS: &[&str] =
     &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
 
-/// What a task needs and does not have.
+/// Returns the unmet requirements of a task.
 pub fn missing(task: &Task, here: &Here<'_>) -> Missing {
     let mut all = Gaps::default();
     all.steps(task.config.iter(), here);
@@ -93,7 +93,7 @@ pub fn missing(task: &Task, here: &Here<'_>) -> Missing {
     Missing { unknown: all.unknown.list, grades: all.grades.list, cell: all.cell.list, vm: all.vm.list }
 }
 
-/// Reasons in order, each once.
+/// Distinct reasons in insertion order.
 #[derive(Default)]
 struct Reasons {
     list: Vec<String>,
@@ -162,10 +162,10 @@ impl Gaps {
         self.run(&format!("network: {why}"));
     }
 
-    /// A file that is fetched, for the start or for grading.
+    /// Records a file that the setup or the grading downloads.
     fn file(&mut self, url: &str, here: &Here<'_>) {
         let Some(mirror) = here.mirror else {
-            return self.run("files: it fetches some, and there is no mirror (--mirror)");
+            return self.run("files: the task downloads files, and no mirror is set (--mirror)");
         };
         if !mirror.may_have(url) {
             self.run(&format!("files: {} is not in the mirror", url.rsplit('/').next().unwrap_or(url)));
@@ -204,7 +204,7 @@ impl Gaps {
             let own = task.apprentice.is_some();
             let has = match options {
                 Some(options) => options.iter().any(|option| (here.has_program)(option)),
-                // Others' lists of related applications also name what is no program.
+                // Lists of related apps in third-party tasks also contain names that are not programs.
                 None => !own || (here.has_program)(name),
             };
             if !has {
@@ -251,7 +251,7 @@ impl Gaps {
     }
 }
 
-/// Whether options are given to a metric that takes none, for which upstream raises an error.
+/// Whether a metric that takes no options is given some. Upstream raises an error for this.
 fn takes_none(metric: &check::Metric, task: &Task, at: usize) -> bool {
     metric.options().is_none() && task.evaluator.options(at).is_some_and(|given| !given.is_empty())
 }
@@ -264,7 +264,7 @@ fn command_text(step: &SetupStep) -> String {
     }
 }
 
-/// Whether an address leads out of the machine.
+/// Whether an address points outside the machine.
 fn is_live(address: &str) -> bool {
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
     let plain = !["chrome:", "file:", "about:", "localhost", "127.0.0.1"]
@@ -319,8 +319,8 @@ mod tests {
         assert_eq!(
             found.vm,
             [
-                "files: it fetches some, and there is no mirror (--mirror)",
-                "setup step \"login\": it needs an account of Google",
+                "files: the task downloads files, and no mirror is set (--mirror)",
+                "setup step \"login\": it needs a Google account",
                 "network: it opens site.org",
             ]
         );

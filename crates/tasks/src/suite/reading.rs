@@ -1,21 +1,21 @@
-//! How a suite that others wrote is read: its faults, its pauses, and where its files come from.
+//! Options for running third-party suites: check compatibility, pauses and the source of files.
 
 use crate::check::Compat;
 use crate::setup::{Mirror, Pace};
 
-/// Choices that hold for a whole run.
+/// Suite options that apply to a whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// How the known faults of its checks are read.
+    /// Whether known bugs in upstream checks are fixed or reproduced.
     pub compat: Compat,
-    /// Where files that tasks fetch come from; none are fetched without.
+    /// The source of files that tasks download; downloads fail when `None`.
     pub mirror: Option<Mirror>,
-    /// The password of the machines' user, for steps that name it; empty where there is none to give.
+    /// The password of the machine's user, for steps that need it; empty when there is none.
     pub password: String,
 }
 
 impl Reading {
-    /// How `sleep` steps are taken: in full where faults are kept, too.
+    /// How `sleep` steps are performed: in full when upstream's behaviour is reproduced exactly.
     pub fn pace(&self) -> Pace {
         match self.compat {
             Compat::Fixed => Pace::Ready,

@@ -1,5 +1,5 @@
-//! A selection: some tasks of a suite, named in a file beside it, so that a part of the suite can be run again
-//! by name. It says how its tasks were chosen; the suite's hash does not depend on it.
+//! A selection: a file beside a suite that names a subset of its tasks, so that the subset can be run again by
+//! name. It records how the tasks were chosen. The suite's hash does not depend on it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Suite, nearest};
 
-/// The name of the file's format.
+/// The schema name of the file.
 pub const SELECTION_SCHEMA: &str = "apprentice.selection/1";
 
-/// Some tasks of a suite.
+/// A named subset of a suite's tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
@@ -23,71 +23,71 @@ pub struct Selection {
     pub schema: String,
     /// The suite's name.
     pub suite: String,
-    /// By which rule the tasks were chosen, in words.
+    /// The rule by which the tasks were chosen, as text.
     pub rule: String,
-    /// The tasks.
+    /// The ids of the selected tasks.
     pub tasks: Vec<TaskId>,
 }
 
-/// Why a selection cannot be used.
+/// The reason a selection cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectionError {
     /// The file cannot be read.
     #[error("{}: the selection cannot be read", path.display())]
     Read {
-        /// Which.
+        /// The selection file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The file is no selection.
+    /// The file is not a valid selection.
     #[error("{}: not a selection of tasks", path.display())]
     Form {
-        /// Which.
+        /// The selection file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// The format is of another version.
+    /// The file has an unsupported schema version.
     #[error("{}: schema {found:?}, expected {SELECTION_SCHEMA:?}", path.display())]
     Schema {
-        /// Which.
+        /// The selection file.
         path: PathBuf,
-        /// What it says.
+        /// The schema in the file.
         found: String,
     },
-    /// It is of another suite.
+    /// The selection belongs to another suite.
     #[error("{}: selects from suite {named:?}, not from {suite:?}", path.display())]
     OtherSuite {
-        /// Which.
+        /// The selection file.
         path: PathBuf,
-        /// The suite that it names.
+        /// The suite named in the file.
         named: String,
-        /// The suite that was loaded.
+        /// The loaded suite.
         suite: String,
     },
-    /// It names a task that the suite does not have.
+    /// The selection names a task that the suite does not contain.
     #[error("{}: the suite has no task {task}{hint}", path.display())]
     NoTask {
-        /// Which.
+        /// The selection file.
         path: PathBuf,
-        /// The task.
+        /// The task's id.
         task: TaskId,
-        /// The nearest name, as the end of a sentence.
+        /// A suffix of the message that suggests the nearest id; empty when no id is near.
         hint: String,
     },
-    /// It selects nothing.
+    /// The selection contains no task.
     #[error("{}: selects no task", path.display())]
     Empty {
-        /// Which.
+        /// The selection file.
         path: PathBuf,
     },
 }
 
 impl Selection {
-    /// Reads a selection and checks that it fits the suite.
+    /// Reads a selection and validates it against the suite.
     pub fn read(path: &Path, suite: &Suite) -> Result<Self, SelectionError> {
         let path = path.to_owned();
         let text = match fs::read_to_string(&path) {
@@ -120,7 +120,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The tasks, each once.
+    /// Returns the selected task ids without duplicates.
     pub fn chosen(&self) -> BTreeSet<TaskId> {
         self.tasks.iter().cloned().collect()
     }

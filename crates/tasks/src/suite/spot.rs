@@ -1,11 +1,11 @@
-//! Places in a text file, and the nearest valid name for a wrong one: what a person needs to mend a typo.
+//! Positions in a text file, and suggestions for misspelt names.
 
 use std::fmt;
 
-/// A place in a text, counted from 1.
+/// A position in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spot {
-    /// The line.
+    /// The line number.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
@@ -18,14 +18,15 @@ impl fmt::Display for Spot {
 }
 
 impl Spot {
-    /// The place of a byte offset.
+    /// Returns the position of a byte offset.
     pub fn at(text: &str, offset: usize) -> Self {
         let before = text.get(..offset.min(text.len())).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
         Self { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
     }
 
-    /// The place that lies `inner` inside a part of `text` that begins at byte `start`.
+    /// Translates position `inner`, relative to a part of `text` that begins at byte `start`, into a position in
+    /// `text`.
     pub fn inside(text: &str, start: usize, inner: Self) -> Self {
         let outer = Self::at(text, start);
         let line = outer.line + inner.line.saturating_sub(1);
@@ -35,7 +36,7 @@ impl Spot {
     }
 }
 
-/// The valid name that is most like `name`, when one is like it at all.
+/// Returns the valid name most similar to `name`, or `None` when none is similar enough.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     valid
         .into_iter()

@@ -1,4 +1,4 @@
-//! A task file: OSWorld's JSON as it is, plus one optional object of our own. Unknown fields are kept.
+//! The task file format: OSWorld's JSON plus one optional `apprentice` object. Unknown fields are kept.
 
 use std::collections::BTreeMap;
 
@@ -10,62 +10,62 @@ use serde_json::{Map, Value};
 /// One step of `config` or `postconfig`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupStep {
-    /// Its type, for example `launch`.
+    /// The step type, for example `launch`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its parameters, as keywords.
+    /// The step's keyword parameters.
     #[serde(default)]
     pub parameters: Map<String, Value>,
 }
 
-/// A value that OSWorld writes alone or as a list.
+/// A value that OSWorld writes either alone or as a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOrMany<T> {
-    /// A list.
+    /// A list of values.
     Many(Vec<T>),
-    /// Alone.
+    /// A single value.
     One(T),
 }
 
-/// How several metrics are joined.
+/// How the scores of several metrics are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Conjunction {
-    /// All must hold; the mean counts.
+    /// All metrics must pass; the score is their mean.
     #[default]
     And,
-    /// One must hold; the best counts.
+    /// One metric must pass; the score is the best one.
     Or,
 }
 
-/// What is collected and how it is judged.
+/// A task's check: the evidence to collect and the metrics to apply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckSpec {
-    /// The metrics.
+    /// The metric names.
     pub func: OneOrMany<String>,
-    /// How they are joined.
+    /// How several metrics are combined.
     #[serde(default)]
     pub conj: Conjunction,
-    /// What is looked at.
+    /// Getters of the actual result.
     #[serde(default)]
     pub result: Option<OneOrMany<Value>>,
-    /// What is expected; collected too.
+    /// Getters of the expected result; collected in the same way.
     #[serde(default)]
     pub expected: Option<OneOrMany<Value>>,
     /// Keyword arguments of the metrics.
     #[serde(default)]
     pub options: Option<OneOrMany<Value>>,
-    /// Steps run just before grading.
+    /// Setup steps that run just before grading.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub postconfig: Vec<SetupStep>,
-    /// Other fields, kept.
+    /// Other fields, kept unchanged.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }
 
 impl CheckSpec {
-    /// The keyword arguments of the metric at a place of the list.
+    /// Returns the keyword arguments of the metric at index `at`.
     pub fn options(&self, at: usize) -> Option<&serde_json::Map<String, Value>> {
         match self.options.as_ref()? {
             OneOrMany::One(one) => Some(one),
@@ -75,21 +75,21 @@ impl CheckSpec {
     }
 }
 
-/// What our own tasks add.
+/// The fields of a task that extend OSWorld's format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Additions {
-    /// Which world.
+    /// The kind of world.
     pub environment: EnvironmentKind,
-    /// The unit of splits and of inference.
+    /// The template's name: the unit of splits and of statistical inference.
     pub template: String,
-    /// Screen size, unless it varies.
+    /// Screen size, unless `vary` sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<Size>,
     /// The attempt's caps.
     #[serde(default)]
     pub limits: Limits,
-    /// First address of a browser world.
+    /// The start page of a browser world.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Definition of a scene world.
@@ -98,16 +98,16 @@ pub struct Additions {
     /// Programs that must be installed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// Known-good actions, in the form of decision D11.
+    /// Known-good actions, in the script format of decision D11.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub solution: Vec<Value>,
-    /// Actions that come near and must fail.
+    /// Actions that nearly solve the task and must fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub near_miss: Vec<Value>,
-    /// Which pieces of knowledge bear on it.
+    /// Labels of the knowledge that is relevant to the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knowledge: Vec<String>,
-    /// What the seed varies: placeholder name to the list of its values, or to a generator.
+    /// Seeded variation: placeholder name to a list of values, or to a generator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub vary: BTreeMap<String, Value>,
 }
@@ -115,28 +115,28 @@ pub struct Additions {
 /// A task file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// Its id.
+    /// The task's id.
     pub id: TaskId,
-    /// What the agent is told.
+    /// The instruction given to the agent.
     pub instruction: String,
     /// Setup steps.
     #[serde(default)]
     pub config: Vec<SetupStep>,
     /// The check.
     pub evaluator: CheckSpec,
-    /// Our additions.
+    /// The extension of OSWorld's format; `None` in OSWorld's own files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apprentice: Option<Additions>,
-    /// Other fields, kept.
+    /// Other fields, kept unchanged.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
-    /// The application under which the suite lists it.
+    /// The application under which the suite file lists the task.
     #[serde(skip)]
     pub app: String,
 }
 
 impl<T> OneOrMany<T> {
-    /// The values, one or many.
+    /// Iterates over the values.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         match self {
             Self::Many(list) => list.iter(),
@@ -144,19 +144,19 @@ impl<T> OneOrMany<T> {
         }
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.iter().len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Task {
-    /// The unit of splits and of inference: the template, or the task itself.
+    /// The unit of splits and of inference: the template, or the task's id without one.
     pub fn template(&self) -> &str {
         self.apprentice.as_ref().map_or(self.id.as_str(), |ours| ours.template.as_str())
     }
@@ -166,12 +166,12 @@ impl Task {
         self.apprentice.as_ref().map_or_else(Limits::default, |ours| ours.limits)
     }
 
-    /// Which world it needs. OSWorld's own files name none: they are desktop tasks.
+    /// The kind of world. OSWorld's own files name none: they are desktop tasks.
     pub fn environment(&self) -> EnvironmentKind {
         self.apprentice.as_ref().map_or(EnvironmentKind::Desktop, |ours| ours.environment)
     }
 
-    /// The programs it is about, as domains of a skillbook.
+    /// The task's programs: its related apps, or the app under which it is listed.
     pub fn apps(&self) -> Vec<String> {
         let related = self.extra.get("related_apps").and_then(Value::as_array);
         let related: Vec<String> =
@@ -179,7 +179,7 @@ impl Task {
         if related.is_empty() { vec![self.app.clone()] } else { related }
     }
 
-    /// Whether a seed changes its world.
+    /// Whether the seed changes the task's world.
     pub fn varies(&self) -> bool {
         self.apprentice.as_ref().is_some_and(|ours| !ours.vary.is_empty())
     }
