@@ -1,5 +1,5 @@
-//! Arms beside those that help with a book: a skill left out of it, the caps raised, the same task tried once more. They
-//! tell what a single skill is worth and what else the same money buys. None of them decides anything.
+//! Additional arms: skill ablations (leave one out), wider limits, and repeated tries. They show the value of a single
+//! skill and what the same compute achieves without a book. All are exploratory.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ const WITHOUT: &str = "without:";
 const MORE_STEPS: &str = "more-steps";
 const TRY: &str = "try-";
 
-/// What of them an experiment runs, with its first student.
+/// The additional arms that an experiment runs with its first student.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FurtherArms {
     /// Without help, under caps that are so many times as wide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_steps: Option<u32>,
-    /// Without help, the same variation of a task tried so many times in all.
+    /// Runs without a book and multiplies the limits by this factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
-    /// With the book but for one skill, for so many of its skills.
+    /// Runs without a book and tries each seed this many times in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leave_one_out: Option<u32>,
 }
