@@ -22,37 +22,37 @@ pub struct FurtherArms {
     /// Runs without a book and multiplies the limits by this factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
-    /// Runs without a book and tries each seed this many times in all.
+    /// Runs with the book minus one skill, for this many of its most requested skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leave_one_out: Option<u32>,
 }
 
 impl FurtherArms {
-    /// Whether there are none.
+    /// Whether no additional arm is requested.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The arms without help.
+    /// Iterates over the arms without a book.
     pub(crate) fn unhelped(self) -> impl Iterator<Item = Further> {
         let again = (2..=self.best_of.unwrap_or(1)).map(Further::Again);
         self.more_steps.map(|_| Further::MoreSteps).into_iter().chain(again)
     }
 }
 
-/// One of these arms, as it stands in the rows.
+/// An additional arm, as named in the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Further {
-    /// The book but for one skill: `without:<domain>/<name>`.
+    /// The book without one skill: `without:<domain>/<name>`.
     Without(SkillId),
-    /// No help, and wider caps: `more-steps`.
+    /// No book and wider limits: `more-steps`.
     MoreSteps,
-    /// No help, and the same variation once more: `try-2`, `try-3` and so on; the first try is the arm `none`.
+    /// No book and a repeated try of the same seed: `try-2`, `try-3` and so on; the first try is the arm `none`.
     Again(u32),
 }
 
 impl Further {
-    /// The arm of this name; none if it is another kind of arm.
+    /// Parses an arm's name; `None` for any other kind of arm.
     pub fn parse(arm: &str) -> Option<Self> {
         if let Some(skill) = arm.strip_prefix(WITHOUT) {
             return SkillId::parse(skill).ok().map(Self::Without);
@@ -63,7 +63,7 @@ impl Further {
         }
     }
 
-    /// Whether an arm only serves to compute something else, and is nothing to be looked at by itself.
+    /// Whether an arm only serves to compute another number and is not reported on its own.
     pub fn is_part(arm: &str) -> bool {
         matches!(Self::parse(arm), Some(Self::Without(_) | Self::Again(_)))
     }
@@ -79,7 +79,7 @@ impl fmt::Display for Further {
     }
 }
 
-/// Caps so many times as wide. How often the same action may be repeated is no budget and stays.
+/// Multiplies the limits. The limit on repeated actions is not a budget and stays.
 pub(crate) fn widened(limits: Limits, times: u32) -> Limits {
     let times = times.max(1);
     Limits {
@@ -92,7 +92,7 @@ pub(crate) fn widened(limits: Limits, times: u32) -> Limits {
     }
 }
 
-/// What a model that takes a seed is sent at a later try, so that it need not say the same again.
+/// Derives the model's sampling seed for a later try, so that the model need not repeat itself.
 pub(crate) fn seed_of_try(seed: u64, number: u32) -> u64 {
     if number < 2 {
         return seed;

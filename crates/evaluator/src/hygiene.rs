@@ -1,6 +1,6 @@
-//! How clean the parting of training and test is, seen from the book that is about to be measured: sealed
-//! material in it, training tasks that are all but test tasks, and skills that hold one task's words rather than
-//! knowledge. Told with every result; computed once, when the book is frozen, while the suite is at hand.
+//! Contamination check of the book to be measured: sealed material in it, training tasks that nearly duplicate test
+//! tasks, and skills that repeat one task's wording instead of general knowledge. Computed once, when the book is
+//! frozen and the suite is available, and reported with every result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,57 +20,57 @@ use crate::split::{SplitLock, trajectory_id};
 use crate::suite::Suite;
 use crate::suite::task::Task;
 
-/// The name of the file's format.
+/// Schema name of the contamination check.
 pub const HYGIENE_SCHEMA: &str = "apprentice.hygiene/1";
 
 /// The file's name in an experiment's folder.
 pub const HYGIENE_FILE: &str = "hygiene.json";
-/// Words of a run that counts as said by a task.
+/// Number of words in an n-gram.
 const RUN: usize = 3;
-/// From this likeness on two tasks are told as near duplicates.
+/// Minimum similarity at which two tasks are reported as near duplicates.
 const NEAR: f64 = 0.6;
-/// Pairs that are told, the most alike first.
+/// Maximum number of reported pairs, most similar first.
 const PAIRS: usize = 20;
 
-/// How clean the parting of training and test is.
+/// How well training and test data are separated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hygiene {
     /// [`HYGIENE_SCHEMA`].
     pub schema: String,
-    /// Training and test tasks that are all but the same.
+    /// Near-duplicate pairs of training and test tasks.
     pub near: Vec<NearPair>,
-    /// The skills of the book, the most specific first.
+    /// The skills of the book, most specific first.
     pub skills: Vec<SkillHygiene>,
 }
 
-/// A training task and a test task that say nearly the same.
+/// A training task and a test task with nearly the same instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NearPair {
     /// The training task.
     pub train: TaskId,
     /// The test task.
     pub test: TaskId,
-    /// The share of runs of three words that both say, of those that either says.
+    /// Jaccard similarity of the three-word n-grams of both instructions, 0 to 1.
     pub likeness: f64,
 }
 
-/// One skill of the measured book.
+/// The contamination check of one skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillHygiene {
-    /// Which.
+    /// The skill's id.
     pub skill: String,
-    /// The share of its guidance, in runs of three words, that stands in the text, the files or the check of a
-    /// task that it was learned from. High: it may hold an answer rather than knowledge.
+    /// Share of the guidance's three-word n-grams that occur in the instruction, files or check of a task it was
+    /// learned from. A high share suggests an answer rather than knowledge.
     pub specificity: f64,
-    /// The task for which the share is largest.
+    /// The task with the largest share.
     pub most_like: Option<TaskId>,
-    /// What kind of sealed material it repeats, if it does.
+    /// The kind of sealed material that the skill repeats; `None` if it repeats none.
     pub leak: Option<String>,
 }
 
 impl Hygiene {
-    /// Examines a book against a suite and its split, if one is locked; rows, where there are any, tell which
-    /// tasks a skill was learned from.
+    /// Checks a book against a suite and its split, if one is locked. The rows, where available, tell which tasks a
+    /// skill was learned from.
     pub fn examine((suite, lock): (&Suite, Option<&SplitLock>), book: &Snapshot, rows: &[TrialRow]) -> Self {
         let of = |part| -> Vec<&Task> {
             let is_part =
@@ -103,7 +103,7 @@ impl Hygiene {
         Self { schema: HYGIENE_SCHEMA.into(), near: near(&train, &test), skills }
     }
 
-    /// The examination that was kept in an experiment's folder, if there was one.
+    /// Reads the check stored in an experiment's folder; `None` if there is none.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
         match fs::read_to_string(folder.join(HYGIENE_FILE)) {
             Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
@@ -112,12 +112,12 @@ impl Hygiene {
         }
     }
 
-    /// Keeps it in an experiment's folder.
+    /// Stores the check in an experiment's folder.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         fs::write(folder.join(HYGIENE_FILE), serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// What a reader must know first.
+    /// Lists the warnings for the top of the report.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let leaking: Vec<&str> =
@@ -125,26 +125,26 @@ impl Hygiene {
         if !leaking.is_empty() {
             let names = leaking.join(", ");
             warnings.push(format!(
-                "the book repeats material of sealed tasks, so its gain may be memory: {names}"
+                "the book repeats material from sealed tasks, so its gain may come from memorization: {names}"
             ));
         }
         if !self.near.is_empty() {
             let count = self.near.len();
             warnings.push(format!(
-                "{count} pairs of a training and a test task say nearly the same: see hygiene"
+                "{count} pairs of training and test tasks are near duplicates: see the contamination check"
             ));
         }
         warnings
     }
 }
 
-/// The tasks behind a skill's text, as far as rows tell.
+/// The tasks that a skill was learned from, as far as the rows tell.
 fn sources<'r>(book: &Snapshot, skill: &Skill, tasks: &BTreeMap<String, &'r TaskId>) -> BTreeSet<&'r TaskId> {
     let causes = book.state().causes.iter().filter(|(_, operation)| skill.history.contains(operation));
     causes.filter_map(|(cause, _)| tasks.get(&cause.trajectory).copied()).collect()
 }
 
-/// The largest share of a text's runs that one task says, and which task that is.
+/// The largest share of a text's n-grams found in one task, and that task.
 fn specific<'a>(
     text: &str,
     tasks: impl Iterator<Item = (&'a &'a TaskId, &'a BTreeSet<String>)>,
@@ -155,7 +155,7 @@ fn specific<'a>(
     most.map_or((0.0, None), |(share, id)| (share, Some(id.clone())))
 }
 
-/// Pairs of tasks whose instructions are all but the same.
+/// Pairs of tasks with nearly the same instruction.
 fn near(train: &[&Task], test: &[&Task]) -> Vec<NearPair> {
     let runs = |task: &Task| -> BTreeSet<String> { shingles(&task.instruction).into_iter().collect() };
     let train: Vec<_> = train.iter().map(|task| (task, runs(task))).collect();
@@ -174,7 +174,7 @@ fn near(train: &[&Task], test: &[&Task]) -> Vec<NearPair> {
     pairs
 }
 
-/// Runs of three words; a shorter text is one run.
+/// Three-word n-grams; a shorter text is one n-gram.
 fn shingles(text: &str) -> Vec<String> {
     let words = words(text);
     match words.len() {

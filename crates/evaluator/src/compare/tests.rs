@@ -1,4 +1,4 @@
-//! Tests of the comparison: what counts, what forbids a verdict, and its laws.
+//! Tests of the comparison: which attempts count, what rules out a verdict, and its invariants.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{CompareError, CompareOptions, Comparison, Finding, Mixed, compare};
 use crate::row::TrialRow;
 use crate::rows::sample::row;
 
-/// One task per template, one letter per seed: `p`, `f`, `v`, or `-` for a trial that is missing.
+/// One task per template, one letter per seed: `p`, `f`, `v`, or `-` for a missing trial.
 fn rows(arm: &str, templates: &[&str]) -> Vec<TrialRow> {
     let mut rows = Vec::new();
     for (place, outcomes) in templates.iter().enumerate() {
@@ -62,7 +62,7 @@ fn a_verdict_is_given_only_on_sound_grounds() {
 
 #[test]
 fn voids_that_could_turn_a_small_difference_forbid_its_claim() {
-    // Eight templates gain one seed in a hundred; the voids of the others weigh more than that.
+    // Eight templates gain one seed in a hundred; the void trials of the others outweigh that.
     let (fail, gain) = ("f".repeat(100), format!("{}p", "f".repeat(99)));
     let void = format!("{}vvvv", "f".repeat(96));
     let side = |first: &str, second: &str, third: &str| {
@@ -114,14 +114,14 @@ fn tasks_weigh_alike_within_a_template_whatever_their_repeats() {
 
 #[test]
 fn a_task_changes_sides_by_the_majority_of_its_judged_pairs_and_a_draw_counts_on_neither() {
-    // Outcomes of one task's variations on both sides, and which cell of the table it falls into.
+    // Outcomes of one task's seeds on both sides, and the cell of the table it falls into.
     let cases = [
         ("fff", "ppp", (0, 1)),
         ("ppf", "fff", (1, 0)),
         // One of two is no majority, on either side.
         ("pf", "pp", (0, 0)),
         ("ff", "pf", (0, 0)),
-        // A pair with a void on either side is left out; counted as a failure it would move the majority.
+        // A pair with a void trial on either side is left out; counted as a failure it would change the majority.
         ("pvv", "fpp", (1, 0)),
         ("fff", "pvv", (0, 1)),
         ("fv", "pp", (0, 1)),
