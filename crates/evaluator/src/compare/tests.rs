@@ -41,7 +41,7 @@ fn a_verdict_is_given_only_on_sound_grounds() {
     let (fail, pass) = (["fff"; 10], ["ppp"; 10]);
     check(&fail, &pass, Finding::Better, "p = 0.0020 over 10 templates");
     check(&pass, &fail, Finding::Worse, "p = 0.0020 over 10 templates");
-    check(&pass, &pass, Finding::Inconclusive, "p = 1.000: so large a difference may be chance");
+    check(&pass, &pass, Finding::Inconclusive, "p = 1.000: the difference may be due to chance");
     check(&fail[..7], &pass[..7], Finding::TooFew, "7 templates are too few to decide: at least 8");
     let mut few_voids = pass;
     few_voids[3] = "pvp";
@@ -57,7 +57,7 @@ fn a_verdict_is_given_only_on_sound_grounds() {
     let mut missing = pass;
     missing[0] = "p--";
     check(&fail, &missing, Finding::NoVerdict, "2 of 30 pairs lack one trial, more than 5 %");
-    check(&["v"; 8], &["p"; 8], Finding::NoVerdict, "no pair of trials gave a result on both sides");
+    check(&["v"; 8], &["p"; 8], Finding::NoVerdict, "no pair of trials has a result on both sides");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn voids_that_could_turn_a_small_difference_forbid_its_claim() {
     };
     let found = compared(side(&fail, &void, &fail), side(&gain, &fail, &void));
     assert!(found.voids.worst_for_b.is_some_and(|worst| worst < 0.0), "{:?}", found.voids.worst_for_b);
-    let because = "the void trials alone could turn the difference around";
+    let because = "the void trials alone could reverse the difference";
     assert_eq!((found.verdict, found.because.as_str()), (Finding::NoVerdict, because));
     let sound = compared(side(&fail, &fail, &fail), side(&gain, &fail, &fail));
     assert_eq!(sound.verdict, Finding::Better, "{}", sound.because);
@@ -140,7 +140,7 @@ fn sides_that_are_not_one_thing_are_refused() {
     let options = CompareOptions::default();
     let both: Vec<TrialRow> = a.iter().chain(&b).cloned().collect();
     let error = compare(&both, &b, options).expect_err("two arms").to_string();
-    assert_eq!(error, "side a holds more than one arm (none, pull): select one, for example arm=none");
+    assert_eq!(error, "side a contains more than one arm (none, pull): select one, for example arm=none");
     assert_eq!(compare(&[], &b, options), Err(CompareError::Empty { side: "a" }));
     let mut again = a[0].clone();
     again.run = apprentice_protocol::RunId::new("another");

@@ -362,16 +362,20 @@ fn notes(experiment: &Experiment, test: &[TaskId], (power, cost): (&Power, &[Mod
         ));
     }
     if matches!(experiment.book, BookSource::Learned(_)) {
-        notes.push("an arm skips tasks for which the learned book has no skill: trial counts are upper bounds".into());
+        notes.push(
+            "an arm skips tasks for which the learned book has no skill: trial counts are upper bounds"
+                .into(),
+        );
     }
     if (2..MIN_BOOKS).contains(&(experiment.replicates as usize)) {
-        notes
-            .push(format!("{} books are too few for a claim about the method: at least {MIN_BOOKS}", experiment.replicates));
+        notes.push(format!(
+            "{} books are too few for a claim about the method: at least {MIN_BOOKS}",
+            experiment.replicates
+        ));
     }
     if experiment.further.leave_one_out.is_some() {
-        notes.push(
-            "a skill is left out only on tasks of its app: these trial counts are upper bounds".into(),
-        );
+        notes
+            .push("a skill is left out only on tasks of its app: these trial counts are upper bounds".into());
     }
     let fixed = test.iter().filter(|id| !varies(experiment, id)).count();
     if fixed > 0 && experiment.seeds > 1 {

@@ -185,9 +185,7 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     notes.extend(harms(report));
     let deviations = report.registration.as_ref().map_or(0, |plan| plan.deviations.len());
     if deviations > 0 {
-        notes.push(format!(
-            "{deviations} settings deviate from the registration: see the preregistration"
-        ));
+        notes.push(format!("{deviations} settings deviate from the registration: see the preregistration"));
     }
     if !report.not_run.is_empty() {
         let (missing, planned) = (report.not_run.len(), input.planned.len());
@@ -202,7 +200,10 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     for arm in &report.arms {
         let judged = arm.tally.passed + arm.tally.failed;
         if arm.key.arm == "pull" && judged > 0 && arm.viewed_skills == 0 {
-            notes.push(format!("{} never viewed a skill: its arm measures only the effect of offering the book", arm.key));
+            notes.push(format!(
+                "{} never viewed a skill: its arm measures only the effect of offering the book",
+                arm.key
+            ));
         }
         let broken: u32 =
             ["invalid_output", "loop"].iter().filter_map(|reason| arm.stop_reasons.get(*reason)).sum();

@@ -225,13 +225,13 @@ fn other_event(kind: &EventKind) -> Option<Shown> {
         }
         EventKind::ToolCalled { name, is_error, took_ms, .. } => {
             let class = if *is_error { "failed" } else { "done" };
-            Some((class, format!("{name} answered"), Some(format!("{took_ms} ms")), None))
+            Some((class, format!("{name} returned"), Some(format!("{took_ms} ms")), None))
         }
         EventKind::CallAnswered(result) => answer(result),
         EventKind::Skill(skill) => Some(skill_event(skill)),
         EventKind::Notice { content } => Some((
             "notice",
-            "told the model".into(),
+            "notice to the model".into(),
             None,
             Some(text_of(content)).filter(|text| !text.is_empty()),
         )),
@@ -240,7 +240,7 @@ fn other_event(kind: &EventKind) -> Option<Shown> {
         }
         EventKind::HistoryTrimmed { pictures, texts, before_tokens, after_tokens, limit_tokens } => Some((
             "notice",
-            format!("{pictures} old pictures and {texts} old texts are no longer sent"),
+            format!("{pictures} old screenshots and {texts} old texts removed from the history"),
             Some(format!("about {before_tokens} tokens, now {after_tokens} of {limit_tokens}")),
             None,
         )),
@@ -262,7 +262,7 @@ fn answer(result: &CallResult) -> Option<Shown> {
         return None;
     }
     let class = if result.is_error { "failed" } else { "notice" };
-    Some((class, "answer to the model".into(), None, Some(text)))
+    Some((class, "tool result".into(), None, Some(text)))
 }
 
 fn skill_event(skill: &SkillEvent) -> Shown {

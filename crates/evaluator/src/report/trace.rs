@@ -94,7 +94,7 @@ mod tests {
     fn a_trace_without_an_end_or_blobs_still_has_a_page() {
         let folder = tempfile::tempdir().expect("a folder");
         let page = render(&events()[..6], folder.path(), Pictures::Inlined).expect("renders");
-        for words in ["the attempt was interrupted", "not judged", "The picture aa11 is missing."] {
+        for words in ["the attempt was interrupted", "not judged", "The screenshot aa11 is missing."] {
             assert!(page.contains(words), "{words}");
         }
         assert!(render(&[], folder.path(), Pictures::Inlined).is_ok());

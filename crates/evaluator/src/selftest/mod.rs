@@ -120,7 +120,10 @@ fn try_world(world: World, experiments: u32, verdicts: Verdicts<'_>) -> WorldRes
 fn faults(result: &WorldResult) -> Vec<String> {
     let mut faults = Vec::new();
     if result.effect == 0.0 && result.helps > CLAIM_CAP {
-        faults.push(format!("a benefit is claimed in {:.1} % of experiments without an effect", result.helps * 100.0));
+        faults.push(format!(
+            "a benefit is claimed in {:.1} % of experiments without an effect",
+            result.helps * 100.0
+        ));
     }
     if result.effect > 0.0 && result.helps < FOUND_FLOOR {
         faults.push(format!("the planted effect is found in only {:.1} %", result.helps * 100.0));

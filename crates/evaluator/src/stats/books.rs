@@ -16,14 +16,13 @@ pub const MIN_BOOKS: usize = 3;
 /// The result of [`over_books`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverBooks {
-    /// The mean over books and templates.
+    /// Mean over books and templates.
     pub mean: f64,
     /// Two-sided p value of "the mean is zero".
     pub p: f64,
-    /// The interval of the mean.
+    /// Confidence interval of the mean.
     pub interval: Interval,
-    /// The standard deviation of the books' true means, as far as it can be told; 0 where they differ by no more than
-    /// noise.
+    /// Estimated standard deviation of the books' true means; 0 where they differ by no more than noise.
     pub between: f64,
 }
 

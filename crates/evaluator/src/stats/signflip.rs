@@ -70,7 +70,7 @@ pub struct SignFlip {
     pub mean: f64,
     /// Two-sided p value of "the values are symmetric around zero".
     pub p: f64,
-    /// All means that the test does not reject; an end is infinite when no mean on that side can be.
+    /// All means that the test does not reject; an end is infinite if no mean on that side is rejected.
     pub interval: Interval,
     /// Whether all sign vectors were enumerated.
     pub exact: bool,

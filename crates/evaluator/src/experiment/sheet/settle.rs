@@ -208,7 +208,10 @@ impl Desk<'_> {
         }
         let inline = sheet.arms.iter().find(|arm| arm.value == Arm::Inline.as_str());
         if let Some(inline) = inline.filter(|_| !arms.contains(&Arm::Pull)) {
-            self.fault(inline.spot, "`inline` inserts the guidance that `pull` retrieved: add \"pull\" to `arms`".into());
+            self.fault(
+                inline.spot,
+                "`inline` inserts the guidance that `pull` retrieved: add \"pull\" to `arms`".into(),
+            );
         }
         let Marked { value: further, spot } = sheet.further;
         for (wanted, needed, why) in [
@@ -312,8 +315,7 @@ impl Desk<'_> {
         }
         let trains = lock.is_some_and(|lock| lock.templates(Split::Train).next().is_some());
         if !trains && self.faults.iter().all(|fault| fault.spot != Some(sheet.suite.spot)) {
-            let what =
-                "learning needs training tasks, and no locked split names them: lock the suite";
+            let what = "learning needs training tasks, and no locked split names them: lock the suite";
             self.fault(sheet.suite.spot, what.into());
         }
     }
