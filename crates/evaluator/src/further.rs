@@ -16,10 +16,10 @@ const TRY: &str = "try-";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FurtherArms {
-    /// Without help, under caps that are so many times as wide.
+    /// Runs without a book and multiplies the limits by this factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_steps: Option<u32>,
-    /// Runs without a book and multiplies the limits by this factor.
+    /// Runs without a book and tries each seed this many times in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
     /// Runs with the book minus one skill, for this many of its most requested skills.

@@ -369,7 +369,10 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
 
     let lone = Experiment { arms: vec![Arm::None, Arm::Inline], ..experiment(learned()) };
     let error = work(&lone, &folder.path().join("lone"), None).await.err().expect("is refused").to_string();
-    assert_eq!(error, "the arm inline inserts the guidance that the arm pull retrieved: add pull to the arms");
+    assert_eq!(
+        error,
+        "the arm inline inserts the guidance that the arm pull retrieved: add pull to the arms"
+    );
 }
 
 #[tokio::test]
