@@ -64,7 +64,7 @@ pub struct CompareOptions {
     pub planned: Option<Planned>,
 }
 
-/// Planned number of trials per side.
+/// Number of planned trials per side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Planned {
     /// Trials of side `a`.

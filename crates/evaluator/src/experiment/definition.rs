@@ -83,7 +83,7 @@ pub struct Definition {
     pub teacher: Option<String>,
     /// The model that rehearses and is measured in every arm.
     pub student: String,
-    /// Further models that are measured in every arm.
+    /// Other models that are measured in every arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
     /// Names of the arms.

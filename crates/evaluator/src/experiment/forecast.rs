@@ -107,7 +107,7 @@ pub struct ModelCost {
 }
 
 /// Estimates an experiment, or the rest of it. `quote` returns a model's pricing, `learner` is the reviewing model,
-/// `done` are the existing results.
+/// `done` are the finished results.
 pub fn forecast(
     experiment: &Experiment,
     (asked, learner): (Asked, Option<&str>),

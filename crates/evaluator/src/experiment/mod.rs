@@ -103,7 +103,7 @@ pub struct Experiment {
 pub enum BookSource {
     /// Learned on the training tasks.
     Learned(Lessons),
-    /// An existing book.
+    /// A given book.
     Given(Snapshot),
 }
 
@@ -193,7 +193,7 @@ pub enum ExperimentError {
     /// The selection contains no task of the named split.
     #[error("no {0} task is selected: check the split and the task selection")]
     Empty(&'static str),
-    /// The existing run in the folder was planned with a different configuration.
+    /// The run in the folder was planned with a different configuration.
     #[error("{} was planned with different settings: {} differ; start again in another folder", run.display(), fields.join(", "))]
     Drift {
         /// The run folder.

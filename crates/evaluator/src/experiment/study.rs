@@ -64,7 +64,7 @@ fn announce(folder: &RunFolder, laboratory: &Laboratory) {
     });
 }
 
-/// Opens the existing learning run below `root`, or plans a new one.
+/// Opens the latest learning run below `root`, or plans a new one.
 async fn opened(
     (experiment, lessons, lock): (&Experiment, &Lessons, &SplitLock),
     laboratory: &Laboratory,

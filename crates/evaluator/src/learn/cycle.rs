@@ -60,7 +60,7 @@ pub trait Attempts: Sync {
 pub struct CycleOptions {
     /// Passes of the teacher over the training tasks.
     pub epochs: u32,
-    /// Attempts that run in parallel on the same state of the book; 1 learns after every attempt.
+    /// The number of attempts that run in parallel on the same state of the book; 1 learns after every attempt.
     pub batch: usize,
     /// Whether the student rehearses.
     pub rehearse: bool,
@@ -234,7 +234,7 @@ fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)
     batches
 }
 
-/// Learns from an attempt of an earlier run. Attempts come in plan order; one that was already learned from changes
+/// Learns from an attempt of an earlier run. The attempts come in plan order; one that was already learned from changes
 /// nothing.
 pub async fn learn_from(
     gateway: &mut Gateway,

@@ -1,4 +1,4 @@
-//! Index of material that occurs only in sealed tasks, as salted hashes: eight-word n-grams of their texts, their file
+//! Index of material that occurs only in sealed tasks, as salted hashes: eight-word n-grams of their wording, their file
 //! names, and the names and values that fill in their placeholders. Material that also occurs in a training task is
 //! excluded.
 
@@ -82,7 +82,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// All texts of a task: its instruction, and the strings of its setup and check.
+/// All strings of a task: its instruction, and the strings of its setup and check.
 pub(crate) fn texts(task: &Task) -> Vec<String> {
     let mut found = vec![task.instruction.clone()];
     let parts = serde_json::to_value((&task.config, &task.evaluator)).unwrap_or_default();

@@ -50,7 +50,7 @@ pub struct Sheet {
     pub teacher: Option<Marked<String>>,
     /// Path of a given skillbook, used instead of learning one.
     pub skillbook: Option<Marked<PathBuf>>,
-    /// Learning options, for a learned book.
+    /// Options for learning a book.
     pub learning: Learning,
     /// Names of the arms.
     pub arms: Vec<Marked<String>>,

@@ -277,7 +277,7 @@ impl Reader<'_> {
         Some(Marked { value: value.into(), spot })
     }
 
-    /// A list of texts; a single text is a list of one.
+    /// A list of strings; a single string is a list of one.
     fn texts(&mut self, table: &DeTable<'_>, key: &str) -> Vec<Marked<String>> {
         let Some(value) = table.get(key) else { return Vec::new() };
         let found: Vec<Marked<String>> = match value.get_ref().as_array() {
