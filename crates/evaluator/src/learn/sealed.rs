@@ -1,6 +1,6 @@
-//! Index of material that occurs only in sealed tasks, as salted hashes: eight-word n-grams of their wording, their file
-//! names, and the names and values that fill in their placeholders. Material that also occurs in a training task is
-//! excluded.
+//! Index of material that occurs only in sealed tasks, as salted hashes: eight-word n-grams of their wording, their
+//! file names, and the names and values that fill in their placeholders. Material that also occurs in a training task
+//! is excluded.
 
 use std::collections::BTreeSet;
 
