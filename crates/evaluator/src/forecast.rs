@@ -1,4 +1,4 @@
-//! What may be spent, said before it is: one arithmetic for everything that asks models.
+//! Cost estimates, shared by every command that calls models.
 
 use std::ops::{Add, AddAssign};
 
@@ -6,38 +6,38 @@ use apprentice_harness::agent::fitted;
 use apprentice_harness::model::price::{Price, Tariff, Tokens};
 use apprentice_protocol::{HistoryRule, Limits, ModelProfile, Size};
 
-/// The screen of worlds.
+/// The assumed screen size of environments.
 const SCREEN: Size = Size::new(1920, 1080);
-/// Pixels on a side of the square that counts as one token.
+/// Side length, in pixels, of the image patch that counts as one token.
 const PATCH: u32 = 28;
-/// Tokens of what stands before the first turn: prompt, tools, task, a list of elements.
+/// Tokens before the first turn: prompt, tools, task and an outline.
 const OPENING: u64 = 9000;
-/// Tokens of text that a turn leaves in the conversation: a reply and the answers to it.
+/// Text tokens that each turn adds to the conversation: a reply and its tool results.
 const TURN: u64 = 600;
-/// The same where every view comes with a list of elements.
+/// The same when every observation includes an outline.
 const TURN_WITH_OUTLINE: u64 = 4000;
 /// Output tokens of a short turn.
 const SHORT_REPLY: u64 = 150;
-/// Calls about one trajectory of learning, and tokens read and written by each.
+/// Minimum and maximum calls per learned trajectory, and the input and output tokens of each call.
 const CALLS: [u32; 2] = [1, 8];
 const CALL: [[u64; 2]; 2] = [[4_000, 300], [20_000, 2_000]];
-/// The part of them that asks for the review itself, and tokens that such a question adds to a conversation.
+/// Minimum and maximum calls among these that ask for the review itself, and the tokens of its question.
 const ASKS: [u32; 2] = [1, 3];
 const QUESTION: u64 = 2_500;
-/// Milliseconds that a machine of one's own is busy with one such call, or with one turn, at the least.
+/// Minimum and maximum milliseconds that a self-hosted machine spends on one such call or one turn.
 const CALL_MS: [u64; 2] = [1_000, 20_000];
 
-/// From the least to the most, in US dollars.
+/// A cost range in US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
-    /// Every attempt ends after one short turn.
+    /// Minimum: every attempt ends after one short turn.
     pub least: f64,
-    /// Every turn is used, and nothing comes from a cache.
+    /// Maximum: every turn is used and no input is cached.
     pub most: f64,
 }
 
 impl Range {
-    /// So many times this.
+    /// Multiplies the range by a count.
     #[must_use]
     pub fn times(self, count: usize) -> Self {
         let count = u32::try_from(count).map_or(f64::INFINITY, f64::from);
@@ -64,24 +64,24 @@ impl AddAssign for Range {
     }
 }
 
-/// What one model is charged by, as far as a forecast needs it.
+/// The pricing of one model, as needed for estimates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quote {
-    /// Its price, if it has one.
+    /// The model's price; `None` if unknown.
     pub tariff: Option<Tariff>,
-    /// How it sees, where it sees at all; only what is priced by the token needs it.
+    /// The model's observation profile; only needed for per-token prices.
     pub profile: Option<ModelProfile>,
-    /// Most that it may cost in one attempt, in US dollars.
+    /// Maximum cost per attempt, in US dollars.
     pub attempt_cap: Option<f64>,
 }
 
 impl Quote {
-    /// A model that costs nothing.
+    /// A model without cost.
     pub fn free() -> Self {
         Self { tariff: Some(Tariff::Hour(0.0)), profile: None, attempt_cap: None }
     }
 
-    /// What one attempt within these limits may cost; none when the model has no price.
+    /// Estimates the cost of one attempt within these limits; `None` without a price.
     pub fn attempt(&self, limits: &Limits) -> Option<Range> {
         let range = match self.tariff.as_ref()? {
             Tariff::Hour(dollars) => Range {
@@ -93,7 +93,7 @@ impl Quote {
         Some(range.capped(limits.cost_usd).capped(self.attempt_cap))
     }
 
-    /// What learning from one trajectory, or deciding on one item of a book, may cost.
+    /// Estimates the cost of learning from one trajectory, or of deciding one item of a book.
     pub fn review(&self) -> Option<Range> {
         let tariff = self.tariff.as_ref()?;
         let [least, most] = [0, 1].map(|end| {
@@ -104,9 +104,9 @@ impl Quote {
         Some(Range { least, most })
     }
 
-    /// What the same may cost where the question stands below the attempt's own conversation of so many turns, at the
-    /// least and at the most. At the least, a server goes on from what it has cached; at the most, nothing is cached,
-    /// and a reader is asked after all.
+    /// Estimates the same when the question is asked in the attempt's own conversation of `turns` turns (minimum and
+    /// maximum). The minimum assumes a cached conversation; the maximum assumes no cache and a fallback to a separate
+    /// reviewer.
     pub fn review_here(&self, turns: [u32; 2]) -> Option<Range> {
         let tariff = self.tariff.as_ref()?;
         let fresh = self.review()?;
@@ -119,7 +119,7 @@ impl Quote {
         Some(Range { least: asked(0, least), most: fresh.most + asked(1, most) })
     }
 
-    /// What so many small requests, each with a picture of this size at most, may cost.
+    /// Estimates the cost of `count` small requests, each with at most one image of this size.
     pub fn requests(&self, count: u32, output: u32, picture: Option<Size>) -> Option<Range> {
         let tariff = self.tariff.as_ref()?;
         let fresh = OPENING / 10 + picture.map_or(0, patches);
@@ -139,7 +139,7 @@ fn patches(size: Size) -> u64 {
     u64::from(size.width.div_ceil(PATCH)) * u64::from(size.height.div_ceil(PATCH))
 }
 
-/// One short turn, and all turns with nothing from a cache.
+/// The cost of one short turn, and of all turns without a cache.
 fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Range {
     let tariff = Tariff::Tokens(price.clone());
     let cost = |fresh: u64, output: u64| tariff.cost(&Tokens { fresh, output, ..Tokens::default() }, 0);
@@ -157,7 +157,7 @@ fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Rang
     Range { least: cost(request(profile, 0), SHORT_REPLY).min(most), most }
 }
 
-/// Tokens that are sent in a turn, counted from 0.
+/// Input tokens of a turn, counted from 0.
 fn request(profile: &ModelProfile, turn: u64) -> u64 {
     let picture = fitted(&profile.images, SCREEN).map_or(0, patches);
     let text = if profile.outline { TURN_WITH_OUTLINE } else { TURN };
@@ -244,7 +244,7 @@ mod tests {
         let quote = quote(WITHIN, GROWING);
         let here = |turns| quote.review_here(turns).expect("has a price");
         let one = here([1, 1]);
-        // The conversation of one turn is 9,000 tokens and a picture of 1,196; nobody has a price for what is cached.
+        // The conversation of one turn is 9,000 tokens and a picture of 1,196; the price has no cached rate.
         close(one.least, (9_000.0 + 1_196.0 + 2_500.0 + 300.0 * 10.0) / 1e6);
         let reader = quote.review().expect("has a price");
         close(one.most, reader.most + 3.0 * (9_000.0 + 1_196.0 + 2_500.0 + 2_000.0 * 10.0) / 1e6);

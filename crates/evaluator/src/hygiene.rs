@@ -1,6 +1,6 @@
-//! How clean the parting of training and test is, seen from the book that is about to be measured: sealed
-//! material in it, training tasks that are all but test tasks, and skills that hold one task's words rather than
-//! knowledge. Told with every result; computed once, when the book is frozen, while the suite is at hand.
+//! Contamination check of the book to be measured: sealed material in it, training tasks that nearly duplicate test
+//! tasks, and skills that repeat one task's wording instead of general knowledge. Computed once, when the book is
+//! frozen and the suite is available, and reported with every result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,9 @@ use apprentice_tasks::suite::task::Task;
 
 /// Words of a run that counts as said by a task.
 const RUN: usize = 3;
-/// From this likeness on two tasks are told as near duplicates.
+/// Minimum similarity at which two tasks are reported as near duplicates.
 const NEAR: f64 = 0.6;
-/// Pairs that are told, the most alike first.
+/// Maximum number of reported pairs, most similar first.
 const PAIRS: usize = 20;
 
 /// Examines a book against a suite and its split, if one is locked; rows, where there are any, tell which
@@ -53,13 +53,13 @@ pub fn examine((suite, lock): (&Suite, Option<&SplitLock>), book: &Snapshot, row
     Hygiene { schema: HYGIENE_SCHEMA.into(), near: near(&train, &test), skills }
 }
 
-/// The tasks behind a skill's text, as far as rows tell.
+/// The tasks that a skill was learned from, as far as the rows tell.
 fn sources<'r>(book: &Snapshot, skill: &Skill, tasks: &BTreeMap<String, &'r TaskId>) -> BTreeSet<&'r TaskId> {
     let causes = book.state().causes.iter().filter(|(_, operation)| skill.history.contains(operation));
     causes.filter_map(|(cause, _)| tasks.get(&cause.trajectory).copied()).collect()
 }
 
-/// The largest share of a text's runs that one task says, and which task that is.
+/// The largest share of a text's n-grams found in one task, and that task.
 fn specific<'a>(
     text: &str,
     tasks: impl Iterator<Item = (&'a &'a TaskId, &'a BTreeSet<String>)>,
@@ -70,7 +70,7 @@ fn specific<'a>(
     most.map_or((0.0, None), |(share, id)| (share, Some(id.clone())))
 }
 
-/// Pairs of tasks whose instructions are all but the same.
+/// Pairs of tasks with nearly the same instruction.
 fn near(train: &[&Task], test: &[&Task]) -> Vec<NearPair> {
     let runs = |task: &Task| -> BTreeSet<String> { shingles(&task.instruction).into_iter().collect() };
     let train: Vec<_> = train.iter().map(|task| (task, runs(task))).collect();
@@ -89,7 +89,7 @@ fn near(train: &[&Task], test: &[&Task]) -> Vec<NearPair> {
     pairs
 }
 
-/// Runs of three words; a shorter text is one run.
+/// Three-word n-grams; a shorter text is one n-gram.
 fn shingles(text: &str) -> Vec<String> {
     let words = words(text);
     match words.len() {

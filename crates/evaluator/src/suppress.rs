@@ -1,5 +1,5 @@
-//! Skills that are hidden from the tasks of a program, because they harmed there: a person's decision, for one run or
-//! experiment. The book stays as it is, and so do the tasks of other programs.
+//! Skills hidden from the tasks of an app because they did harm there: a person's decision, for one run or experiment.
+//! The book and the tasks of other apps are unaffected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,27 +8,27 @@ use apprentice_protocol::SkillId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which skills are hidden from the tasks of which programs.
+/// The skills hidden from the tasks of each app.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Suppressed(BTreeMap<SkillId, BTreeSet<String>>);
 
-/// One skill, hidden from the tasks of one program: `mousepad/tabs@thunar`.
+/// One skill, hidden from the tasks of one app: `mousepad/tabs@thunar`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hiding {
     /// The skill.
     pub skill: SkillId,
-    /// The program, as a domain of the book.
+    /// The app, as a domain of the book.
     pub program: String,
 }
 
-/// Why a text hides nothing.
+/// A text is not of the form `domain/skill@program`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} hides no skill: write it as domain/skill@program")]
+#[error("{0:?} is not a skill to hide: write it as domain/skill@program")]
 pub struct HidingError(String);
 
 impl Hiding {
-    /// Reads `domain/skill@program`.
+    /// Parses `domain/skill@program`.
     pub fn parse(text: &str) -> Result<Self, HidingError> {
         let wrong = || HidingError(text.to_owned());
         let (skill, program) = text.split_once('@').ok_or_else(wrong)?;
@@ -51,12 +51,12 @@ impl FromIterator<Hiding> for Suppressed {
 }
 
 impl Suppressed {
-    /// Whether nothing is hidden.
+    /// Whether no skill is hidden.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The skills that are hidden from a task of these programs.
+    /// Returns the skills hidden from a task of these apps.
     pub fn hidden_from(&self, programs: &[String]) -> BTreeSet<SkillId> {
         let hides = |from: &BTreeSet<String>| programs.iter().any(|program| from.contains(program));
         self.0.iter().filter(|(_, from)| hides(from)).map(|(skill, _)| skill.clone()).collect()

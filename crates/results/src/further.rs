@@ -1,5 +1,5 @@
-//! Arms beside those that help with a book: a skill left out of it, the caps raised, the same task tried once more. They
-//! tell what a single skill is worth and what else the same money buys. None of them decides anything.
+//! Additional arms: skill ablations (leave one out), wider limits, and repeated tries. They show the value of a single
+//! skill and what the same compute achieves without a book. All are exploratory.
 
 use std::fmt;
 
@@ -11,23 +11,23 @@ const WITHOUT: &str = "without:";
 const MORE_STEPS: &str = "more-steps";
 const TRY: &str = "try-";
 
-/// What of them an experiment runs, with its first student.
+/// The additional arms that an experiment runs with its first student.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FurtherArms {
-    /// Without help, under caps that are so many times as wide.
+    /// Runs without a book and multiplies the limits by this factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_steps: Option<u32>,
-    /// Without help, the same variation of a task tried so many times in all.
+    /// Runs without a book and tries each seed this many times in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
-    /// With the book but for one skill, for so many of its skills.
+    /// Runs with the book minus one skill, for this many of its most requested skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leave_one_out: Option<u32>,
 }
 
 impl FurtherArms {
-    /// Whether there are none.
+    /// Whether no additional arm is requested.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -39,19 +39,19 @@ impl FurtherArms {
     }
 }
 
-/// One of these arms, as it stands in the rows.
+/// An additional arm, as named in the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Further {
-    /// The book but for one skill: `without:<domain>/<name>`.
+    /// The book without one skill: `without:<domain>/<name>`.
     Without(SkillId),
-    /// No help, and wider caps: `more-steps`.
+    /// No book and wider limits: `more-steps`.
     MoreSteps,
-    /// No help, and the same variation once more: `try-2`, `try-3` and so on; the first try is the arm `none`.
+    /// No book and a repeated try of the same seed: `try-2`, `try-3` and so on; the first try is the arm `none`.
     Again(u32),
 }
 
 impl Further {
-    /// The arm of this name; none if it is another kind of arm.
+    /// Parses an arm's name; `None` for any other kind of arm.
     pub fn parse(arm: &str) -> Option<Self> {
         if let Some(skill) = arm.strip_prefix(WITHOUT) {
             return SkillId::parse(skill).ok().map(Self::Without);
@@ -62,7 +62,7 @@ impl Further {
         }
     }
 
-    /// Whether an arm only serves to compute something else, and is nothing to be looked at by itself.
+    /// Whether an arm only serves to compute another number and is not reported on its own.
     pub fn is_part(arm: &str) -> bool {
         matches!(Self::parse(arm), Some(Self::Without(_) | Self::Again(_)))
     }

@@ -1,5 +1,5 @@
-//! One line of `trials.jsonl`: a finished attempt. A public contract: reports, comparisons and exports
-//! accept any file of this form.
+//! One line of `trials.jsonl`: a finished attempt. A public contract: reports, comparisons and exports accept any file
+//! in this format.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The name of the line format.
+/// Schema name of a row.
 pub const ROW_SCHEMA: &str = "apprentice.trial/1";
 
-/// Which part a model plays in a run.
+/// The role of a model in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The capable model.
+    /// The teacher: the capable model that skills are learned from.
     Teacher,
-    /// The small model.
+    /// The student: the small model that uses the skills.
     Student,
-    /// A model that is simply run.
+    /// A model run on its own, outside any teacher and student setup.
     Solo,
-    /// The task's own solution, or another baseline.
+    /// The reference solution, or another baseline.
     Baseline,
 }
 
@@ -40,15 +40,15 @@ impl Role {
     }
 }
 
-/// Which part of a suite a template belongs to.
+/// The part of a suite that a template belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
-    /// Learning sees it.
+    /// Used for learning.
     Train,
-    /// Choices are made on it.
+    /// Used for design choices.
     Dev,
-    /// Sealed: looked at once, after the freeze.
+    /// Sealed: evaluated once, after the book is frozen.
     Test,
 }
 
@@ -74,70 +74,70 @@ pub struct TrialRow {
     pub trial: TrialId,
     /// The suite's name.
     pub suite: String,
-    /// The model's part.
+    /// The model's role.
     pub role: Role,
     /// The task.
     pub task: TaskId,
-    /// The unit of inference: the task's template, or its own id.
+    /// The unit of inference: the task's template, or the task's id if it has none.
     pub template: String,
     /// Hash of the suite's files.
     pub suite_hash: String,
     /// The split, if one is locked.
     #[serde(default)]
     pub split: Option<Split>,
-    /// What help the model got.
+    /// The arm, which decides the guidance that the model gets.
     pub arm: String,
-    /// The index of the world's variation.
+    /// The seed index of the environment.
     pub seed: u32,
-    /// The try, from 1.
+    /// The attempt number, from 1.
     pub attempt: u32,
     /// The model, as `provider/name`.
     pub model: String,
-    /// Content hash of the frozen book, if the arm has one.
+    /// Content hash of the frozen skillbook, if the arm uses one.
     #[serde(default)]
     pub skillbook_hash: Option<String>,
     /// The verdict.
     pub verdict: Verdict,
     /// Score from 0 to 1; 0 when void.
     pub score: f64,
-    /// World actions used.
+    /// Environment actions used.
     pub world_steps: u32,
     /// Model turns used.
     pub turns: u32,
     /// Tokens used.
     pub tokens: Usage,
-    /// Tokens of guidance delivered to the model (estimated from characters where the model does not say).
+    /// Guidance tokens delivered to the model (estimated from characters if the provider does not report them).
     pub delivered_tokens: u64,
-    /// Money in US dollars; null when the model has no price.
+    /// Cost in US dollars; null when the model has no price.
     pub cost_usd: Option<f64>,
     /// Wall time in seconds.
     pub wall_s: f64,
-    /// Wall time without waiting for rate limits and our own pool, in seconds.
+    /// Wall time without waiting for rate limits and for a free environment, in seconds.
     pub working_s: f64,
-    /// Why it ended, unless void.
+    /// The stop reason; null if void.
     pub stop_reason: Option<StopReason>,
-    /// Why it is void, if it is.
+    /// The cause of a void attempt; null otherwise.
     pub void_cause: Option<VoidCause>,
     /// Skills whose text the model received, in order.
     pub skills_viewed: Vec<SkillId>,
-    /// Its place in the randomised order of the run.
+    /// Position in the randomized order of the run.
     pub order: u32,
-    /// When it began.
+    /// Start time.
     #[schemars(with = "String")]
     pub started_at: Timestamp,
-    /// Hash of the prompts in use.
+    /// Hash of the prompts used.
     pub prompt_hash: String,
-    /// The exact model that answered.
+    /// The exact model that the provider reported.
     #[serde(default)]
     pub provider_model: Option<String>,
-    /// How the world was kept apart.
+    /// How the environment was isolated.
     pub isolation: Isolation,
-    /// Drift that a resumed run accepted, if any, in words.
+    /// Drift accepted when the run was resumed, in words; null if none.
     #[serde(default)]
     pub admit: Option<String>,
-    /// The attempt's folder, relative to the run.
+    /// The attempt's trace folder, relative to the run.
     pub trace: String,
-    /// Fields of a later version, kept.
+    /// Unknown fields, preserved from later versions.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
 }

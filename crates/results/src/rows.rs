@@ -1,4 +1,4 @@
-//! Reads files of trial rows, whoever wrote them, and finds the attempt that counts for each trial.
+//! Reads files of trial rows, from any producer, and finds the attempt that counts for each trial.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,67 +13,67 @@ use crate::row::{ROW_SCHEMA, TrialRow};
 /// The rows of one file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// The finished attempts, in the file's order.
+    /// The finished attempts, in file order.
     pub rows: Vec<TrialRow>,
-    /// What stands behind the last line break, if anything does: an attempt whose line was never finished.
+    /// An unterminated last line, from an attempt whose row was never completely written.
     pub torn: Option<Torn>,
 }
 
-/// An unfinished last line. It is not a result.
+/// An unterminated last line. It is not a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Torn {
     /// Its line number, from 1.
     pub line: usize,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub bytes: usize,
 }
 
-/// Why a file's rows cannot be used.
+/// The reason a file's rows cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{path} cannot be read")]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A finished line is no row.
+    /// A complete line is not a valid row.
     #[error("{path}, line {line}: not a trial row{}", place(field))]
     Line {
         /// The file.
         path: PathBuf,
         /// The line number, from 1.
         line: usize,
-        /// Where in the row.
+        /// Path of the field within the row.
         field: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// A row is of a format that this version does not know.
+    /// A row has an unknown schema.
     #[error("{path}, line {line}: schema {schema:?}, expected {ROW_SCHEMA:?}")]
     Schema {
         /// The file.
         path: PathBuf,
         /// The line number, from 1.
         line: usize,
-        /// What it says.
+        /// The row's schema.
         schema: String,
     },
-    /// A score that is none.
-    #[error("{path}, line {line}: the score {score} is not from 0 to 1")]
+    /// A score is out of range.
+    #[error("{path}, line {line}: the score {score} is not between 0 and 1")]
     Score {
         /// The file.
         path: PathBuf,
         /// The line number, from 1.
         line: usize,
-        /// What it says.
+        /// The row's score.
         score: f64,
     },
-    /// Two rows of one attempt that say different things.
+    /// Two different rows for the same attempt.
     #[error(
         "{path}, lines {first} and {line}: two different rows of attempt {} of trial {} of run {}; an attempt has one result",
         at.attempt, at.trial, at.run
@@ -85,23 +85,23 @@ pub enum RowsError {
         line: usize,
         /// The line number of the earlier one.
         first: usize,
-        /// Which attempt.
+        /// The attempt.
         at: TrialRef,
     },
 }
 
-/// Where in a row, in brackets; nothing for the row as a whole.
+/// Formats a field path in brackets; empty for the row as a whole.
 fn place(field: &str) -> String {
     if field == "." { String::new() } else { format!(" (field {field})") }
 }
 
-/// Reads a `trials.jsonl`. A line is finished when it ends in a line break; blank lines are skipped.
+/// Reads a `trials.jsonl` file. A line is complete when it ends with a line break; blank lines are skipped.
 pub fn read(path: &Path) -> Result<Rows, RowsError> {
     let bytes = fs::read(path).map_err(|source| RowsError::Read { path: path.to_owned(), source })?;
     parse(&bytes, path)
 }
 
-/// Reads rows from memory; `path` is for messages only.
+/// Parses rows from memory; `path` is used in messages only.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
     let mut read = Rows::default();
     let mut known: BTreeMap<TrialRef, (usize, usize)> = BTreeMap::new();
@@ -127,7 +127,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
         }
         let at = TrialRef::of(&row);
         match known.get(&at) {
-            // A line that stands twice, as where files were joined, is one result.
+            // A repeated identical line, for example after files were joined, is one result.
             Some((_, place)) if read.rows[*place] == row => {}
             Some((first, _)) => {
                 return Err(RowsError::Twice { path: path.to_owned(), line: number, first: *first, at });
@@ -146,23 +146,23 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
 pub struct Trial<'a> {
     /// The attempt that counts.
     pub last: &'a TrialRow,
-    /// Earlier attempts, in order; by the rules of a run all of them void.
+    /// Earlier attempts, in order; under the rules of a run, all of them are void.
     pub earlier: Vec<&'a TrialRow>,
 }
 
 impl Trial<'_> {
-    /// Whether it gave a result.
+    /// Whether the trial has no result.
     pub fn is_void(&self) -> bool {
         self.last.verdict == Verdict::Void
     }
 
-    /// Where it is found.
+    /// The reference of the attempt that counts.
     pub fn reference(&self) -> TrialRef {
         TrialRef::of(self.last)
     }
 }
 
-/// Names one attempt, so that a number can be traced to it.
+/// Identifies one attempt, so that a number can be traced to it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRef {
     /// The run.
@@ -183,15 +183,15 @@ impl TrialRef {
 /// A void attempt and its cause.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct VoidAttempt {
-    /// Which attempt.
+    /// The attempt.
     #[serde(flatten)]
     pub at: TrialRef,
-    /// Its cause.
+    /// The cause; `None` if the row has none.
     pub cause: Option<VoidCause>,
 }
 
-/// Gathers attempts into trials, ordered by run and trial whatever the rows' order. Of rows for the same
-/// attempt the last one in the sequence stands.
+/// Groups attempts into trials, ordered by run and trial regardless of the rows' order. If several rows have the same
+/// attempt, the last one wins.
 pub fn trials<'a>(rows: impl IntoIterator<Item = &'a TrialRow>) -> Vec<Trial<'a>> {
     let mut grouped: BTreeMap<(&RunId, &TrialId), BTreeMap<u32, &TrialRow>> = BTreeMap::new();
     for row in rows {
@@ -207,7 +207,7 @@ pub fn trials<'a>(rows: impl IntoIterator<Item = &'a TrialRow>) -> Vec<Trial<'a>
         .collect()
 }
 
-/// The void attempts of some trials, last ones included, with their causes.
+/// Lists the void attempts of trials, including last attempts, with their causes.
 pub fn voids(trials: &[Trial<'_>]) -> Vec<VoidAttempt> {
     let attempts = trials.iter().flat_map(|trial| trial.earlier.iter().copied().chain([trial.last]));
     attempts
@@ -216,7 +216,7 @@ pub fn voids(trials: &[Trial<'_>]) -> Vec<VoidAttempt> {
         .collect()
 }
 
-/// Rows made in memory, for the tests of this crate.
+/// Builds rows in memory for the tests of this crate.
 #[cfg(test)]
 pub(crate) mod sample {
     use apprentice_protocol::{Isolation, RunId, StopReason, TaskId, TrialId, Usage, Verdict, VoidCause};
@@ -315,7 +315,7 @@ mod tests {
         let told = torn.expect_err("two results");
         assert!(told.starts_with("trials.jsonl, lines 1 and 3: two different rows of attempt 1"), "{told}");
         let high = said(passed.replace("\"score\":1.0", "\"score\":7.5")).expect_err("no share");
-        assert_eq!(high, "trials.jsonl, line 1: the score 7.5 is not from 0 to 1");
+        assert_eq!(high, "trials.jsonl, line 1: the score 7.5 is not between 0 and 1");
         let bare = said(passed.replace("\"template\":\"save-as\",", "")).expect_err("no template");
         assert_eq!(bare, "trials.jsonl, line 1: not a trial row");
     }

@@ -141,11 +141,11 @@ fn a_bench_that_lost_its_end_is_gone_on_with_and_no_other_takes_its_folder() {
     let other = place.output(&bench(&["--seeds", "2", "--arms", "none,pull"]));
     assert_eq!(other.status.code(), Some(3));
     let said = text(&other.stderr);
-    assert!(said.contains("holds another experiment: arms, seeds differ"), "{said}");
+    assert!(said.contains("contains another experiment: arms, seeds differ"), "{said}");
     assert!(!said.contains("to go on"), "{said}");
     let missing = place.output(&["report", "garden"]);
     assert_eq!(missing.status.code(), Some(3), "{}", text(&missing.stderr));
-    assert!(text(&missing.stderr).contains("holds no experiment, no run"), "{}", text(&missing.stderr));
+    assert!(text(&missing.stderr).contains("contains no experiment, no run"), "{}", text(&missing.stderr));
 }
 
 const SHEET: &str = r#"

@@ -220,7 +220,7 @@ fn a_bench_starts_a_books_servers_in_its_worlds_and_goes_on_with_no_others() {
     let other = place.output(&["resume", &out]);
     let said = String::from_utf8_lossy(&other.stderr).into_owned();
     assert_eq!(other.status.code(), Some(3), "{said}");
-    assert!(said.contains("holds another experiment: tools differ"), "{said}");
+    assert!(said.contains("contains another experiment: tools differ"), "{said}");
     fs::write(place.path("servers.json"), notes_server("/home/user/kept")).expect("written");
     let resumed = place.output(&["resume", &out]);
     assert!(resumed.status.success(), "{resumed:?}");

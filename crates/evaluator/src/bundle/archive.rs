@@ -1,4 +1,4 @@
-//! The file itself: a compressed tar of plain files, the list of them first.
+//! The bundle file: a gzip-compressed tar of regular files that starts with the manifest.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,16 +13,17 @@ use sha2::{Digest as _, Sha256};
 use super::{BUNDLE_SCHEMA, BundleError, Caps, List, failed, stays_inside};
 use apprentice_trace::hex;
 
-/// The name of the list within the bundle.
+/// The manifest's name within the bundle.
 pub(super) const LIST: &str = "bundle.json";
-/// What the list may come to, in bytes.
+/// Maximum size of the manifest, in bytes.
 const MOST_LIST: u64 = 256 << 20;
-/// Files that belong to a process rather than to what it ran.
+/// Per-process files (locks, probes) that are not part of a run's data.
 const LEFT_OUT: [&str; 3] = ["run.lock", ".probe", ".meta/lock"];
-/// What can be made again from the rest, and tells of this machine's file times.
+/// A derived cache that would expose this machine's file times.
 const DERIVED: &str = ".meta/cache";
 
-/// Packs the folder of a run or an experiment into one compressed file. It has its name when it is whole.
+/// Packs the folder of a run or an experiment into one compressed file. The output appears under its name only once it
+/// is complete.
 pub fn pack(folder: &Path, out: &Path, program: &str) -> Result<List, BundleError> {
     if !folder.join("run.json").is_file() && !folder.join("experiment.json").is_file() {
         return Err(BundleError::Nothing(folder.to_owned()));
@@ -55,7 +56,8 @@ fn write(folder: &Path, list: &List, file: &File) -> Result<(), BundleError> {
     end.and_then(|()| file.sync_all()).map_err(there)
 }
 
-/// Appends a file under a header without times, owners or extensions: the same folder gives the same bundle.
+/// Appends a file under a header without times, owners or extensions, so that the same folder always gives the same
+/// bundle.
 fn append(
     archive: &mut tar::Builder<impl io::Write>,
     path: &str,
@@ -72,8 +74,8 @@ fn append(
     archive.append(&header, from).map_err(failed(Path::new(path)))
 }
 
-/// The files below a folder, in order, by their paths with `/`. A link is left out: what it leads to is not
-/// the run's.
+/// Lists the files below a folder in order, as paths with `/`. Symbolic links are skipped, because their targets are
+/// not part of the run.
 pub(super) fn files(root: &Path) -> Result<Vec<String>, BundleError> {
     let mut found = Vec::new();
     walk(root, "", &mut found)?;
@@ -115,7 +117,7 @@ pub(super) fn hash(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Unpacks plain files below `scratch`, and nothing else: no link, no path that leads out, nothing huge.
+/// Unpacks regular files below `scratch`. Rejects links, paths that leave the folder, and bundles above the caps.
 pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: Caps) -> Result<List, BundleError> {
     let form = |why: String| BundleError::Form { path: bundle.to_owned(), why };
     let broken = |error: io::Error| form(error.to_string());
@@ -123,15 +125,15 @@ pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: Caps) -> Result<List, 
     let file = File::open(bundle).map_err(failed(bundle))?;
     let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
     let (mut list, mut bytes, mut files): (Option<List>, u64, usize) = (None, 0, 0);
-    // Raw: extensions, which may be of any length, count as entries of their own, and are refused as such.
+    // Raw mode: tar extensions, which may have any length, appear as entries of their own and are rejected.
     for entry in archive.entries().map_err(broken)?.raw(true) {
         let entry = entry.map_err(broken)?;
         let path = entry.path().map_err(broken)?.into_owned();
         if !stays_inside(&path) {
-            return Err(form(format!("the path {} leads out of it", path.display())));
+            return Err(form(format!("the path {} leaves the bundle", path.display())));
         }
         if entry.header().entry_type() != tar::EntryType::Regular {
-            return Err(form(format!("{} is no plain file", path.display())));
+            return Err(form(format!("{} is not a regular file", path.display())));
         }
         bytes = bytes.saturating_add(entry.size());
         files += 1;
@@ -143,12 +145,12 @@ pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: Caps) -> Result<List, 
             continue;
         }
         if path != Path::new(LIST) || entry.size() > MOST_LIST {
-            return Err(form(format!("it does not begin with a {LIST}")));
+            return Err(form(format!("it does not start with {LIST}")));
         }
         list = Some(serde_json::from_reader(entry).map_err(|error| form(format!("{LIST}: {error}")))?);
     }
     list.filter(|list| list.schema == BUNDLE_SCHEMA)
-        .ok_or_else(|| form(format!("it has no {LIST} of the form {BUNDLE_SCHEMA}")))
+        .ok_or_else(|| form(format!("it has no {LIST} with schema {BUNDLE_SCHEMA}")))
 }
 
 fn unpack_one(mut entry: impl io::Read, path: &Path, scratch: &Path) -> Result<(), BundleError> {

@@ -1,5 +1,5 @@
-//! Holds what is stored against what it says: files against the list, grades against evidence, the report
-//! against the rows. No world, no model and no network is needed, and no suite.
+//! Verifies stored results: files against the manifest, grades against the recorded evidence, and the report against
+//! the rows. Needs no environment, model, network or suite.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,17 +14,17 @@ use crate::grade::{GradeReport, grade};
 use apprentice_results::compare::Mixed;
 use apprentice_results::rows;
 
-/// Where a report's notes stand.
+/// JSON pointer of a report's notes.
 const NOTES: &str = "/notes";
-/// Characters of a value that are shown where it differs.
+/// Maximum characters of a differing value that are shown.
 const SHOWN: usize = 80;
 
-/// Examines a bundle: unpacks it into `scratch`, and holds every file, grade and number against what it says.
+/// Verifies a bundle: unpacks it into `scratch` and checks every file, grade and number.
 pub fn verify(bundle: &Path, scratch: &Path, caps: Caps) -> Result<Verification, BundleError> {
     let list = unpack(bundle, scratch, caps)?;
     let there = files(scratch)?;
     let stray = there.iter().filter(|path| !list.files.contains_key(*path));
-    let mut changed: Vec<String> = stray.map(|path| format!("{path} is not on the list")).collect();
+    let mut changed: Vec<String> = stray.map(|path| format!("{path} is not in the manifest")).collect();
     let mut whole = 0;
     for (path, expected) in &list.files {
         match stays_inside(Path::new(path)).then(|| hash(&scratch.join(path))) {
@@ -41,7 +41,7 @@ pub fn verify(bundle: &Path, scratch: &Path, caps: Caps) -> Result<Verification,
     Ok(found)
 }
 
-/// Examines the folder of a run or an experiment: repeats every grade, and computes its report again.
+/// Verifies the folder of a run or an experiment: regrades every trial and recomputes the report.
 pub fn examine(folder: &Path) -> Result<Verification, BundleError> {
     let mut runs = BTreeMap::new();
     for path in files(folder)? {
@@ -74,7 +74,7 @@ pub fn examine(folder: &Path) -> Result<Verification, BundleError> {
     })
 }
 
-/// A run graded again, once it is sure that its rows name no place outside it.
+/// Regrades a run, after checking that its rows refer to no path outside it.
 fn graded(run: &Path) -> Result<GradeReport, BundleError> {
     let rows = rows::read(&run.join("trials.jsonl"))?.rows;
     match rows.into_iter().find(|row| !stays_inside(Path::new(&row.trace))) {
@@ -91,18 +91,18 @@ fn recomputed(folder: &Path, stored: &Path) -> Result<Vec<Difference>, BundleErr
         Some(_) => experiment::report(folder)?,
         None => experiment::runs(&[PathBuf::from(folder)], folder, Mixed::Refuse)?,
     };
-    // Through text, as the stored one went: a number and what is read back of it are compared alike.
+    // Serialized to text and parsed again, as the stored report was, so that numbers compare alike.
     let again = serde_json::to_string(&again).and_then(|text| serde_json::from_str::<Value>(&text));
     let mut differs = Vec::new();
     compare("", (Some(&stored), Some(&again.map_err(wrong)?)), &mut differs);
     Ok(differs)
 }
 
-/// The places in which two documents differ.
+/// Collects the places in which two JSON documents differ.
 fn compare(at: &str, sides: (Option<&Value>, Option<&Value>), differs: &mut Vec<Difference>) {
     match sides {
         (Some(Value::Object(one)), Some(Value::Object(other))) => {
-            // What an older report does not say cannot be wrong.
+            // Keys that an older report lacks are not compared.
             for key in one.keys() {
                 let name = key.replace('~', "~0").replace('/', "~1");
                 compare(&format!("{at}/{name}"), (one.get(key), other.get(key)), differs);
@@ -123,8 +123,8 @@ fn compare(at: &str, sides: (Option<&Value>, Option<&Value>), differs: &mut Vec<
     }
 }
 
-/// Notes stand in any order, and a newer version may have more to say: each stored one must be among those that
-/// follow from the rows.
+/// Compares notes regardless of order. A newer version may add notes, so only each stored note must follow from the
+/// rows.
 fn notes(stored: &[Value], computed: &[Value], differs: &mut Vec<Difference>) {
     for (index, one) in stored.iter().enumerate().filter(|(_, one)| !computed.contains(one)) {
         let like = computed.iter().find(|other| numbers(Some(one)) == numbers(Some(other)));
@@ -133,13 +133,13 @@ fn notes(stored: &[Value], computed: &[Value], differs: &mut Vec<Difference>) {
     }
 }
 
-/// Whether a place holds a sentence, which another version of the program may word in another way.
+/// Whether a place contains a sentence, whose wording may differ between versions of the program.
 fn is_prose(at: &str) -> bool {
     let sentences = ["/headline/title", "/headline/subject", "/headline/result"];
     at.ends_with("/sentence") || at.ends_with("/because") || sentences.contains(&at)
 }
 
-/// The numbers of a sentence, in order.
+/// Extracts the numbers of a sentence, in order.
 fn numbers(value: Option<&Value>) -> Option<Vec<String>> {
     let text = value?.as_str()?;
     let parts = text.split(|c: char| !(c.is_ascii_digit() || c == '.'));

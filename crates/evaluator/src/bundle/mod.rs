@@ -1,5 +1,5 @@
-//! A run or an experiment as one file, and its examination on another machine: every file as it was packed,
-//! every grade repeated from its evidence, every number of the report computed again.
+//! Packs a run or an experiment into one file and verifies it on another machine: file hashes, regrading from evidence,
+//! and recomputation of every number of the report.
 
 mod archive;
 mod examine;
@@ -18,18 +18,18 @@ use apprentice_results::rows::RowsError;
 pub use archive::pack;
 pub use examine::{examine, verify};
 
-/// The name of the list's format.
+/// Schema name of the bundle manifest.
 pub const BUNDLE_SCHEMA: &str = "apprentice.bundle/1";
-/// The name of the examination's format.
+/// Schema name of the verification result.
 pub const VERIFY_SCHEMA: &str = "apprentice.verify/1";
 
-/// What a bundle may come to before it is refused. Whoever sends one is not trusted: a few kilobytes can
-/// unpack to more than any disk holds.
+/// Upper limits for unpacking a bundle. Bundles are untrusted: a few kilobytes can unpack to more than any disk can
+/// hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
-    /// All of its files together, in bytes.
+    /// Maximum total size of its files, in bytes.
     pub bytes: u64,
-    /// Its files.
+    /// Maximum number of files.
     pub files: usize,
 }
 
@@ -39,106 +39,106 @@ impl Default for Caps {
     }
 }
 
-/// What a bundle holds; its first file.
+/// The manifest of a bundle, stored as its first file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct List {
     /// [`BUNDLE_SCHEMA`].
     pub schema: String,
-    /// The version of the program that packed it.
+    /// The version of the program that packed the bundle.
     pub program: String,
-    /// SHA-256 of every file, by its path within the bundle.
+    /// SHA-256 of every file, keyed by its path within the bundle.
     pub files: BTreeMap<String, String>,
 }
 
-/// What examining a bundle, or a folder, came to.
+/// The result of verifying a bundle or a folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// [`VERIFY_SCHEMA`].
     pub schema: String,
-    /// The version of the program that packed it; none for a folder.
+    /// The version of the program that packed the bundle; `None` for a folder.
     pub packed_by: Option<String>,
-    /// Files whose bytes are as they were packed; none of a folder, which has no list.
+    /// Number of files whose hash matches the manifest; 0 for a folder, which has no manifest.
     pub files: usize,
-    /// Files that are missing, were changed, or are not on the list.
+    /// Files that are missing, changed, or absent from the manifest.
     pub changed: Vec<String>,
-    /// Every run of it, by its path, graded again.
+    /// The regraded runs, keyed by path.
     pub runs: BTreeMap<String, GradeReport>,
-    /// Where the stored report and the one computed again differ; none without a report.
+    /// Differences between the stored and the recomputed report; `None` without a report.
     pub report_differs: Option<Vec<Difference>>,
-    /// Whether all of it holds.
+    /// Whether every check passed.
     pub holds: bool,
 }
 
-/// A number or a word of the report that does not follow from the rows.
+/// A value of the report that does not follow from the rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// Where, as a JSON pointer.
+    /// The value's location, as a JSON pointer.
     pub at: String,
-    /// What the report says, shortened.
+    /// The value in the stored report, shortened.
     pub stored: String,
-    /// What the rows say, shortened.
+    /// The recomputed value, shortened.
     pub computed: String,
-    /// Whether only the words of a sentence differ and none of its numbers, as between versions of the program.
+    /// Whether only the wording of a sentence differs and its numbers agree, as between program versions.
     pub wording: bool,
 }
 
-/// Why nothing could be packed or examined.
+/// The reason a bundle could not be packed or verified.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// A file cannot be read or written.
     #[error("{}", path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It holds nothing that could be packed.
-    #[error("{} is neither a run nor an experiment: it holds no run.json and no experiment.json", .0.display())]
+    /// The folder is neither a run nor an experiment.
+    #[error("{} is neither a run nor an experiment: it contains no run.json and no experiment.json", .0.display())]
     Nothing(PathBuf),
-    /// A file has no name that every machine can take.
+    /// A file name is not portable.
     #[error("{path:?} cannot be put into a bundle: {why}")]
     Name {
-        /// Which.
+        /// The file's path.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
-    /// It is no bundle.
-    #[error("{} is no bundle of this program: {why}", path.display())]
+    /// The file is not a valid bundle.
+    #[error("{} is not a valid bundle: {why}", path.display())]
     Form {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// It would fill the disk.
+    /// The bundle exceeds the caps.
     #[error(
-        "{} unpacks to more than {} bytes or {} files; raise the limit if you trust where it comes from",
+        "{} unpacks to more than {} bytes or {} files; raise the limit if you trust its source",
         path.display(), caps.bytes, caps.files
     )]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// What would have been taken.
+        /// The caps that it exceeds.
         caps: Caps,
     },
-    /// A row names a place outside its run.
-    #[error("{}: the trace {trace:?} of a row leads out of the run", run.display())]
+    /// A row refers to a path outside its run.
+    #[error("{}: a row's trace {trace:?} is outside the run", run.display())]
     Astray {
         /// The run's folder.
         run: PathBuf,
-        /// What the row names.
+        /// The row's trace path.
         trace: String,
     },
-    /// Rows do not read.
+    /// Rows cannot be read.
     #[error(transparent)]
     Rows(#[from] RowsError),
-    /// A run cannot be graded.
+    /// A run cannot be regraded.
     #[error(transparent)]
     Grade(#[from] GradeError),
-    /// The report cannot be computed again.
+    /// The report cannot be recomputed.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
 }
@@ -147,7 +147,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> BundleError + '_ {
     move |source| BundleError::Io { path: path.to_owned(), source }
 }
 
-/// Whether a path stays below where it starts.
+/// Whether a relative path stays below its base folder.
 fn stays_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_))) && path.components().next().is_some()
 }

@@ -1,5 +1,5 @@
-//! Reports from what stands on disk: an experiment's folder, or the folders of runs. Nothing is run and no
-//! suite is needed; the same folders always give the same report.
+//! Builds reports from stored files: the folder of an experiment, or run folders. Runs nothing and needs no suite. The
+//! same folders always give the same report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use apprentice_results::report::{
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_results::rows;
 
-/// Folders of an experiment, as they are named below it.
+/// Names of the run folders below an experiment.
 pub(super) const LEARNING: &str = "learning";
 pub(super) const MEASURE: &str = "measure";
 
-/// A run as it stands on disk, with its rows' traces named from where the report lies.
+/// A stored run. Trace paths of its rows are relative to the report's folder.
 pub(super) struct Stored {
     plan: RunPlan,
     pub(super) rows: Vec<TrialRow>,
@@ -36,7 +36,7 @@ impl Stored {
         Ok(Self { plan, rows })
     }
 
-    /// The last run below `folder/name`.
+    /// Reads the latest run below `folder/name`.
     pub(super) fn below(folder: &Path, name: &str) -> Result<Option<Self>, ExperimentError> {
         let Some(path) = existing(&folder.join(name)) else { return Ok(None) };
         let run = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -53,7 +53,7 @@ impl Stored {
     }
 }
 
-/// The report of the experiment in a folder, as far as it has come.
+/// Builds the report of the experiment in a folder, finished or not.
 pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
     let missing = || ExperimentError::Missing(folder.to_owned());
     let definition = Definition::read(folder)?.ok_or_else(missing)?;
@@ -104,7 +104,7 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
     }))
 }
 
-/// What was fixed before the run: as it was registered, or else as it was defined.
+/// What was fixed before the run: the preregistration if there is one, else the definition.
 fn fixed(definition: &Definition, registered: Option<&Prereg>) -> Fixed {
     let base = registered.map_or(definition, |found| &found.definition);
     Fixed {
@@ -123,7 +123,7 @@ fn registration(found: &Prereg, definition: &Definition) -> Registration {
     }
 }
 
-/// On how many of the test templates each arm is run.
+/// The number of test templates on which each arm runs.
 fn eligible(definition: &Definition, run: &Stored) -> Vec<Eligibility> {
     let of = definition.test.values().collect::<BTreeSet<_>>().len();
     let on = |arm: &String| {
@@ -158,12 +158,12 @@ fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&S
     if matches!(definition.book, BookPlan::Learned { .. }) {
         let pulled = |run: &Stored| run.rows.iter().any(|row| !row.skills_viewed.is_empty());
         if !learning.is_some_and(pulled) {
-            notes.push("no skill was requested while learning".to_owned());
+            notes.push("no skill was requested during learning".to_owned());
         }
         let planned = learning.map_or(0, |run| run.plan.trials.len());
         let done = learning.map_or(0, |run| apprentice_results::rows::trials(&run.rows).len());
         if done < planned {
-            notes.push(format!("learning is not finished: {done} of {planned} attempts were made"));
+            notes.push(format!("learning is not finished: {done} of {planned} attempts have finished"));
         }
     }
     if !definition.suppress.is_empty() {
@@ -175,7 +175,7 @@ fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&S
     notes
 }
 
-/// Rows that are reported: of a run, with its plan, or of a file by itself, whoever wrote it.
+/// Rows of a report: those of a run with its plan, or those of a file alone.
 struct Source {
     plan: Option<RunPlan>,
     rows: Vec<TrialRow>,
@@ -183,7 +183,7 @@ struct Source {
 }
 
 impl Source {
-    /// Of a run's folder, of a folder that holds rows alone, or of a file of rows.
+    /// Reads a run folder, a folder with rows only, or a file of rows.
     fn read(place: &Path, out: &Path) -> Result<Self, ExperimentError> {
         let folder = if place.is_file() { place.parent().unwrap_or(Path::new("")) } else { place };
         let from = way(out, folder)?;
@@ -207,8 +207,8 @@ impl Source {
     }
 }
 
-/// The report of finished or unfinished runs, or of files of rows, with rows of different versions compared only if
-/// that is allowed. Links to traces start in `out`, where the report will lie.
+/// Builds the report of runs (finished or not) or of row files. `mixed` decides whether rows of different versions may
+/// be compared. Links to traces are relative to `out`, the report's folder.
 pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, ExperimentError> {
     let mut sources = Vec::new();
     for place in places {
@@ -260,7 +260,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, Expe
     }))
 }
 
-/// The way from one folder to another, with `/`; nothing if they are the same.
+/// The relative path from one folder to another, with `/`; empty if they are the same.
 fn way(from: &Path, to: &Path) -> Result<String, ExperimentError> {
     let whole = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };

@@ -1,22 +1,22 @@
-//! When the cleaner of an experiment looks at a skill, as its sheet and its definition say it.
+//! Thresholds for cleaning the skillbook, as configured in an experiment.
 
 use apprentice_skills::clean::CleanOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What singles a skill out. The usual values suit books that are read often; where each skill is read a few times
-/// only, lower ones make the cleaner look at all.
+/// Thresholds at which a cleanup examines a skill. The defaults suit books that are read often; where each skill is
+/// read only a few times, lower values are needed for any cleanup to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CleanupRule {
-    /// Negative reviews from which on a skill may count as harmful.
+    /// Minimum negative reviews before a skill may count as harmful.
     pub negatives: u32,
-    /// Share of positive reviews, 0 to 1, below which it does.
+    /// Share of positive reviews, 0 to 1, below which a skill counts as harmful.
     pub positive_share: f64,
-    /// Likeness, 0 to 1, from which on two skills of a domain are looked at as a pair.
+    /// Similarity, 0 to 1, from which two skills of a domain are examined as a pair.
     pub likeness: f64,
-    /// Requests from which on it counts how often a skill was followed.
+    /// Minimum requests before the follow rate counts.
     pub requests: u32,
-    /// Share of requests, 0 to 1, below which a skill counts as hardly followed.
+    /// Share of requests, 0 to 1, below which a skill counts as rarely followed.
     pub follow_share: f64,
 }
 
@@ -27,7 +27,7 @@ impl Default for CleanupRule {
 }
 
 impl CleanupRule {
-    /// What the cleaner's options say.
+    /// Extracts the rule from the cleaner's options.
     pub fn of(options: &CleanOptions) -> Self {
         Self {
             negatives: options.negative_threshold,
@@ -38,7 +38,7 @@ impl CleanupRule {
         }
     }
 
-    /// The cleaner's options, with a cleanup after so many trajectories.
+    /// Converts the rule to the cleaner's options, with a cleanup after every `every` trajectories.
     pub fn options(self, every: usize) -> CleanOptions {
         CleanOptions {
             every,
@@ -51,7 +51,7 @@ impl CleanupRule {
         }
     }
 
-    /// Whether nothing is out of the usual.
+    /// Whether the rule equals the default.
     pub(super) fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -1,5 +1,5 @@
-//! What an experiment is, as it stands in `experiment.json`: written before anything runs, never changed, and
-//! compared when the experiment is gone on with.
+//! The definition of an experiment, stored in `experiment.json`: written before anything runs, never changed, and
+//! compared when the experiment is resumed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,118 +21,118 @@ use apprentice_results::further::FurtherArms;
 use apprentice_results::report::{Primary, Stratum};
 use apprentice_results::row::Split;
 
-/// The name of the file's format.
+/// Schema name of the definition.
 pub const EXPERIMENT_SCHEMA: &str = "apprentice.experiment/1";
 
 const FILE: &str = "experiment.json";
 const DRAFT: &str = "experiment.json.draft";
 
-/// Where the book of an experiment comes from.
+/// Where the skillbook of an experiment comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BookPlan {
-    /// It is learned on the training tasks.
+    /// Learned on the training tasks.
     Learned {
-        /// Who works on them, and whose traces are reviewed.
+        /// The model that works on the training tasks and whose trajectories are reviewed.
         teacher: String,
-        /// How often it goes through them.
+        /// Passes over the training tasks.
         epochs: u32,
-        /// Attempts side by side over one state of the book.
+        /// Attempts that run in parallel on the same state of the book.
         batch: usize,
-        /// Whether the student rehearses.
+        /// Whether the student rehearses after the teacher's epochs.
         rehearse: bool,
         /// Trajectories between two cleanups.
         #[serde(default = "usual_interval")]
         cleanup_interval: usize,
-        /// What singles a skill out for a cleanup, if not the usual.
+        /// Cleanup thresholds; omitted when they are the default.
         #[serde(default, skip_serializing_if = "CleanupRule::is_usual")]
         cleanup: CleanupRule,
-        /// How attempts are reviewed, if not by a reader.
+        /// How attempts are reviewed; omitted when a separate reviewer does it (the default).
         #[serde(default, skip_serializing_if = "is_fresh")]
         reflection: ReflectMode,
     },
-    /// It was there before.
+    /// An existing book.
     Given {
         /// Content hash of the book.
         content_hash: String,
     },
 }
 
-/// `experiment.json`.
+/// The contents of `experiment.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Definition {
     /// [`EXPERIMENT_SCHEMA`].
     pub schema: String,
-    /// The program's version.
+    /// The version of the `apprentice` program.
     pub program: String,
-    /// The command as it was given.
+    /// The command line that started the experiment.
     pub command: Vec<String>,
     /// The suite's name.
     pub suite: String,
     /// Hash of the suite's files.
     pub suite_hash: String,
-    /// Hash of the split, if one is locked.
+    /// Hash of the split lock; `None` without a locked split.
     pub split_hash: Option<String>,
-    /// Hash of the loop's prompts.
+    /// Hash of the agent loop's prompts.
     pub prompt_hash: String,
-    /// Where the book comes from.
+    /// Where the skillbook comes from.
     pub book: BookPlan,
-    /// Content hash of the suite's spare skills, from which the inert placebo may lend, if it has any.
+    /// Content hash of the suite's spare skills, which the inert placebo may use; `None` if the suite has none.
     pub spare: Option<String>,
-    /// The model that is measured once on the test tasks, without help.
+    /// The model that is measured once on the test tasks, without a book.
     pub teacher: Option<String>,
     /// The model that rehearses and is measured in every arm.
     pub student: String,
-    /// Further models that are measured in every arm.
+    /// Other models that are measured in every arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
-    /// The arms.
+    /// Names of the arms.
     pub arms: Vec<String>,
-    /// The comparison that decides, for the student.
+    /// The primary comparison, made with the student.
     #[serde(default)]
     pub primary: Primary,
-    /// Variations of each test task for the student.
+    /// Seeds per test task for the student.
     pub seeds: u32,
-    /// Whether the solution, doing nothing and giving up are run on the test tasks too.
+    /// Whether to run the baselines (reference solution, no-op, give up) on the test tasks.
     pub baselines: bool,
-    /// Tries at one trial.
+    /// Maximum attempts per trial.
     pub attempts: u32,
-    /// What the order of trials is shuffled by.
+    /// Seed of the shuffle that orders the trials.
     pub order_seed: u64,
-    /// Caps of every trial, if they stand in place of the tasks' own.
+    /// Limits for every trial; `None` means the tasks' own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// What else is run with the student, beside the arms.
+    /// Ablations and compute-matched baselines run with the student, in addition to the arms.
     #[serde(default, skip_serializing_if = "FurtherArms::is_none")]
     pub further: FurtherArms,
-    /// Skills that are hidden from the tasks of some programs.
+    /// Skills hidden from the tasks of certain apps.
     #[serde(default, skip_serializing_if = "Suppressed::is_empty")]
     pub suppress: Suppressed,
-    /// The programs of the tasks that are measured, as domains of the book; the first one of each task.
+    /// The first app of each measured task, named as a domain of the book.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<TaskId, String>,
-    /// Books that are learned alike, this one included.
+    /// Number of books learned with the same method, including this one.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub replicates: u32,
-    /// What is settled about tools that skills bring, by name; the list of servers by its hash.
+    /// Settings of the tool servers, by name; the server list is represented by its hash.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, String>,
-    /// The tasks that the book is learned on, in order.
+    /// The training tasks, in order.
     pub train: Vec<TaskId>,
-    /// The tasks that are measured, with their templates.
+    /// The measured tasks and their templates.
     pub test: BTreeMap<TaskId, String>,
-    /// Test templates by whether a training template needs some of the same knowledge, where that is known.
+    /// Whether a training template covers some of the same knowledge, by test template, where known.
     pub strata: BTreeMap<String, Stratum>,
-    /// Test tasks whose world ignores the seed.
+    /// Test tasks whose environment ignores the seed.
     pub unvaried: Vec<TaskId>,
 }
 
-/// Whether an experiment begins or is gone on with.
+/// Whether an experiment starts or resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begun {
-    /// Its folder was empty.
+    /// Its folder was empty; it starts now.
     Now,
-    /// It was begun before.
+    /// It was started before and resumes.
     Before,
 }
 
@@ -154,46 +154,46 @@ fn usual_interval() -> usize {
     CleanOptions::default().every
 }
 
-/// Why a folder cannot take an experiment.
+/// The reason a folder cannot hold an experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
     /// A file cannot be read or written.
     #[error("{}", path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The file is no definition.
-    #[error("{} is no definition of an experiment", path.display())]
+    /// The file is not a valid definition.
+    #[error("{} is not a valid experiment definition", path.display())]
     Form {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// The folder holds something else.
-    #[error("{} holds other files and no experiment; name an empty folder, or one that is new", .0.display())]
+    /// The folder contains unrelated files.
+    #[error("{} contains other files and no experiment; choose an empty or a new folder", .0.display())]
     Occupied(PathBuf),
-    /// The folder holds another experiment.
+    /// The folder contains a different experiment.
     #[error(
-        "{} holds another experiment: {} differ; name another folder, or give the same arguments",
+        "{} contains another experiment: {} differ; choose another folder, or pass the same arguments",
         folder.display(),
         fields.join(", ")
     )]
     Other {
         /// The folder.
         folder: PathBuf,
-        /// The fields that differ.
+        /// Names of the fields that differ.
         fields: Vec<String>,
     },
 }
 
 impl Definition {
-    /// The definition of an experiment.
+    /// Creates the definition of an experiment.
     pub fn of(experiment: &Experiment) -> Result<Self, BookError> {
         let train = experiment.tasks(Split::Train);
         let test = experiment.tasks(Split::Test);
@@ -251,7 +251,7 @@ impl Definition {
         })
     }
 
-    /// Reads the definition of the experiment in a folder; none if the folder holds no experiment.
+    /// Reads the definition of the experiment in a folder; `None` if the folder contains no experiment.
     pub fn read(folder: &Path) -> Result<Option<Self>, DefinitionError> {
         let path = folder.join(FILE);
         let text = match fs::read_to_string(&path) {
@@ -262,8 +262,8 @@ impl Definition {
         serde_json::from_str(&text).map(Some).map_err(|source| DefinitionError::Form { path, source })
     }
 
-    /// Begins the experiment in a folder, which is made if need be, or makes sure that the one begun there is
-    /// this one.
+    /// Starts the experiment in a folder, creating it if needed, or verifies that the experiment already there is the
+    /// same.
     pub(super) fn settle(&self, folder: &Path) -> Result<Begun, DefinitionError> {
         let path = folder.join(FILE);
         if let Some(begun) = Self::read(folder)? {
@@ -282,15 +282,15 @@ impl Definition {
         }
         let text = serde_json::to_string_pretty(self)
             .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
-        // Under another name first: what is there is whole.
+        // Written under a temporary name first, so that the file is never partial.
         let draft = folder.join(DRAFT);
         fs::write(&draft, text + "\n").and_then(|()| fs::rename(&draft, &path)).map_err(failed)?;
         Ok(Begun::Now)
     }
 }
 
-/// The names of the fields in which two definitions differ; the words of the command do not matter, and programs follow
-/// from the suite.
+/// Returns the names of the fields that differ. Ignores the command line, and the programs, which follow from the
+/// suite.
 fn differing(one: &Definition, other: &Definition) -> Result<Vec<String>, serde_json::Error> {
     let (one, other) = (serde_json::to_value(one)?, serde_json::to_value(other)?);
     let names: BTreeSet<&String> =
@@ -306,8 +306,8 @@ fn programs(experiment: &Experiment, tasks: &[TaskId]) -> BTreeMap<TaskId, Strin
     tasks.iter().filter_map(|id| Some((id.clone(), of(id)?))).collect()
 }
 
-/// Test templates by whether a training template needs some of the same knowledge. Templates that need none
-/// stand in no stratum, and without a split nothing is known.
+/// Whether a training template covers some of the same knowledge, by test template. Templates without knowledge labels
+/// have no stratum; without a split, the result is empty.
 fn strata(experiment: &Experiment, test: &[TaskId]) -> BTreeMap<String, Stratum> {
     let knowledge = |ids: &[TaskId]| -> BTreeMap<String, BTreeSet<String>> {
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -322,7 +322,7 @@ fn strata(experiment: &Experiment, test: &[TaskId]) -> BTreeMap<String, Stratum>
     }
     let train = match &experiment.book {
         BookSource::Learned(_) => experiment.tasks(Split::Train),
-        // Whoever wrote the book may have seen any training task.
+        // The author of a given book may have seen any training task.
         BookSource::Given(_) => experiment.part(Split::Train),
     };
     let taught: BTreeSet<String> = knowledge(&train).into_values().flatten().collect();

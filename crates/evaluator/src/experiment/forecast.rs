@@ -1,5 +1,4 @@
-//! What an experiment will take and what it can show, before anything is run: trials, money, and the smallest
-//! effect that its design finds.
+//! Estimates an experiment before it runs: trials, cost, and the smallest effect that its design detects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,95 +21,95 @@ use apprentice_results::stats::{
     Assumed, Design, MIN_BOOKS, MIN_TEMPLATES, power, smallest_effect, templates_needed,
 };
 
-/// The name of the forecast's format.
+/// Schema name of the forecast.
 pub const PLAN_SCHEMA: &str = "apprentice.plan/1";
 
-/// What an experiment will take and what it can show.
+/// The expected trials, cost and statistical power of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Forecast {
     /// [`PLAN_SCHEMA`].
     pub schema: String,
     /// The suite.
     pub suite: String,
-    /// Tasks that a book is learned on; none where it is given.
+    /// Number of training tasks; 0 for a given book.
     pub train_tasks: usize,
-    /// Tasks that are measured.
+    /// Number of measured tasks.
     pub test_tasks: usize,
-    /// Their templates: the unit of inference.
+    /// Number of test templates, the unit of inference.
     pub test_templates: usize,
-    /// Trials by part; an upper bound where the book is yet to be learned, as an arm without anything to lend
-    /// is not run.
+    /// Trials by part. An upper bound while the book is yet to be learned, because an arm without eligible skills does
+    /// not run.
     pub parts: Vec<PlannedPart>,
-    /// All of them.
+    /// Total trials.
     pub trials: usize,
-    /// The comparison that decides.
+    /// The primary comparison.
     pub primary: Primary,
-    /// What it can show.
+    /// The statistical power of the primary comparison.
     pub power: Power,
-    /// Money, by model.
+    /// Cost by model.
     pub cost: Vec<ModelCost>,
-    /// The least that all of it may cost, in US dollars; none when a model has no price.
+    /// Minimum total cost in US dollars; `None` when a model has no price.
     pub least_usd: Option<f64>,
-    /// The most.
+    /// Maximum total cost in US dollars; `None` when a model has no price.
     pub most_usd: Option<f64>,
-    /// What must be known about these numbers.
+    /// Caveats about these numbers.
     pub notes: Vec<String>,
 }
 
 /// Trials of one model in one arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedPart {
-    /// Whether they are for learning; else they are measured.
+    /// Whether these trials belong to learning; otherwise they are measured.
     pub learning: bool,
-    /// The model's part.
+    /// The model's role.
     pub role: Role,
     /// The model.
     pub model: String,
-    /// The arm.
+    /// The arm's name.
     pub arm: String,
-    /// Trials.
+    /// Number of trials.
     pub trials: usize,
 }
 
-/// What a design can show, under the stated assumption of how an effect falls on templates.
+/// The power of a design, under a stated assumption of how an effect is distributed over templates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Power {
-    /// Test templates.
+    /// Number of test templates.
     pub templates: usize,
-    /// Variations of each task.
+    /// Seeds per task.
     pub seeds: u32,
-    /// The largest success rate of a template without help that is assumed.
+    /// The assumed maximum success rate of a template without a book.
     pub base: f64,
-    /// The smallest effect that is found in four of five experiments, as a share; none if none is.
+    /// The smallest effect detected with a power of 0.8, as a share; `None` if no effect is.
     pub smallest_effect: Option<f64>,
-    /// The effect that was asked about.
+    /// The effect asked about, as a share.
     pub effect: Option<f64>,
-    /// How often it is found.
+    /// The power for that effect.
     pub found: Option<f64>,
-    /// The templates with which it is found in four of five experiments; none if more than 400 are needed.
+    /// Templates needed to detect that effect with a power of 0.8; `None` if more than 400 are needed.
     pub templates_needed: Option<usize>,
 }
 
-/// What one model will cost.
+/// The expected cost of one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCost {
     /// The model.
     pub model: String,
-    /// Its trials.
+    /// Number of trials.
     pub trials: usize,
-    /// Trajectories that it reviews.
+    /// Trajectories that the model reviews.
     pub reviews: usize,
-    /// Those of them that it reviews in its own conversation, if nothing keeps it from that.
+    /// Reviews that the model is expected to make in its own conversation (no fallback).
     #[serde(default, skip_serializing_if = "is_none")]
     pub reviews_in_context: usize,
-    /// The least, in US dollars; none when it has no price.
+    /// Minimum cost in US dollars; `None` without a price.
     pub least_usd: Option<f64>,
-    /// The most.
+    /// Maximum cost in US dollars; `None` without a price.
     pub most_usd: Option<f64>,
 }
 
-/// Foretells an experiment, or what is left of it. `quote` knows what a model is charged by; `learner` is the model
-/// that reviews; `done` are the results that there are already.
+/// Estimates an experiment, or the rest of it. `quote` returns a model's pricing, `learner` is the reviewing model,
+/// `done` are the finished results.
 pub fn forecast(
     experiment: &Experiment,
     (asked, learner): (Asked, Option<&str>),
@@ -144,7 +143,7 @@ pub fn forecast(
     })
 }
 
-/// What is left of an experiment will cost, model by model.
+/// Estimates the remaining cost of an experiment, by model.
 pub fn expense(
     experiment: &Experiment,
     learner: Option<&str>,
@@ -156,7 +155,7 @@ pub fn expense(
     Ok(costs(experiment, &ahead, learner, quote))
 }
 
-/// The results that stand below an experiment's folder: nothing of them is run again.
+/// Reads the finished results below an experiment's folder; these trials do not run again.
 pub fn done(folder: &Path) -> Vec<TrialRow> {
     let places = [folder.to_owned()].into_iter().chain(replicate::begun(folder));
     let runs = places.flat_map(|place| [LEARNING, MEASURE].map(|part| place.join(part)));
@@ -165,7 +164,7 @@ pub fn done(folder: &Path) -> Vec<TrialRow> {
     read.flat_map(|(plan, rows)| finished(&plan, rows)).collect()
 }
 
-/// What is left to be run of an experiment, with every book of its.
+/// Lists the trials that are still to run, for all books of an experiment.
 fn ahead(experiment: &Experiment, done: &[TrialRow]) -> Result<Vec<Ahead>, ExperimentError> {
     let mut ahead = lessons(experiment);
     ahead.extend(measured(experiment)?);
@@ -177,7 +176,7 @@ fn ahead(experiment: &Experiment, done: &[TrialRow]) -> Result<Vec<Ahead>, Exper
     Ok(ahead)
 }
 
-/// One trial that is still to be run.
+/// A trial that is still to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ahead {
     learning: bool,
@@ -200,7 +199,7 @@ fn without_any(arm: &str) -> bool {
     matches!(Further::parse(arm), Some(Further::Without(_)))
 }
 
-/// Takes out what has a result, once for each result.
+/// Removes the trials that have a result, one per result.
 fn leave_out(ahead: &mut Vec<Ahead>, done: &[TrialRow]) {
     for row in done {
         if let Some(place) = ahead.iter().position(|one| one.is(row)) {
@@ -217,7 +216,7 @@ fn varies(experiment: &Experiment, id: &TaskId) -> bool {
     experiment.suite.task(id.as_str()).is_some_and(|task| task.varies())
 }
 
-/// The attempts of learning.
+/// Lists the learning attempts.
 fn lessons(experiment: &Experiment) -> Vec<Ahead> {
     let BookSource::Learned(lessons) = &experiment.book else { return Vec::new() };
     let ahead = wanted(&experiment.tasks(Split::Train), &lessons.cycle).into_iter().map(|one| {
@@ -228,7 +227,7 @@ fn lessons(experiment: &Experiment) -> Vec<Ahead> {
     ahead.collect()
 }
 
-/// The measured trials: as they are planned, or at most where the book is yet to be learned.
+/// Lists the measured trials: as planned, or an upper bound while the book is yet to be learned.
 fn measured(experiment: &Experiment) -> Result<Vec<Ahead>, ExperimentError> {
     let request = match &experiment.book {
         BookSource::Given(book) => measure::request(experiment, book, (Path::new(""), &[]))?.0,
@@ -272,7 +271,7 @@ fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
     }
 }
 
-/// How many trials each model has in each arm, those of learning first.
+/// Counts the trials of each model in each arm, learning first.
 fn parts(ahead: &[Ahead]) -> Vec<PlannedPart> {
     let mut counts: BTreeMap<(bool, Role, &str, &str), usize> = BTreeMap::new();
     for one in ahead {
@@ -294,7 +293,7 @@ fn limits(experiment: &Experiment, one: &Ahead) -> Limits {
     }
 }
 
-/// Whether whoever acted is asked in its own conversation.
+/// Whether the acting model reviews in its own conversation.
 fn in_context(experiment: &Experiment) -> bool {
     match &experiment.book {
         BookSource::Learned(lessons) => lessons.cycle.learn.reflect.mode == ReflectMode::InContext,
@@ -328,7 +327,7 @@ fn costs(
             true => quote.review_here([1, limits(experiment, one).turns]),
             false => quote.review(),
         });
-        // Whoever only works needs no price for reviews.
+        // A model that only acts needs no price for reviews.
         let range = attempts.chain(reviewed).try_fold(Range::default(), |sum, one| one.map(|one| sum + one));
         ModelCost {
             model: model.to_owned(),
@@ -360,25 +359,29 @@ fn notes(experiment: &Experiment, test: &[TaskId], (power, cost): (&Power, &[Mod
     let mut notes = Vec::new();
     if power.templates < MIN_TEMPLATES {
         notes.push(format!(
-            "{} test templates are too few: below {MIN_TEMPLATES} no difference can be shown, however large",
+            "{} test templates are too few: below {MIN_TEMPLATES}, no difference can be significant, however large",
             power.templates
         ));
     }
     if matches!(experiment.book, BookSource::Learned(_)) {
-        notes.push("an arm for which the learned book has nothing on a task is not run there: trials are at most as many".into());
+        notes.push(
+            "an arm skips tasks for which the learned book has no skill: trial counts are upper bounds"
+                .into(),
+        );
     }
     if (2..MIN_BOOKS).contains(&(experiment.replicates as usize)) {
-        notes
-            .push(format!("{} books say nothing of the method: at least {MIN_BOOKS}", experiment.replicates));
+        notes.push(format!(
+            "{} books are too few for a claim about the method: at least {MIN_BOOKS}",
+            experiment.replicates
+        ));
     }
     if experiment.further.leave_one_out.is_some() {
-        notes.push(
-            "a skill is left out on the tasks of its program alone: these trials are at most as many".into(),
-        );
+        notes
+            .push("a skill is left out only on tasks of its app: these trial counts are upper bounds".into());
     }
     let fixed = test.iter().filter(|id| !varies(experiment, id)).count();
     if fixed > 0 && experiment.seeds > 1 {
-        notes.push(format!("{fixed} of {} test tasks ignore the seed and are run once", test.len()));
+        notes.push(format!("{fixed} of {} test tasks ignore the seed and run once", test.len()));
     }
     for one in cost.iter().filter(|one| one.most_usd.is_none()) {
         notes.push(format!("{} has no known price: its cost is not in the range", one.model));

@@ -1,5 +1,5 @@
-//! What learning did, read from the book's log, the rows and the kept conversations: whoever was interrupted
-//! and went on reads the same as one who was not.
+//! Summarizes learning from the book's log, the rows and the stored conversations, so that resumed and uninterrupted
+//! experiments read the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,10 +16,10 @@ use apprentice_results::report::{CurvePoint, LearningSummary, SkillSummary};
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows;
 
-/// Attempts around a point of the learning curve that its numbers are the mean of.
+/// Window of attempts over which each point of the learning curve is averaged.
 const AROUND: usize = 5;
 
-/// A kept conversation, as far as it is counted.
+/// A stored model conversation, with the fields that are counted.
 #[derive(Deserialize)]
 struct Conversation {
     reply: Reply,
@@ -30,8 +30,8 @@ struct Reply {
     usage: Usage,
 }
 
-/// What was learned in the experiment in `folder` from the attempts of its run in `run`, in so many epochs. The
-/// rows name their traces from the experiment's folder.
+/// Summarizes what the experiment in `folder` learned from the attempts of its run in `run`. Trace paths of the rows
+/// are relative to the experiment's folder.
 pub(super) fn summary(
     folder: &Path,
     (run, rows): (&Path, &[TrialRow]),
@@ -69,17 +69,17 @@ fn skills(book: &Path) -> Result<Vec<SkillSummary>, ExperimentError> {
     Ok(book.skills().map(summary).collect())
 }
 
-/// The book's log, folded.
+/// The book's operation log, folded.
 #[derive(Default)]
 struct Log {
     state: State,
-    /// Changes of skills, by name.
+    /// Skill changes, by name.
     writes: BTreeMap<String, u32>,
-    /// Updates that came from reviews.
+    /// Updates caused by reviews.
     updated_by_reviews: u32,
-    /// Cleanup tasks that were decided, by the trajectory at which they were found and their names.
+    /// Decided cleanup tasks, as (trajectory, item).
     cleanups: BTreeSet<(String, String)>,
-    /// Skills in the book when a trajectory was worked in, by trajectory.
+    /// Number of skills in the book after each trajectory.
     sizes: BTreeMap<String, usize>,
 }
 
@@ -92,7 +92,7 @@ impl Log {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(log),
             Err(source) => return Err(ExperimentError::Read { path, source }),
         };
-        // What cannot be read the book's own reader reports; here it counts for nothing.
+        // Unreadable lines are reported by the book's own reader; they are skipped here.
         for operation in text.lines().filter_map(|line| Operation::from_line(line).ok()) {
             log.state.apply(&operation);
             if let Some(written) = written(&operation) {
@@ -117,14 +117,14 @@ impl Log {
     }
 }
 
-/// How a skill was changed, in a word; nothing if its text stands as it was.
+/// Names the change that an operation made to a skill; `None` if the skill's text did not change.
 fn written(operation: &Operation) -> Option<String> {
     let named = serde_json::to_value(&operation.change).ok()?;
     let word = named.get("op")?.as_str()?.strip_prefix("skill.")?;
     (word != "reviewed").then(|| word.to_owned())
 }
 
-/// Success and steps of the last few attempts before each point, beside the book's size there.
+/// The success rate and steps of the last few attempts at each point, with the number of skills in the book.
 fn curve(log: &Log, learning: &[TrialRow]) -> Vec<CurvePoint> {
     let trials = rows::trials(learning);
     let mut in_order: Vec<&TrialRow> = trials.iter().map(|trial| trial.last).collect();
@@ -147,7 +147,7 @@ fn curve(log: &Log, learning: &[TrialRow]) -> Vec<CurvePoint> {
     curve
 }
 
-/// Tokens of all conversations that were kept.
+/// Sums the tokens of all stored conversations.
 fn tokens(folder: &Path) -> Result<Usage, ExperimentError> {
     let mut sum = Usage::default();
     let Ok(entries) = fs::read_dir(folder) else { return Ok(sum) };

@@ -1,5 +1,5 @@
-//! The measuring half: the student in every arm, the teacher once, and the baselines, on test tasks only. A
-//! run that was stopped is gone on with.
+//! The measuring half: runs the student in every arm, the teacher once, and the baselines, on test tasks only. Resumes
+//! an interrupted run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +21,7 @@ use apprentice_results::further::Further;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::rows;
 
-/// Baselines by the name under which a run makes them.
+/// The baselines, by model name.
 const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/give-up"];
 
 /// Runs the test tasks with the frozen book.
@@ -54,7 +54,7 @@ pub(super) async fn measure(
     if summary.interrupted { Err(ExperimentError::Stopped) } else { Ok(summary) }
 }
 
-/// What is to be run, and who lends to it.
+/// Builds the plan request and the guidance provider.
 pub(super) fn request<'a>(
     experiment: &'a Experiment,
     book: &Snapshot,
@@ -95,7 +95,7 @@ pub(super) fn request<'a>(
     Ok((request, lender))
 }
 
-/// What a run was planned with and is no longer so.
+/// Names the settings in which a stored plan differs from the current one.
 fn differing(begun: &RunPlan, wanted: &RunPlan) -> Vec<String> {
     let same = [
         ("suite", begun.suite_hash == wanted.suite_hash),
@@ -108,7 +108,7 @@ fn differing(begun: &RunPlan, wanted: &RunPlan) -> Vec<String> {
     same.iter().filter(|(_, same)| !same).map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// Refuses to go on with a run that was planned for something else.
+/// Refuses to resume a run that was planned with different settings.
 pub(super) fn undrifted(run: &RunFolder, fields: Vec<String>) -> Result<(), ExperimentError> {
     match fields.is_empty() {
         true => Ok(()),
@@ -127,12 +127,11 @@ fn lent(lender: &Lender, run: &Path, trial: &TrialSpec) -> Lent {
         Arm::Inline => lender.inline(&trial.task, &looked_at(run, trial)),
         arm => lender.lend(arm, &trial.task, trial.seed),
     });
-    // The plan holds eligible trials only, so that there is always a loan; the other arms of the plan are those
-    // without help.
+    // The plan contains only eligible trials, so lending succeeds; other arms get no guidance.
     loan.map_or_else(|_| Lent::default(), Lent::from)
 }
 
-/// The text that the same model looked at in the same trial of the arm `pull`, which is finished before.
+/// The guidance text that the same model retrieved in the matching trial of the arm `pull`, which runs first.
 fn looked_at(run: &Path, trial: &TrialSpec) -> String {
     let Ok(read) = rows::read(&run.join("trials.jsonl")) else { return String::new() };
     let same = |row: &&TrialRow| {
@@ -196,7 +195,7 @@ fn with_student(experiment: &Experiment, arm: &str, tasks: BTreeSet<TaskId>) -> 
     Contender { role: Role::Student, model, arm, tasks: Some(tasks), seeds: None }
 }
 
-/// The arms beside those that were named.
+/// The additional arms: ablations and compute-matched baselines.
 fn further(experiment: &Experiment, lender: &Lender) -> Vec<Further> {
     let skills = lender.most_asked_for(experiment.further.leave_one_out.unwrap_or(0));
     experiment.further.unhelped().chain(skills.into_iter().map(Further::Without)).collect()
@@ -218,7 +217,7 @@ fn arm_plan(experiment: &Experiment, book: &Snapshot, arm: &Further) -> ArmPlan 
     }
 }
 
-/// The same arms where the book is yet to be learned: which skills will be left out is not known.
+/// The same arms while the book is yet to be learned and the skills to leave out are unknown.
 pub(super) fn further_at_most(experiment: &Experiment) -> Vec<Contender> {
     let left_out = 1..=experiment.further.leave_one_out.unwrap_or(0);
     let names = experiment.further.unhelped().map(|arm| arm.to_string());
@@ -227,10 +226,10 @@ pub(super) fn further_at_most(experiment: &Experiment) -> Vec<Contender> {
     names.map(|arm| with_student(experiment, &arm, tasks.clone())).collect()
 }
 
-/// The name of an arm that leaves a skill out, as long as nobody knows which.
+/// Placeholder name of an ablation arm whose skill is not known yet.
 pub(super) const LEFT_OUT: &str = "without skill";
 
-/// Who is measured once, without help: the teacher, and the baselines if they are wanted.
+/// The contenders that run once without a book: the teacher, and the baselines if requested.
 pub(super) fn once_each(experiment: &Experiment) -> Vec<Contender> {
     let once = |role, model: &str| Contender {
         role,

@@ -1,10 +1,10 @@
-//! An experiment: a book, learned by a teacher on training tasks or given, is frozen, and the student is
-//! measured on test tasks with and without it.
+//! An experiment freezes a skillbook (learned from a teacher on training tasks, or given) and measures the student on
+//! test tasks with and without it.
 //!
-//! Below one folder: `experiment.json` says what it is, `learning/<run>` and `measure/<run>` are runs like any
-//! other, `skillbook` is the book that was learned, `prereg.lock` what was registered before it began,
-//! `hygiene.json` how clean the parting of training and test is; `report.json` and `report.html` say what came
-//! of it. Begun again in the same folder, an experiment goes on where it was.
+//! Folder layout: `experiment.json` is the definition, `learning/<run>` and `measure/<run>` are ordinary run folders,
+//! `skillbook` is the learned book, `prereg.lock` is the preregistration, `hygiene.json` reports how well training and
+//! test data are separated, and `report.json` and `report.html` are the results. Starting an experiment again in the
+//! same folder resumes it.
 
 mod account;
 mod cleanup;
@@ -53,186 +53,186 @@ pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, done, e
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
 pub use sheet::{Draft, Setting, Sheet, SheetError, Ways};
 
-/// What an experiment is.
+/// The full configuration of an experiment.
 #[derive(Clone)]
 pub struct Experiment {
-    /// The suite.
+    /// The suite that tasks come from.
     pub suite: Arc<Suite>,
-    /// Its split. Without one every task is measured, and nothing can be learned.
+    /// The suite's locked split. Without a split, every task is measured and learning is impossible.
     pub lock: Option<SplitLock>,
-    /// The tasks that take part; all, if absent.
+    /// The tasks that take part; `None` means all.
     pub tasks: Option<BTreeSet<TaskId>>,
-    /// Where the book comes from.
+    /// Where the skillbook comes from.
     pub book: BookSource,
-    /// The model that is measured once on the test tasks, without help, by name.
+    /// Name of the model that is measured once on the test tasks, without a book.
     pub teacher: Option<String>,
-    /// The small model, by name: it rehearses, and is measured in every arm.
+    /// Name of the small model. It rehearses during learning and is measured in every arm.
     pub student: String,
-    /// Further models that are measured in every arm.
+    /// Names of further models that are measured in every arm.
     pub others: Vec<String>,
     /// The arms in which the students are measured.
     pub arms: Vec<Arm>,
-    /// The comparison that decides, for the student.
+    /// The primary comparison, made with the student.
     pub primary: Primary,
-    /// Variations of each test task for the student.
+    /// Seeds per test task for the student.
     pub seeds: u32,
-    /// Whether the solution, doing nothing and giving up are run on the test tasks too.
+    /// Whether to run the baselines (reference solution, no-op, give up) on the test tasks.
     pub baselines: bool,
-    /// Tries at one trial.
+    /// Maximum attempts per trial; void attempts are retried.
     pub attempts: u32,
-    /// What the order of trials is shuffled by.
+    /// Seed of the shuffle that orders the trials.
     pub order_seed: u64,
-    /// Caps of every trial, in place of the tasks' own.
+    /// Limits for every trial, overriding the tasks' own.
     pub limits: Option<Limits>,
-    /// What else is run with the student, beside the arms.
+    /// Ablations and compute-matched baselines run with the student, in addition to the arms.
     pub further: FurtherArms,
-    /// Skills that are hidden from the tasks of some programs.
+    /// Skills hidden from the tasks of certain apps.
     pub suppress: Suppressed,
-    /// Books that are learned alike, this one included; 1 where it is the only one.
+    /// Number of books learned with the same method, including this one; 1 means no replicates.
     pub replicates: u32,
-    /// The tools that skills may bring.
+    /// The tool servers that skills may use.
     pub tools: ToolBox,
-    /// What was registered beforehand; if nothing was, the experiment registers itself as it begins.
+    /// The preregistration, if there is one. Without it, the experiment registers itself when it starts.
     pub registered: Option<Prereg>,
-    /// The command as it was given.
+    /// The command line that started the experiment.
     pub command: Vec<String>,
-    /// The program's version.
+    /// The version of the `apprentice` program.
     pub program: String,
 }
 
-/// Where the book comes from.
+/// Where the skillbook comes from.
 #[derive(Clone)]
 pub enum BookSource {
-    /// It is learned on the training tasks.
+    /// Learned on the training tasks.
     Learned(Lessons),
-    /// It was there before.
+    /// A given book.
     Given(Snapshot),
 }
 
-/// How a book is learned.
+/// How a skillbook is learned.
 #[derive(Clone)]
 pub struct Lessons {
-    /// The capable model, by name.
+    /// Name of the teacher model.
     pub teacher: String,
-    /// The model that reviews attempts and keeps the book.
+    /// The model that reviews attempts and manages the book.
     pub learner: Arc<dyn ChatModel>,
-    /// How learning goes.
+    /// Options of the learning cycle.
     pub cycle: CycleOptions,
 }
 
-/// What an experiment needs of the outside.
+/// The runtime dependencies of an experiment.
 pub struct Laboratory {
-    /// Models, worlds, time and redaction; what is lent is the experiment's own affair.
+    /// Models, environments, clock and redaction. The experiment replaces the guidance provider with its own.
     pub deps: RunDeps,
-    /// Worlds active at once.
+    /// Maximum number of environments running at once.
     pub jobs: usize,
-    /// Hears of every attempt.
+    /// Receives a progress event for every attempt.
     pub progress: UnboundedSender<Progress>,
-    /// Hears of every trajectory that was worked in.
+    /// Receives an event for every trajectory that was learned from.
     pub lessons: UnboundedSender<Worked>,
-    /// Stops it.
+    /// Cancels the experiment.
     pub cancel: CancellationToken,
-    /// What skills are searched and compared by beside words.
+    /// Embeddings for skill search and comparison, used in addition to word matching.
     pub meaning: Option<Arc<Meaning>>,
 }
 
-/// What came of it.
+/// The result of an experiment.
 pub struct Outcome {
     /// The report.
     pub report: Report,
-    /// The run that was measured.
+    /// Summary of the measuring run.
     pub measured: RunSummary,
-    /// The runs of the books that were learned after the first, in order.
+    /// Summaries of the measuring runs of later replicates, in order.
     pub later: Vec<RunSummary>,
 }
 
 impl Outcome {
-    /// Measured trials without a result, whichever book they are of.
+    /// Counts void trials over all measuring runs, replicates included.
     pub fn void(&self) -> usize {
         [&self.measured].into_iter().chain(&self.later).map(|run| run.count(Verdict::Void)).sum()
     }
 }
 
-/// Why an experiment stopped. What was run so far stays.
+/// The reason an experiment stopped. Finished work is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// The folder cannot take it.
+    /// The folder cannot hold this experiment.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A run could not go on.
+    /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A run's folder cannot be used.
+    /// A run folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Rows do not read.
+    /// Trial rows cannot be read.
     #[error(transparent)]
     Rows(#[from] RowsError),
-    /// The book cannot be used.
+    /// The skillbook cannot be used.
     #[error(transparent)]
     Book(#[from] BookError),
-    /// Learning could not go on.
+    /// Learning failed.
     #[error("learning stopped")]
     Cycle(#[from] CycleError),
-    /// The split does not fit the suite.
+    /// The split does not match the suite.
     #[error(transparent)]
     Split(#[from] SplitError),
-    /// Nothing can be lent.
+    /// An arm has no guidance to provide.
     #[error(transparent)]
     Arm(#[from] ArmError),
-    /// A book is learned on training tasks only, and without a split there are none.
-    #[error("a book can only be learned where a split says which tasks are for training: lock the suite")]
+    /// Learning needs training tasks, and those need a split.
+    #[error("learning a skillbook needs a locked split that names the training tasks: lock the suite")]
     Unsplit,
-    /// An arm is lent what another one looked at, and that is not run.
-    #[error("the arm inline puts in what the arm pull looked at: add pull to the arms")]
+    /// The arm `inline` replays what the arm `pull` retrieved, and `pull` is not run.
+    #[error("the arm inline inserts the guidance that the arm pull retrieved: add pull to the arms")]
     Partner,
-    /// What is to be held against the arm without help needs that arm.
-    #[error("more steps and more tries are held against the arm none: add none to the arms")]
+    /// Compute-matched baselines are compared with the arm `none`, which is not run.
+    #[error("more_steps and best_of are compared with the arm none: add none to the arms")]
     Unhelped,
-    /// What is to be held against the arm with the book needs that arm.
-    #[error("what a skill is worth is told by the arm pull with it and without it: add pull to the arms")]
+    /// Skill ablations are compared with the arm `pull`, which is not run.
+    #[error("leave_one_out compares the arm pull with and without a skill: add pull to the arms")]
     Whole,
-    /// Nothing is left to do.
-    #[error("no {0} task takes part: check the split and the selection of tasks")]
+    /// The selection contains no task of the named split.
+    #[error("no {0} task is selected: check the split and the task selection")]
     Empty(&'static str),
-    /// What is to be measured is not what the run in the folder was planned for.
-    #[error("{} was planned with something else: {} differ; begin again in another folder", run.display(), fields.join(", "))]
+    /// The run in the folder was planned with a different configuration.
+    #[error("{} was planned with different settings: {} differ; start again in another folder", run.display(), fields.join(", "))]
     Drift {
-        /// The run.
+        /// The run folder.
         run: PathBuf,
-        /// What differs.
+        /// Names of the settings that differ.
         fields: Vec<String>,
     },
-    /// There is nothing to report.
-    #[error("{} holds no experiment, no run and no file trials.jsonl", .0.display())]
+    /// The folder contains no experiment, run or rows.
+    #[error("{} contains no experiment, no run and no file trials.jsonl", .0.display())]
     Missing(PathBuf),
-    /// A file holds no row.
-    #[error("{} holds no row", .0.display())]
+    /// A trial file has no rows.
+    #[error("{} contains no rows", .0.display())]
     NoRows(PathBuf),
-    /// The page cannot be made.
+    /// The HTML page cannot be rendered.
     #[error(transparent)]
     Page(#[from] PageError),
     /// The report cannot be written.
     #[error(transparent)]
     Report(#[from] ReportFileError),
     /// A file cannot be read or written.
-    #[error("{} cannot be used", path.display())]
+    #[error("{} cannot be read or written", path.display())]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// The registration cannot be kept.
+    /// The preregistration cannot be read or written.
     #[error(transparent)]
     Prereg(#[from] PreregError),
-    /// It was stopped from outside.
-    #[error("the experiment was stopped; what is finished is kept")]
+    /// The experiment was cancelled.
+    #[error("the experiment was stopped; finished work is kept")]
     Stopped,
 }
 
-/// Carries an experiment out below `folder`, or goes on with it: with its first book, then with the others.
+/// Runs an experiment in `folder`, or resumes it: first with the first book, then with its replicates.
 pub async fn carry_out(
     experiment: &Experiment,
     laboratory: &Laboratory,
@@ -281,8 +281,8 @@ async fn with_one_book(
     Ok(Outcome { report, measured, later: Vec::new() })
 }
 
-/// What measuring a given book would run, without running anything. A book that is yet to be learned has no
-/// plan: what can be lent from it is not known.
+/// Plans the measuring run of a given book without running anything. Returns `None` for a book that is yet to be
+/// learned, since its skills, and so its eligible tasks, are unknown.
 pub fn outline(experiment: &Experiment, now: jiff::Timestamp) -> Result<Option<RunPlan>, ExperimentError> {
     check(experiment)?;
     let BookSource::Given(book) = &experiment.book else { return Ok(None) };
@@ -313,7 +313,7 @@ fn check(experiment: &Experiment) -> Result<(), ExperimentError> {
 }
 
 impl Experiment {
-    /// The tasks of one part of the split, in the suite's order. Without a split all tasks are for the test.
+    /// Returns the tasks of one split, in suite order. Without a lock, every task is a test task.
     pub(crate) fn part(&self, part: Split) -> Vec<TaskId> {
         let of_part = |id: &&TaskId| match &self.lock {
             Some(lock) => lock.split_of_task(id).is_ok_and(|split| split == part),
@@ -322,20 +322,20 @@ impl Experiment {
         self.suite.tasks.iter().map(|task| &task.id).filter(of_part).cloned().collect()
     }
 
-    /// The tasks of one part of the split that take part.
+    /// Returns the selected tasks of one split.
     pub(crate) fn tasks(&self, part: Split) -> Vec<TaskId> {
         let chosen = |id: &TaskId| self.tasks.as_ref().is_none_or(|tasks| tasks.contains(id));
         self.part(part).into_iter().filter(chosen).collect()
     }
 }
 
-/// The last run below a folder of runs.
+/// Returns the latest run below a folder of runs.
 fn existing(root: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path());
     entries.filter(|path| path.join("run.json").is_file()).max()
 }
 
-/// Keeps the very book that a run uses beside it.
+/// Stores a copy of the book beside the run that uses it.
 fn keep(book: &Snapshot, run: &RunFolder) -> Result<(), ExperimentError> {
     Ok(freeze(book, &run.path().join("book"))?)
 }

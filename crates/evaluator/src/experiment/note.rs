@@ -1,5 +1,5 @@
-//! Writes every conversation of the learning models beside the run, so that a decision can be read again, and
-//! ends them when the experiment is stopped.
+//! Stores every conversation of the learning models beside the run, for later inspection, and ends them when the
+//! experiment is cancelled.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use apprentice_protocol::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// A model whose requests and replies are kept as `<folder>/<name>-<n>.json`. Once the experiment is stopped
-/// it answers no more: what the book holds by then is whole, and learning goes on from there.
+/// Wraps a model and stores each request and reply as `<folder>/<name>-<n>.json`. Stops replying once the experiment is
+/// cancelled; the book stays consistent and learning resumes from there.
 pub(super) struct Noted {
     inner: Arc<dyn ChatModel>,
     folder: PathBuf,

@@ -1,5 +1,5 @@
-//! What was registered before anything ran: the whole definition with the comparison that decides. What is done
-//! otherwise afterwards is allowed, and is told beside every result.
+//! The preregistration: the whole definition, including the primary comparison, fixed before anything runs. Later
+//! deviations are allowed and reported beside every result.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,62 +15,62 @@ use serde_json::Value;
 use super::Definition;
 use apprentice_results::report::Deviation;
 
-/// The name of the file's format.
+/// Schema name of the preregistration.
 pub const PREREG_SCHEMA: &str = "apprentice.prereg/1";
 
-/// The file's name, beside the sheet and in the experiment's folder.
+/// The file's name, next to the experiment config and in the experiment's folder.
 pub const PREREG_FILE: &str = "prereg.lock";
 
-/// Fields that say nothing about what is measured.
+/// Fields that do not affect the measurement.
 const INCIDENTAL: [&str; 2] = ["command", "programs"];
 
-/// Entries of a map that are told one by one.
+/// Maximum number of map entries listed individually.
 const TOLD: usize = 8;
 
-/// `prereg.lock`: written once, before the first trial.
+/// The contents of `prereg.lock`: written once, before the first trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prereg {
     /// [`PREREG_SCHEMA`].
     pub schema: String,
-    /// When it was registered.
+    /// Time of registration.
     #[schemars(with = "String")]
     pub registered_at: Timestamp,
-    /// The smallest effect that the design finds with a power of 0.8, as a share; none if it finds none, or if
-    /// nobody asked.
+    /// The smallest effect that the design detects with a power of 0.8, as a share; `None` if it detects none or was
+    /// not computed.
     pub smallest_effect: Option<f64>,
-    /// What was registered. Its `primary` is the comparison that decides.
+    /// The registered definition. Its `primary` is the primary comparison.
     pub definition: Definition,
 }
 
-/// Why there is no registration.
+/// The reason a registration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PreregError {
     /// The file cannot be read or written.
     #[error("{}: the registration cannot be {deed}", path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// `read` or `written`.
+        /// The failed operation: `read` or `written`.
         deed: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The file is no registration.
-    #[error("{} is no registration", path.display())]
+    /// The file is not a valid registration.
+    #[error("{} is not a valid registration", path.display())]
     Form {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// Its format is of another version.
+    /// The file has another schema.
     #[error("{} has schema {found:?}, expected {PREREG_SCHEMA:?}", path.display())]
     Schema {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The schema in the file.
         found: String,
     },
 }
@@ -81,7 +81,7 @@ impl Prereg {
         Self { schema: PREREG_SCHEMA.into(), registered_at, smallest_effect, definition }
     }
 
-    /// The registration at a path, if there is one.
+    /// Reads the registration at a path; `None` if the file does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, PreregError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -96,13 +96,13 @@ impl Prereg {
         }
     }
 
-    /// Writes it where nothing is yet: a registration is never replaced.
+    /// Writes the registration to a new file; an existing one is never replaced.
     pub fn write(&self, path: &Path) -> Result<(), PreregError> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|source| PreregError::Form { path: path.to_owned(), source })?;
         let failed = |source| PreregError::Io { path: path.to_owned(), deed: "written", source };
         let place = path.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // Whoever may read the folder may read what was registered.
+        // Readable by everyone who may read the folder.
         let open = fs::Permissions::from_mode(0o644);
         let mut draft = tempfile::Builder::new().permissions(open).tempfile_in(place).map_err(failed)?;
         draft.write_all(text.as_bytes()).and_then(|()| draft.write_all(b"\n")).map_err(failed)?;
@@ -110,7 +110,7 @@ impl Prereg {
         draft.persist_noclobber(path).map(drop).map_err(|error| failed(error.error))
     }
 
-    /// What a definition does otherwise than was registered.
+    /// Lists the deviations of a definition from the registered one.
     pub fn deviations(&self, carried_out: &Definition) -> Vec<Deviation> {
         let both = (serde_json::to_value(&self.definition), serde_json::to_value(carried_out));
         let (Ok(Value::Object(registered)), Ok(Value::Object(done))) = both else { return Vec::new() };
@@ -126,7 +126,7 @@ impl Prereg {
     }
 }
 
-/// How two values differ, in words: of lists and maps only what was added, removed or changed.
+/// Describes how two values differ. For lists and maps, only what was added, removed or changed.
 fn difference(registered: Option<&Value>, done: Option<&Value>) -> String {
     if let (Some(Value::Object(before)), Some(Value::Object(after))) = (registered, done) {
         let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();

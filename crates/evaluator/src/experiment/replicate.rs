@@ -1,6 +1,6 @@
-//! The learning done again: other books of the same method, each learned on the training tasks in another order and in
-//! other variations, and measured in the arms that lend from it. Each lies below the experiment as an experiment of its
-//! own, with its own report.
+//! Replicates of the learning: further books of the same method, each learned in another task order and with other
+//! seeds, and measured in the arms that use the book. Each replicate is an experiment of its own in a subfolder, with
+//! its own report.
 
 use std::path::{Path, PathBuf};
 
@@ -16,18 +16,18 @@ use apprentice_results::further::FurtherArms;
 use apprentice_results::report::{ArmKey, Primary, Replicates, Shelf, replicates};
 use apprentice_results::row::{Role, TrialRow};
 
-/// The folder of a replicate, counted from 2: the experiment itself is the first.
+/// The folder name of a replicate, counted from 2; the experiment itself is the first.
 pub(super) fn name(number: u32) -> String {
     format!("replicate-{number}")
 }
 
-/// The folders of the replicates that were begun.
+/// Lists the folders of the replicates that have started.
 pub(super) fn begun(folder: &Path) -> Vec<PathBuf> {
     (2..).map(|number| folder.join(name(number))).take_while(|place| place.is_dir()).collect()
 }
 
 impl Experiment {
-    /// The same learning once more, with what depends on its book; nothing for a given book.
+    /// Derives a replicate: the same learning, and the arms that depend on its book; `None` for a given book.
     pub(super) fn replicate(&self, number: u32) -> Option<Self> {
         let BookSource::Learned(lessons) = &self.book else { return None };
         let mut lessons = lessons.clone();
@@ -50,14 +50,14 @@ impl Experiment {
         })
     }
 
-    /// All replicates after the first.
+    /// Iterates over all replicates after the first.
     pub(super) fn later_replicates(&self) -> impl Iterator<Item = (u32, Self)> + '_ {
         (2..=self.replicates).filter_map(|number| Some((number, self.replicate(number)?)))
     }
 }
 
-/// The deciding comparison over all books, as far as they were measured. What does not depend on the book was measured
-/// with the first one and is held against every book.
+/// Compares treatment and control over all books measured so far. A control arm that does not depend on the book was
+/// measured with the first book and is compared with every book.
 pub(super) fn summary(
     (folder, definition): (&Path, &Definition),
     primary: &Primary,

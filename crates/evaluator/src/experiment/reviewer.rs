@@ -1,5 +1,5 @@
-//! The reviewer as an instrument: how much of what was received it reviewed, what it made up, and whether its
-//! word on what was followed agrees with what the attempts did. Read from the book's log and the traces alone.
+//! Evaluates the reviewer: its coverage of received skills, its invented reviews, and its agreement with a rule-based
+//! check of whether skills were followed. Reads the book's log and the traces only.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use apprentice_results::report::ReviewerSummary;
 use apprentice_results::row::TrialRow;
 use apprentice_results::stats::kappa;
 
-/// What the reviews in a book's log are worth, held against the attempts whose traces stand below `folder`. A
-/// trace that does not read counts as one that shows nothing.
+/// Evaluates the reviews in a book's log against the attempts whose traces lie below `folder`. Skips attempts whose
+/// trace cannot be read.
 pub(super) fn reviewer(state: &State, folder: &Path, rows: &[TrialRow]) -> ReviewerSummary {
     let mut sum = ReviewerSummary::default();
     for row in rows.iter().filter(|row| row.verdict != Verdict::Void) {
@@ -47,7 +47,7 @@ fn count(sum: &mut ReviewerSummary, checked: &Checked, passed: bool) {
     }
 }
 
-/// Holds each review's word on following against what the attempt did after it got the text.
+/// Compares each review's follow verdict with the actions after the skill was received.
 fn agree(sum: &mut ReviewerSummary, checked: &Checked, seen: &Trajectory) {
     for (id, review) in &checked.reviews {
         let Some(received) = seen.skills.iter().find(|skill| skill.id == *id) else { continue };
@@ -64,6 +64,6 @@ fn agree(sum: &mut ReviewerSummary, checked: &Checked, seen: &Trajectory) {
 
 fn seen(folder: &Path, row: &TrialRow) -> Option<Trajectory> {
     let trace = Trace::read(&folder.join(&row.trace).join("events.jsonl")).ok()?;
-    // Which programs took part and what stood on the screen do not matter here.
+    // App names and screen contents are not needed here.
     trajectory(&trace, row, Vec::new(), &|_| None).ok().map(|(seen, _)| seen)
 }

@@ -1,4 +1,4 @@
-//! The learning half: fills the book on training tasks, and goes on where an earlier attempt at it stopped.
+//! The learning half: learns the book on training tasks, and resumes where it was interrupted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::split::SplitLock;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
 
-/// Fills the book in `folder/skillbook`, and returns the rows behind it.
+/// Learns the book in `folder/skillbook` and returns the rows behind it.
 pub(super) async fn learn(
     (experiment, lessons): (&Experiment, &Lessons),
     laboratory: &Laboratory,
@@ -40,7 +40,7 @@ pub(super) async fn learn(
     let staff = Staff { reflector: Arc::new(noted("reflect")), manager: Arc::new(noted("manage")) };
     let room = Classroom { lock, tasks: &tasks, attempts: &run, staff: &staff };
     let mut tell = |worked: &Worked| {
-        // Nobody need listen.
+        // The receiver is optional.
         let _ = laboratory.lessons.send(worked.clone());
     };
     announce(run.folder(), laboratory);
@@ -52,10 +52,10 @@ pub(super) async fn learn(
     Ok(results(run.folder()))
 }
 
-/// Tells what is about to be run, and how much of it was run before.
+/// Announces the plan and how much of it has already finished.
 fn announce(folder: &RunFolder, laboratory: &Laboratory) {
     let plan = folder.plan();
-    // Nobody need listen.
+    // The receiver is optional.
     let _ = laboratory.progress.send(Progress::Planned {
         run: plan.run.clone(),
         folder: folder.path().to_owned(),
@@ -64,7 +64,7 @@ fn announce(folder: &RunFolder, laboratory: &Laboratory) {
     });
 }
 
-/// Opens the learning run below `root`, or plans it.
+/// Opens the latest learning run below `root`, or plans a new one.
 async fn opened(
     (experiment, lessons, lock): (&Experiment, &Lessons, &SplitLock),
     laboratory: &Laboratory,

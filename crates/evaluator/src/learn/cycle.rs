@@ -1,6 +1,6 @@
-//! The cycle: the teacher works on training tasks and pulls from the book as it stands, its traces are worked
-//! in; then the student rehearses with the book, so that its own counters fill. In plan order throughout: cut
-//! off anywhere and begun again, it ends with the same book.
+//! The learning cycle: the teacher works on training tasks with the current book, and its trajectories are learned
+//! from; then the student rehearses with the book, so that its skill statistics fill up. Everything happens in plan
+//! order: a cycle that is interrupted and resumed ends with the same book.
 
 use std::collections::BTreeMap;
 
@@ -21,33 +21,33 @@ use crate::split::{SplitError, SplitLock};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, TrialRow};
 
-/// An attempt that the cycle asks for.
+/// An attempt requested by the cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Teacher or student.
     pub role: Role,
     /// The task.
     pub task: TaskId,
-    /// The world's variation: another one in each epoch.
+    /// The environment's seed; each epoch uses another one.
     pub seed: u32,
-    /// What help it gets.
+    /// The arm, which decides the guidance.
     pub arm: Arm,
 }
 
-/// An attempt as it ended.
+/// A finished attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempted {
-    /// Its line.
+    /// The attempt's row.
     pub row: TrialRow,
-    /// What learning sees of it; none when it is void.
+    /// The trajectory for learning and the time it ended; `None` for a void attempt.
     pub seen: Option<(Trajectory, Timestamp)>,
-    /// What was said, if it was kept.
+    /// The model's conversation, if it was kept.
     pub said: Option<Conversation>,
 }
 
-/// Runs attempts, or finds those that were run before: asked twice, it answers the same.
+/// Runs attempts, or returns those that ran before: the same request always gives the same result.
 pub trait Attempts: Sync {
-    /// Runs one attempt with the book as it stands. Several may run side by side.
+    /// Runs one attempt with the current book. Several may run in parallel.
     fn attempt<'a>(
         &'a self,
         wanted: &'a Wanted,
@@ -55,20 +55,20 @@ pub trait Attempts: Sync {
     ) -> PortFuture<'a, Result<Attempted, String>>;
 }
 
-/// How the cycle goes.
+/// Options of the learning cycle.
 #[derive(Clone, Debug)]
 pub struct CycleOptions {
-    /// How often the teacher goes through the training tasks.
+    /// Passes of the teacher over the training tasks.
     pub epochs: u32,
-    /// Attempts side by side over one state of the book; 1 is online.
+    /// The number of attempts that run in parallel on the same state of the book; 1 learns after every attempt.
     pub batch: usize,
     /// Whether the student rehearses.
     pub rehearse: bool,
-    /// What the order of the tasks is shuffled by; as they are given, if absent.
+    /// Seed of the shuffle that orders the tasks; `None` keeps the given order.
     pub order: Option<u64>,
-    /// The first epoch's variation of the worlds; each later one takes the next.
+    /// Seed of the first epoch; each later epoch uses the next one.
     pub first_seed: u32,
-    /// Of each trajectory.
+    /// Options of learning from each trajectory.
     pub learn: LearnOptions,
 }
 
@@ -85,90 +85,90 @@ impl Default for CycleOptions {
     }
 }
 
-/// Which part of the cycle.
+/// The phase of the cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// The teacher works; epochs count from 0.
+    /// The teacher works.
     Teach {
-        /// Which.
+        /// The epoch, counted from 0.
         epoch: u32,
     },
     /// The student works with the book.
     Rehearse,
-    /// An attempt of an earlier run.
+    /// An attempt from an earlier run.
     Recorded,
 }
 
-/// What one attempt came to, for the record.
+/// The learning record of one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worked {
-    /// Which part of the cycle.
+    /// The phase of the cycle.
     pub phase: Phase,
     /// The task.
     pub task: TaskId,
     /// The arm.
     pub arm: String,
-    /// How it was judged.
+    /// The verdict of the attempt.
     pub verdict: Verdict,
-    /// Whether it had been worked in before.
+    /// Whether it had been learned from before.
     pub known_before: bool,
-    /// How it was reviewed; none if that had been done before.
+    /// How it was reviewed; `None` if it had been reviewed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewed: Option<ReflectMode>,
-    /// Why not in its own conversation, where that had been asked for.
+    /// The reason for falling back to a separate reviewer, if in-context review was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Fallback>,
-    /// Skills received.
+    /// Number of skills received.
     pub received: usize,
-    /// Reviews counted.
+    /// Number of reviews.
     pub reviews: usize,
-    /// How many of each kind.
+    /// Number of reviews by kind.
     pub review_kinds: BTreeMap<String, u32>,
-    /// Learnings found.
+    /// Number of learnings found.
     pub learnings: usize,
-    /// Decisions: the item, and the tool that wrote or nothing.
+    /// Decisions, as (item, tool that wrote); `None` if nothing was written.
     pub decisions: Vec<(String, Option<String>)>,
-    /// Writes that were refused, as `code: why`.
+    /// Rejected writes, as `code: reason`.
     pub refusals: Vec<String>,
-    /// Skills that are new or have a new text.
+    /// New skills and skills with a new text.
     pub changed: Vec<SkillId>,
-    /// Skills in the book afterwards.
+    /// Number of skills in the book afterwards.
     pub skills: usize,
 }
 
-/// Why the cycle stopped. The book holds what was learned so far.
+/// The reason the cycle stopped. The book keeps what was learned so far.
 #[derive(Debug, thiserror::Error)]
 pub enum CycleError {
     /// An attempt could not be run.
     #[error("task {task} could not be attempted: {why}")]
     Attempt {
-        /// Which task.
+        /// The task.
         task: TaskId,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// An attempt must not be learned from.
-    #[error("an attempt is not admitted to learning")]
+    /// The attempt is not eligible for learning.
+    #[error("an attempt is not eligible for learning")]
     Split(#[from] SplitError),
-    /// A trajectory could not be worked in.
+    /// A trajectory could not be learned from.
     #[error(transparent)]
     Digest(#[from] DigestError),
 }
 
-/// What the cycle works on and with.
+/// The context of a learning cycle.
 pub struct Classroom<'a> {
-    /// Admits attempts.
+    /// The split lock, which decides which attempts are eligible for learning.
     pub lock: &'a SplitLock,
     /// Training tasks, in plan order.
     pub tasks: &'a [TaskId],
     /// Runs attempts.
     pub attempts: &'a dyn Attempts,
-    /// Reviews and decides.
+    /// The models that review attempts and manage the book.
     pub staff: &'a Staff,
 }
 
-/// Goes through the cycle. `tell` hears of every attempt as it is worked in.
+/// Runs the cycle. Calls `tell` after every attempt that was learned from.
 pub async fn cycle(
     gateway: &mut Gateway,
     room: &Classroom<'_>,
@@ -190,7 +190,7 @@ pub async fn cycle(
             last = seen.or(last);
         }
     }
-    // What the rehearsal showed is cleaned up before the book is frozen.
+    // Skills flagged by the rehearsal are cleaned up before the book is frozen.
     if let Some((trajectory, time)) = last.filter(|_| gateway.state().learned_since_cleaning > 0) {
         let lesson = Lesson::new(&trajectory, time);
         clean_book(gateway, room.staff, &lesson, &options.learn).await?;
@@ -198,12 +198,12 @@ pub async fn cycle(
     Ok(worked)
 }
 
-/// Every attempt that the cycle will ask for, in order.
+/// Lists every attempt that the cycle will request, in order.
 pub fn wanted(tasks: &[TaskId], options: &CycleOptions) -> Vec<Wanted> {
     batches(tasks, options).into_iter().flat_map(|(_, batch)| batch).collect()
 }
 
-/// The batches, in order. The very first one has no book yet; all others pull.
+/// Lists the batches in order. The very first batch has no book yet; all others use the arm `pull`.
 fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)> {
     let mut tasks = tasks.to_vec();
     if let Some(order) = options.order {
@@ -234,8 +234,8 @@ fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)
     batches
 }
 
-/// Works an attempt of an earlier run into a book. Attempts come in plan order; one that was worked in before
-/// changes nothing.
+/// Learns from an attempt of an earlier run. The attempts come in plan order; one that was already learned from changes
+/// nothing.
 pub async fn learn_from(
     gateway: &mut Gateway,
     (lock, staff): (&SplitLock, &Staff),

@@ -1,5 +1,5 @@
-//! The cycle's attempts, run through a run folder like all others: attempts of the plan, in its order, each
-//! finished one found again after a break. And the attempts of a finished run, read back.
+//! Runs the cycle's attempts through a run folder, in plan order; finished attempts are found again after an
+//! interruption. Also reads the attempts of a finished run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,17 +32,17 @@ pub fn training_tasks(suite: &Suite, lock: &SplitLock) -> Vec<TaskId> {
     suite.tasks.iter().map(|task| &task.id).filter(train).cloned().collect()
 }
 
-/// Who works in the cycle, as `provider/name`.
+/// The models that act in the cycle, as `provider/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pupils {
-    /// The capable model.
+    /// The teacher model.
     pub teacher: String,
-    /// The small model.
+    /// The student model.
     pub student: String,
 }
 
-/// Turns a run's plan into that of a cycle over training tasks: the same suite, limits and versions, and the
-/// cycle's own trials in the cycle's order.
+/// Turns a run's plan into the plan of a learning cycle: the same suite, limits and versions, with the cycle's trials
+/// in the cycle's order.
 pub fn learning_plan(
     mut plan: RunPlan,
     (suite, lock, tasks): (&Suite, &SplitLock, &[TaskId]),
@@ -71,7 +71,7 @@ pub fn learning_plan(
         .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None })
         .collect();
     let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).collect();
-    // The book grows while the run goes on, so that no arm has one hash; each row carries its own.
+    // The book grows during the run, so no arm has a single hash; each row carries its own.
     let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() };
     plan.arms = arms.into_iter().map(arm).collect();
     plan.models = models.into_iter().collect();
@@ -98,7 +98,7 @@ fn contender(wanted: &Wanted, pupils: &Pupils) -> Contender {
     }
 }
 
-/// The cycle's attempts through a run folder.
+/// Runs the cycle's attempts through a run folder.
 pub struct LearningRun {
     runner: Runner,
     suite: Arc<Suite>,
@@ -106,13 +106,13 @@ pub struct LearningRun {
     tools: Arc<OnceLock<ToolBox>>,
 }
 
-/// Why an attempt of a run cannot be learned from.
+/// The reason an attempt of a run cannot be learned from.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
     /// Its trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Its trace is no trajectory.
+    /// Its trace cannot be converted to a trajectory.
     #[error(transparent)]
     Trajectory(#[from] TrajectoryError),
     /// The suite has no such task.
@@ -121,8 +121,8 @@ pub enum RecordedError {
     /// The trial could not be run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The plan has no such trial.
-    #[error("the run's plan has no trial of {role} on {task}, variation {seed}, arm {arm}: it was planned for another cycle", role = .0.role.as_str(), task = .0.task, seed = .0.seed, arm = .0.arm)]
+    /// The plan does not contain this trial.
+    #[error("the run's plan has no trial of {role} on {task}, seed {seed}, arm {arm}: it was planned for another cycle", role = .0.role.as_str(), task = .0.task, seed = .0.seed, arm = .0.arm)]
     NotPlanned(Wanted),
     /// The run was stopped.
     #[error("the run was stopped before the attempt began")]
@@ -130,8 +130,8 @@ pub enum RecordedError {
 }
 
 impl LearningRun {
-    /// Runs the trials of a folder made with [`learning_plan`]. What `deps` lends is replaced: in a cycle the
-    /// book that is lent is the one that is being written.
+    /// Runs the trials of a folder made with [`learning_plan`]. Replaces the guidance provider of `deps`: during a
+    /// cycle, guidance comes from the book that is being written.
     pub fn new(
         folder: RunFolder,
         suite: &Arc<Suite>,
@@ -150,7 +150,7 @@ impl LearningRun {
         Self { runner, suite: suite.clone(), book, tools }
     }
 
-    /// The same, with tools that skills may bring. The first ones count.
+    /// Sets the tool servers that skills may use. Later calls have no effect.
     #[must_use]
     pub fn with_tools(self, tools: ToolBox) -> Self {
         let _ = self.tools.set(tools);
@@ -175,7 +175,7 @@ impl LearningRun {
     }
 }
 
-/// `none` and `pull`, the arms of a cycle, always have something to lend.
+/// The arms of a cycle, `none` and `pull`, always provide guidance.
 fn lent(
     (suite, tools): (&Arc<Suite>, Option<&ToolBox>),
     book: Snapshot,
@@ -207,7 +207,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// One attempt of a run as learning sees it: its row with its trace.
+/// Reads one attempt of a run for learning: its row and its trajectory.
 pub fn recorded(run: &Path, row: TrialRow, suite: &Suite) -> Result<Attempted, RecordedError> {
     let seen = match row.verdict {
         Verdict::Void => None,
@@ -225,7 +225,7 @@ fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timest
     Ok(trajectory(&trace, row, apps_of(task), &text_of)?)
 }
 
-/// The results of a run in plan order: the last attempt of each trial that has one.
+/// Reads the results of a run in plan order: the last attempt of each trial that has one.
 pub fn results(folder: &RunFolder) -> Vec<TrialRow> {
     folder.plan().trials.iter().filter_map(|trial| folder.attempts(&trial.trial).pop()).collect()
 }

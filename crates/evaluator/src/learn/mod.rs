@@ -1,4 +1,4 @@
-//! The learning cycle: traces in, reviews and learnings, the book out.
+//! The learning cycle: from traces through reviews and learnings to the skillbook.
 
 mod cycle;
 mod live;

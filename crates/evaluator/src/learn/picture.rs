@@ -1,4 +1,4 @@
-//! Finds the picture that an agent had before it at one step of a recorded attempt.
+//! Finds the screenshot that an agent saw at one step of a recorded attempt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use apprentice_trace::{Trace, blob_path};
 use crate::split::trajectory_id;
 use apprentice_results::row::TrialRow;
 
-/// How deep runs may lie below the folder of runs: experiments hold runs of their own.
+/// How deep runs may be nested below the folder of runs; experiments contain runs.
 const DEPTH: usize = 3;
 
-/// The picture of a step of the attempt `<run>/<trial>/<attempt>`, if its run lies below `runs`.
+/// Finds the screenshot at a step of the attempt `<run>/<trial>/<attempt>`, if its run lies below `runs`.
 pub fn screenshot(runs: &Path, trajectory: &str, step: StepId) -> Option<PathBuf> {
     let run = run_of(runs, trajectory.split('/').next()?, DEPTH)?;
     let rows = fs::read_to_string(run.join("trials.jsonl")).ok()?;

@@ -1,5 +1,6 @@
-//! What only sealed tasks know, as salted hashes: runs of eight words of their texts, names of their files, and
-//! the names and values that fill them in. What a training task says as well is no secret.
+//! Index of material that occurs only in sealed tasks, as salted hashes: eight-word n-grams of their wording, their
+//! file names, and the names and values that fill in their placeholders. Material that also occurs in a training task
+//! is excluded.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +13,14 @@ use apprentice_results::row::Split;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 
-/// Words of a run that is too long for chance.
+/// Number of words in an n-gram; eight in a row do not repeat by chance.
 const RUN: usize = 8;
-/// Words that a name may have.
+/// Maximum number of words in a name.
 const NAME_WORDS: usize = 6;
-/// Characters below which a name may stand anywhere.
+/// Minimum number of characters in a name; shorter ones are too common.
 const NAME_CHARS: usize = 6;
 
-/// An index over the sealed tasks of a suite; holds no text.
+/// Leak index over the sealed tasks of a suite. Stores hashes, not text.
 #[derive(Clone, Debug, Default)]
 pub struct SealedIndex {
     salt: String,
@@ -28,7 +29,7 @@ pub struct SealedIndex {
 }
 
 impl SealedIndex {
-    /// Makes the index of a locked suite. A task that the lock does not know counts as sealed.
+    /// Builds the index of a locked suite. A task unknown to the lock counts as sealed.
     pub fn build(lock: &SplitLock, suite: &Suite) -> Self {
         let mut index = Self { salt: lock.salt().to_owned(), ..Self::default() };
         let is_train = |task: &Task| matches!(lock.split_of_task(&task.id), Ok(Split::Train));
@@ -81,7 +82,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a task says: its instruction, and every text of its setup and check.
+/// All strings of a task: its instruction, and the strings of its setup and check.
 pub(crate) fn texts(task: &Task) -> Vec<String> {
     let mut found = vec![task.instruction.clone()];
     let parts = serde_json::to_value((&task.config, &task.evaluator)).unwrap_or_default();
@@ -89,7 +90,7 @@ pub(crate) fn texts(task: &Task) -> Vec<String> {
     found
 }
 
-/// Names of files, and the values that fill in its placeholders.
+/// File names in a task, and the values that fill in its placeholders.
 fn names(task: &Task) -> Vec<String> {
     let mut values = Vec::new();
     for value in task.apprentice.iter().flat_map(|ours| ours.vary.values()) {
@@ -103,7 +104,7 @@ fn names(task: &Task) -> Vec<String> {
     names.filter(|name| name.chars().count() >= NAME_CHARS && words(name).len() <= NAME_WORDS).collect()
 }
 
-/// A stem and a short ending, `report.csv`.
+/// Whether a word looks like a file name: a stem and a short extension, such as `report.csv`.
 fn is_file(word: &str) -> bool {
     let ending = word.trim_end_matches('.').rsplit_once('.').map(|(stem, ending)| (stem.len(), ending));
     ending.is_some_and(|(stem, ending)| {

@@ -1,5 +1,5 @@
-//! The cycle on a small in-memory program, with the built-in models: a book grows from the teacher's traces,
-//! and the student does with it what it cannot do alone.
+//! The learning cycle on a small in-memory app with the built-in models: a book grows from the teacher's trajectories,
+//! and with it the student passes tasks that it fails alone.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ use apprentice_tasks::seed::vary;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 
-/// A program whose commands hide in submenus, under names that the task shares.
+/// An app whose commands are in submenus, under names that the task shares.
 fn program(title: &str, menu: &str, submenu: &str, entries: &[&str]) -> Value {
     let entry =
         |name: &&str| json!({ "role": "menuitem", "name": name, "click": [{ "set": { "done": name } }] });
@@ -101,7 +101,7 @@ fn lock(suite: &Suite) -> SplitLock {
         .expect("a lock")
 }
 
-/// Runs attempts on scenes, and keeps them: asked twice, it answers from what it kept.
+/// Runs attempts on in-memory scenes and stores them: the same request returns the stored result.
 struct Studio {
     suite: Arc<Suite>,
     folder: TempDir,
@@ -271,7 +271,7 @@ async fn learning_again_or_going_on_after_a_break_gives_the_same_book() {
     let again = learn(&studio, &folder, 2).await.expect("learns");
     assert!(again.iter().all(|one| one.known_before));
     assert_eq!(log(), whole);
-    // Any prefix of whole operations is a place where it may have been cut off.
+    // The log may be cut off after any whole operation.
     let ends: Vec<usize> =
         whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
     for end in ends.iter().step_by(3) {
@@ -376,7 +376,7 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     assert!(again.iter().all(|one| one.known_before), "{again:#?}");
     assert_eq!(std::fs::read(book.path().join(".meta/ops.jsonl")).expect("a log"), log);
 
-    // The same run, worked in later and alone, gives a book with the same knowledge.
+    // The same run, learned from later and on its own, gives a book with the same knowledge.
     let (folder, late) = (RunFolder::open(&path).expect("opens"), TempDir::new().expect("a folder"));
     let (mut gateway, _) =
         Gateway::open(late.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
@@ -390,7 +390,7 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     assert_eq!(gateway.snapshot().content_hash(), online.content_hash());
 }
 
-/// The explorer, with what it was asked in the conversations of its own attempts.
+/// The explorer, recording the requests made in the conversations of its own attempts.
 struct Remembering(BuiltIn, Mutex<Vec<ChatRequest>>);
 
 impl ChatModel for Remembering {
@@ -465,7 +465,7 @@ async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_els
     for (request, row) in asked.iter().zip(results(&folder)) {
         let own = said(&path.join(&row.trace), &path.join("blobs")).expect("was kept").request;
         assert_eq!((&request.system, &request.tools, request.world), (&own.system, &own.tools, own.world));
-        // All that was said stands as it was; the question was put below the last answer.
+        // The conversation is unchanged; the question follows the last reply.
         let last = own.messages.len() - 1;
         assert_eq!(request.messages[..last], own.messages[..last]);
         let replies = own.messages.iter().filter(|one| matches!(one, Message::Assistant { .. })).count();

@@ -1,5 +1,5 @@
-//! From a trace to what learning sees of it: what stood there, what changed, what was done and to which
-//! element. No expected value, no explanation of a check, no picture.
+//! Converts a trace to the trajectory that learning sees: what was observed, what changed, and which actions were taken
+//! on which elements. Contains no expected value, no check explanation and no screenshot.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ use jiff::Timestamp;
 use crate::split::trajectory_id;
 use apprentice_results::row::TrialRow;
 
-/// Why a trace is no trajectory.
+/// The reason a trace cannot be converted to a trajectory.
 #[derive(Debug, thiserror::Error)]
 pub enum TrajectoryError {
-    /// It does not begin with a header.
+    /// The trace does not begin with a header.
     #[error("the trace of {0} has no header")]
     NoHeader(String),
-    /// It never ended by itself: it is void, or was cut off.
-    #[error("the attempt {0} did not end by itself; void attempts teach nothing")]
+    /// The attempt did not end regularly: it is void or was interrupted.
+    #[error("the attempt {0} did not end regularly; void attempts are not learned from")]
     NotEnded(String),
 }
 
-/// What learning sees of an attempt, and when it ended. `text_of` reads the text of a blob.
+/// Converts an attempt to a trajectory and the time it ended. `text_of` reads the text of a blob.
 pub fn trajectory(
     trace: &Trace,
     row: &TrialRow,
@@ -55,7 +55,7 @@ pub fn trajectory(
     Ok((trajectory, ended))
 }
 
-/// What the world told of its programs, the unknown left out.
+/// App versions reported by the environment, without the unknown ones.
 fn versions(events: &[Event]) -> Versions {
     let told = events.iter().filter_map(|event| match &event.kind {
         EventKind::VersionsSeen { versions } => Some(versions),
@@ -64,7 +64,7 @@ fn versions(events: &[Event]) -> Versions {
     told.flatten().filter_map(|(app, version)| Some((app.clone(), version.clone()?))).collect()
 }
 
-/// One step per reply of the model; what it saw is the last observation before.
+/// One step per model reply, with the last observation before it.
 fn steps(events: &[Event], text_of: &dyn Fn(&BlobHash) -> Option<String>) -> Vec<TrajectoryStep> {
     let mut steps: BTreeMap<StepId, TrajectoryStep> = BTreeMap::new();
     let mut sight = Sight::default();
@@ -110,7 +110,7 @@ struct Sight {
     lines: Vec<String>,
 }
 
-/// Skills whose text arrived, in order, each once.
+/// Skills whose text was delivered, in order, each once.
 fn skills(events: &[Event]) -> Vec<RetrievedSkill> {
     let mut seen = BTreeSet::new();
     let mut received = Vec::new();

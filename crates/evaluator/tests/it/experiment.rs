@@ -318,17 +318,17 @@ async fn a_folder_takes_one_experiment_and_nothing_else() {
     let (folder, _) = copied().await;
     let other = Experiment { seeds: 3, student: "builtin/literalist".into(), ..experiment(learned()) };
     let error = work(&other, folder.path(), None).await.err().expect("is refused").to_string();
-    assert!(error.contains("holds another experiment: seeds, student differ"), "{error}");
+    assert!(error.contains("contains another experiment: seeds, student differ"), "{error}");
     let rules = ToolRules { denied: ["delete".to_owned()].into(), ..ToolRules::default() };
     let tools = ToolBox { list: Some("world: {}".into()), rules, ..ToolBox::default() };
     let armed = Experiment { tools, ..experiment(learned()) };
     let error = work(&armed, folder.path(), None).await.err().expect("is refused").to_string();
-    assert!(error.contains("holds another experiment: tools differ"), "{error}");
+    assert!(error.contains("contains another experiment: tools differ"), "{error}");
 
     let occupied = TempDir::new().expect("a folder");
     fs::write(occupied.path().join("letter.txt"), "mine").expect("writes");
     let error = work(&experiment(learned()), occupied.path(), None).await.err().expect("is refused");
-    assert!(error.to_string().contains("holds other files"), "{error}");
+    assert!(error.to_string().contains("contains other files"), "{error}");
     assert!(matches!(report(occupied.path()), Err(ExperimentError::Missing(_))));
 }
 
@@ -369,7 +369,10 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
 
     let lone = Experiment { arms: vec![Arm::None, Arm::Inline], ..experiment(learned()) };
     let error = work(&lone, &folder.path().join("lone"), None).await.err().expect("is refused").to_string();
-    assert_eq!(error, "the arm inline puts in what the arm pull looked at: add pull to the arms");
+    assert_eq!(
+        error,
+        "the arm inline inserts the guidance that the arm pull retrieved: add pull to the arms"
+    );
 }
 
 #[tokio::test]

@@ -122,44 +122,44 @@ fn all_faults_of_a_sheet_are_told_at_once_with_their_places() {
     experiment.toml:4:13: there is no model "builtin/novise"
     experiment.toml:4:49: `students` names "builtin/novice" twice
     experiment.toml:5:17: there is no arm "pul"; did you mean "pull"?
-    experiment.toml:5:24: `arms` is a text: write it in quotes
-    experiment.toml:6:9: `seeds` is a whole number from 1 to 1000
-    experiment.toml:7:13: `baselines` is true or false
+    experiment.toml:5:24: `arms` must be a string: write it in quotes
+    experiment.toml:6:9: `seeds` must be a whole number from 1 to 1000
+    experiment.toml:7:13: `baselines` must be true or false
     experiment.toml:10:1: there is no key `learning.epoch`; did you mean `learning.epochs`?
     experiment.toml:12:1: there is no key `cleanup.request`; did you mean `cleanup.requests`?
-    experiment.toml:13:16: `follow_share` is a number from 0 to 1
-    experiment.toml: a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`
+    experiment.toml:13:16: `follow_share` must be a number from 0 to 1
+    experiment.toml: learning needs a teacher: name a `teacher`, or give a `skillbook`
 
     experiment.toml:2:9: there is no suite STARTER/../startr; did you mean "starter"?
     experiment.toml:3:1: there is no key `teachers`; did you mean `teacher`?
     experiment.toml:4:13: there is no model "builtin/novise"
-    experiment.toml:5:17: `arms` is a text: write it in quotes
+    experiment.toml:5:17: `arms` must be a string: write it in quotes
     experiment.toml:7:1: there is no key `seed`; did you mean `seeds`?
 
     experiment.toml:3:9: STARTER/demo.json: not a split lock (field rule): unknown field `rule`, expected one of `schema`, `suite`, `suite_hash`, `salt`, `templates`, `tasks` at line 4 column 8
     experiment.toml:4:13: there is no model "builtin/novise"
     experiment.toml:6:14: suite "starter" has no template "mousepad-ad-line"; did you mean "mousepad-add-line"?
     experiment.toml:6:34: suite "starter" has no template "no such thing"
-    experiment.toml:7:9: the comparison that decides is pull against placebo-inert, and "pull" is none of the arms: add it to `arms`, or name two others under [primary]
-    experiment.toml:7:9: the comparison that decides is pull against placebo-inert, and "placebo-inert" is none of the arms: add it to `arms`, or name two others under [primary]
+    experiment.toml:7:9: the primary comparison is pull vs placebo-inert, but "pull" is not among the arms: add it to `arms`, or name two others under [primary]
+    experiment.toml:7:9: the primary comparison is pull vs placebo-inert, but "placebo-inert" is not among the arms: add it to `arms`, or name two others under [primary]
     experiment.toml:7:17: there is no arm "pul"; did you mean "pull"?
-    experiment.toml:7:24: `inline` puts in what `pull` looked at: add "pull" to `arms`
+    experiment.toml:7:24: `inline` inserts the guidance that `pull` retrieved: add "pull" to `arms`
     experiment.toml:8:13: there is no book STARTER/nowhere
     experiment.toml:9:13: there is no program "thunr" here; did you mean "thunar"?
-    experiment.toml:9:36: "x" hides no skill: write it as domain/skill@program
+    experiment.toml:9:36: "x" is not a skill to hide: write it as domain/skill@program
 
     experiment.toml:2:29: unclosed array, expected `]`
 
     experiment.toml: `suite` is missing: the folder of the tasks
-    experiment.toml: `students` is missing: the models that are measured, `students = ["provider/name"]`
-    experiment.toml: a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`
+    experiment.toml: `students` is missing: the models to measure, `students = ["provider/name"]`
+    experiment.toml: learning needs a teacher: name a `teacher`, or give a `skillbook`
 
     experiment.toml:10:13: pages changed by hand are not recorded yet: chromium/home-button.md, galculator/paper-mode.md, mousepad/colour-scheme.md, terminal/more-tabs.md, thunar/sort-entries.md; run `apprentice skills sync`
-    experiment.toml:10:13: `skillbook` gives a book, so that [learning] has nothing to say: leave one away
+    experiment.toml:10:13: `skillbook` and [learning] exclude each other: remove one
 
-    experiment.toml:3:9: the comparison that decides is pull against placebo-inert, and "placebo-inert" is none of the arms: add it to `arms`, or name two others under [primary]
-    experiment.toml:4:2: `[further]` needs the arm "none": more steps and more tries are held against it
-    experiment.toml: a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`
+    experiment.toml:3:9: the primary comparison is pull vs placebo-inert, but "placebo-inert" is not among the arms: add it to `arms`, or name two others under [primary]
+    experiment.toml:4:2: `[further]` needs the arm "none": more_steps and best_of are compared with it
+    experiment.toml: learning needs a teacher: name a `teacher`, or give a `skillbook`
     "#);
 }
 

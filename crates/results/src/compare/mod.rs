@@ -1,7 +1,7 @@
-//! Paired comparison of two sets of trials. Pure.
+//! Paired comparison of two sets of trials. Pure: no I/O.
 //!
-//! Trials meet by task and seed; the last attempt of each counts. The template is the unit of inference, the
-//! sign-flip test decides, and what forbids a verdict - too few templates, missing or void trials - is said
+//! Trials are paired by task and seed; the last attempt of each counts. The template is the unit of inference, and the
+//! sign-flip test decides. Conditions that rule out a verdict (too few templates, missing or void trials) are checked
 //! before any claim.
 
 mod pair;
@@ -21,55 +21,55 @@ use crate::row::{Role, TrialRow};
 use crate::rows::{self, VoidAttempt};
 use crate::stats::{self, Interval, McNemar, VoidCounts, VoidFault};
 
-/// The name of the result's format.
+/// Schema name of the comparison result.
 pub const COMPARE_SCHEMA: &str = "apprentice.compare/1";
 
-/// The largest share of missing pairs, or of planned trials that were not run, with which a verdict is given.
+/// Largest share of missing pairs, or of planned trials that did not run, at which a verdict is still given.
 const HOLE_CAP: f64 = 0.05;
 
-/// What is compared.
+/// The measured outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Pass as 1, fail as 0.
+    /// Success: pass is 1, fail is 0.
     #[default]
     Success,
     /// The score of the checks.
     Score,
 }
 
-/// Whether rows of different suite or book versions may stand on one side.
+/// How to treat rows of different suite or skillbook versions on one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mixed {
-    /// They are refused.
+    /// Reject them.
     #[default]
     Refuse,
-    /// They are compared, and the result says so.
+    /// Compare them and add a note to the result.
     Allow,
 }
 
-/// How two sets are compared.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompareOptions {
-    /// What is compared.
+    /// The measured outcome.
     pub measure: Measure,
-    /// The level of a claim.
+    /// Significance level.
     pub alpha: f64,
-    /// The seed of drawn sign vectors; used with more than [`stats::EXACT_UP_TO`] templates.
+    /// Seed for sampling sign vectors; used above [`stats::EXACT_UP_TO`] templates.
     pub seed: u64,
-    /// Whether versions may be mixed.
+    /// How to treat mixed versions.
     pub mixed: Mixed,
-    /// How many trials were planned, where a plan is known. Who stops when it looks good finds something
-    /// sooner or later: a plan that was not carried out gets no verdict.
+    /// The planned number of trials, where a plan is known. Stopping early when results look good inflates false
+    /// positives, so an incomplete plan gets no verdict.
     pub planned: Option<Planned>,
 }
 
-/// How many trials each side was planned to have.
+/// Number of planned trials per side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Planned {
-    /// The first side.
+    /// Trials of side `a`.
     pub a: usize,
-    /// The second side.
+    /// Trials of side `b`.
     pub b: usize,
 }
 
@@ -85,7 +85,7 @@ impl Default for CompareOptions {
     }
 }
 
-/// What a comparison comes to.
+/// The conclusion of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
@@ -93,16 +93,16 @@ pub enum Finding {
     Better,
     /// `b` is worse than `a`.
     Worse,
-    /// The data allow neither claim.
+    /// The data support neither claim.
     Inconclusive,
-    /// Too few templates to decide anything.
+    /// Too few templates for any claim.
     TooFew,
-    /// The data are too damaged for a verdict.
+    /// Too many missing or void trials for a verdict.
     NoVerdict,
 }
 
 impl Finding {
-    /// It in words.
+    /// Returns the finding in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -114,49 +114,49 @@ impl Finding {
     }
 }
 
-/// Who stands on one side.
+/// The arm, role and model of one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contestant {
-    /// The arm.
+    /// The arm's name.
     pub arm: String,
-    /// The model's part.
+    /// The model's role.
     pub role: Role,
-    /// The model.
+    /// The model's name.
     pub model: String,
 }
 
-/// The void trials of both sides.
+/// Void trials of both sides, with sensitivity bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Voids {
-    /// Trials of `a` that gave no result.
+    /// Void trials of `a`.
     pub a: VoidCounts,
-    /// Trials of `b` that gave no result.
+    /// Void trials of `b`.
     pub b: VoidCounts,
-    /// Every void attempt, those that a later attempt made good included.
+    /// Every void attempt, including those that a later attempt replaced.
     pub attempts: Vec<VoidAttempt>,
-    /// The difference if every void of `a` had passed and every void of `b` failed.
+    /// The difference if every void trial of `a` had passed and every void trial of `b` had failed.
     pub worst_for_b: Option<f64>,
-    /// The difference if every void of `a` had failed and every void of `b` passed.
+    /// The difference if every void trial of `a` had failed and every void trial of `b` had passed.
     pub best_for_b: Option<f64>,
 }
 
-/// Trials that found no partner.
+/// Trials without a partner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unpaired {
-    /// Trials of `a` alone.
+    /// Trials of `a` without a partner in `b`.
     pub a: usize,
-    /// Trials of `b` alone.
+    /// Trials of `b` without a partner in `a`.
     pub b: usize,
-    /// Those of them whose task and seed both sides ran, so that the partner is missing.
+    /// Unpaired trials whose task and seed both sides ran, so the partner is missing.
     pub missing: usize,
 }
 
-/// How often two seeds of a task agree; none where no task has two.
+/// The share of seed pairs of a task that agree; `None` where no task has two seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeedAgreement {
-    /// In `a`.
+    /// Agreement in `a`.
     pub a: Option<f64>,
-    /// In `b`.
+    /// Agreement in `b`.
     pub b: Option<f64>,
 }
 
@@ -165,47 +165,47 @@ pub struct SeedAgreement {
 pub struct Comparison {
     /// [`COMPARE_SCHEMA`].
     pub schema: String,
-    /// The first side.
+    /// Side `a`.
     pub a: Contestant,
-    /// The second side.
+    /// Side `b`.
     pub b: Contestant,
-    /// What is compared.
+    /// The measured outcome.
     pub measure: Measure,
     /// Templates with at least one pair.
     pub templates: usize,
     /// Tasks with at least one pair.
     pub tasks: usize,
-    /// Pairs of trials.
+    /// Number of paired trials.
     pub trials: usize,
-    /// The mean difference over templates; none without a pair.
+    /// Mean difference over templates; `None` without a pair.
     pub difference: Option<f64>,
-    /// The differences that the deciding test does not reject at 5 %.
+    /// 95 % confidence interval: the differences that the sign-flip test does not reject at 5 %.
     pub ci95: Option<Interval>,
-    /// The deciding test's two-sided p value.
+    /// Two-sided p value of the sign-flip test.
     pub p_signflip: Option<f64>,
-    /// Whether all sign vectors were enumerated.
+    /// Whether the test enumerated all sign vectors.
     pub p_exact: bool,
-    /// Descriptive: tasks that changed sides.
+    /// Tasks that only one side solves; descriptive.
     pub mcnemar: McNemar,
-    /// What it comes to.
+    /// The conclusion.
     pub verdict: Finding,
-    /// Why, in words.
+    /// The reason for the conclusion, in words.
     pub because: String,
-    /// What a reader must know beside it.
+    /// Notes that qualify the result.
     pub notes: Vec<String>,
     /// Void trials.
     pub voids: Voids,
     /// Trials without a partner.
     pub unpaired: Unpaired,
-    /// Who changed sides.
+    /// Pairs in which exactly one side passes.
     pub flips: Flips,
-    /// How much the seed decides.
+    /// Agreement between seeds of one task.
     pub seed_agreement: SeedAgreement,
-    /// Template by template, in order of their names.
+    /// Results by template, ordered by name.
     pub by_template: Vec<TemplateDifference>,
 }
 
-/// Why two sets cannot be compared.
+/// The reason two sets cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     /// A side has no rows.
@@ -214,20 +214,20 @@ pub enum CompareError {
         /// `a` or `b`.
         side: &'static str,
     },
-    /// A side holds several arms, roles or models.
-    #[error("side {side} holds more than one {field} ({found}): select one, for example {field}={first}")]
+    /// A side mixes several arms, roles or models.
+    #[error("side {side} contains more than one {field} ({found}): select one, for example {field}={first}")]
     Several {
         /// `a` or `b`.
         side: &'static str,
-        /// What there are several of.
+        /// The field with several values.
         field: &'static str,
-        /// Which.
+        /// The values, comma-separated.
         found: String,
-        /// One of them.
+        /// The first of them, for the hint.
         first: String,
     },
-    /// Two trials stand for the same task and seed.
-    #[error("side {side} holds two trials of task {task} with seed {seed}: compare one run at a time")]
+    /// One side has two trials of the same task and seed.
+    #[error("side {side} contains two trials of task {task} with seed {seed}: compare one run at a time")]
     Twice {
         /// `a` or `b`.
         side: &'static str,
@@ -236,19 +236,19 @@ pub enum CompareError {
         /// The seed.
         seed: u32,
     },
-    /// Rows of different versions.
+    /// The rows come from different versions.
     #[error(
-        "{what} differ ({found}): the numbers would not be of one thing; allow mixed versions (--allow-mixed) to compare all the same"
+        "{what} differ ({found}), so the numbers are not comparable; pass --allow-mixed to compare them anyway"
     )]
     Mixed {
-        /// What differs.
+        /// The kind of version that differs.
         what: String,
-        /// The versions.
+        /// The versions found.
         found: String,
     },
 }
 
-/// Compares two sets of attempts. Each side holds the rows of one model in one arm.
+/// Compares two sets of attempts. Each side contains the rows of one model in one arm.
 pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Result<Comparison, CompareError> {
     let contestants = (contestant("a", a)?, contestant("b", b)?);
     let mut notes = versions(a, b, options.mixed)?;
@@ -268,7 +268,7 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
     let unpaired = Unpaired { a: pairs.only_a, b: pairs.only_b, missing: pairs.holes };
     if unpaired.a + unpaired.b > 0 {
         notes.push(format!(
-            "left out for want of a partner with the same task and seed: {} trials of a, {} of b",
+            "left out, having no partner with the same task and seed: {} trials of a, {} of b",
             unpaired.a, unpaired.b
         ));
     }
@@ -301,7 +301,7 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
     })
 }
 
-/// All that a verdict rests on.
+/// The inputs of a verdict.
 struct Grounds<'g> {
     test: Option<stats::SignFlip>,
     templates: usize,
@@ -310,11 +310,12 @@ struct Grounds<'g> {
     options: CompareOptions,
 }
 
-/// Decides: first what forbids a verdict, then the test, then whether voids could turn its claim.
+/// Decides the verdict: first the conditions that rule one out, then the test, then whether void trials could reverse
+/// the result.
 fn judge(grounds: &Grounds<'_>) -> (Finding, String) {
     let Grounds { test, templates, pairs, voids, options } = grounds;
     let Some(test) = test else {
-        return (Finding::NoVerdict, "no pair of trials gave a result on both sides".into());
+        return (Finding::NoVerdict, "no pair of trials has a result on both sides".into());
     };
     if let Some(planned) = options.planned {
         let (all, done) = (planned.a + planned.b, pairs.met.len() * 2 + pairs.only_a + pairs.only_b);
@@ -347,18 +348,18 @@ fn judge(grounds: &Grounds<'_>) -> (Finding, String) {
         return (Finding::TooFew, format!("{templates} templates are too few to decide: at least {least}"));
     }
     if test.p > options.alpha {
-        return (Finding::Inconclusive, format!("p = {:.3}: so large a difference may be chance", test.p));
+        return (Finding::Inconclusive, format!("p = {:.3}: the difference may be due to chance", test.p));
     }
     let better = test.mean > 0.0;
     let bound = if better { voids.worst_for_b } else { voids.best_for_b };
     if bound.is_none_or(|bound| (bound > 0.0) != better) {
-        return (Finding::NoVerdict, "the void trials alone could turn the difference around".into());
+        return (Finding::NoVerdict, "the void trials alone could reverse the difference".into());
     }
     let finding = if better { Finding::Better } else { Finding::Worse };
     (finding, format!("p = {:.4} over {templates} templates", test.p))
 }
 
-/// Whether this many missing trials forbid a verdict.
+/// Whether the share of missing trials rules out a verdict.
 fn is_too_large(missing: usize, all: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]
     let share = missing as f64 / all.max(1) as f64;
@@ -386,7 +387,7 @@ fn contestant(side: &'static str, rows: &[TrialRow]) -> Result<Contestant, Compa
     Ok(Contestant { arm: first.arm.clone(), role: first.role, model: first.model.clone() })
 }
 
-/// Finds versions that differ where they must not. Refused, or noted when that is allowed.
+/// Finds versions that differ where they must not, and rejects them or returns notes, depending on `mixed`.
 fn versions(a: &[TrialRow], b: &[TrialRow], mixed: Mixed) -> Result<Vec<String>, CompareError> {
     let mut suites: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in a.iter().chain(b) {
@@ -412,7 +413,7 @@ fn versions(a: &[TrialRow], b: &[TrialRow], mixed: Mixed) -> Result<Vec<String>,
     }
     let prompts: BTreeSet<&str> = a.iter().chain(b).map(|row| row.prompt_hash.as_str()).collect();
     if prompts.len() > 1 {
-        notes.push(format!("{} versions of the prompts were in use", prompts.len()));
+        notes.push(format!("{} versions of the prompts were used", prompts.len()));
     }
     Ok(notes)
 }

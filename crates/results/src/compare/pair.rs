@@ -1,4 +1,4 @@
-//! Pairs two sets of trials by task and seed, and averages them up to templates.
+//! Pairs two sets of trials by task and seed and averages them per template.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use crate::row::TrialRow;
 use crate::rows::{Trial, TrialRef, trials};
 use crate::stats;
 
-/// A task of a suite, within a template of that suite.
+/// A task, as (suite, template, task).
 pub(super) type TaskKey<'a> = (&'a str, &'a str, &'a TaskId);
 
-/// Where two trials meet.
+/// The key by which two trials are paired: task and seed.
 pub(super) type PairKey<'a> = (TaskKey<'a>, u32);
 
-/// One side's trials, each by its task and seed.
+/// One side's trials, indexed by task and seed.
 pub(super) struct Side<'a> {
     pub(super) trials: Vec<Trial<'a>>,
     pub(super) by_key: BTreeMap<PairKey<'a>, usize>,
 }
 
 impl<'a> Side<'a> {
-    /// Gathers rows; two trials of one task and seed cannot be told apart and are refused.
+    /// Indexes rows. Two trials of one task and seed are ambiguous and rejected.
     pub(super) fn of(name: &'static str, rows: &'a [TrialRow]) -> Result<Self, CompareError> {
         let trials = trials(rows);
         let mut by_key = BTreeMap::new();
@@ -42,7 +42,8 @@ impl<'a> Side<'a> {
         self.by_key.get(key).map(|index| &self.trials[*index])
     }
 
-    /// How often two seeds of one task agree, averaged over the tasks with several; none if there is none.
+    /// Returns the share of agreeing seed pairs per task, averaged over tasks with several seeds; `None` without such a
+    /// task.
     pub(super) fn seed_agreement(&self) -> Option<f64> {
         let mut by_task: BTreeMap<TaskKey<'_>, [u64; 2]> = BTreeMap::new();
         for ((task, _), index) in &self.by_key {
@@ -63,14 +64,14 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What void trials count as.
+/// How void trials are counted.
 #[derive(Clone, Copy)]
 pub(super) enum Voids {
-    /// Their pairs are left out.
+    /// Pairs with a void trial are left out.
     LeftOut,
-    /// Those of `a` as successes, those of `b` as failures.
+    /// Void trials of `a` count as passed, those of `b` as failed.
     AgainstB,
-    /// Those of `a` as failures, those of `b` as successes.
+    /// Void trials of `a` count as failed, those of `b` as passed.
     ForB,
 }
 
@@ -98,18 +99,18 @@ impl Pair<'_, '_> {
     }
 }
 
-/// One template of a comparison.
+/// The result of one template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TemplateDifference {
     /// The template.
     pub template: String,
-    /// Its tasks.
+    /// Tasks of the template.
     pub tasks: usize,
-    /// Its pairs of trials.
+    /// Pairs of trials.
     pub trials: usize,
-    /// The mean of `a`.
+    /// Mean outcome of `a`.
     pub a: f64,
-    /// The mean of `b`.
+    /// Mean outcome of `b`.
     pub b: f64,
     /// `b - a`.
     pub difference: f64,
@@ -121,9 +122,9 @@ type Repeats<'a> = BTreeMap<&'a TaskId, Vec<[f64; 2]>>;
 /// The pairs of two sides.
 pub(super) struct Pairs<'s, 'a> {
     pub(super) met: Vec<Pair<'s, 'a>>,
-    /// Trials whose task and seed both sides ran, but not together: one of them is missing.
+    /// Unpaired trials whose task and seed both sides ran; one of the two trials is missing.
     pub(super) holes: usize,
-    /// Trials that only one side has, holes included.
+    /// Unpaired trials of `a`, `holes` included.
     pub(super) only_a: usize,
     pub(super) only_b: usize,
 }
@@ -154,7 +155,7 @@ impl<'s, 'a> Pairs<'s, 'a> {
         }
     }
 
-    /// Averages repeats within tasks and tasks within templates.
+    /// Averages seeds within tasks, then tasks within templates.
     pub(super) fn templates(&self, measure: Measure, voids: Voids) -> Vec<TemplateDifference> {
         let mut values: BTreeMap<(&str, &str), Repeats<'_>> = BTreeMap::new();
         for pair in &self.met {
@@ -181,7 +182,8 @@ impl<'s, 'a> Pairs<'s, 'a> {
         averaged.collect()
     }
 
-    /// Tasks by the majority of their pairs: those that only `a` passes, and those that only `b` passes.
+    /// Decides each task by the majority of its pairs and counts the tasks that only `a` passes and those that only `b`
+    /// passes.
     pub(super) fn majorities(&self) -> (u64, u64) {
         let mut leads: BTreeMap<TaskKey<'_>, [f64; 2]> = BTreeMap::new();
         for pair in &self.met {
@@ -235,11 +237,11 @@ pub struct Flip {
     pub b: TrialRef,
 }
 
-/// Who changed sides.
+/// Pairs in which exactly one side passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flips {
-    /// Failed by `a`, passed by `b`.
+    /// Pairs that `a` fails and `b` passes.
     pub gained: Vec<Flip>,
-    /// Passed by `a`, failed by `b`.
+    /// Pairs that `a` passes and `b` fails.
     pub lost: Vec<Flip>,
 }

@@ -1,46 +1,46 @@
-//! Picks rows out of a file, so that one file can be compared with itself.
+//! Selects rows of a file, so that a file can be compared with itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::row::{Role, Split, TrialRow};
 
-/// Which rows are meant; an absent field means any.
+/// A row filter; an absent field matches any value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selector {
     /// The arm.
     pub arm: Option<String>,
-    /// The model's part.
+    /// The model's role.
     pub role: Option<Role>,
-    /// The model.
+    /// The model's name.
     pub model: Option<String>,
-    /// The split, as the rows say it.
+    /// The split recorded in the row.
     pub split: Option<Split>,
 }
 
-/// Why a text selects nothing.
+/// The reason a selector text is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
-    /// A part is not `field=value`.
-    #[error("{0:?} is not of the form field=value")]
+    /// A part does not have the form `field=value`.
+    #[error("{0:?} does not have the form field=value")]
     Form(String),
-    /// There is no such field.
+    /// The field is unknown.
     #[error("rows are selected by arm, role, model or split, not by {0:?}")]
     Field(String),
-    /// The value is none of the field's.
-    #[error("{value:?} is no {field}: expected {expected}")]
+    /// The value is not valid for its field.
+    #[error("{value:?} is not a {field}: expected {expected}")]
     Value {
         /// The field.
         field: &'static str,
-        /// The value.
+        /// The rejected value.
         value: String,
-        /// What it may be.
+        /// The valid values.
         expected: &'static str,
     },
 }
 
 impl Selector {
-    /// Reads `arm=pull,role=student`.
+    /// Parses a selector such as `arm=pull,role=student`.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut selector = Self::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -64,7 +64,7 @@ impl Selector {
         Ok(selector)
     }
 
-    /// Whether a row is meant.
+    /// Whether a row matches.
     pub fn matches(&self, row: &TrialRow) -> bool {
         self.means(&row.arm, row.role, &row.model, row.split)
     }
@@ -77,13 +77,13 @@ impl Selector {
             && self.split.is_none_or(|wanted| split == Some(wanted))
     }
 
-    /// The rows that are meant, in their order.
+    /// Returns the matching rows, in order.
     pub fn select(&self, rows: &[TrialRow]) -> Vec<TrialRow> {
         rows.iter().filter(|row| self.matches(row)).cloned().collect()
     }
 }
 
-/// Reads one word as the value of an enum that is written in one word.
+/// Parses a word as a unit variant of an enum.
 fn word<T: serde::de::DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_value(text.trim().into()).ok()
 }
@@ -101,6 +101,6 @@ mod tests {
         assert_eq!(Selector::parse("pull"), Err(SelectorError::Form("pull".into())));
         assert_eq!(Selector::parse("seed=1"), Err(SelectorError::Field("seed".into())));
         let error = Selector::parse("role=pupil").expect_err("no role");
-        assert_eq!(error.to_string(), "\"pupil\" is no role: expected teacher, student, solo or baseline");
+        assert_eq!(error.to_string(), "\"pupil\" is not a role: expected teacher, student, solo or baseline");
     }
 }

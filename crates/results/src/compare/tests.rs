@@ -1,4 +1,4 @@
-//! Tests of the comparison: what counts, what forbids a verdict, and its laws.
+//! Tests of the comparison: which attempts count, what rules out a verdict, and its invariants.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{CompareError, CompareOptions, Comparison, Finding, Mixed, compare};
 use crate::row::TrialRow;
 use crate::rows::sample::row;
 
-/// One task per template, one letter per seed: `p`, `f`, `v`, or `-` for a trial that is missing.
+/// One task per template, one letter per seed: `p`, `f`, `v`, or `-` for a missing trial.
 fn rows(arm: &str, templates: &[&str]) -> Vec<TrialRow> {
     let mut rows = Vec::new();
     for (place, outcomes) in templates.iter().enumerate() {
@@ -41,7 +41,7 @@ fn a_verdict_is_given_only_on_sound_grounds() {
     let (fail, pass) = (["fff"; 10], ["ppp"; 10]);
     check(&fail, &pass, Finding::Better, "p = 0.0020 over 10 templates");
     check(&pass, &fail, Finding::Worse, "p = 0.0020 over 10 templates");
-    check(&pass, &pass, Finding::Inconclusive, "p = 1.000: so large a difference may be chance");
+    check(&pass, &pass, Finding::Inconclusive, "p = 1.000: the difference may be due to chance");
     check(&fail[..7], &pass[..7], Finding::TooFew, "7 templates are too few to decide: at least 8");
     let mut few_voids = pass;
     few_voids[3] = "pvp";
@@ -57,12 +57,12 @@ fn a_verdict_is_given_only_on_sound_grounds() {
     let mut missing = pass;
     missing[0] = "p--";
     check(&fail, &missing, Finding::NoVerdict, "2 of 30 pairs lack one trial, more than 5 %");
-    check(&["v"; 8], &["p"; 8], Finding::NoVerdict, "no pair of trials gave a result on both sides");
+    check(&["v"; 8], &["p"; 8], Finding::NoVerdict, "no pair of trials has a result on both sides");
 }
 
 #[test]
 fn voids_that_could_turn_a_small_difference_forbid_its_claim() {
-    // Eight templates gain one seed in a hundred; the voids of the others weigh more than that.
+    // Eight templates gain one seed in a hundred; the void trials of the others outweigh that.
     let (fail, gain) = ("f".repeat(100), format!("{}p", "f".repeat(99)));
     let void = format!("{}vvvv", "f".repeat(96));
     let side = |first: &str, second: &str, third: &str| {
@@ -74,7 +74,7 @@ fn voids_that_could_turn_a_small_difference_forbid_its_claim() {
     };
     let found = compared(side(&fail, &void, &fail), side(&gain, &fail, &void));
     assert!(found.voids.worst_for_b.is_some_and(|worst| worst < 0.0), "{:?}", found.voids.worst_for_b);
-    let because = "the void trials alone could turn the difference around";
+    let because = "the void trials alone could reverse the difference";
     assert_eq!((found.verdict, found.because.as_str()), (Finding::NoVerdict, because));
     let sound = compared(side(&fail, &fail, &fail), side(&gain, &fail, &fail));
     assert_eq!(sound.verdict, Finding::Better, "{}", sound.because);
@@ -114,14 +114,14 @@ fn tasks_weigh_alike_within_a_template_whatever_their_repeats() {
 
 #[test]
 fn a_task_changes_sides_by_the_majority_of_its_judged_pairs_and_a_draw_counts_on_neither() {
-    // Outcomes of one task's variations on both sides, and which cell of the table it falls into.
+    // Outcomes of one task's seeds on both sides, and the cell of the table it falls into.
     let cases = [
         ("fff", "ppp", (0, 1)),
         ("ppf", "fff", (1, 0)),
         // One of two is no majority, on either side.
         ("pf", "pp", (0, 0)),
         ("ff", "pf", (0, 0)),
-        // A pair with a void on either side is left out; counted as a failure it would move the majority.
+        // A pair with a void trial on either side is left out; counted as a failure it would change the majority.
         ("pvv", "fpp", (1, 0)),
         ("fff", "pvv", (0, 1)),
         ("fv", "pp", (0, 1)),
@@ -140,7 +140,7 @@ fn sides_that_are_not_one_thing_are_refused() {
     let options = CompareOptions::default();
     let both: Vec<TrialRow> = a.iter().chain(&b).cloned().collect();
     let error = compare(&both, &b, options).expect_err("two arms").to_string();
-    assert_eq!(error, "side a holds more than one arm (none, pull): select one, for example arm=none");
+    assert_eq!(error, "side a contains more than one arm (none, pull): select one, for example arm=none");
     assert_eq!(compare(&[], &b, options), Err(CompareError::Empty { side: "a" }));
     let mut again = a[0].clone();
     again.run = apprentice_protocol::RunId::new("another");

@@ -1,4 +1,4 @@
-//! The report as data: what `report.json` holds. A public contract, named by [`REPORT_SCHEMA`].
+//! The report as data: the contents of `report.json`. A public contract, named by [`REPORT_SCHEMA`].
 
 use std::collections::BTreeMap;
 
@@ -18,100 +18,99 @@ use crate::row::Split;
 use crate::rows::VoidAttempt;
 use crate::stats::{Interval, Rate};
 
-/// The name of the report's format.
+/// Schema name of the report.
 pub const REPORT_SCHEMA: &str = "apprentice.report/1";
 
-/// The first thing a reader sees.
+/// The headline of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
-    /// What kind of result this is.
+    /// The kind of result.
     pub title: String,
-    /// What was measured, in a few words.
+    /// The measured subject, in a few words.
     pub subject: String,
-    /// What is claimed, in words: `Better`, `Inconclusive`, `No verdict` with its reason; empty where nothing
-    /// was compared.
+    /// The claim in words: `Better`, `Inconclusive`, or `No verdict` with its reason; empty if nothing was compared.
     pub claim: String,
     /// The result in a sentence.
     pub result: String,
-    /// The same as one word; of the primary comparison, or else of the first secondary one.
+    /// The verdict of the primary comparison, or else of the first secondary one.
     pub verdict: Option<Finding>,
-    /// Whether all models are rule-based policies, so that nothing is said about language models.
+    /// Whether all models are rule-based policies, so that the result says nothing about language models.
     pub mechanism_check: bool,
 }
 
 /// Trials by verdict. A trial's verdict is that of its last attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
-    /// Passed.
+    /// Passed trials.
     pub passed: u32,
-    /// Failed.
+    /// Failed trials.
     pub failed: u32,
-    /// Without a result.
+    /// Trials without a result.
     pub void: u32,
-    /// All of them.
+    /// All trials.
     pub trials: u32,
 }
 
-/// One model in one arm, over the measured trials.
+/// The measured trials of one model in one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmReport {
-    /// Which.
+    /// Role, model and arm.
     #[serde(flatten)]
     pub key: ArmKey,
-    /// Its trials.
+    /// Trial counts.
     #[serde(flatten)]
     pub tally: Tally,
     /// Templates with a result.
     pub templates: usize,
-    /// Success by template, with its interval; none without a result.
+    /// Mean success over templates, with its interval; `None` without a result.
     pub success: Option<Rate>,
-    /// Mean world steps of the judged trials.
+    /// Mean world steps of judged trials.
     pub world_steps: Option<f64>,
-    /// Mean world steps of the passed trials.
+    /// Mean world steps of passed trials.
     pub world_steps_passed: Option<f64>,
-    /// Mean turns of the judged trials.
+    /// Mean turns of judged trials.
     pub turns: Option<f64>,
     /// Tokens of all attempts.
     pub tokens: Usage,
-    /// Mean tokens of guidance delivered per judged trial.
+    /// Mean guidance tokens delivered per judged trial.
     pub delivered_tokens: Option<f64>,
-    /// Money of all attempts in US dollars; none when the model has no price.
+    /// Cost of all attempts in US dollars; `None` when the model has no price.
     pub cost_usd: Option<f64>,
-    /// Wall time of all attempts in seconds.
+    /// Wall time of all attempts, in seconds.
     pub wall_s: f64,
-    /// Working time of all attempts in seconds.
+    /// Working time of all attempts, in seconds.
     pub working_s: f64,
-    /// Judged trials in which a skill's text was received.
+    /// Judged trials in which the model received a skill's text.
     pub viewed_skills: u32,
-    /// Why the judged trials ended.
+    /// Number of judged trials by stop reason.
     pub stop_reasons: BTreeMap<String, u32>,
-    /// Failed trials in which the model said that it was done after at most one world step.
+    /// Failed trials in which the model claimed to be done after at most one world step.
     #[serde(default)]
     pub early_ends: u32,
 }
 
-/// A baseline: the solution, doing nothing, or always giving up.
+/// A baseline: reference solution, no-op, or always giving up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineReport {
-    /// Its name, as the rows' arm.
+    /// The baseline's name, which is also the arm in its rows.
     pub name: String,
-    /// Its trials.
+    /// Trial counts.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Success by template.
+    /// Mean success over templates.
     pub success: Option<f64>,
 }
 
-/// One comparison with its place in the analysis.
+/// A comparison with its role in the analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonReport {
-    /// `treatment vs control`, with models where arms alone do not tell.
+    /// `treatment vs control`, with role names where the arms alone are ambiguous.
     pub name: String,
-    /// Its weight.
+    /// The family: primary, secondary or exploratory.
     pub family: Family,
     /// The p value after Holm's correction, for secondary comparisons.
     pub p_holm: Option<f64>,
-    /// What may be claimed, correction considered; none for exploratory comparisons, which claim nothing.
+    /// The claim after correction; `None` for exploratory comparisons, which claim nothing.
     pub claim: Option<Finding>,
     /// Claim and result in a sentence.
     pub sentence: String,
@@ -119,7 +118,7 @@ pub struct ComparisonReport {
     pub result: Comparison,
 }
 
-/// How much of the distance to the teacher the book closes.
+/// How much of the gap to the teacher the book closes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GapClosed {
     /// The student.
@@ -134,43 +133,43 @@ pub struct GapClosed {
     pub with_book: f64,
     /// The teacher's success.
     pub taught: f64,
-    /// `(with_book - alone) / (taught - alone)`; none when the teacher is hardly better.
+    /// `(with_book - alone) / (taught - alone)`; `None` when the teacher is hardly better.
     pub closed: Option<f64>,
 }
 
-/// A comparison on the templates of one stratum.
+/// A comparison restricted to the templates of one stratum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StratumReport {
-    /// Which stratum.
+    /// The stratum.
     pub stratum: Stratum,
     /// The comparison's name.
     pub name: String,
-    /// Templates.
+    /// Number of templates.
     pub templates: usize,
     /// The mean difference.
     pub difference: f64,
-    /// Its interval.
+    /// The 95 % confidence interval.
     pub ci95: Interval,
-    /// The deciding test's p value.
+    /// Two-sided p value of the sign-flip test.
     pub p_signflip: f64,
-    /// What it comes to; exploratory.
+    /// The conclusion; exploratory.
     pub verdict: Finding,
 }
 
-/// One template, arm by arm.
+/// The results of one template, by arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TemplateReport {
     /// The template.
     pub template: String,
-    /// Its stratum, where known.
+    /// The template's stratum, where known.
     pub stratum: Option<Stratum>,
-    /// Its trials in each arm, in the order of [`Report::arms`].
+    /// Trial counts per arm, in the order of [`Report::arms`].
     pub arms: Vec<Tally>,
     /// The difference in the primary comparison.
     pub difference: Option<f64>,
 }
 
-/// One attempt, so that every number can be followed.
+/// One attempt, so that every number can be traced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialLine {
     /// The run.
@@ -179,11 +178,11 @@ pub struct TrialLine {
     pub trial: TrialId,
     /// The attempt, from 1.
     pub attempt: u32,
-    /// Whether it is the trial's last attempt, the one that counts.
+    /// Whether this is the trial's last attempt, which counts.
     pub counts: bool,
-    /// Whether it is among the measured ones.
+    /// Whether it belongs to the measured split.
     pub measured: bool,
-    /// The model and arm.
+    /// Role, model and arm.
     #[serde(flatten)]
     pub key: ArmKey,
     /// The task.
@@ -202,92 +201,92 @@ pub struct TrialLine {
     pub world_steps: u32,
     /// Turns.
     pub turns: u32,
-    /// Why it ended.
+    /// The stop reason; `None` if void.
     pub stop_reason: Option<StopReason>,
-    /// Why it is void.
+    /// The cause of a void attempt.
     pub void_cause: Option<VoidCause>,
-    /// The attempt's folder, relative to the run.
+    /// The attempt's trace folder, relative to the report.
     pub trace: String,
 }
 
-/// What the whole run took, all attempts of all splits.
+/// Resources used by the whole run: all attempts of all splits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
-    /// Trials.
+    /// Number of trials.
     pub trials: u32,
-    /// Attempts.
+    /// Number of attempts.
     pub attempts: u32,
     /// Tokens.
     pub tokens: Usage,
-    /// Money in US dollars, of the attempts that have a price; none if none has.
+    /// Cost in US dollars of the attempts with a price; `None` if none has one.
     pub cost_usd: Option<f64>,
-    /// Wall time in seconds, attempt by attempt.
+    /// Wall time in seconds, summed over attempts.
     pub wall_s: f64,
-    /// Working time in seconds.
+    /// Working time in seconds, summed over attempts.
     pub working_s: f64,
 }
 
-/// A whole report.
+/// The complete report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// [`REPORT_SCHEMA`].
     pub schema: String,
     /// The run.
     pub run: RunId,
-    /// When the run began.
+    /// Start time of the run.
     #[schemars(with = "Option<String>")]
     pub started_at: Option<Timestamp>,
-    /// The first thing to read.
+    /// The headline.
     pub headline: Headline,
-    /// What a reader must know before believing a number.
+    /// Caveats, shown first.
     pub notes: Vec<String>,
-    /// The split that is measured; none when no split is locked and all rows are.
+    /// The measured split; `None` without a locked split, when all rows are measured.
     pub measured_split: Option<Split>,
     /// Each model in each arm.
     pub arms: Vec<ArmReport>,
-    /// Baselines, if they were run.
+    /// Baselines that were run.
     pub baselines: Vec<BaselineReport>,
-    /// The comparisons, the primary one first.
+    /// The comparisons, primary first.
     pub comparisons: Vec<ComparisonReport>,
-    /// The deciding comparison over several books of the same method, where several were learned.
+    /// The primary comparison over several books of the same method, if replicates were learned.
     #[serde(default)]
     pub replicates: Option<Replicates>,
-    /// The distance to the teacher.
+    /// How much of the gap to the teacher each student's book closes.
     pub gap_closed: Vec<GapClosed>,
-    /// What the same models reach together without a book.
+    /// Compute-matched baselines without a book.
     #[serde(default)]
     pub rivals: Vec<Rival>,
     /// Comparisons by stratum.
     pub strata: Vec<StratumReport>,
-    /// Template by template.
+    /// Results by template.
     pub templates: Vec<TemplateReport>,
-    /// What learning did.
+    /// Summary of learning.
     pub learning: Option<LearningSummary>,
-    /// What was registered before the run, and what was done otherwise.
+    /// The preregistration and the deviations from it.
     #[serde(default)]
     pub registration: Option<Registration>,
-    /// How clean the parting of training and test is.
+    /// The contamination check.
     #[serde(default)]
     pub hygiene: Option<Hygiene>,
-    /// What single skills are worth to the student.
+    /// The estimated value of each skill to the student.
     #[serde(default)]
     pub skill_values: Vec<SkillValue>,
-    /// Where skills may do harm, program by program.
+    /// Skills that may do harm, by app.
     #[serde(default)]
     pub harm: Vec<HarmCell>,
-    /// Void attempts of the whole run with their causes.
+    /// Void attempts of the whole run, with their causes.
     pub voids: Vec<VoidAttempt>,
     /// Planned trials without a finished attempt.
     pub not_run: Vec<PlannedTrial>,
-    /// On how many templates each arm of the student had something to lend, where that is known.
+    /// Number of templates on which each student arm was eligible, where known.
     pub eligible: Vec<Eligibility>,
-    /// Tasks whose world ignores the seed: run once, counted once.
+    /// Tasks whose environment ignores the seed: run once, counted once.
     pub unvaried: Vec<TaskId>,
-    /// What the whole run took.
+    /// Resources used by the whole run.
     pub totals: Totals,
-    /// Hashes and versions that occur in the rows, by name.
+    /// Hashes and versions in the rows, by name.
     pub versions: BTreeMap<String, Vec<String>>,
-    /// Names and values for repeating the run.
+    /// Names and values needed to reproduce the run.
     pub facts: BTreeMap<String, String>,
     /// All attempts.
     pub trials: Vec<TrialLine>,

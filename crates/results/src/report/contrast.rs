@@ -1,4 +1,4 @@
-//! The comparisons of a report: made, corrected as a family, split by stratum, and set against the teacher.
+//! The comparisons of a report: computed, corrected as a family, split by stratum, and related to the teacher.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,17 +10,16 @@ use crate::compare::{CompareOptions, Finding, Planned, Selector, compare};
 use crate::row::{Role, TrialRow};
 use crate::stats::{self, holm, mean, sign_flip};
 
-/// A teacher who is better by less than this leaves no gap to speak of.
+/// Minimum advantage of the teacher for a meaningful gap.
 const LEAST_GAP: f64 = 0.05;
 
-/// The comparisons that could be made, and what was in the way of the others.
+/// The comparisons that were made, and the reasons others were refused.
 pub(super) struct Comparisons {
     pub(super) made: Vec<ComparisonReport>,
     pub(super) refused: Vec<String>,
 }
 
-/// Makes the comparisons, in the order of their weight. Where a plan is known, one that was not carried out
-/// gives no verdict.
+/// Makes the comparisons, primary family first. An incomplete plan gets no verdict.
 pub(super) fn comparisons(rows: &[TrialRow], input: &ReportInput<'_>) -> Comparisons {
     let planned = input.planned;
     let planned_for = |key: &ArmKey| planned.iter().filter(|trial| trial.key == *key).count();
@@ -64,7 +63,7 @@ fn name_of(contrast: &Contrast) -> String {
     format!("{} vs {}", side(treatment), side(control))
 }
 
-/// Corrects the secondary comparisons as one family, and takes claims back that do not survive.
+/// Applies Holm's correction to the secondary comparisons and withdraws claims that do not survive.
 fn correct(made: &mut [ComparisonReport]) {
     let of_family = |one: &&mut ComparisonReport| one.family == Family::Secondary;
     let p_values: Vec<f64> =
@@ -78,7 +77,7 @@ fn correct(made: &mut [ComparisonReport]) {
     }
 }
 
-/// The distance to each teacher that each student's book closes, on the templates that all three share.
+/// Computes the gap to each teacher that each student's book closes, on the templates that all three share.
 pub(super) fn gaps(grouped: &Grouped<'_>) -> Vec<GapClosed> {
     let mut gaps = Vec::new();
     for (teacher, teacher_trials) in grouped.iter().filter(|(key, _)| key.role == Role::Teacher) {

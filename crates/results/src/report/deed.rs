@@ -1,4 +1,4 @@
-//! Actions and calls in a few words, for a person who reads a trace.
+//! Short descriptions of actions and calls, for a person reading a trace.
 
 use std::fmt::Display;
 
@@ -29,7 +29,7 @@ fn held(chord: Option<&impl Display>) -> String {
     chord.map(|chord| format!(" holding {chord}")).unwrap_or_default()
 }
 
-/// An action as the model asked for it.
+/// Describes an action as the model requested it.
 pub(super) fn action(action: &Action<ImagePoint>) -> String {
     match action {
         Action::Click { at, button, count, hold } => {
@@ -79,7 +79,7 @@ pub(super) fn action(action: &Action<ImagePoint>) -> String {
     }
 }
 
-/// A call that is no world action; world actions have events of their own.
+/// Describes a call other than an environment action; those have events of their own.
 pub(super) fn call(call: &Call) -> Option<String> {
     match &call.body {
         CallBody::World { .. } | CallBody::Finish(_) => None,
@@ -88,7 +88,7 @@ pub(super) fn call(call: &Call) -> Option<String> {
     }
 }
 
-/// How the model says that it is finished.
+/// Describes the model's finish call.
 pub(super) fn finish(finish: &Finish) -> String {
     match finish {
         Finish::Done => "done".into(),
@@ -97,7 +97,7 @@ pub(super) fn finish(finish: &Finish) -> String {
     }
 }
 
-/// What became of an action: a class for its colour, and words where there are any.
+/// The outcome of an action: a CSS class and an optional text.
 pub(super) fn outcome(outcome: &PerAction) -> (&'static str, Option<String>) {
     match outcome {
         PerAction::Done { text } => ("done", text.clone()),
@@ -106,7 +106,7 @@ pub(super) fn outcome(outcome: &PerAction) -> (&'static str, Option<String>) {
     }
 }
 
-/// The points of the screen on which an action lands.
+/// The screen points that an action targets.
 pub(super) fn points(action: &Action<ScreenPoint>) -> Vec<ScreenPoint> {
     let of = |target: Option<&Target<ScreenPoint>>| match target {
         Some(Target::Point(point)) => vec![*point],

@@ -1,4 +1,4 @@
-//! Writes a report where it belongs: the page, and the same numbers as JSON and as Markdown, side by side.
+//! Writes a report to its folder as HTML, JSON and Markdown.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,30 +6,30 @@ use std::path::{Path, PathBuf};
 use super::content::Report;
 use super::page::{PageError, render_page, render_text};
 
-/// The names of the files.
+/// Names of the report files.
 pub const REPORT_FILES: [&str; 3] = ["report.json", "report.html", "report.md"];
 
-/// Why a report is not there.
+/// The reason a report could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportFileError {
-    /// The page cannot be made.
+    /// The page cannot be rendered.
     #[error(transparent)]
     Page(#[from] PageError),
-    /// The numbers cannot be put into words.
-    #[error("the report could not be written as JSON")]
+    /// The report cannot be serialized.
+    #[error("the report could not be serialized as JSON")]
     Json(#[from] serde_json::Error),
     /// A file cannot be written.
     #[error("{}: the report cannot be written", path.display())]
     Write {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// Writes all files into a folder; each is there as it was or as it is now, never in part.
+/// Writes all report files into a folder. Each file is replaced atomically.
 pub fn write_report(report: &Report, folder: &Path) -> Result<(), ReportFileError> {
     let json = serde_json::to_string_pretty(report)? + "\n";
     let texts = [json, render_page(report)?, render_text(report)?];
@@ -45,7 +45,7 @@ pub fn write_report(report: &Report, folder: &Path) -> Result<(), ReportFileErro
     Ok(())
 }
 
-/// A temporary file is its owner's alone; a report is read by whoever may read the folder.
+/// Makes a temporary file, readable only by its owner, readable by everyone who may read the folder.
 fn open_to_all(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))

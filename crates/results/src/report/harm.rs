@@ -1,5 +1,5 @@
-//! Where a skill harms: skill by program, from pairs of the same task and variation without help and with the book.
-//! Skills are looked at by choice, so that this is a suspicion and no proof; a skill that is left out proves more.
+//! Skills that may do harm, by skill and app, from pairs of the same task and seed without and with the book. The agent
+//! chooses which skills to read, so the evidence is observational; a skill ablation is stronger evidence.
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,30 @@ use crate::row::{Role, TrialRow};
 use crate::rows::trials;
 use crate::stats::ALPHA;
 
-/// A skill on the tasks of one program.
+/// One skill on the tasks of one app.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HarmCell {
     /// The skill.
     pub skill: String,
-    /// The program.
+    /// The app.
     pub program: String,
-    /// Tasks on which it was looked at with a partner without help.
+    /// Tasks on which the skill was viewed and a trial without a book exists.
     pub tasks: usize,
-    /// Tasks that more variations lost than won while it was looked at.
+    /// Tasks with more seeds lost than gained while the skill was viewed.
     pub lost: u64,
-    /// Tasks that more won than lost.
+    /// Tasks with more seeds gained than lost.
     pub gained: u64,
-    /// How likely so many losses among the tasks that changed are where losses and gains are alike: one-sided, exact.
+    /// Probability of at least this many losses among the changed tasks if losses and gains were equally likely;
+    /// one-sided, exact.
     pub p: f64,
-    /// Whether that is at most 5 %: from five lost tasks and none gained on. Uncorrected for the number of cells.
+    /// Whether `p` is at most 5 %, which takes at least five lost tasks. Not corrected for the number of cells.
     pub alarm: bool,
 }
 
-/// A task with one student.
+/// A task with one student model.
 type Place<'a> = (&'a str, &'a TaskId);
 
-/// All cells in which anything was lost, the worst first. Tasks whose program is not known stand in none.
+/// Returns all cells with a loss, smallest p value first. Tasks of unknown app are skipped.
 pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> Vec<HarmCell> {
     let found = trials(rows);
     let judged = || {
@@ -76,7 +77,7 @@ pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> V
     cells
 }
 
-/// The chance of at least so many losses among the tasks that changed, were each as likely a gain.
+/// The probability of at least `lost` losses among the changed tasks if losses and gains were equally likely.
 fn tail(lost: u64, gained: u64) -> f64 {
     match Binomial::new(0.5, lost + gained) {
         Ok(binomial) if lost > 0 => binomial.sf(lost - 1),
@@ -100,7 +101,7 @@ mod tests {
         let (mut rows, mut programs) = (Vec::<TrialRow>::new(), BTreeMap::new());
         for at in 0..12_u32 {
             let name = format!("task{at}");
-            // Six tasks of each program; what it gains in one it loses in the other, so that the whole is nothing.
+            // Six tasks of each app; the skill gains in one app what it loses in the other, so the total is zero.
             let harms = at % 2 == 0;
             programs.insert(TaskId::new(&name), if harms { "thunar" } else { "mousepad" }.to_owned());
             for seed in 0..3 {
@@ -114,7 +115,7 @@ mod tests {
         let found = cells(&rows, &programs);
         let [one] = found.as_slice() else { panic!("{found:#?}") };
         assert_eq!((one.skill.as_str(), one.program.as_str()), ("os/paste", "thunar"));
-        // Three variations of a task are one task; viewing twice is viewing.
+        // Three seeds of a task count as one task; viewing twice counts once.
         assert_eq!((one.tasks, one.lost, one.gained, one.alarm), (6, 6, 0, true));
         assert!((one.p - 1.0 / 64.0).abs() < 1e-12, "{one:?}");
         let few: Vec<TrialRow> =

@@ -1,4 +1,4 @@
-//! The words of a report: the headline, a sentence per comparison, and what must be known beforehand.
+//! The texts of a report: the headline, a sentence per comparison, and the notes.
 
 use super::content::{ArmReport, ComparisonReport, Headline, Report};
 use super::input::{Family, ReportInput};
@@ -10,13 +10,13 @@ use crate::stats::{MIN_TEMPLATES, mean};
 /// The title of a run in which only rule-based policies acted.
 const MECHANISM: &str = "Mechanism check with rule-based policies: it says nothing about language models";
 
-/// A student that passes this much without help leaves nothing to measure.
+/// Success without a book at which there is little left to measure.
 const CEILING: f64 = 0.9;
 
-/// From this share of trials on, an arm's protocol errors are worth a note.
+/// Share of trials at which an arm's protocol errors are noted.
 const ERRORS_WORTH_A_NOTE: f64 = 0.2;
 
-/// What help an arm gives, as part of a sentence.
+/// Describes an arm's guidance as part of a sentence.
 pub(super) fn help(arm: &str) -> String {
     match arm {
         "none" => "without help".into(),
@@ -29,21 +29,21 @@ pub(super) fn help(arm: &str) -> String {
         "all" => "with all of the book put in".into(),
         "verified" => "with the book’s proved skills".into(),
         "forced" => "with the right skill put in".into(),
-        "inline" => "with what it looked at put in".into(),
+        "inline" => "with the guidance it retrieved put in".into(),
         "raw-trace" => "with the nearest training attempt put in".into(),
         "masked" => "with a random half of the book".into(),
         "self-made" => "with a book of its own making".into(),
         "human" => "with a book that a person wrote".into(),
         other => match Further::parse(other) {
-            Some(Further::Without(skill)) => format!("with this book but for {skill}"),
-            Some(Further::MoreSteps) => "without help under wider caps".into(),
+            Some(Further::Without(skill)) => format!("with this book without {skill}"),
+            Some(Further::MoreSteps) => "without help under wider limits".into(),
             Some(Further::Again(number)) => format!("without help, try {number}"),
             None => format!("in arm {other}"),
         },
     }
 }
 
-/// What an exploratory difference comes to, in words: nothing is claimed of it.
+/// Describes an exploratory difference; no claim is made.
 pub(super) fn shown(finding: &str) -> String {
     match finding {
         "better" => "looks better".into(),
@@ -54,7 +54,7 @@ pub(super) fn shown(finding: &str) -> String {
 }
 
 pub(super) fn points(share: f64) -> String {
-    // Rounded first, so that nothing reads as minus zero.
+    // Rounded first, so that zero is never shown as minus zero.
     let points = (share * 1000.0).round() / 10.0 + 0.0;
     let sign = if points > 0.0 { "+" } else { "" };
     format!("{sign}{points}").replace('-', "−")
@@ -64,7 +64,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// What may be claimed of a comparison, in words.
+/// The claim of a comparison, in words.
 pub(super) fn claim(one: &ComparisonReport) -> String {
     match one.claim {
         None => "Exploratory".into(),
@@ -79,7 +79,7 @@ pub(super) fn claim(one: &ComparisonReport) -> String {
     }
 }
 
-/// Who, how much and how sure, in a sentence.
+/// Success rates, difference and interval, in a sentence.
 pub(super) fn result(one: &ComparisonReport) -> String {
     let result = &one.result;
     let (Some(difference), Some(ci)) = (result.difference, result.ci95) else {
@@ -110,7 +110,7 @@ pub(super) fn result(one: &ComparisonReport) -> String {
     )
 }
 
-/// The headline: what kind of result, then the primary comparison, else each arm's own success.
+/// The headline: the kind of result, then the primary comparison, else each arm's success.
 pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport]) -> Headline {
     let acting = || arms.iter().filter(|arm| arm.key.role != Role::Baseline);
     let mechanism_check =
@@ -135,7 +135,7 @@ pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport
     Headline { title, subject, claim, result, verdict, mechanism_check }
 }
 
-/// What in one arm's numbers may have another reason than the one that is looked for.
+/// Notes on an arm whose numbers may have another cause than the book.
 fn suspicions(arm: &ArmReport) -> Vec<String> {
     let judged = f64::from(arm.tally.passed + arm.tally.failed);
     let mut found = Vec::new();
@@ -157,20 +157,20 @@ fn suspicions(arm: &ArmReport) -> Vec<String> {
     found
 }
 
-/// What skills may do harm, and where.
+/// Notes on skills that may do harm.
 fn harms(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     let harmful: Vec<&str> =
         report.skill_values.iter().filter(|one| one.alarm).map(|one| one.skill.as_str()).collect();
     if !harmful.is_empty() {
         notes.push(format!(
-            "these skills may do harm: {}; see the value of single skills",
+            "these skills may do harm: {}; see the value of individual skills",
             harmful.join(", ")
         ));
     }
     for cell in report.harm.iter().filter(|cell| cell.alarm) {
         notes.push(format!(
-            "{} may do harm on tasks of {}: {} tasks were lost and {} won while it was looked at (p = {:.3}); to hide it \
+            "{} may do harm on tasks of {}: {} tasks were lost and {} won while it was viewed (p = {:.3}); to hide it \
              there: suppress {}@{}",
             cell.skill, cell.program, cell.lost, cell.gained, cell.p, cell.skill, cell.program
         ));
@@ -178,16 +178,14 @@ fn harms(report: &Report) -> Vec<String> {
     notes
 }
 
-/// What a reader must know first: damage, oddities and the limits of what is said.
+/// The notes: data problems, oddities, and the limits of the conclusions.
 pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
     let mut notes = input.notes.clone();
     notes.extend(refused);
     notes.extend(harms(report));
     let deviations = report.registration.as_ref().map_or(0, |plan| plan.deviations.len());
     if deviations > 0 {
-        notes.push(format!(
-            "{deviations} things were done otherwise than registered: see what was fixed beforehand"
-        ));
+        notes.push(format!("{deviations} settings deviate from the registration: see the preregistration"));
     }
     if !report.not_run.is_empty() {
         let (missing, planned) = (report.not_run.len(), input.planned.len());
@@ -195,14 +193,17 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     }
     for one in report.eligible.iter().filter(|one| one.templates < one.of) {
         notes.push(format!(
-            "the arm {} ran on {} of {} templates: on the others the book has nothing that it could lend",
+            "the arm {} ran on {} of {} templates: on the others the book has no eligible skill",
             one.arm, one.templates, one.of
         ));
     }
     for arm in &report.arms {
         let judged = arm.tally.passed + arm.tally.failed;
         if arm.key.arm == "pull" && judged > 0 && arm.viewed_skills == 0 {
-            notes.push(format!("{} never looked at a skill: its arm measures the offer alone", arm.key));
+            notes.push(format!(
+                "{} never viewed a skill: its arm measures only the effect of offering the book",
+                arm.key
+            ));
         }
         let broken: u32 =
             ["invalid_output", "loop"].iter().filter_map(|reason| arm.stop_reasons.get(*reason)).sum();
@@ -223,7 +224,7 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
     }
     if let Some(found) = &report.replicates {
         notes.push(format!(
-            "{} books were to be learned: “this book” is the first of them, and what holds for the method stands under the \
+            "{} books were planned: “this book” is the first of them; for claims about the method, see the \
              other books",
             found.planned
         ));

@@ -1,4 +1,4 @@
-//! What a report is made of, apart from the rows: the plan, the contrasts fixed before the run, learning.
+//! The input of a report besides the rows: the plan, the contrasts fixed before the run, and learning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::contamination::Hygiene;
 use crate::further::Further;
 use crate::row::{Role, Split, TrialRow};
 
-/// One model in one arm.
+/// Role, model and arm of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ArmKey {
-    /// The model's part.
+    /// The model's role.
     pub role: Role,
     /// The model.
     pub model: String,
@@ -38,36 +38,36 @@ impl fmt::Display for ArmKey {
     }
 }
 
-/// How much weight a comparison bears.
+/// The family of a comparison, which decides what may be claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
-    /// The one comparison fixed before the run.
+    /// The single comparison fixed before the run.
     Primary,
-    /// Fixed before the run too; claimed only after Holm's correction.
+    /// Also fixed before the run; claimed only after Holm's correction.
     Secondary,
-    /// Looked at afterwards; never a claim.
+    /// Chosen afterwards; never a claim.
     Exploratory,
 }
 
-/// A comparison to be made.
+/// A comparison to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contrast {
-    /// The side that stands for the change.
+    /// The treatment side.
     pub treatment: ArmKey,
-    /// The side it is held against.
+    /// The control side.
     pub control: ArmKey,
-    /// Its weight.
+    /// The comparison's family.
     pub family: Family,
 }
 
-/// The comparison that decides, by the names of its arms.
+/// The primary comparison, by the names of its arms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Primary {
-    /// The arm that stands for the change.
+    /// The treatment arm.
     pub treatment: String,
-    /// The arm it is held against.
+    /// The control arm.
     pub control: String,
 }
 
@@ -77,69 +77,69 @@ impl Default for Primary {
     }
 }
 
-/// What was fixed before the run, as far as comparisons depend on it.
+/// The settings fixed before the run that decide which comparisons are made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fixed {
-    /// The comparison that decides.
+    /// The primary comparison.
     pub primary: Primary,
-    /// The student for whom it decides; every student, if absent.
+    /// The student of the primary comparison; `None` means every student.
     pub student: Option<String>,
-    /// The arms that were registered; all, if absent. Whatever involves another arm is exploratory.
+    /// The registered arms; `None` means all. A comparison with any other arm is exploratory.
     pub arms: Option<BTreeSet<String>>,
 }
 
-/// Something that was done otherwise than registered.
+/// A deviation from the preregistration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deviation {
-    /// What it concerns.
+    /// The field that deviates.
     pub field: String,
-    /// How it differs, in words.
+    /// The difference, in words.
     pub what: String,
 }
 
-/// What was registered before the run.
+/// The preregistration and the deviations from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Registration {
-    /// When.
+    /// Time of registration.
     #[schemars(with = "String")]
     pub registered_at: Timestamp,
-    /// The comparison that decides.
+    /// The primary comparison.
     pub primary: Primary,
-    /// The smallest effect that the design finds with a power of 0.8, as a share, if that was asked.
+    /// The smallest effect that the design detects with a power of 0.8, as a share, if it was computed.
     pub smallest_effect: Option<f64>,
-    /// What was done otherwise.
+    /// The deviations.
     pub deviations: Vec<Deviation>,
 }
 
-/// Whether a test template's knowledge could have been learned.
+/// Whether the knowledge that a test template needs could have been learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stratum {
-    /// A training template holds it.
+    /// A training template covers it.
     Seen,
-    /// No training template holds it: the expected gain is zero.
+    /// No training template covers it: the expected gain is zero.
     Unseen,
 }
 
-/// On how many of the measured templates an arm had something to lend, and so was run.
+/// The number of measured templates on which an arm was eligible, and so ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Eligibility {
     /// The arm.
     pub arm: String,
-    /// Templates on which it was run.
+    /// Templates on which it ran.
     pub templates: usize,
-    /// Templates in all.
+    /// All measured templates.
     pub of: usize,
 }
 
-/// A trial of the plan.
+/// A planned trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTrial {
     /// The trial.
     pub trial: TrialId,
     /// Its task.
     pub task: TaskId,
-    /// Its model and arm.
+    /// Role, model and arm.
     #[serde(flatten)]
     pub key: ArmKey,
     /// Its seed.
@@ -151,48 +151,48 @@ pub struct PlannedTrial {
 pub struct CurvePoint {
     /// Trajectories learned from so far.
     pub trajectories: u32,
-    /// Skills in the book then.
+    /// Skills in the book at that point.
     pub skills: u32,
-    /// Success of the attempts around this point, from 0 to 1.
+    /// Success rate of the attempts around this point, 0 to 1.
     pub success: f64,
-    /// Their mean number of world steps.
+    /// Mean world steps of these attempts.
     pub world_steps: f64,
 }
 
-/// One skill of the frozen book.
+/// A skill of the frozen book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillSummary {
-    /// Its id, as `<domain>/<name>`.
+    /// The skill's id, `<domain>/<name>`.
     pub skill: String,
-    /// Its situation, in a line.
+    /// The skill's situation, in one line.
     pub situation: String,
-    /// Its version.
+    /// The skill's version.
     pub version: u32,
-    /// Whether it is active, in the book's own word.
+    /// The skill's status in the book.
     pub status: String,
 }
 
-/// The reviewer as an instrument: how much it covers, what it makes up, and whether its word on what was
-/// followed agrees with what the attempts did.
+/// The quality of the reviewer: its coverage, its invented reviews, and its agreement with a rule-based check of
+/// whether skills were followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewerSummary {
-    /// Skills whose text an attempt received, attempt by attempt.
+    /// Skills received, counted per attempt.
     pub received: u32,
-    /// Those that were reviewed.
+    /// Received skills that were reviewed.
     pub reviewed: u32,
-    /// Reviews of skills that were never received; they were not used.
+    /// Reviews of skills that were never received; they are discarded.
     pub invented: u32,
     /// Reviewed as followed, and the attempt did at least half of what the text names.
     pub both_followed: u32,
-    /// Reviewed as followed, and the attempt did less.
+    /// Reviewed as followed, but the attempt did less than half.
     pub only_reviewer: u32,
-    /// Reviewed as not followed, though the attempt did it.
+    /// Reviewed as not followed, but the attempt did it.
     pub only_detector: u32,
-    /// Not followed, by both.
+    /// Not followed, according to both.
     pub neither: u32,
-    /// Reviews of texts that name nothing an action could show.
+    /// Reviews of texts that name no checkable action.
     pub undecided: u32,
-    /// Cohen's kappa of the two; none where there is nothing to compare, or always the same.
+    /// Cohen's kappa of reviewer and rule-based check; `None` if there is nothing to compare or both are constant.
     pub kappa: Option<f64>,
     /// Positive reviews of passed attempts.
     pub positive_on_pass: u32,
@@ -204,88 +204,88 @@ pub struct ReviewerSummary {
     pub negative_on_fail: u32,
 }
 
-/// What learning did.
+/// Summary of learning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LearningSummary {
     /// Passes over the training tasks.
     pub epochs: u32,
     /// Trajectories learned from.
     pub trajectories: u32,
-    /// Reviews, by kind.
+    /// Number of reviews by kind.
     pub reviews: BTreeMap<String, u32>,
-    /// Operations on the book, by kind.
+    /// Number of operations on the book by kind.
     pub operations: BTreeMap<String, u32>,
-    /// Updates that reviews of a skill led to: two attempts agreed, or one proved its correction.
+    /// Updates caused by reviews of a skill: two attempts agreed, or one verified its correction.
     #[serde(default)]
     pub updated_by_reviews: u32,
     /// Cleanup tasks that were decided.
     #[serde(default)]
     pub cleanup_tasks: u32,
-    /// The frozen book.
+    /// The skills of the frozen book.
     pub skills: Vec<SkillSummary>,
-    /// The curve, in order.
+    /// The learning curve, in order.
     pub curve: Vec<CurvePoint>,
-    /// Tokens spent on reflecting and managing.
+    /// Tokens used for reviewing and managing.
     pub tokens: Usage,
-    /// Money spent on them in US dollars, if priced.
+    /// Cost of these in US dollars, if priced.
     pub cost_usd: Option<f64>,
-    /// How far the reviews can be trusted.
+    /// The quality of the reviews.
     #[serde(default)]
     pub reviewer: ReviewerSummary,
 }
 
-/// Everything a report is built from.
+/// The complete input of a report.
 #[derive(Clone, Debug)]
 pub struct ReportInput<'a> {
     /// The run.
     pub run: RunId,
-    /// What the report is called.
+    /// The report's title.
     pub title: String,
-    /// When the run began.
+    /// Start time of the run.
     pub started_at: Option<Timestamp>,
-    /// The finished attempts. With a locked split the test rows are measured, otherwise all of them.
+    /// The finished attempts. With a locked split, the test rows are measured; otherwise all rows are.
     pub rows: &'a [TrialRow],
-    /// The plan; what of it has no row is reported as not run.
+    /// The planned trials; those without a row are reported as not run.
     pub planned: &'a [PlannedTrial],
-    /// The comparisons; see [`default_contrasts`].
+    /// The comparisons to make; see [`default_contrasts`].
     pub contrasts: Vec<Contrast>,
-    /// The stratum of each test template, where it is known.
+    /// The stratum of each test template, where known.
     pub strata: BTreeMap<String, Stratum>,
-    /// The program of each measured task, where it is known.
+    /// The app of each measured task, where known.
     pub programs: BTreeMap<TaskId, String>,
-    /// Tasks whose world ignores the seed, and which were run once.
+    /// Tasks whose environment ignores the seed, so that they run once.
     pub unvaried: Vec<TaskId>,
-    /// On how many templates each arm of the student could be run, where that is known.
+    /// Number of templates on which each student arm was eligible, where known.
     pub eligible: Vec<Eligibility>,
-    /// What learning did, if it did.
+    /// Summary of learning, if a book was learned.
     pub learning: Option<LearningSummary>,
-    /// What the other books of the same method came to, if several were learned.
+    /// Results over several books of the same method, if replicates were learned.
     pub replicates: Option<Replicates>,
-    /// What was registered, if anything was.
+    /// The preregistration, if there is one.
     pub registration: Option<Registration>,
-    /// How clean the parting of training and test is, if that was examined.
+    /// The contamination check, if it was made.
     pub hygiene: Option<Hygiene>,
-    /// Whether rows of different suite or book versions are compared.
+    /// Whether rows of different suite or book versions may be compared.
     pub mixed: Mixed,
-    /// Names and values for repeating the run: command, program version, split hash and the like.
+    /// Names and values needed to reproduce the run, such as command, program version and split hash.
     pub facts: BTreeMap<String, String>,
-    /// What a reader must know first, beside what the report finds out itself.
+    /// Notes to show in addition to those that the report derives itself.
     pub notes: Vec<String>,
 }
 
-/// The split whose rows are measured: test where it is locked; none, and so every row, where it is not.
+/// The measured split: test if any row has it; otherwise `None`, and every row is measured.
 pub(super) fn measured_split(rows: &[TrialRow]) -> Option<Split> {
     rows.iter().any(|row| row.split == Some(Split::Test)).then_some(Split::Test)
 }
 
-/// The comparisons of a run of which nothing was fixed beforehand but the usual primary one.
+/// The default comparisons of a run without a preregistration.
 pub fn default_contrasts(rows: &[TrialRow]) -> Vec<Contrast> {
     contrasts(rows, &Fixed::default())
 }
 
-/// The comparisons of a run. The primary one is as it was fixed; the treatment against the other controls is
-/// secondary; what involves an arm that was not registered, another help, or two models is exploratory. Only
-/// arms that were run occur.
+/// The comparisons of a run. The primary one is as fixed. The treatment against other controls is secondary.
+/// Comparisons that involve an unregistered arm, other guidance, or two models are exploratory. Only arms that ran
+/// occur.
 pub fn contrasts(rows: &[TrialRow], fixed: &Fixed) -> Vec<Contrast> {
     let split = measured_split(rows);
     let measured = |row: &&TrialRow| split.is_none() || row.split == split;

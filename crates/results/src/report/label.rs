@@ -1,40 +1,40 @@
-//! Where the names of a plot's marks stand, so that none lies on another or on a mark: beside its mark where there is
-//! room, else moved up or down, with a line that leads to it. Marks stand in percent of a width that the page decides,
-//! names in pixels beside them; what is apart at the narrowest and at the widest is apart at every width between.
+//! Label placement for plots, so that no label overlaps another or a mark: beside its mark where there is room,
+//! otherwise shifted up or down with a leader line. Marks are positioned in percent of the page's width, labels in
+//! pixels beside them; labels that do not overlap at the narrowest and the widest width do not overlap in between.
 
 use serde::Serialize;
 
-/// Widths of a plot, in pixels: of a telephone, and of the widest page.
+/// Minimum and maximum plot widths in pixels: a phone and the widest page.
 const WIDTHS: [f64; 2] = [320.0, 1400.0];
-/// Pixels of a letter at the most, and of a line.
+/// Maximum width of a letter, and height of a line, in pixels.
 const LETTER: f64 = 7.0;
 const LINE: f64 = 15.0;
-/// Pixels from a mark's middle to its edge, and to its name.
+/// Distance from a mark's centre to its edge, and to its label, in pixels.
 const DOT: f64 = 7.0;
 const GAP: f64 = 10.0;
 
-/// A mark with its name.
+/// A mark and its label.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'n> {
-    /// Percent of the width.
+    /// Horizontal position in percent of the width.
     pub(super) x: f64,
-    /// Percent of the height.
+    /// Vertical position in percent of the height.
     pub(super) y: f64,
     pub(super) name: &'n str,
 }
 
-/// Where a name stands: pixels from its mark to the middle of the name's near end.
+/// The position of a label, in pixels from its mark to the middle of the label's near end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Spot {
     pub(super) dx: f64,
     pub(super) dy: f64,
-    /// Whether the name ends there; else it begins there.
+    /// Whether the label ends at this position; otherwise it begins there.
     pub(super) turned: bool,
-    /// Where the line ends that leads to it, if it stands apart from its mark.
+    /// End point of the leader line, if the label is shifted.
     pub(super) leader: Option<[f64; 2]>,
 }
 
-/// A box whose edges depend on the width: percent of it, and pixels beside them.
+/// A box whose horizontal edges are a percentage of the width plus pixels.
 #[derive(Clone, Copy, Debug)]
 struct Area {
     percent: f64,
@@ -67,13 +67,13 @@ impl Area {
     }
 }
 
-/// The height of a plot in which so many names find room, in pixels.
+/// The height of a plot with room for this many labels, in pixels.
 pub(super) fn height(names: usize) -> f64 {
     let names = u32::try_from(names).unwrap_or(u32::MAX);
     (f64::from(names) * 2.0 * LINE).clamp(192.0, 480.0)
 }
 
-/// Finds a place for each name, in the order of the marks, in a plot of this height in pixels.
+/// Places each label, in the order of the marks, in a plot of this height in pixels.
 pub(super) fn place(marks: &[Named<'_>], height: f64) -> Vec<Spot> {
     let dots: Vec<Area> = marks.iter().map(|mark| dot(mark, height)).collect();
     let mut taken: Vec<Area> = Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn place(marks: &[Named<'_>], height: f64) -> Vec<Spot> {
         let in_the_way =
             |area: Area| dots.iter().chain(&taken).filter(|other| !area.is_apart(**other)).count();
         let wanted = candidates(mark, height);
-        // Where there is no room at all, as little as can be is covered.
+        // Without room, the position with the fewest overlaps is used.
         let best = wanted.iter().min_by_key(|spot| {
             let area = area(mark, **spot, height);
             (!area.is_within(height), in_the_way(area))
@@ -94,12 +94,12 @@ pub(super) fn place(marks: &[Named<'_>], height: f64) -> Vec<Spot> {
     spots
 }
 
-/// Places for a name, the nearest first.
+/// Candidate positions for a label, nearest first.
 fn candidates(mark: &Named<'_>, height: f64) -> Vec<Spot> {
     let mut found = Vec::new();
     let [narrow, _] = WIDTHS;
     let middle = mark.x / 100.0 * narrow;
-    // Under or over the mark, for names that have no room on either side of it.
+    // Above or below the mark, for labels that fit on neither side.
     let across = (GAP - length(mark.name)).max(GAP - middle).min(narrow - length(mark.name) - middle);
     let mut shift = 0.0;
     while shift <= height {
@@ -142,7 +142,7 @@ mod tests {
 
     use super::{LETTER, LINE, Named, Spot, WIDTHS, height, length, place};
 
-    /// A name's box on a page of this width, told without what placed it.
+    /// A label's box at this page width, computed independently of the placement code.
     fn drawn(mark: &Named<'_>, spot: Spot, (width, height): (f64, f64)) -> [f64; 4] {
         let (x, y) = (mark.x / 100.0 * width + spot.dx, mark.y / 100.0 * height + spot.dy);
         let left = if spot.turned { x - length(mark.name) } else { x };

@@ -1,10 +1,10 @@
-//! Reports: one self-contained page and the same numbers as JSON and Markdown; and the page of one attempt.
+//! Reports: one self-contained HTML page and the same numbers as JSON and Markdown; also the page of one attempt.
 //!
-//! [`build`] computes every number from rows alone; [`page`](render_page) and JSON show the same [`Report`].
+//! [`build`] computes every number from rows alone; [the page](render_page) and the JSON show the same [`Report`].
 //!
-//! The plots are SVG drawn by the page's own template from coordinates that `plot` computes. A plotting crate
-//! was weighed: `plotters` writes fixed colours, which cannot follow light and dark, and brings its own text
-//! layout; `charming` needs a JavaScript engine. Three plots of bars, points and lines need neither.
+//! The page's template draws the plots as SVG from coordinates computed by `plot`. Plotting crates were considered:
+//! `plotters` writes fixed colours, which cannot follow light and dark mode, and has its own text layout; `charming`
+//! needs a JavaScript engine. Three plots of bars, points and lines need neither.
 
 mod content;
 mod contrast;

@@ -1,4 +1,4 @@
-//! Renders a report as one HTML page that needs nothing but itself.
+//! Renders a report as one self-contained HTML page, and as Markdown.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use super::content::{Report, TrialLine};
 use super::{headline, plot};
 use crate::further::Further;
 
-/// Why a page could not be rendered.
+/// The reason a page could not be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// The template failed: our bug.
+    /// The template failed, which is a bug in this program.
     #[error("the page {page} could not be rendered")]
     Template {
-        /// Which page.
+        /// Name of the page's template.
         page: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: minijinja::Error,
     },
 }
 
-/// The attempts of one arm or of everything that is not measured.
+/// The attempts of one arm, or of unmeasured trials.
 #[derive(Serialize)]
 struct Group<'a> {
     id: String,
@@ -33,7 +33,7 @@ struct Group<'a> {
     lines: Vec<&'a TrialLine>,
 }
 
-/// Renders the page. Its links to traces are relative: it belongs into the run's folder.
+/// Renders the HTML page. Its links to traces are relative to the run's folder.
 pub fn render_page(report: &Report) -> Result<String, PageError> {
     let context = context! {
         report => Serde(report),
@@ -44,10 +44,10 @@ pub fn render_page(report: &Report) -> Result<String, PageError> {
     render("page.html", context)
 }
 
-/// Renders the report as Markdown: the numbers without plots and without the list of attempts.
+/// Renders the report as Markdown, without plots and without the list of attempts.
 pub fn render_text(report: &Report) -> Result<String, PageError> {
     let text = render("page.md", context! { report => Serde(report) })?;
-    // What a report does not have leaves empty lines behind.
+    // Absent sections leave empty lines behind.
     let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
     Ok(lines.join("\n") + "\n")
@@ -86,13 +86,13 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     Ok(environment)
 }
 
-/// A moment as a person writes it, to the minute.
+/// Formats a time to the minute.
 fn moment(time: &str) -> String {
     let read = time.parse::<jiff::Timestamp>();
     read.map_or_else(|_| time.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
 
-/// Seconds as a person says them.
+/// Formats a duration in seconds.
 fn time(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
@@ -105,7 +105,7 @@ fn time(seconds: f64) -> String {
     format!("{hours:.0} h {:.0} min", minutes - hours * 60.0)
 }
 
-/// A number with its thousands set apart.
+/// Formats a number with thousands separators.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut spaced = String::with_capacity(digits.len() + digits.len() / 3);
@@ -118,12 +118,12 @@ fn count(number: u64) -> String {
     spaced
 }
 
-/// A text that may be an anchor: letters, digits and hyphens.
+/// Converts a text to an anchor: letters, digits and hyphens.
 fn slug(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-/// Hashes of 40 and more hex digits, cut to twelve.
+/// Shortens hashes of 40 or more hex digits to twelve.
 fn shorten(text: &str) -> String {
     let cut = |word: &str| {
         let is_hash = word.len() >= 40 && word.chars().all(|c| c.is_ascii_hexdigit());
@@ -152,7 +152,7 @@ fn groups(report: &Report) -> Vec<Group<'_>> {
     groups
 }
 
-/// Void attempts with their lines, so that task and trace stand beside the cause.
+/// Void attempts as lines, which have the task and the trace as well as the cause.
 fn voids(report: &Report) -> Vec<&TrialLine> {
     report.trials.iter().filter(|line| line.void_cause.is_some()).collect()
 }

@@ -1,4 +1,4 @@
-//! Where the marks of the plots stand, in percent of their width: the page's template draws them.
+//! Positions of the plots' marks, in percent of their width; the page's template draws them.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use super::label::{Named, Spot, height, place};
 use super::rival::{Chooser, Rival};
 use crate::further::Further;
 
-/// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends stay whole.
+/// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends are not cut off.
 #[derive(Clone, Copy)]
 struct Scale {
     low: f64,
@@ -30,7 +30,7 @@ impl Scale {
     }
 }
 
-/// A labelled place on an axis.
+/// A labelled tick of an axis.
 #[derive(Serialize)]
 pub(super) struct Tick {
     at: f64,
@@ -68,17 +68,17 @@ pub(super) struct Plots {
     curve: Option<Curve>,
 }
 
-/// Success against what it took, arm by arm.
+/// Success against cost, by arm.
 #[derive(Serialize)]
 pub(super) struct Front {
-    /// In pixels.
+    /// Height in pixels.
     height: f64,
     marks: Vec<FrontMark>,
     ticks: Vec<Tick>,
     unit: &'static str,
 }
 
-/// One arm in it.
+/// One arm in the cost plot.
 #[derive(Serialize)]
 pub(super) struct FrontMark {
     x: f64,
@@ -87,13 +87,13 @@ pub(super) struct FrontMark {
     label: String,
     class: &'static str,
     href: String,
-    /// Whether no other arm passes as much for less.
+    /// Whether the arm is on the Pareto front: no other arm passes as much for less.
     ahead: bool,
-    /// Where its name stands.
+    /// Position of its label.
     spot: Spot,
 }
 
-/// The learning curve: one line segment per pair of neighbouring points.
+/// The learning curve, with one line segment per pair of neighbouring points.
 #[derive(Serialize)]
 pub(super) struct Curve {
     points: Vec<CurveMark>,
@@ -109,7 +109,7 @@ pub(super) struct CurveMark {
     label: String,
 }
 
-/// Lays out every plot of a report.
+/// Computes the layout of every plot of a report.
 pub(super) fn plots(report: &Report) -> Plots {
     Plots {
         forest: forest(report),
@@ -235,12 +235,12 @@ fn steps(arms: &[ArmReport]) -> Plot {
     }
 }
 
-/// The arms that are looked at by themselves, with their places among all.
+/// The arms that are reported on their own, with their index.
 fn by_themselves(arms: &[ArmReport]) -> impl Iterator<Item = (usize, &ArmReport)> {
     arms.iter().enumerate().filter(|(_, arm)| !Further::is_part(&arm.key.arm))
 }
 
-/// Success against money, or against tokens where some arm has no price. An arm's void attempts cost as well.
+/// Success against cost, or against tokens if some arm has no price. Void attempts of an arm count towards its cost.
 fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
     let priced = arms.iter().all(|arm| arm.cost_usd.is_some_and(|usd| usd > 0.0));
     #[expect(clippy::cast_precision_loss, reason = "tokens of a run are far below 2^52")]
@@ -256,7 +256,7 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
         .filter_map(|(index, arm)| Some((index, arm, took(arm), arm.success?.value)))
         .collect();
     let spent = |rival: &Rival| if priced { rival.cost_usd } else { Some(rival.tokens) };
-    // Wider caps are an arm of their own already.
+    // Wider limits are already an arm of their own.
     let computed = rivals.iter().filter(|one| one.teacher.is_some() || one.name.starts_with("best of"));
     let also: Vec<(&Rival, f64)> = computed.filter_map(|one| Some((one, spent(one)?))).collect();
     let took_most = places.iter().map(|place| place.2).chain(also.iter().map(|(_, took)| *took));
@@ -296,7 +296,7 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
         marks.iter().map(|one| Named { x: one.x, y: one.y, name: &one.name }).collect();
     let spots = place(&named, height);
     marks.iter_mut().zip(spots).for_each(|(mark, spot)| mark.spot = spot);
-    // What is drawn last lies above.
+    // Later marks are drawn on top.
     marks.sort_by_key(|mark| mark.ahead);
     Some(Front {
         height,
@@ -306,7 +306,7 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
     })
 }
 
-/// A rival's name, which says so where no user could reach it.
+/// A baseline's name, marked as an upper bound where the check chooses.
 fn rival_name(rival: &Rival) -> String {
     match rival.chooser {
         Chooser::OwnWord => rival.name.clone(),

@@ -1,4 +1,4 @@
-//! The deciding comparison over several books of one method: each book by itself, and what may be said of the method.
+//! The primary comparison over several books of one method: the result of each book, and the claim about the method.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,53 +11,53 @@ use crate::compare::{CompareOptions, Comparison, Finding, Planned, compare};
 use crate::row::TrialRow;
 use crate::stats::{self, Interval, MIN_BOOKS, OverBooks, mean, over_books, sign_flip};
 
-/// What one of the books came to.
+/// The result of one book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BookResult {
-    /// Which, from 1; the first is the one that the rest of the report is about.
+    /// The book's number, from 1; the first is the subject of the rest of the report.
     pub book: u32,
-    /// Skills in it.
+    /// Number of skills in the book.
     pub skills: usize,
-    /// The deciding comparison with this book alone; none where it could not be made.
+    /// The difference in the primary comparison with this book alone; `None` if it could not be made.
     pub difference: Option<f64>,
-    /// Its interval.
+    /// The 95 % confidence interval.
     pub ci95: Option<Interval>,
-    /// Its p value.
+    /// Two-sided p value.
     pub p: Option<f64>,
-    /// What it comes to for this book.
+    /// The conclusion for this book.
     pub verdict: Finding,
-    /// The folder with its own report, relative to this one; empty for the first.
+    /// The folder of this book's own report, relative to this one; empty for the first.
     pub folder: String,
 }
 
-/// The deciding comparison over several books that were learned alike: in other orders, on other variations.
+/// The primary comparison over several books learned with the same method, in other task orders and with other seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replicates {
     /// `treatment vs control`.
     pub name: String,
-    /// How many books were to be learned.
+    /// Number of planned books.
     pub planned: u32,
-    /// Those that were measured.
+    /// The measured books.
     pub books: Vec<BookResult>,
-    /// Templates on which all of them were measured.
+    /// Templates on which all books were measured.
     pub templates: usize,
-    /// The mean difference over books and templates.
+    /// Mean difference over books and templates.
     pub difference: Option<f64>,
-    /// Its interval, for other books and other templates.
+    /// The 95 % confidence interval, generalizing over books and templates.
     pub ci95: Option<Interval>,
-    /// Its p value: the larger one of the sign-flip test over templates and the test over books and templates.
+    /// The larger p value of the sign-flip test over templates and the test over books and templates.
     pub p: Option<f64>,
-    /// The standard deviation of the books' true differences, as far as it can be told.
+    /// Estimated standard deviation of the books' true differences.
     pub between: Option<f64>,
-    /// What may be said of the method.
+    /// The conclusion about the method.
     pub finding: Finding,
-    /// The same in a sentence.
+    /// The conclusion in a sentence.
     pub sentence: String,
-    /// Attempts behind the books after the first: learning and measuring. The report's totals are without them.
+    /// Attempts for the books after the first, learning and measuring. The report's totals exclude them.
     pub attempts: usize,
-    /// Their tokens.
+    /// Tokens of these attempts.
     pub tokens: Usage,
-    /// Their money in US dollars, of the attempts that have a price; none if none has.
+    /// Cost of these attempts in US dollars, as far as priced; `None` if none is.
     pub cost_usd: Option<f64>,
 }
 
@@ -139,7 +139,7 @@ fn of_book(shelf: &Shelf, found: Option<&Comparison>) -> BookResult {
     }
 }
 
-/// The differences of each book, on the templates that all of them have.
+/// The differences of each book, on the templates that all books share.
 fn table<'c>(found: impl Iterator<Item = &'c Comparison>) -> (usize, Vec<Vec<f64>>) {
     let books: Vec<BTreeMap<&str, f64>> = found
         .map(|one| one.by_template.iter().map(|line| (line.template.as_str(), line.difference)).collect())
@@ -165,20 +165,20 @@ fn sentence(
     let (means, why) = match finding {
         Finding::Better => ("the method helps", String::new()),
         Finding::Worse => ("the method does harm", String::new()),
-        Finding::Inconclusive => ("of the method no difference can be shown", String::new()),
+        Finding::Inconclusive => ("no difference can be shown for the method", String::new()),
         Finding::TooFew => (
-            "too few to say anything of the method",
+            "too few for a claim about the method",
             format!(": it takes {MIN_BOOKS} books and {} templates", stats::MIN_TEMPLATES),
         ),
         Finding::NoVerdict => {
-            ("no verdict on the method", ": not all of it was carried out soundly".to_owned())
+            ("no verdict on the method", ": some planned books are missing or have no verdict".to_owned())
         }
     };
     let Some(over) = over else { return format!("{all}: {means}{why}.") };
     let interval = over.interval.within(-1.0, 1.0);
     format!(
-        "{all}, each learned in another order on other variations: {} points (95 % interval {} to {} for other books \
-         and templates, {templates} templates; the books' own differences scatter by {} points): {means}{why}.",
+        "{all}, each learned in another task order with other seeds: {} points (95 % interval {} to {} for other books \
+         and templates, {templates} templates; the standard deviation between books is {} points): {means}{why}.",
         points(over.mean),
         points(interval.low),
         points(interval.high),
@@ -195,7 +195,7 @@ mod tests {
     use crate::row::TrialRow;
     use crate::rows::sample::row;
 
-    /// Books by how many of twelve templates each gains in all of three variations.
+    /// Books, given by the number of twelve templates that each gains with all three seeds.
     fn over(gained: &[usize], planned: u32) -> Replicates {
         let side = |arm: &str, passes: &dyn Fn(usize) -> bool| -> Vec<TrialRow> {
             let one = |at: usize| {
@@ -227,7 +227,7 @@ mod tests {
             (3 * 36, 3 * 36 * 9000),
             "the first is counted already"
         );
-        // The first book by itself would be called better; the others gain nothing.
+        // The first book alone would be judged better; the others gain nothing.
         let lucky = over(&[10, 0, 0], 3);
         assert_eq!(
             (lucky.books[0].verdict, lucky.finding),
@@ -237,11 +237,11 @@ mod tests {
         assert!(lucky.between.expect("a spread") > 0.4 && lucky.ci95.expect("an interval").contains(0.0));
         assert_eq!(over(&[9, 9], 2).finding, Finding::TooFew);
         assert_eq!(over(&[9, 9, 9], 4).finding, Finding::NoVerdict, "one of the books is missing");
-        insta::assert_snapshot!(lucky.sentence, @"Over 3 books, each learned in another order on other variations: +27.8 points (95 % interval −88.8 to +100 for other books and templates, 12 templates; the books' own differences scatter by 47.7 points): of the method no difference can be shown.");
+        insta::assert_snapshot!(lucky.sentence, @"Over 3 books, each learned in another task order with other seeds: +27.8 points (95 % interval −88.8 to +100 for other books and templates, 12 templates; the standard deviation between books is 47.7 points): no difference can be shown for the method.");
         let missing = over(&[9, 9], 3).sentence;
         assert!(
             missing.starts_with("Over 2 of 3 books, ")
-                && missing.ends_with("not all of it was carried out soundly."),
+                && missing.ends_with("some planned books are missing or have no verdict."),
             "{missing}"
         );
     }

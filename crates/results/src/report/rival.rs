@@ -1,6 +1,6 @@
-//! What the money of a book could buy instead: more steps, more tries, or the teacher where the student did not get
-//! there. Computed from measured trials without help. Who chooses is said beside each: in a user's hands there is only
-//! the agent's own word; what the check would choose is an upper bound, and never stands for the other.
+//! Compute-matched baselines: more steps, repeated tries, or handing over to the teacher when the student did not
+//! finish. Computed from measured trials without a book. Each states who chooses the counting try: in practice only the
+//! agent's own claim is available; choosing by the check is an upper bound and is reported separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,67 +15,67 @@ use crate::further::Further;
 use crate::row::{Role, TrialRow};
 use crate::stats::{self, Interval, mean, sign_flip};
 
-/// Who decides whether another try is made, and which one counts.
+/// Who decides whether to try again and which try counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Chooser {
-    /// The agent: it says that it is done, or it does not. A user knows as much.
+    /// The agent's own claim to be done, which is also available in practice.
     #[default]
     OwnWord,
-    /// The task's check, which no user has: an upper bound.
+    /// The task's check, which is not available in practice: an upper bound.
     Check,
 }
 
-/// A way to spend money on models instead of on a book.
+/// A compute-matched baseline: another way to spend the same compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rival {
-    /// What it is called.
+    /// The baseline's name.
     pub name: String,
-    /// Who works first.
+    /// The student, which works first.
     pub student: String,
-    /// Who takes over, if anybody does.
+    /// The teacher that takes over, if any.
     pub teacher: Option<String>,
-    /// Who decides what counts.
+    /// Who decides which try counts.
     #[serde(default)]
     pub chooser: Chooser,
     /// Templates on which it was measured.
     pub templates: usize,
-    /// Success, the mean over templates.
+    /// Mean success over templates.
     pub success: f64,
-    /// The share of trials that were handed over, or tried again.
+    /// Share of trials that were handed over or tried again.
     pub handed_over: f64,
-    /// Tokens per trial, all together.
+    /// Tokens per trial, all attempts together.
     pub tokens: f64,
-    /// US dollars per trial; none where somebody has no price.
+    /// US dollars per trial; `None` if a model has no price.
     pub cost_usd: Option<f64>,
-    /// How the book does against it, where the student was measured with one.
+    /// The book compared with this baseline, if the student was measured with a book.
     #[serde(default)]
     pub book: Option<AgainstBook>,
 }
 
-/// The arm `pull` against a rival, on the trials that both have. Exploratory.
+/// The arm `pull` compared with a baseline, on the trials that both have. Exploratory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgainstBook {
     /// Templates with trials of both.
     pub templates: usize,
-    /// Success with the book minus success of the rival, the mean over templates.
+    /// Success with the book minus success of the baseline, the mean over templates.
     pub difference: f64,
-    /// Its interval.
+    /// The 95 % confidence interval.
     pub ci95: Interval,
-    /// What it comes to.
+    /// The conclusion.
     pub finding: Finding,
-    /// What the rival spends per trial, in parts of what a trial with the book spends; of money where both have a
-    /// price, else of tokens. At one, or near it, they are compared at equal money.
+    /// Spending of the baseline per trial relative to a trial with the book; in money if both are priced, else in
+    /// tokens. Values near 1 mean a comparison at equal cost.
     pub spends: f64,
-    /// After so many uses of the book its learning is paid for by what the rival takes more, in tokens; none if the
-    /// rival takes no more, or nothing was learned.
+    /// Number of uses after which the tokens saved pay for learning; `None` if the baseline uses no more tokens or
+    /// nothing was learned.
     pub pays_after: Option<f64>,
 }
 
-/// Where trials of two ways meet.
+/// The key by which trials are matched: template, task and seed.
 type Place<'a> = (&'a str, &'a TaskId, u32);
 
-/// One trial of a way.
+/// The outcome of one trial.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     passed: f64,
@@ -86,10 +86,10 @@ struct Done {
 
 type Way<'a> = BTreeMap<Place<'a>, Done>;
 
-/// One way's rows, by where they meet others.
+/// Rows by their key.
 type Placed<'a> = BTreeMap<Place<'a>, &'a TrialRow>;
 
-/// The rivals of every student that was measured without help. `learned` is what learning took, in tokens.
+/// The baselines of every student that was measured without a book. `learned` is the token cost of learning.
 pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Rival> {
     let rows = |role: Role, model: &str, arm: &str| -> Placed<'_> {
         let of = |(key, _): &(&_, &_)| {
@@ -145,7 +145,7 @@ pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Rival> 
     found
 }
 
-/// A rival with its numbers; none where it has no trial.
+/// Fills in a baseline's numbers; `None` if it has no trial.
 fn filled(rival: Rival, way: &Way<'_>, (book, learned): (&Way<'_>, Option<f64>)) -> Option<Rival> {
     let cost: Option<Vec<f64>> = way.values().map(|one| one.cost).collect();
     Some(Rival {
@@ -159,7 +159,7 @@ fn filled(rival: Rival, way: &Way<'_>, (book, learned): (&Way<'_>, Option<f64>))
     })
 }
 
-/// The book against a rival, trial by trial of the same task and variation.
+/// Compares the book with a baseline on trials of the same task and seed.
 fn against(rival: &Way<'_>, book: &Way<'_>, learned: Option<f64>) -> Option<AgainstBook> {
     let both: Vec<(Place<'_>, Done, Done)> =
         rival.iter().filter_map(|(place, one)| Some((*place, *one, *book.get(place)?))).collect();
@@ -192,7 +192,7 @@ fn against(rival: &Way<'_>, book: &Way<'_>, learned: Option<f64>) -> Option<Agai
     })
 }
 
-/// Repeats averaged within tasks, tasks within templates.
+/// Averages seeds within tasks and tasks within templates.
 fn by_template<'a>(values: impl Iterator<Item = (Place<'a>, f64)>) -> BTreeMap<&'a str, f64> {
     let mut tasks: BTreeMap<&str, BTreeMap<&TaskId, Vec<f64>>> = BTreeMap::new();
     for ((template, task, _), value) in values {
@@ -207,13 +207,13 @@ fn once(row: &TrialRow) -> Done {
     Done { passed, went_on: 0.0, tokens: tokens(&row.tokens), cost: row.cost_usd }
 }
 
-/// Whether the attempt said itself that it got there.
+/// Whether the agent claimed success.
 fn says_done(row: &TrialRow) -> bool {
     matches!(row.stop_reason, Some(StopReason::Done | StopReason::Answered))
 }
 
-/// Tries one after the other until the chooser is content; the last one counts where it never is. Trials of which
-/// a try is missing or void are left out.
+/// Tries one after the other until the chooser accepts one; if none is accepted, the last counts. Trials with a missing
+/// or void try are left out.
 fn best_of<'a>(tries: &[Placed<'a>], chooser: Chooser) -> Way<'a> {
     let content = |row: &TrialRow| match chooser {
         Chooser::OwnWord => says_done(row),
@@ -235,14 +235,15 @@ fn best_of<'a>(tries: &[Placed<'a>], chooser: Chooser) -> Way<'a> {
     way
 }
 
-/// The result of one attempt for what several took.
+/// The result of one attempt with the resources of several.
 fn summed(rows: &[&TrialRow], counts: &TrialRow) -> Done {
     let cost: Option<Vec<f64>> = rows.iter().map(|row| row.cost_usd).collect();
     let tokens = rows.iter().map(|row| tokens(&row.tokens)).sum();
     Done { tokens, cost: cost.map(|cost| cost.iter().sum()), ..once(counts) }
 }
 
-/// The student's trials, and behind each that did not say it got there the mean of the teacher's on the same task.
+/// The student's trials; each one that did not claim success is followed by the mean of the teacher's trials on the
+/// same task.
 fn handed_over<'a>(own: &Placed<'a>, taught: &Placed<'_>) -> Way<'a> {
     let mut way = Way::new();
     for (place, row) in own {
@@ -299,7 +300,7 @@ mod tests {
             row.trial = TrialId::new(format!("teacher-{task}"));
             row
         };
-        // The first says it is done and is not; the second gives up; the third passes by itself.
+        // The first claims to be done and is not; the second gives up; the third passes by itself.
         let rows = [
             row("none", "a", "a", 0, Verdict::Fail),
             ended(row("none", "b", "b", 0, Verdict::Fail), StopReason::GaveUp),
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn what_the_agent_says_and_what_the_check_says_choose_differently() {
-        // Says that it is done and is not; gives up, then passes; gives up, then fails; passes at once.
+        // Claims to be done and is not; gives up, then passes; gives up, then fails; passes at once.
         let tries = [
             [(Verdict::Fail, StopReason::Done), (Verdict::Pass, StopReason::Done)],
             [(Verdict::Fail, StopReason::GaveUp), (Verdict::Pass, StopReason::Done)],
@@ -332,7 +333,7 @@ mod tests {
             }
             rows.push(row("pull", name, name, 0, Verdict::Pass));
         }
-        // Of a fifth the second try is lost: it says nothing about two tries.
+        // The fifth task has a void second try, so it does not count for two tries.
         rows.push(row("none", "e", "e", 0, Verdict::Pass));
         rows.push(row("try-2", "e", "e", 0, Verdict::Void));
         let found = rivals(&by_key(&rows), Some(94_000.0));
@@ -346,7 +347,7 @@ mod tests {
         let book = own.book.as_ref().expect("the book was measured");
         assert!(near(book.difference, 0.5) && near(book.spends, 1.5), "{book:?}");
         assert_eq!((book.templates, book.finding), (4, Finding::TooFew));
-        // Learning took twenty times what two tries take more than the book does.
+        // Learning cost twenty times the tokens that two tries use more than the book.
         assert!(near(book.pays_after.expect("it is dearer"), 20.0), "{book:?}");
     }
 

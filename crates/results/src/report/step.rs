@@ -1,4 +1,4 @@
-//! Folds a trace's events into what its page shows: the attempt's head, and one card per turn of the model.
+//! Folds a trace's events into the contents of its page: a header, and one card per turn.
 
 use apprentice_protocol::{
     ActionRecord, BlobHash, CallResult, Content, Event, EventKind, Judged, ScreenPoint, SkillEvent, View,
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::deed;
 
-/// What is known of the attempt as a whole.
+/// Facts about the attempt as a whole.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Head {
     pub(super) task: String,
@@ -20,7 +20,7 @@ pub(super) struct Head {
     pub(super) stopped: Option<Stopped>,
 }
 
-/// How it ended.
+/// The end of the attempt.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Stopped {
     word: String,
@@ -31,7 +31,7 @@ pub(super) struct Stopped {
     output: u64,
 }
 
-/// What stood before the model.
+/// What the model observed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Sight {
     pub(super) title: String,
@@ -43,7 +43,7 @@ pub(super) struct Sight {
     view: View,
 }
 
-/// Where an action landed, in percent of the picture.
+/// Position of an action, in percent of the screenshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Mark {
     x: f64,
@@ -51,19 +51,19 @@ pub(super) struct Mark {
     number: usize,
 }
 
-/// One thing that happened.
+/// One entry of a card.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Item {
     event: String,
     class: &'static str,
     label: String,
-    /// Short words beside it.
+    /// A short note shown beside the label.
     note: Option<String>,
-    /// A long text, folded away.
+    /// A long text, collapsed by default.
     text: Option<String>,
 }
 
-/// One turn of the model, or what happened before the first.
+/// One turn of the model, or what happened before the first turn.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Card {
     pub(super) title: String,
@@ -81,7 +81,7 @@ pub(super) struct Card {
 pub(super) struct Steps {
     pub(super) head: Head,
     pub(super) cards: Vec<Card>,
-    /// What stood there at the end, if it was looked at after the last turn.
+    /// The final observation, if one was made after the last turn.
     pub(super) last: Option<Sight>,
 }
 
@@ -136,7 +136,7 @@ impl Steps {
         }
     }
 
-    /// Opens the card of a turn: what was last seen is what the model saw.
+    /// Opens the card of a turn with the last observation, which the model saw.
     fn turn(&mut self, event: &Event) {
         let EventKind::ModelReplied { say, calls, usage, cost_usd, .. } = &event.kind else { return };
         let cost = cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
@@ -197,10 +197,10 @@ fn word(value: impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// A class for the colour, a label, a short note and a long text.
+/// CSS class, label, short note and long text.
 type Shown = (&'static str, String, Option<String>, Option<String>);
 
-/// How an event looks that is neither the head's nor a turn's own.
+/// Renders events that belong neither to the header nor to a turn itself.
 fn other_event(kind: &EventKind) -> Option<Shown> {
     match kind {
         EventKind::WorldOpened { isolation, took_ms } => Some((
@@ -225,13 +225,13 @@ fn other_event(kind: &EventKind) -> Option<Shown> {
         }
         EventKind::ToolCalled { name, is_error, took_ms, .. } => {
             let class = if *is_error { "failed" } else { "done" };
-            Some((class, format!("{name} answered"), Some(format!("{took_ms} ms")), None))
+            Some((class, format!("{name} returned"), Some(format!("{took_ms} ms")), None))
         }
         EventKind::CallAnswered(result) => answer(result),
         EventKind::Skill(skill) => Some(skill_event(skill)),
         EventKind::Notice { content } => Some((
             "notice",
-            "told the model".into(),
+            "notice to the model".into(),
             None,
             Some(text_of(content)).filter(|text| !text.is_empty()),
         )),
@@ -240,7 +240,7 @@ fn other_event(kind: &EventKind) -> Option<Shown> {
         }
         EventKind::HistoryTrimmed { pictures, texts, before_tokens, after_tokens, limit_tokens } => Some((
             "notice",
-            format!("{pictures} old pictures and {texts} old texts are no longer sent"),
+            format!("{pictures} old screenshots and {texts} old texts removed from the history"),
             Some(format!("about {before_tokens} tokens, now {after_tokens} of {limit_tokens}")),
             None,
         )),
@@ -255,14 +255,14 @@ fn other_event(kind: &EventKind) -> Option<Shown> {
     }
 }
 
-/// The answer to a function call; the answer to world actions is the next card's sight.
+/// The result of a tool call; results of environment actions are shown as the next card's observation.
 fn answer(result: &CallResult) -> Option<Shown> {
     let text = text_of(&result.content);
     if !result.per_action.is_empty() || text.is_empty() {
         return None;
     }
     let class = if result.is_error { "failed" } else { "notice" };
-    Some((class, "answer to the model".into(), None, Some(text)))
+    Some((class, "tool result".into(), None, Some(text)))
 }
 
 fn skill_event(skill: &SkillEvent) -> Shown {

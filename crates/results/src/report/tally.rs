@@ -1,4 +1,4 @@
-//! Counts: from rows to arms, templates, totals and versions. Every number of a report is made here or in
+//! Aggregation: from rows to arms, templates, totals and versions. Every number of a report is computed here or in
 //! `contrast`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use crate::row::{Role, Split, TrialRow};
 use crate::rows::{self, Trial, trials};
 use crate::stats::{self, Cluster, clustered_rate, mean};
 
-/// Builds the report of a run. Pure: the same input gives the same report, whatever the order of its rows.
+/// Builds the report of a run. Pure: the result does not depend on the order of the rows.
 pub fn build(input: &ReportInput<'_>) -> Report {
     let measured_split = measured_split(input.rows);
     let measured: Vec<TrialRow> = input
@@ -65,8 +65,7 @@ pub fn build(input: &ReportInput<'_>) -> Report {
     report
 }
 
-/// What learning took, in tokens: all attempts on tasks that are not measured, and the reviews; none if nothing was
-/// learned.
+/// The token cost of learning: all attempts on unmeasured tasks, and the reviews; `None` if nothing was learned.
 fn learned(input: &ReportInput<'_>, measured_split: Option<Split>) -> Option<f64> {
     let learning = input.learning.as_ref()?;
     let lessons = input.rows.iter().filter(|row| measured_split.is_some() && row.split != measured_split);
@@ -76,7 +75,7 @@ fn learned(input: &ReportInput<'_>, measured_split: Option<Split>) -> Option<f64
     Some((sum.input + sum.output) as f64)
 }
 
-/// Trials by model and arm.
+/// Trials by role, model and arm.
 pub(super) type Grouped<'a> = BTreeMap<ArmKey, Vec<Trial<'a>>>;
 
 pub(super) fn by_key(rows: &[TrialRow]) -> Grouped<'_> {
@@ -87,7 +86,7 @@ pub(super) fn by_key(rows: &[TrialRow]) -> Grouped<'_> {
     grouped
 }
 
-/// Success of each template: repeats averaged within tasks, tasks within templates; voids left out.
+/// Success by template: seeds averaged within tasks, tasks within templates; void trials are left out.
 pub(super) fn clusters(trials: &[Trial<'_>]) -> BTreeMap<String, Cluster> {
     let mut outcomes: BTreeMap<&str, BTreeMap<&TaskId, Vec<f64>>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| !trial.is_void()) {
@@ -153,12 +152,12 @@ fn arm_report(key: &ArmKey, trials: &[Trial<'_>]) -> ArmReport {
     }
 }
 
-/// The money of the attempts that have a price; none if none has.
+/// The cost of the priced attempts; `None` if none is priced.
 fn cost<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> Option<f64> {
     rows.filter_map(|row| row.cost_usd).fold(None, |sum, cost| Some(sum.unwrap_or(0.0) + cost))
 }
 
-/// The word under which a value stands in JSON.
+/// The JSON spelling of a value.
 fn word(value: impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

@@ -1,4 +1,4 @@
-//! Tests of the report: its numbers, its words, and the page made of them.
+//! Tests of the report: its numbers, its texts and its page.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ const TEMPLATES: [&str; 13] = [
     "word-wrap",
 ];
 
-/// Whether a student passes, by template and help: alone two templates, with the book eight more.
+/// Whether a student passes, by template and arm: two templates alone, eight more with the book.
 fn passes(arm: &str, place: usize, seed: u32) -> bool {
     match arm {
         "pull" if place < 10 => !(place + seed as usize).is_multiple_of(11),
@@ -78,7 +78,7 @@ fn rows(templates: usize) -> Vec<TrialRow> {
         train.split = Some(Split::Train);
         rows.push(train);
     }
-    // One trial of `pull` was lost twice and then passed; one of `none` stayed without a result.
+    // One trial of `pull` was void twice and then passed; one of `none` stayed void.
     let again = rows.iter().position(|row| row.arm == "pull" && row.verdict == Pass).expect("a pass");
     for number in [1, 2] {
         let mut lost = rows[again].clone();
@@ -290,7 +290,7 @@ fn an_empty_run_still_has_a_page() {
     assert!(render_page(&report).expect("renders").contains("1 of 1 planned trials were not run"));
 }
 
-/// Writes the sample's page below the target folder, for looking at it.
+/// Writes the sample's page below the target folder, for inspection.
 #[test]
 #[ignore = "writes a file to look at"]
 fn a_page_to_look_at() {

@@ -1,5 +1,5 @@
-//! The page of one attempt: what the model saw, said and did, turn by turn, and how it was judged. It needs the
-//! events and the run's blobs, no network and no world.
+//! The page of one attempt: what the model saw, said and did, turn by turn, and how it was judged. Needs only the
+//! events and the run's blobs, no network and no environment.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,17 +15,16 @@ use minijinja::value::Serde;
 use super::page::{PageError, render as render_template};
 use super::step::{Sight, Steps};
 
-/// How pictures get into the page.
+/// How screenshots are included in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pictures<'a> {
-    /// As data, so that the page is one file that can be sent.
+    /// Inlined as data, so that the page is one portable file.
     Inlined,
-    /// As links below this relative path to the run's folder of blobs.
+    /// Linked below this relative path to the run's blob folder.
     Linked(&'a str),
 }
 
-/// Renders the page of an attempt. `blobs` is the run's folder of blobs; a blob that is not there is said to be
-/// missing in its place.
+/// Renders the page of an attempt. `blobs` is the run's blob folder; missing blobs are marked as missing.
 pub fn render(events: &[Event], blobs: &Path, pictures: Pictures<'_>) -> Result<String, PageError> {
     let steps = Steps::of(events);
     let sights = || steps.cards.iter().filter_map(|card| card.sight.as_ref()).chain(steps.last.as_ref());
@@ -49,7 +48,7 @@ pub fn render(events: &[Event], blobs: &Path, pictures: Pictures<'_>) -> Result<
     render_template("trace.html", context)
 }
 
-/// The address of a picture, if its blob is there.
+/// The URL of a screenshot, if its blob exists.
 fn picture(hash: &BlobHash, blobs: &Path, pictures: Pictures<'_>) -> Option<String> {
     let path = blob_path(blobs, hash, "png");
     match pictures {
@@ -71,7 +70,8 @@ mod tests {
 
     use super::{Pictures, render};
 
-    /// An attempt of two turns: a skill is read, one click lands, one is refused, a later kind is kept.
+    /// An attempt of two turns: a skill is read, one click succeeds, one is refused, and an event of a later version is
+    /// kept.
     const LINES: &str = include_str!("trace-sample.jsonl");
 
     fn events() -> Vec<Event> {
@@ -94,7 +94,7 @@ mod tests {
     fn a_trace_without_an_end_or_blobs_still_has_a_page() {
         let folder = tempfile::tempdir().expect("a folder");
         let page = render(&events()[..6], folder.path(), Pictures::Inlined).expect("renders");
-        for words in ["the attempt was interrupted", "not judged", "The picture aa11 is missing."] {
+        for words in ["the attempt was interrupted", "not judged", "The screenshot aa11 is missing."] {
             assert!(page.contains(words), "{words}");
         }
         assert!(render(&[], folder.path(), Pictures::Inlined).is_ok());

@@ -1,5 +1,5 @@
-//! What single skills are worth: from trials with the book but for that one skill, from trials in which a lot hid some
-//! of them, and, without such trials, from the pairs that changed sides while a skill was looked at. Exploratory
+//! The value of individual skills: from trials with the book without that skill, from trials in which a random draw hid
+//! some skills, and, without such trials, from pairs that changed outcome while a skill was viewed. Exploratory
 //! throughout.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,58 +15,59 @@ use crate::row::{Role, TrialRow};
 use crate::rows::trials;
 use crate::stats::{self, Interval, mean, sign_flip};
 
-/// So many losses while a skill was looked at, and more than gains, are worth an alarm.
+/// Losses that raise an alarm, if they exceed the gains.
 const ALARMING: u32 = 2;
 
-/// The book held against the book without one skill, on the trials that both have. Whoever could see the skill and
-/// did not look at it counts as well.
+/// The book compared with the book without one skill, on the trials that both have. Trials that could view the skill
+/// and did not count as well.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Templates with pairs.
     pub templates: usize,
     /// Pairs of trials.
     pub pairs: usize,
-    /// Pairs of which at least the one with the whole book looked at the skill.
+    /// Pairs in which the trial with the full book viewed the skill.
     pub viewed: usize,
     /// Success with the skill minus success without it, the mean over templates.
     pub difference: Option<f64>,
-    /// Its interval.
+    /// The 95 % confidence interval.
     pub ci95: Option<Interval>,
-    /// The sign-flip test's p value.
+    /// Two-sided p value of the sign-flip test.
     pub p: Option<f64>,
-    /// What it comes to; not corrected for the number of skills.
+    /// The conclusion; not corrected for the number of skills.
     pub finding: Finding,
 }
 
-/// What one skill is worth to the student.
+/// The value of one skill to the student.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillValue {
-    /// Which.
+    /// The skill's id.
     pub skill: String,
-    /// Trials of the arm `pull` in which it was looked at.
+    /// Trials of the arm `pull` in which the skill was viewed.
     pub viewed: u32,
-    /// Of those, trials that passed where the same task and seed failed without help.
+    /// Of those, trials that passed where the same task and seed failed without a book.
     pub gained: u32,
-    /// Trials that failed where the same task and seed passed without help.
+    /// Of those, trials that failed where the same task and seed passed without a book.
     pub lost: u32,
-    /// Judged trials of the arm `masked`, on templates where it was ever looked at, that could see it.
+    /// Judged trials of the arm `masked` that could view the skill, on templates where it was ever viewed.
     pub shown: u32,
-    /// Those from which it was hidden.
+    /// Judged trials of the arm `masked` from which the skill was hidden, on the same templates.
     pub hidden: u32,
-    /// Templates that have both.
+    /// Templates with both kinds of trials.
     pub templates: usize,
-    /// The mean difference over those templates, seen minus hidden.
+    /// Mean difference over those templates, shown minus hidden.
     pub difference: Option<f64>,
-    /// Its interval.
+    /// The 95 % confidence interval.
     pub ci95: Option<Interval>,
-    /// What leaving it out told, where it was left out.
+    /// The ablation result, if the skill was left out.
     #[serde(default)]
     pub left_out: Option<LeftOut>,
-    /// Whether it may do harm: an interval of its lies below zero, or it was there when more pairs were lost than won.
+    /// Whether the skill may do harm: an interval lies below zero, the ablation found the book better without it, or
+    /// more pairs were lost than won while it was viewed.
     pub alarm: bool,
 }
 
-/// The values of all skills that a student ever looked at, the least valuable first.
+/// Returns the values of all skills that a student ever viewed, least valuable first.
 pub(super) fn values(rows: &[TrialRow]) -> Vec<SkillValue> {
     let found = trials(rows);
     let judged: Vec<&TrialRow> = found
@@ -87,8 +88,8 @@ pub(super) fn values(rows: &[TrialRow]) -> Vec<SkillValue> {
     values
 }
 
-/// What leaving skills out told, for each that was left out. The rules of every comparison hold: voids, missing
-/// partners and too few templates are no difference.
+/// Evaluates the skill ablations. The usual comparison rules apply: void trials, missing partners and too few templates
+/// give no difference.
 fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, LeftOut> {
     let students = || rows.iter().filter(|row| row.role == Role::Student);
     let arms: BTreeMap<(SkillId, &str), &str> = students()
@@ -166,7 +167,7 @@ fn passed(row: &TrialRow) -> bool {
     row.verdict == Verdict::Pass
 }
 
-/// Seen minus hidden, template by template, where both occur.
+/// Shown minus hidden for each template that has both.
 fn differences(trials: &[(&TrialRow, bool)]) -> Vec<f64> {
     let mut templates: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
     for (row, hidden) in trials {
@@ -202,7 +203,7 @@ mod tests {
             for seed in 0..8 {
                 let id = TaskId::new(format!("task{task}"));
                 let seen = |skill: &SkillId| !is_hidden(skill, &id, seed);
-                // Half of the tasks turn on the good one, the others on the bad one.
+                // Half of the tasks depend on the good skill, the others on the bad one.
                 let pass = if task % 2 == 0 { seen(&good) } else { !seen(&bad) };
                 let bears = if task % 2 == 0 { &good } else { &bad };
                 let viewed: Vec<&SkillId> = [bears, &idle].into_iter().filter(|skill| seen(skill)).collect();
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(names, ["mousepad/bad", "mousepad/idle", "mousepad/good"], "{found:#?}");
         assert!(found[0].difference == Some(-1.0) && found[2].difference == Some(1.0));
         assert!(found[1].ci95.expect("an interval").contains(0.0), "{:?}", found[1]);
-        // The lot may show a skill to all of a template's trials, or to none.
+        // The random draw may show a skill in all of a template's trials, or in none.
         assert!(found[0].templates == 6 && found[2].templates == 6 && found[1].templates >= 10, "{found:#?}");
         assert!(!found[1].alarm && !found[2].alarm);
         assert!(found[0].shown + found[0].hidden == 48 && found[0].hidden > 10);
@@ -226,7 +227,7 @@ mod tests {
         let (good, idle, bad) = (skill("mousepad/good"), skill("mousepad/idle"), skill("mousepad/bad"));
         let mut rows = Vec::new();
         for task in 0..10 {
-            // Half of the tasks need the good one, the bad one spoils the others.
+            // Half of the tasks need the good skill; the bad one spoils the others.
             rows.push(trial("pull", task, 0, task % 2 == 0, &[&good]));
             rows.push(trial("without:mousepad/good", task, 0, false, &[]));
             rows.push(trial("without:mousepad/idle", task, 0, task % 2 == 0, &[&good]));

@@ -1,6 +1,6 @@
-//! The statistics on trial: simulated experiments whose truth is known, judged by the same comparison that
-//! judges real ones. It fails when help is claimed that is not there, and also when help that is there is
-//! not found: always saying "inconclusive" does not pass.
+//! Self-test of the statistics: simulated experiments with a known truth, judged by the same comparison as real ones.
+//! Fails when an effect is claimed that does not exist, and also when an existing effect is not found, so always
+//! answering "inconclusive" does not pass.
 
 mod world;
 
@@ -13,16 +13,16 @@ use crate::stats;
 use world::Experiment;
 pub use world::World;
 
-/// The name of the result's format.
+/// Schema name of the self-test result.
 pub const SELFTEST_SCHEMA: &str = "apprentice.selftest/1";
 
-/// How often help may be claimed where there is none: 5 % and three standard errors of 1,000 experiments.
+/// Maximum rate of false claims: 5 % plus three standard errors of 1,000 experiments.
 pub const CLAIM_CAP: f64 = 0.066;
 
-/// How often the planted effect must be found at the number of templates that the plan gave.
+/// Minimum rate at which the planted effect must be found with the planned number of templates.
 pub const FOUND_FLOOR: f64 = stats::POWER;
 
-/// Where the share of intervals that hold the truth must lie.
+/// Required range for the share of intervals that contain the truth.
 pub const COVERAGE: [f64; 2] = [0.93, 0.97];
 
 /// The result of the self-test.
@@ -30,39 +30,39 @@ pub const COVERAGE: [f64; 2] = [0.93, 0.97];
 pub struct Selftest {
     /// [`SELFTEST_SCHEMA`].
     pub schema: String,
-    /// Simulated experiments in each world.
+    /// Simulated experiments per scenario.
     pub experiments: u32,
-    /// World by world.
+    /// Results by scenario.
     pub worlds: Vec<WorldResult>,
-    /// Whether every world is as it must be.
+    /// Whether every scenario meets its requirements.
     pub passed: bool,
 }
 
-/// What was claimed in one kind of world.
+/// The results of one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorldResult {
-    /// The world.
+    /// The scenario.
     pub world: World,
-    /// What is true in it: the mean difference over templates.
+    /// The true mean difference over templates.
     pub effect: f64,
-    /// Templates of an experiment.
+    /// Templates per experiment.
     pub templates: usize,
-    /// The share of experiments in which help is claimed.
+    /// Share of experiments that claim a benefit.
     pub helps: f64,
-    /// The share in which harm is claimed.
+    /// Share of experiments that claim harm.
     pub harms: f64,
-    /// The share without a verdict, because the data are too damaged or the plan was not carried out.
+    /// Share without a verdict, because of damaged data or an incomplete plan.
     pub no_verdict: f64,
-    /// The share of intervals that hold the truth, where the data are sound.
+    /// Share of intervals that contain the truth, for scenarios with sound data.
     pub covered: Option<f64>,
-    /// What is not as it must be, in words.
+    /// Violated requirements, in words.
     pub faults: Vec<String>,
 }
 
-/// How two sets of rows are judged: the real comparison, or another one that a test puts on trial.
+/// Judges two sets of rows: the real comparison, or another one that a test examines.
 pub type Verdicts<'a> = &'a dyn Fn(&[TrialRow], &[TrialRow], Planned) -> Option<Comparison>;
 
-/// Puts this program's comparison on trial.
+/// Tests this program's comparison.
 pub fn selftest(experiments: u32) -> Selftest {
     try_verdicts(experiments, &|a, b, planned| {
         let options = CompareOptions {
@@ -75,7 +75,7 @@ pub fn selftest(experiments: u32) -> Selftest {
     })
 }
 
-/// Puts any way of judging on trial.
+/// Tests any comparison function.
 pub fn try_verdicts(experiments: u32, verdicts: Verdicts<'_>) -> Selftest {
     let worlds: Vec<WorldResult> =
         World::ALL.iter().map(|world| try_world(*world, experiments, verdicts)).collect();
@@ -116,23 +116,26 @@ fn try_world(world: World, experiments: u32, verdicts: Verdicts<'_>) -> WorldRes
     result
 }
 
-/// What is not as it must be.
+/// Lists the violated requirements.
 fn faults(result: &WorldResult) -> Vec<String> {
     let mut faults = Vec::new();
     if result.effect == 0.0 && result.helps > CLAIM_CAP {
-        faults.push(format!("help is claimed in {:.1} % where there is none", result.helps * 100.0));
+        faults.push(format!(
+            "a benefit is claimed in {:.1} % of experiments without an effect",
+            result.helps * 100.0
+        ));
     }
     if result.effect > 0.0 && result.helps < FOUND_FLOOR {
-        faults.push(format!("help that is there is found in only {:.1} %", result.helps * 100.0));
+        faults.push(format!("the planted effect is found in only {:.1} %", result.helps * 100.0));
     }
     if result.world.is_sound() && result.no_verdict > 0.0 {
         faults.push(format!("sound data get no verdict in {:.1} %", result.no_verdict * 100.0));
     }
     if let Some(covered) = result.covered {
         let [low, high] = COVERAGE;
-        // Where hardly any template differs the inverted test is conservative; there only the floor binds.
+        // Where hardly any template differs, the inverted test is conservative, so only the lower bound applies.
         if covered < low || (result.effect > 0.0 && covered > high) {
-            faults.push(format!("intervals hold the truth in {:.1} %", covered * 100.0));
+            faults.push(format!("intervals contain the truth in {:.1} %", covered * 100.0));
         }
     }
     faults

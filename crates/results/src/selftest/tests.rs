@@ -1,4 +1,4 @@
-//! The self-test passes the real comparison and fails those that must not pass.
+//! The self-test passes the real comparison and fails invalid ones.
 
 use super::{Verdicts, World, WorldResult, selftest, try_world};
 use crate::compare::{CompareOptions, Comparison, Finding, compare};
@@ -16,7 +16,7 @@ fn the_comparison_passes() {
     }
 }
 
-/// One world under the real comparison with another last word.
+/// Runs one scenario with the real comparison and a modified verdict.
 fn with(world: World, experiments: u32, verdict: impl Fn(&Comparison) -> Finding) -> WorldResult {
     let verdicts: Verdicts<'_> = &|a, b, _| {
         let mut found = compare(a, b, CompareOptions::default()).ok()?;

@@ -1,4 +1,4 @@
-//! Simulated experiments: rows of trials drawn from worlds whose truth is known.
+//! Simulated experiments: trial rows drawn from scenarios with a known truth.
 
 use apprentice_protocol::{Isolation, RunId, StopReason, TaskId, TrialId, Usage, Verdict, VoidCause};
 use jiff::Timestamp;
@@ -14,32 +14,33 @@ use crate::stats::{self, ALPHA, Assumed, MIN_TEMPLATES};
 
 /// The effect of [`World::Planted`].
 const PLANTED: f64 = 0.2;
-/// Templates of the worlds without an effect.
+/// Templates in the scenarios without an effect.
 const TEMPLATES: usize = 12;
-/// Templates of [`World::EarlyStop`]: enough looks for patience to run out.
+/// Templates of [`World::EarlyStop`]: enough interim looks for a false stop.
 const MANY_TEMPLATES: usize = 40;
-/// Variations of each task.
+/// Seeds per task.
 const SEEDS: u32 = 3;
 
-/// A kind of world.
+/// A simulation scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum World {
-    /// No effect; every trial is drawn for itself.
+    /// No effect; every trial is drawn independently.
     Independent,
-    /// No effect; the repeats of a task come out alike, so that trials are no independent evidence.
+    /// No effect; the seeds of a task have the same outcome, so trials are not independent.
     TaskRepeat,
-    /// No effect on the whole: templates gain or lose, and their tasks with them.
+    /// No mean effect: whole templates gain or lose together with their tasks.
     TemplateRepeat,
     /// No effect, but failures of the second side are void more often.
     UnequalVoid,
-    /// No effect, and whoever runs it looks after each template and stops when it looks good.
+    /// No effect, with optional stopping: the experimenter looks after each template and stops when the result looks
+    /// good.
     EarlyStop,
     /// The second side gains 20 points.
     Planted,
 }
 
-/// The rows of both sides, and how many trials were planned.
+/// The rows of both sides and the planned number of trials.
 pub(super) struct Experiment {
     pub(super) a: Vec<TrialRow>,
     pub(super) b: Vec<TrialRow>,
@@ -47,7 +48,7 @@ pub(super) struct Experiment {
 }
 
 impl World {
-    /// All kinds.
+    /// All scenarios.
     pub const ALL: [Self; 6] = [
         Self::Independent,
         Self::TaskRepeat,
@@ -57,12 +58,12 @@ impl World {
         Self::Planted,
     ];
 
-    /// The mean difference over templates that is true in it.
+    /// The true mean difference over templates.
     pub fn effect(self) -> f64 {
         if self == Self::Planted { PLANTED } else { 0.0 }
     }
 
-    /// How many templates an experiment in it has; the planted effect's number is the plan's.
+    /// The number of templates per experiment; for the planted effect, as computed by the power analysis.
     pub(super) fn templates(self) -> usize {
         match self {
             Self::Independent | Self::TaskRepeat | Self::TemplateRepeat | Self::UnequalVoid => TEMPLATES,
@@ -73,7 +74,7 @@ impl World {
         }
     }
 
-    /// Whether its experiments are carried out as planned and lose no trial.
+    /// Whether its experiments are complete and lose no trial.
     pub fn is_sound(self) -> bool {
         !matches!(self, Self::UnequalVoid | Self::EarlyStop)
     }
@@ -82,7 +83,7 @@ impl World {
         if self == Self::TemplateRepeat { 3 } else { 1 }
     }
 
-    /// One experiment, repeatable by its number.
+    /// Simulates one experiment, reproducible by its number.
     pub(super) fn experiment(self, templates: usize, number: u32) -> Experiment {
         let mut random = ChaCha8Rng::seed_from_u64(u64::from(number));
         let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -99,7 +100,7 @@ impl World {
         Experiment { a, b, planned }
     }
 
-    /// Draws the trials of one template; gives the difference that they show.
+    /// Draws the trials of one template and returns the difference that they show.
     fn template(
         self,
         template: usize,
@@ -132,7 +133,7 @@ impl World {
         difference / trials
     }
 
-    /// Success rates of one template on both sides.
+    /// Draws the success rates of one template on both sides.
     fn rates(self, random: &mut ChaCha8Rng) -> [f64; 2] {
         let base: f64 = random.random();
         match self {
@@ -146,13 +147,13 @@ impl World {
         }
     }
 
-    /// Whether a failure of this side is lost.
+    /// Whether a failure of this side becomes void.
     fn loses(self, side: usize, random: &mut ChaCha8Rng) -> bool {
         self == Self::UnequalVoid && side == 1 && random.random_bool(0.6)
     }
 }
 
-/// What somebody who cannot wait looks for after each template.
+/// The stopping rule of an impatient experimenter, applied after each template.
 fn looks_good(differences: &[f64]) -> bool {
     let step = 1.0 / f64::from(SEEDS);
     differences.len() >= MIN_TEMPLATES

@@ -1,34 +1,33 @@
-//! One comparison made with several books of the same method: how sure its mean is when other templates and other
-//! books could have been drawn.
+//! Inference over several books of the same method: the uncertainty of the mean when other templates and other books
+//! could have been drawn.
 //!
-//! Every book meets every template, so that both are drawn: the mean's variance is that of the books' means and that
-//! of the templates' means together. Both hold the noise of single cells, so that the sum is too large rather than
-//! too small by it; the degrees of freedom are Satterthwaite's. With few books they are few, and the interval is as
-//! wide as that little knowledge: a simulation in this module's tests holds it to that.
+//! Books and templates are crossed and both are random, so the variance of the mean is that of the book means plus that
+//! of the template means. Both include the noise of single cells, so the sum overestimates rather than underestimates;
+//! the degrees of freedom are Satterthwaite's. With few books there are few degrees of freedom and the interval is
+//! accordingly wide, as a simulation in this module's tests verifies.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{Interval, mean};
 
-/// With fewer books than this nothing is said about other books.
+/// Minimum number of books for a claim about other books.
 pub const MIN_BOOKS: usize = 3;
 
 /// The result of [`over_books`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverBooks {
-    /// The mean over books and templates.
+    /// Mean over books and templates.
     pub mean: f64,
     /// Two-sided p value of "the mean is zero".
     pub p: f64,
-    /// The interval of the mean.
+    /// Confidence interval of the mean.
     pub interval: Interval,
-    /// The standard deviation of the books' true means, as far as it can be told; 0 where they differ by no more than
-    /// noise.
+    /// Estimated standard deviation of the books' true means; 0 where they differ by no more than noise.
     pub between: f64,
 }
 
-/// The mean of `books[b][t]`, the difference of book `b` on template `t`, for other books and other templates of
-/// their kinds. None with fewer than two books or two templates, or where books lack a template.
+/// Estimates the mean of `books[b][t]`, the difference of book `b` on template `t`, generalizing to other books and
+/// templates. `None` with fewer than two books or two templates, or if a book lacks a template.
 pub fn over_books(books: &[Vec<f64>], alpha: f64) -> Option<OverBooks> {
     let width = books.first()?.len();
     if books.len() < 2 || width < 2 || books.iter().any(|book| book.len() != width) {
@@ -79,13 +78,13 @@ mod tests {
     use super::over_books;
     use crate::stats::sign_flip;
 
-    /// A standard normal number, by Box and Muller.
+    /// A standard normal number, by the Box-Muller transform.
     fn normal(random: &mut ChaCha8Rng) -> f64 {
         let (one, two): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
         (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * two).cos()
     }
 
-    /// Books whose effects scatter by `between` around `effect`, on templates that scatter too, in three pairs each.
+    /// Draws books whose effects vary by `between` around `effect`, on varying templates with three pairs each.
     fn drawn(
         (books, templates): (usize, usize),
         (effect, between): (f64, f64),
@@ -107,7 +106,7 @@ mod tests {
         (0..books).map(|_| book(random)).collect()
     }
 
-    /// Shares of experiments in which a gain is claimed, and in which the interval holds the truth.
+    /// Shares of experiments in which a gain is claimed, and in which the interval contains the truth.
     fn shares(size: (usize, usize), truth: (f64, f64)) -> (f64, f64) {
         let mut random = ChaCha8Rng::seed_from_u64(11);
         let (mut claims, mut holds) = (0, 0);
@@ -126,7 +125,7 @@ mod tests {
             assert!(claims <= 0.05, "{size:?}, books apart by {between}: a gain is claimed in {claims}");
             assert!(holds >= 0.92, "{size:?}, books apart by {between}: {holds} of the intervals hold");
         }
-        // Whoever looks at one of these books alone takes its luck for the method's.
+        // A single one of these books can look like a gain of the method by luck.
         let mut random = ChaCha8Rng::seed_from_u64(12);
         let lucky = (0..300).filter(|_| {
             let books = drawn((1, 30), (0.0, 0.15), &mut random);
@@ -147,7 +146,7 @@ mod tests {
         assert_eq!((same.mean, same.p, same.between), (0.5, 0.0, 0.0));
         let none = over_books(&[vec![0.0, 0.0], vec![0.0, 0.0]], 0.05).expect("a result");
         assert_eq!((none.p, none.interval.low, none.interval.high), (1.0, 0.0, 0.0));
-        // Two books a unit apart on every template: one degree of freedom, t = 12.706, standard error 0.5.
+        // Two books one unit apart on every template: one degree of freedom, t = 12.706, standard error 0.5.
         let apart = over_books(&[vec![0.0; 4], vec![1.0; 4]], 0.05).expect("a result");
         assert!((apart.interval.high - (0.5 + 12.706_204_736 * 0.5)).abs() < 1e-6, "{apart:?}");
         assert!((apart.between - 0.5_f64.sqrt()).abs() < 1e-9 && (apart.p - 0.5).abs() < 1e-6, "{apart:?}");

@@ -1,7 +1,7 @@
 //! Holm's correction of a family of p values.
 
-/// Adjusts p values so that claiming whatever stays at or below a level keeps the family's error at that
-/// level. The answer is in the order of the question.
+/// Adjusts p values so that claiming every value at or below a level keeps the family-wise error at that level. The
+/// result is in input order.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -1,7 +1,7 @@
-//! Cohen's kappa: how far two judges agree beyond what their habits alone would give.
+//! Cohen's kappa: the agreement of two raters beyond chance.
 
-/// Agreement of two judges over things that each calls yes or no: `[both yes, only the first, only the second,
-/// both no]`. None without anything judged, or where both always say the same, so that chance explains it all.
+/// Agreement of two raters on yes/no items: `[both yes, only the first, only the second, both no]`. `None` without
+/// items, or if both raters always give the same answer, since chance then explains all agreement.
 pub fn kappa(counts: [u32; 4]) -> Option<f64> {
     let [yes, first, second, no] = counts.map(f64::from);
     let all = yes + first + second + no;
@@ -23,7 +23,7 @@ mod tests {
             let found = kappa(counts).expect("a number");
             assert!((found - wanted).abs() < 1e-9, "{counts:?}: {found}, not {wanted}");
         };
-        // sklearn.metrics.cohen_kappa_score and statsmodels.stats.inter_rater.cohens_kappa give the same.
+        // `sklearn.metrics.cohen_kappa_score` and `statsmodels.stats.inter_rater.cohens_kappa` agree.
         near([20, 5, 10, 15], 0.4);
         near([45, 15, 25, 15], 0.130_434_782_608_695_65);
         near([10, 0, 0, 10], 1.0);

@@ -1,10 +1,10 @@
-//! McNemar's exact test on pairs that changed sides. Descriptive: it takes pairs as independent.
+//! McNemar's exact test on discordant pairs. Descriptive: it assumes independent pairs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The table's two discordant cells and the test's p value.
+/// The two discordant cells and the p value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct McNemar {
     /// Pairs in which only the first side passes.
@@ -13,12 +13,12 @@ pub struct McNemar {
     pub c: u64,
     /// Two-sided exact p value.
     pub p: f64,
-    /// What a pair is: `task`, decided by the majority of its repeats of which neither is void; a draw counts on no
+    /// The unit of a pair: `task`, decided by the majority of its seeds without a void trial; a draw counts for neither
     /// side.
     pub unit: String,
 }
 
-/// Tests whether changes in one direction are as likely as in the other.
+/// Tests whether changes in both directions are equally likely.
 pub fn mcnemar(b: u64, c: u64) -> McNemar {
     let p = match Binomial::new(0.5, b + c) {
         Ok(binomial) if b + c > 0 => (2.0 * binomial.cdf(b.min(c))).min(1.0),

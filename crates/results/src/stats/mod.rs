@@ -1,8 +1,8 @@
-//! Statistics of paired comparisons, by template. Pure; no clock and no unseeded randomness.
+//! Statistics of paired comparisons, by template. Pure: no clock and no unseeded randomness.
 //!
-//! The template is the unit: repeats are averaged within a task, tasks within a template, and each template
-//! then gives one number. [`sign_flip`] decides and gives the interval; [`over_books`] does so for several books; [`wilson`] describes one arm,
-//! [`mcnemar`] the tasks that changed sides, [`holm`] corrects a family of tests.
+//! The template is the unit: seeds are averaged within a task, tasks within a template, and each template then gives
+//! one number. [`sign_flip`] gives the verdict and the interval; [`over_books`] does so for several books; [`wilson`]
+//! describes one arm, [`mcnemar`] the tasks that changed sides, and [`holm`] corrects a family of tests.
 
 mod books;
 mod holm;
@@ -23,13 +23,13 @@ pub use signflip::{EXACT_UP_TO, Interval, MONTE_CARLO_DRAWS, SignFlip, sign_flip
 pub use voids::{VOID_CAP, VoidCounts, VoidFault};
 pub use wilson::{Cluster, Rate, clustered_rate, wilson};
 
-/// The level at which a difference is claimed.
+/// The significance level.
 pub const ALPHA: f64 = 0.05;
 
-/// Fewer templates than this are too few to decide anything.
+/// Minimum number of templates for a verdict.
 pub const MIN_TEMPLATES: usize = 8;
 
-/// The mean, or none of nothing.
+/// Returns the mean; `None` without values.
 pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))

@@ -1,8 +1,9 @@
-//! What a design can find: simulated experiments under a stated assumption of how an effect falls on templates.
+//! Power analysis: simulated experiments under a stated assumption of how an effect is distributed over templates.
 //!
-//! The assumption ([`Assumed`]): knowledge is there for a template or it is not. A share of the templates
-//! gains [`LEAP`] and the others nothing, so that the mean is the effect; effects above [`LEAP`] fall on every
-//! template alike. That is harder to find than the same mean spread evenly, and nearer to what skills do.
+//! The assumption ([`Assumed`]): a skill has the knowledge that a template needs, or it does not. A share of the
+//! templates gains [`LEAP`] and the others nothing, so that the mean is the effect; effects above [`LEAP`] apply to
+//! every template equally. Such an effect is harder to detect than the same mean spread evenly, and closer to what
+//! skills do.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -13,38 +14,38 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{ALPHA, MIN_TEMPLATES, sign_flip};
 
-/// What a template gains for which a skill holds the missing knowledge.
+/// Gain of a template for which a skill has the missing knowledge.
 pub const LEAP: f64 = 0.6;
 
-/// The power that a design should have.
+/// The target power of a design.
 pub const POWER: f64 = 0.8;
 
-/// Simulated experiments behind each figure.
+/// Simulated experiments per estimate.
 const EXPERIMENTS: u32 = 1_500;
 
-/// What an estimated power must exceed [`POWER`] by: two of its own standard errors, so that a plan's promise
-/// is kept and not merely hoped for.
+/// Margin by which an estimated power must exceed [`POWER`]: two standard errors of the estimate, so that the plan
+/// keeps its promise.
 const MARGIN: f64 = 0.02;
 
-/// Up to so many templates the exact test is simulated; above, its normal limit.
+/// Maximum number of templates for which the exact test is simulated; above, its normal approximation is used.
 const EXACT_HERE: usize = 12;
 
-/// More templates than this are not considered.
+/// Maximum number of templates considered.
 const MOST_TEMPLATES: usize = 400;
 
-/// What is run.
+/// The size of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Design {
     /// Test templates, one task each.
     pub templates: usize,
-    /// Variations of each task, paired between the arms.
+    /// Seeds per task, paired between the arms.
     pub seeds: u32,
 }
 
-/// How templates are assumed to be without help, and how an effect falls on them.
+/// Assumptions about templates without a book and about the distribution of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assumed {
-    /// The largest success rate of a template without help; rates are spread evenly from 0 to it.
+    /// Maximum success rate of a template without a book; rates are uniform from 0 to this.
     pub base: f64,
 }
 
@@ -55,7 +56,7 @@ impl Default for Assumed {
 }
 
 impl Assumed {
-    /// Success rates of one template without and with help, for a mean effect over templates.
+    /// Draws the success rates of one template without and with a book, for a mean effect over templates.
     pub fn rates(self, effect: f64, random: &mut ChaCha8Rng) -> [f64; 2] {
         let base: f64 = random.random::<f64>() * self.base;
         let size = effect.abs();
@@ -69,7 +70,7 @@ impl Assumed {
     }
 }
 
-/// The share of experiments in which an effect of this size is claimed.
+/// Returns the share of experiments in which an effect of this size is claimed.
 pub fn power(design: Design, effect: f64, assumed: Assumed) -> f64 {
     if design.templates < MIN_TEMPLATES {
         return 0.0;
@@ -89,14 +90,14 @@ pub fn power(design: Design, effect: f64, assumed: Assumed) -> f64 {
     f64::from(u32::try_from(found.count()).unwrap_or(EXPERIMENTS)) / f64::from(EXPERIMENTS)
 }
 
-/// The smallest effect, in steps of one point, that a design finds with [`POWER`]; none if it finds none.
+/// Returns the smallest effect, in steps of one point, that a design detects with [`POWER`]; `None` if it detects none.
 pub fn smallest_effect(design: Design, assumed: Assumed) -> Option<f64> {
     let enough = |points: u32| power(design, f64::from(points) / 100.0, assumed) >= POWER + MARGIN;
     let points = first(1, 100, enough)?;
     Some(f64::from(points) / 100.0)
 }
 
-/// The fewest templates with which an effect is found with [`POWER`]; none if more than 400 are needed.
+/// Returns the fewest templates with which an effect is detected with [`POWER`]; `None` if more than 400 are needed.
 pub fn templates_needed(effect: f64, seeds: u32, assumed: Assumed) -> Option<usize> {
     let enough = |templates: usize| power(Design { templates, seeds }, effect, assumed) >= POWER + MARGIN;
     let found = first(
@@ -107,7 +108,7 @@ pub fn templates_needed(effect: f64, seeds: u32, assumed: Assumed) -> Option<usi
     Some(found as usize)
 }
 
-/// The first of `low..=high` that is enough, where everything above one that is enough is enough as well.
+/// The first number in `low..=high` that is enough, by bisection; `enough` must be monotonic.
 fn first(mut low: u32, mut high: u32, enough: impl Fn(u32) -> bool) -> Option<u32> {
     if !enough(high) {
         return None;
@@ -129,9 +130,9 @@ fn share(rate: f64, seeds: u32, random: &mut ChaCha8Rng) -> f64 {
     f64::from(u32::try_from(passed).unwrap_or(seeds)) / f64::from(seeds)
 }
 
-/// The sign-flip test's p value: exact for few templates, its normal limit for many, where drawing sign
-/// vectors for every simulated experiment would take minutes. Turning one sign moves the sum by twice a
-/// multiple of `step`; the limit is corrected by half of that.
+/// The p value of the sign-flip test: exact for few templates, the normal approximation for many, where sampling sign
+/// vectors for every simulated experiment would take minutes. Flipping one sign moves the sum by twice a multiple of
+/// `step`; the continuity correction is half of that.
 pub(crate) fn p_value(differences: &[f64], step: f64) -> f64 {
     if differences.len() <= EXACT_HERE {
         return sign_flip(differences, ALPHA, 0).map_or(1.0, |found| found.p);

@@ -1,10 +1,10 @@
-//! The sign-flip permutation test of one mean, and the interval of all means that it does not reject.
+//! The sign-flip permutation test of a mean, and the interval of all means that it does not reject.
 //!
-//! Why this interval and no bootstrap: with 8 to 13 templates and outcomes that are mostly 0 or 1, a BCa
-//! interval covers 87 to 93 % instead of 95, and a percentile-t interval is up to twice as wide because
-//! resamples without spread occur. The inverted test covers at least 92 %, is as narrow as Student's t, and
-//! can never contradict the p value printed beside it. It is conservative (up to 99 %) where hardly any
-//! template differs at all. The calibration tests of this module repeat the measurement.
+//! Why this interval and not a bootstrap: with 8 to 13 templates and outcomes that are mostly 0 or 1, a BCa interval
+//! covers 87 to 93 % instead of 95, and a percentile-t interval is up to twice as wide because resamples without spread
+//! occur. The inverted test covers at least 92 %, is as narrow as Student's t, and never contradicts the p value
+//! printed beside it. It is conservative (up to 99 %) where hardly any template differs at all. The calibration tests
+//! of this module repeat the measurement.
 
 use std::cmp::Ordering;
 
@@ -13,13 +13,13 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Up to so many values all sign vectors are enumerated; above, they are drawn.
+/// Maximum number of values for which all sign vectors are enumerated; above, they are sampled.
 pub const EXACT_UP_TO: usize = 16;
 
-/// How many sign vectors are drawn when there are too many to enumerate.
+/// Number of sampled sign vectors.
 pub const MONTE_CARLO_DRAWS: u32 = 19_999;
 
-/// Sums that differ by less than this are the same: rounding must not break ties.
+/// Sums closer than this count as equal, so that rounding does not break ties.
 const TIE: f64 = 1e-9;
 
 /// A closed interval; as JSON the pair `[low, high]`.
@@ -45,13 +45,13 @@ impl From<Interval> for [f64; 2] {
 }
 
 impl Interval {
-    /// The part of it within `low..=high`.
+    /// The interval clamped to `low..=high`.
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         Self { low: self.low.clamp(low, high), high: self.high.clamp(low, high) }
     }
 
-    /// Whether `value` lies in it, within rounding.
+    /// Whether the interval contains `value`, up to rounding.
     pub fn contains(&self, value: f64) -> bool {
         self.low - TIE <= value && value <= self.high + TIE
     }
@@ -70,7 +70,7 @@ pub struct SignFlip {
     pub mean: f64,
     /// Two-sided p value of "the values are symmetric around zero".
     pub p: f64,
-    /// All means that the test does not reject; an end is infinite when no mean on that side can be.
+    /// All means that the test does not reject; an end is infinite if no mean on that side is rejected.
     pub interval: Interval,
     /// Whether all sign vectors were enumerated.
     pub exact: bool,
@@ -78,14 +78,13 @@ pub struct SignFlip {
 
 /// Tests whether values symmetric around zero would have so large a mean, and inverts the test at `alpha`.
 ///
-/// A sign vector splits the values into those it keeps and those it turns. Shifted by a mean `m` above the
-/// observed one, its sum is as extreme as the observed sum exactly when one of the two groups has a mean of
-/// at least `m`. So the upper end of the interval is an order statistic of the larger group means, the lower
-/// end of the smaller ones, and no search is needed. Drawn vectors count the observed one as a draw, so that
-/// p is never zero.
+/// A sign vector splits the values into those it keeps and those it flips. Shifted by a mean `m` above the observed
+/// one, its sum is as extreme as the observed sum exactly when one of the two groups has a mean of at least `m`. So the
+/// upper end of the interval is an order statistic of the larger group means, the lower end of the smaller ones, and no
+/// search is needed. Sampling counts the observed vector as one sample, so that p is never zero.
 ///
-/// The order of the values does not matter, and turned values give exactly the mirrored result; no value
-/// (or one that is no number) gives none.
+/// The order of the values does not matter, and negated values give exactly the mirrored result. Returns `None` without
+/// values, or if a value is NaN.
 pub fn sign_flip(values: &[f64], alpha: f64, seed: u64) -> Option<SignFlip> {
     let (plain, turned) = (sorted(values, 1.0), sorted(values, -1.0));
     let found = of_sorted(if plain >= turned { &plain } else { &turned }, alpha, seed)?;
@@ -100,7 +99,7 @@ pub fn sign_flip(values: &[f64], alpha: f64, seed: u64) -> Option<SignFlip> {
     })
 }
 
-/// The values times `sign`, in order; never a negative zero.
+/// The values times `sign`, sorted, without negative zeros.
 fn sorted(values: &[f64], sign: f64) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().map(|value| value * sign + 0.0).collect();
     sorted.sort_by(f64::total_cmp);
@@ -133,7 +132,7 @@ fn of_sorted(values: &[f64], alpha: f64, seed: u64) -> Option<SignFlip> {
     Some(SignFlip { mean, p, interval: Interval { low: *low, high: *high }, exact })
 }
 
-/// What the sign vectors did so far.
+/// Results of the sign vectors processed so far.
 struct Flips<'a> {
     values: &'a [f64],
     sum: f64,
@@ -144,7 +143,7 @@ struct Flips<'a> {
 
 impl<'a> Flips<'a> {
     fn of(values: &'a [f64], exact: bool) -> Self {
-        // A vector and its opposite split alike, so half of all vectors stand for all.
+        // A vector and its opposite split alike, so half of all vectors represent all.
         let room = if exact { 1usize << (values.len() - 1) } else { MONTE_CARLO_DRAWS as usize + 1 };
         Self {
             values,
@@ -155,7 +154,7 @@ impl<'a> Flips<'a> {
         }
     }
 
-    /// Takes one vector, given by the sum and number of the values it keeps.
+    /// Processes one vector, given by the sum and number of the values it keeps.
     fn take(&mut self, kept_sum: f64, kept: usize) {
         let turned_sum = self.sum - kept_sum;
         let turned = self.values.len() - kept;
@@ -173,7 +172,7 @@ impl<'a> Flips<'a> {
         self.smaller.push(kept.min(turned));
     }
 
-    /// Takes every vector that keeps the first value, each one flip away from the one before (Gray code).
+    /// Processes every vector that keeps the first value, one flip at a time (Gray code).
     fn enumerate(&mut self) {
         let free = self.values.len() - 1;
         let mut keeps = vec![true; self.values.len()];
@@ -229,7 +228,7 @@ mod tests {
         );
     }
 
-    /// p from `scipy.stats.permutation_test(permutation_type="samples")`; ends by bisection on the same test.
+    /// p from `scipy.stats.permutation_test(permutation_type="samples")`; interval ends by bisection on the same test.
     #[test]
     fn p_and_interval_agree_with_scipy() {
         let third = 1.0 / 3.0;
@@ -252,7 +251,7 @@ mod tests {
 
     #[test]
     fn drawn_vectors_come_near_the_exact_answer_and_repeat_by_seed() {
-        // With 17 values vectors are drawn; one value of zero changes neither p nor the sums.
+        // With 17 values, vectors are sampled; one value of zero changes neither p nor the sums.
         let sixteen: Vec<f64> = (0..16).map(|place| f64::from(place % 5) / 3.0 - 0.4).collect();
         let mut seventeen = sixteen.clone();
         seventeen.push(0.0);

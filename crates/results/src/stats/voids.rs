@@ -1,14 +1,14 @@
-//! When void attempts forbid a verdict. A void trial is missing, and what is missing may not be chance.
+//! When void attempts rule out a verdict. A void trial is missing data, which may not be missing at random.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::fisher::fishers_exact;
 
-/// The largest share of void trials, on either side, with which a verdict is given.
+/// Largest share of void trials, on either side, at which a verdict is still given.
 pub const VOID_CAP: f64 = 0.05;
 
-/// How many trials of one side are void.
+/// Void trials of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VoidCounts {
     /// Void trials.
@@ -17,24 +17,24 @@ pub struct VoidCounts {
     pub trials: u64,
 }
 
-/// What is wrong with the voids of a comparison.
+/// A problem with the void trials of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VoidFault {
-    /// A side has more than [`VOID_CAP`] of them.
+    /// A side has a larger share than [`VOID_CAP`].
     TooMany,
     /// The two sides' shares differ by more than chance (Fisher's exact test at 5 %).
     Unequal,
 }
 
 impl VoidCounts {
-    /// The share of void trials.
+    /// Returns the share of void trials.
     pub fn share(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]
         let (void, trials) = (self.void as f64, self.trials.max(1) as f64);
         void / trials
     }
 
-    /// What is wrong with the voids of two sides, if anything.
+    /// Checks the void trials of two sides; `None` if they are acceptable.
     pub fn fault(&self, other: &Self) -> Option<VoidFault> {
         if self.share() > VOID_CAP || other.share() > VOID_CAP {
             return Some(VoidFault::TooMany);

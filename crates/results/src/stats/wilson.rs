@@ -1,4 +1,4 @@
-//! The interval of one arm's success rate.
+//! The confidence interval of one arm's success rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,27 +6,27 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{Interval, mean};
 
-/// How one template came out.
+/// The result of one template.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cluster {
-    /// The template's success: repeats averaged within tasks, tasks within the template.
+    /// The template's success: seeds averaged within tasks, tasks within the template.
     pub rate: f64,
-    /// How many trials stand behind it.
+    /// Number of trials.
     pub trials: u64,
 }
 
-/// A rate with its interval.
+/// A rate with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
-    /// The mean over templates.
+    /// Mean over templates.
     pub value: f64,
-    /// Wilson's interval at 95 %, for as many independent trials as the clustered ones are worth.
+    /// Wilson's 95 % interval, using the effective number of independent trials.
     pub ci95: Interval,
-    /// How many independent trials that is.
+    /// The effective number of independent trials.
     pub effective_trials: f64,
 }
 
-/// Wilson's score interval of `rate` found in `trials` independent trials.
+/// Wilson's score interval of `rate`, observed in `trials` independent trials.
 pub fn wilson(rate: f64, trials: f64, alpha: f64) -> Interval {
     if trials <= 0.0 {
         return Interval { low: 0.0, high: 1.0 };
@@ -35,16 +35,16 @@ pub fn wilson(rate: f64, trials: f64, alpha: f64) -> Interval {
     let spread = z * z / trials;
     let centre = (rate + spread / 2.0) / (1.0 + spread);
     let half = z / (1.0 + spread) * (rate * (1.0 - rate) / trials + spread / (4.0 * trials)).sqrt();
-    // Exact at the borders, where rounding would leave a trace.
+    // Exact at the bounds, where rounding would leave a residue.
     let low = if rate <= 0.0 { 0.0 } else { centre - half };
     let high = if rate >= 1.0 { 1.0 } else { centre + half };
     Interval { low, high }.within(0.0, 1.0)
 }
 
-/// The mean over templates with an interval that knows that trials of one template resemble each other.
+/// The mean over templates, with an interval that accounts for clustering within templates.
 ///
-/// The trials are worth `rate (1 - rate) / variance of the mean` independent ones, never more than there are
-/// and never fewer than there are templates; where the templates do not differ, as many as templates.
+/// The effective sample size is `rate (1 - rate) / variance of the mean`, at most the number of trials and at least the
+/// number of templates; where the templates do not differ, it is the number of templates.
 pub fn clustered_rate(clusters: &[Cluster], alpha: f64) -> Option<Rate> {
     let value = mean(clusters.iter().map(|cluster| cluster.rate))?;
     #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]

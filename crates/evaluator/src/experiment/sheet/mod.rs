@@ -1,5 +1,5 @@
-//! The experiment sheet, `experiment.toml`: what a person writes to describe an experiment. Everything that is
-//! wrong with one is found at once, each with its place and the nearest name that would be right.
+//! The experiment config, `experiment.toml`, written by the user. Reports all problems at once, each with its position
+//! and the closest valid name.
 
 mod read;
 mod settle;
@@ -17,131 +17,131 @@ use apprentice_tasks::suite::Spot;
 
 pub use settle::{Draft, Setting, Ways};
 
-/// A value with its place in the sheet.
+/// A value with its position in the config file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marked<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// The value's position.
     pub spot: Spot,
 }
 
 impl<T> Marked<T> {
-    /// A value that stands in no sheet, such as one of the command line.
+    /// Creates a value without a position, for example from the command line.
     pub fn unplaced(value: T) -> Self {
         Self { value, spot: Spot { line: 0, column: 0 } }
     }
 }
 
-/// A sheet as it was written. Nothing in it is known to exist yet; [`Sheet::settle`] sees to that.
+/// A parsed config file. References are not checked yet; [`Sheet::settle`] resolves them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    /// The suite: its folder or file, from where the sheet lies.
+    /// Path of the suite, relative to the config file.
     pub suite: Marked<PathBuf>,
-    /// The locked split; `split.json` beside the suite, if absent.
+    /// Path of the locked split; `None` means `split.json` in the suite's folder.
     pub split: Option<Marked<PathBuf>>,
-    /// A selection of tasks.
+    /// Path of a task selection.
     pub select: Option<Marked<PathBuf>>,
-    /// Templates that take part; all, if empty.
+    /// Templates that take part; empty means all.
     pub templates: Vec<Marked<String>>,
-    /// The models that are measured in every arm. The first one rehearses.
+    /// Models measured in every arm. The first one rehearses.
     pub students: Vec<Marked<String>>,
-    /// The capable model: it works while learning, and is measured once.
+    /// The teacher: works during learning and is measured once.
     pub teacher: Option<Marked<String>>,
-    /// A book that is measured as it is, in place of one that is learned.
+    /// Path of a given skillbook, used instead of learning one.
     pub skillbook: Option<Marked<PathBuf>>,
-    /// How the book is learned, where it is.
+    /// Options for learning a book.
     pub learning: Learning,
-    /// The arms, by name.
+    /// Names of the arms.
     pub arms: Vec<Marked<String>>,
-    /// The comparison that decides.
+    /// The primary comparison.
     pub primary: Marked<Primary>,
-    /// Variations of each test task.
+    /// Seeds per test task.
     pub seeds: u32,
-    /// Tries at one trial; the program's setting, if absent.
+    /// Maximum attempts per trial; `None` means the program's setting.
     pub attempts: Option<u32>,
-    /// What the order of trials is shuffled by.
+    /// Seed of the shuffle that orders the trials.
     pub order_seed: u64,
-    /// Whether the solution, doing nothing and giving up are measured too.
+    /// Whether to run the baselines (reference solution, no-op, give up).
     pub baselines: bool,
-    /// Caps of every trial, in place of the tasks' own.
+    /// Limits for every trial, overriding the tasks' own.
     pub limits: Option<Limits>,
-    /// The most that all calls to models may cost, in US dollars.
+    /// Budget for all model calls, in US dollars.
     pub most_usd: Option<f64>,
-    /// What else is run with the first student.
+    /// Ablations and compute-matched baselines run with the first student.
     pub further: Marked<FurtherArms>,
-    /// What a plan is asked about.
+    /// Assumptions for the power analysis.
     pub design: Design,
-    /// Skills of a given book that are hidden from the tasks of a program, as `skill@program`.
+    /// Skills of a given book hidden from the tasks of an app, as `skill@program`.
     pub suppress: Vec<Marked<String>>,
-    /// What is wrong with its form; told together with what names nothing.
+    /// Syntax errors, reported together with unresolved references.
     pub form: Form,
 }
 
-/// What is wrong with a sheet's form. What its sound parts name is looked up all the same, so that a person hears
-/// of everything at once.
+/// Errors in the structure of a config file. Its valid parts are still resolved, so that all problems are reported at
+/// once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Form {
-    /// The faults.
+    /// The errors.
     faults: Vec<Fault>,
-    /// Keys of the sheet with a fault in them: what they say is not known, and nothing follows from it.
+    /// Keys with errors. Their values are unknown, so checks that depend on them are skipped.
     keys: BTreeSet<String>,
 }
 
 impl Form {
-    /// Whether what stands below a key of the sheet is known.
+    /// Whether the value of a key is known.
     fn is_sound(&self, key: &str) -> bool {
         !self.keys.contains(key)
     }
 }
 
-/// How a book is learned.
+/// Options for learning a skillbook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learning {
-    /// Where the table stands, if it does.
+    /// Position of the `[learning]` table, if present.
     pub spot: Option<Spot>,
-    /// How often the teacher goes through the training tasks; the program's setting, if absent.
+    /// Passes of the teacher over the training tasks; `None` means the program's setting.
     pub epochs: Option<u32>,
-    /// Attempts side by side over one state of the book; 1 is online.
+    /// Attempts that run in parallel on the same state of the book; 1 learns after every attempt.
     pub batch: usize,
     /// Whether the student rehearses.
     pub rehearsal: bool,
-    /// Trajectories between two cleanups; the program's setting, if absent.
+    /// Trajectories between two cleanups; `None` means the program's setting.
     pub cleanup_interval: Option<usize>,
-    /// What singles a skill out for a cleanup.
+    /// Cleanup thresholds.
     pub cleanup: CleanupRule,
-    /// Books that are learned alike, each measured: in other orders, on other variations.
+    /// Number of books learned with the same method, each with other task orders and seeds and each measured.
     pub replicates: u32,
-    /// Who reviews attempts and keeps the book; the teacher, if absent.
+    /// The model that reviews attempts and manages the book; `None` means the teacher.
     pub learner: Option<Marked<String>>,
-    /// Whether attempts are reviewed by a reader, or by the model that acted in its own conversation.
+    /// Whether a separate reviewer or the acting model, in its own conversation, reviews attempts.
     pub reflection: ReflectMode,
 }
 
-/// What a plan is asked about.
+/// Assumptions for the power analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// The effect that one would like to find, as a share: 0.2 is twenty points.
+    /// The effect to detect, as a share: 0.2 is twenty points.
     pub effect: Option<f64>,
-    /// The largest success rate of a template without help.
+    /// The maximum success rate of a template without a book.
     pub base: f64,
 }
 
-/// One thing that is wrong with a sheet.
+/// A problem in a config file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// Where; nowhere in particular, if something is missing.
+    /// The position; `None` if something is missing.
     pub spot: Option<Spot>,
-    /// What, with the remedy.
+    /// The problem and its remedy.
     pub what: String,
 }
 
-/// All that is wrong with a sheet.
+/// All problems of a config file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub struct SheetError {
-    /// The sheet.
+    /// Path of the config file.
     pub path: PathBuf,
-    /// The faults, from top to bottom.
+    /// The problems, from top to bottom.
     pub faults: Vec<Fault>,
 }
 

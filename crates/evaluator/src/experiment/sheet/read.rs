@@ -1,4 +1,4 @@
-//! From text to a sheet: every key is known or refused, every value of the right kind and size.
+//! Parses the config file: rejects unknown keys and values of the wrong type or range.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -45,12 +45,12 @@ const LIMITS: [&str; 6] = ["cost_usd", "repeats", "tokens", "turns", "working_s"
 const PRIMARY: [&str; 2] = ["control", "treatment"];
 const DESIGN: [&str; 2] = ["base", "effect"];
 
-/// Numbers beyond this are typing errors.
+/// Larger numbers are rejected as typing errors.
 const MANY: i64 = 1_000_000_000;
 
 impl Sheet {
-    /// Reads a sheet. A text that is no TOML is refused at once; what else is wrong with its form is kept, and told
-    /// by [`Sheet::settle`] together with what its sound parts name and is not there.
+    /// Parses a config file. Invalid TOML is rejected at once; structural errors are kept and reported by
+    /// [`Sheet::settle`] together with unresolved references.
     pub fn read(path: &Path, text: &str) -> Result<Self, SheetError> {
         let (root, broken) = DeTable::parse_recoverable(text);
         let mut reader = Reader { text, faults: Vec::new(), keys: BTreeSet::new() };
@@ -58,7 +58,7 @@ impl Sheet {
             let spot = error.span().map(|span| Spot::at(text, span.start));
             reader.faults.push(Fault { spot, what: error.message().to_owned() });
         }
-        // What follows a broken line may have been swallowed by it: nothing is said to be missing then.
+        // A syntax error may hide the keys after it, so missing keys are not reported.
         if !reader.faults.is_empty() {
             return Err(SheetError::new(path, reader.faults));
         }
@@ -100,7 +100,7 @@ fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Sheet {
     reader.need(
         root,
         "students",
-        "`students` is missing: the models that are measured, `students = [\"provider/name\"]`",
+        "`students` is missing: the models to measure, `students = [\"provider/name\"]`",
     );
     found
 }
@@ -136,8 +136,8 @@ fn reflection(reader: &mut Reader<'_>, table: &DeTable<'_>) -> ReflectMode {
         "in_context" => ReflectMode::InContext,
         other => {
             let what = format!(
-                "`reflection` is {other:?}; it is \"fresh\" (a reader reviews) or \"in_context\" (the model that \
-                 acted reviews, in its own conversation)"
+                "`reflection` is {other:?}; it is \"fresh\" (a separate reviewer) or \"in_context\" (the model that \
+                 acted, in its own conversation)"
             );
             reader.faults.push(Fault { spot: Some(named.spot), what });
             ReflectMode::Fresh
@@ -204,11 +204,11 @@ fn design(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Design {
     }
 }
 
-/// Reads values, and notes what is wrong with them.
+/// Reads values and records errors.
 struct Reader<'t> {
     text: &'t str,
     faults: Vec<Fault>,
-    /// Keys with a fault in them.
+    /// Keys with errors.
     keys: BTreeSet<String>,
 }
 
@@ -217,14 +217,14 @@ impl Reader<'_> {
         Spot::at(self.text, offset)
     }
 
-    /// Notes what is wrong with the value of a key.
+    /// Records an error in the value of a key.
     fn fault(&mut self, key: &str, offset: usize, what: String) {
         let spot = Some(self.spot(offset));
         self.faults.push(Fault { spot, what });
         self.keys.insert(key.to_owned());
     }
 
-    /// Notes that a key is missing, unless it is there and wrong, or there under another name.
+    /// Reports a missing key, unless it is present but invalid or misspelled.
     fn need(&mut self, root: &DeTable<'_>, key: &str, what: &str) {
         if !root.contains_key(key) && !self.keys.contains(key) {
             self.faults.push(Fault { spot: None, what: what.to_owned() });
@@ -247,7 +247,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A table below a key, its own keys checked.
+    /// Reads a table and checks its keys.
     fn table<'t, 'i>(
         &mut self,
         table: &'t DeTable<'i>,
@@ -277,7 +277,7 @@ impl Reader<'_> {
         Some(Marked { value: value.into(), spot })
     }
 
-    /// A list of texts; a single text is a list of one.
+    /// A list of strings; a single string is a list of one.
     fn texts(&mut self, table: &DeTable<'_>, key: &str) -> Vec<Marked<String>> {
         let Some(value) = table.get(key) else { return Vec::new() };
         let found: Vec<Marked<String>> = match value.get_ref().as_array() {
@@ -288,7 +288,7 @@ impl Reader<'_> {
             self.fault(
                 key,
                 value.span().start,
-                format!("`{key}` names nothing: name one at least, or leave it away"),
+                format!("`{key}` is empty: name at least one, or remove the key"),
             );
         }
         for (place, one) in found.iter().enumerate() {
@@ -305,7 +305,7 @@ impl Reader<'_> {
         match value.get_ref().as_str() {
             Some(text) if !text.trim().is_empty() => Some(Marked { value: text.to_owned(), spot }),
             Some(_) | None => {
-                self.fault(key, value.span().start, format!("`{key}` is a text: write it in quotes"));
+                self.fault(key, value.span().start, format!("`{key}` must be a string: write it in quotes"));
                 None
             }
         }
@@ -315,7 +315,7 @@ impl Reader<'_> {
         let value = table.get(key)?;
         let truth = value.get_ref().as_bool();
         if truth.is_none() {
-            self.fault(key, value.span().start, format!("`{key}` is true or false"));
+            self.fault(key, value.span().start, format!("`{key}` must be true or false"));
         }
         truth
     }
@@ -329,7 +329,7 @@ impl Reader<'_> {
             let (low, high) = range.into_inner();
             let reach =
                 if high < MANY { format!("from {low} to {high}") } else { format!("of {low} or more") };
-            self.fault(key, value.span().start, format!("`{key}` is a whole number {reach}"));
+            self.fault(key, value.span().start, format!("`{key}` must be a whole number {reach}"));
         }
         number
     }
@@ -346,7 +346,7 @@ impl Reader<'_> {
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             let (low, high) = range.into_inner();
-            self.fault(key, value.span().start, format!("`{key}` is a number from {low} to {high}"));
+            self.fault(key, value.span().start, format!("`{key}` must be a number from {low} to {high}"));
         }
         number
     }

@@ -1,5 +1,5 @@
-//! From a sheet to an experiment: suite, split, tasks, arms, models and book are looked up, and whatever is not
-//! there is told at once.
+//! Resolves a config file to an experiment: looks up suite, split, tasks, arms, models and book, and reports everything
+//! that is missing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,59 +21,59 @@ use apprentice_results::arm::Arm;
 use apprentice_results::row::Split;
 use apprentice_tasks::suite::{self, Selection, Spot, Suite, nearest};
 
-/// How a sheet's words lead to things.
+/// The context for resolving names in a config file.
 pub struct Ways<'a> {
-    /// The sheet, for messages; its paths start from its folder.
+    /// Path of the config file; its paths are relative to its folder. Used in messages.
     pub sheet: &'a Path,
-    /// The model of a name, as its full name, or why there is none.
+    /// Resolves a model name to its full name, or returns the reason it is unknown.
     pub model: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// A sheet with all that it names.
+/// A config file with all references resolved.
 #[derive(Debug)]
 pub struct Draft {
-    /// The sheet.
+    /// The config.
     pub sheet: Sheet,
     /// The suite.
     pub suite: Arc<Suite>,
-    /// Its split, if one is locked.
+    /// The locked split, if there is one.
     pub lock: Option<SplitLock>,
-    /// The tasks that take part; all, if absent.
+    /// The tasks that take part; `None` means all.
     pub tasks: Option<BTreeSet<TaskId>>,
-    /// The book, if it is given.
+    /// The given book, if there is one.
     pub book: Option<Snapshot>,
     /// The arms.
     pub arms: Vec<Arm>,
-    /// The students, by their full names.
+    /// Full names of the students.
     pub students: Vec<String>,
-    /// The teacher, by its full name.
+    /// Full name of the teacher.
     pub teacher: Option<String>,
-    /// Skills that are hidden from the tasks of some programs.
+    /// Skills hidden from the tasks of certain apps.
     pub suppress: Suppressed,
-    /// Who learns, by its full name; none where a book is given.
+    /// Full name of the learning model; `None` for a given book.
     pub learner: Option<String>,
 }
 
-/// What an experiment takes from the program rather than from its sheet.
+/// Settings of an experiment that come from the program, not from its config file.
 pub struct Setting {
-    /// Reviews attempts and keeps the book; unused where a book is given.
+    /// The model that reviews attempts and manages the book; unused for a given book.
     pub learner: Option<Arc<dyn ChatModel>>,
-    /// Tries at one trial, if the sheet says nothing.
+    /// Default for the maximum attempts per trial.
     pub attempts: u32,
-    /// Epochs, if the sheet says nothing.
+    /// Default number of epochs.
     pub epochs: u32,
-    /// Trajectories between two cleanups, if the sheet says nothing.
+    /// Default number of trajectories between two cleanups.
     pub cleanup_every: usize,
-    /// The tools that skills may bring.
+    /// The tool servers that skills may use.
     pub tools: ToolBox,
-    /// The command as it was given.
+    /// The command line that started the experiment.
     pub command: Vec<String>,
-    /// The program's version.
+    /// The version of the `apprentice` program.
     pub program: String,
 }
 
 impl Sheet {
-    /// Looks up all that the sheet names. What is wrong with its form is told together with what is not there.
+    /// Resolves all references. Structural errors are reported together with unresolved references.
     pub fn settle(mut self, ways: &Ways<'_>) -> Result<Draft, SheetError> {
         let mut desk = Desk { ways, faults: std::mem::take(&mut self.form.faults) };
         let suite = Some(&self.suite).filter(|named| !named.value.as_os_str().is_empty());
@@ -209,12 +209,15 @@ impl Desk<'_> {
         }
         let inline = sheet.arms.iter().find(|arm| arm.value == Arm::Inline.as_str());
         if let Some(inline) = inline.filter(|_| !arms.contains(&Arm::Pull)) {
-            self.fault(inline.spot, "`inline` puts in what `pull` looked at: add \"pull\" to `arms`".into());
+            self.fault(
+                inline.spot,
+                "`inline` inserts the guidance that `pull` retrieved: add \"pull\" to `arms`".into(),
+            );
         }
         let Marked { value: further, spot } = sheet.further;
         for (wanted, needed, why) in [
-            (further.unhelped().next().is_some(), Arm::None, "more steps and more tries are held against it"),
-            (further.leave_one_out.is_some(), Arm::Pull, "what a skill is worth is told by it"),
+            (further.unhelped().next().is_some(), Arm::None, "more_steps and best_of are compared with it"),
+            (further.leave_one_out.is_some(), Arm::Pull, "leave_one_out is compared with it"),
         ] {
             let there = sheet.arms.iter().any(|arm| arm.value == needed.as_str());
             if wanted && !there && sheet.form.is_sound("arms") {
@@ -231,7 +234,7 @@ impl Desk<'_> {
         for side in [treatment, control] {
             if !sheet.arms.iter().any(|arm| arm.value == *side) {
                 let what = format!(
-                    "the comparison that decides is {treatment} against {control}, and {side:?} is none of \
+                    "the primary comparison is {treatment} vs {control}, but {side:?} is not among \
                      the arms: add it to `arms`, or name two others under [primary]"
                 );
                 self.fault(spot, what);
@@ -256,12 +259,12 @@ impl Desk<'_> {
         let opened = Snapshot::open(&path, At::Now).and_then(Snapshot::clean);
         let book = self.keep(named.spot, opened)?;
         if book.is_empty() {
-            self.fault(named.spot, format!("the book {} holds no skill", path.display()));
+            self.fault(named.spot, format!("the book {} contains no skills", path.display()));
         }
         Some(book)
     }
 
-    /// Skills and programs that are to be kept apart. Of a book that is yet to be learned nobody knows the skills.
+    /// Resolves the hidden skills and programs. For a book that is yet to be learned, its skills are unknown.
     fn suppress(&mut self, sheet: &Sheet, (suite, book): (Option<&Suite>, Option<&Snapshot>)) -> Suppressed {
         let programs: BTreeSet<String> =
             suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).collect();
@@ -278,7 +281,7 @@ impl Desk<'_> {
             };
             if sheet.skillbook.is_none() {
                 let what =
-                    "`suppress` names skills of a given book: those of one that is learned nobody knows yet";
+                    "`suppress` needs a given `skillbook`: the skills of a learned book are not known yet";
                 self.fault(one.spot, what.into());
             }
             let skill = hiding.skill.to_string();
@@ -294,17 +297,17 @@ impl Desk<'_> {
         found.into_iter().collect()
     }
 
-    /// What a learned book needs, and what a given one cannot use.
+    /// Checks what a learned book needs and what a given one cannot use.
     fn learning(&mut self, sheet: &Sheet, lock: Option<&SplitLock>) {
         if let Some(book) = &sheet.skillbook {
             if sheet.learning.spot.is_some() {
-                let what = "`skillbook` gives a book, so that [learning] has nothing to say: leave one away";
+                let what = "`skillbook` and [learning] exclude each other: remove one";
                 self.fault(book.spot, what.into());
             }
             return;
         }
         if sheet.teacher.is_none() && sheet.form.is_sound("teacher") {
-            let what = "a book is learned from a teacher's work: name a `teacher`, or give a `skillbook`";
+            let what = "learning needs a teacher: name a `teacher`, or give a `skillbook`";
             self.faults.push(Fault { spot: None, what: what.into() });
         }
         let unnamed = sheet.suite.value.as_os_str().is_empty();
@@ -313,15 +316,14 @@ impl Desk<'_> {
         }
         let trains = lock.is_some_and(|lock| lock.templates(Split::Train).next().is_some());
         if !trains && self.faults.iter().all(|fault| fault.spot != Some(sheet.suite.spot)) {
-            let what =
-                "a book is learned on training tasks, and no split says which they are: lock the suite";
+            let what = "learning needs training tasks, and no locked split names them: lock the suite";
             self.fault(sheet.suite.spot, what.into());
         }
     }
 }
 
 impl Draft {
-    /// The experiment that the sheet describes.
+    /// Builds the experiment that the config file describes.
     pub fn experiment(self, setting: Setting) -> Experiment {
         let Self { sheet, suite, lock, tasks, book, arms, students, teacher, suppress, learner: _ } = self;
         let mut students = students.into_iter();
@@ -370,7 +372,7 @@ impl Draft {
     }
 }
 
-/// That nothing is at a path, with what is beside it and has nearly its name; none if something is.
+/// Reports a missing path, with a similarly named neighbour if there is one; `None` if the path exists.
 fn missing(path: &Path, what: &str) -> Option<String> {
     if path.exists() {
         return None;
@@ -384,7 +386,7 @@ fn missing(path: &Path, what: &str) -> Option<String> {
     Some(format!("there is {what} {}{hint}", path.display()))
 }
 
-/// An error with its causes in one line.
+/// Formats an error and its causes in one line.
 fn story(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
