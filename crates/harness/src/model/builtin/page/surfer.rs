@@ -48,7 +48,7 @@ pub(in super::super) struct Surfer {
     committed: bool,
     unfolded: Option<(usize, String)>,
     waited: u32,
-    /// The page on which it looked around last.
+    /// The key of the page on which it last checked for more content.
     seen: String,
     print: String,
     growing: u32,

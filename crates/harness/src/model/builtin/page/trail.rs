@@ -311,7 +311,7 @@ impl Walk {
     }
 }
 
-/// Removes the duplication from a label that a screen reader sees twice.
+/// Returns a label only once if its words are repeated, as accessibility names sometimes are.
 fn halved(label: &str) -> String {
     let words: Vec<&str> = label.split_whitespace().collect();
     let half = words.len() / 2;
