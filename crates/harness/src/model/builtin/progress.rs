@@ -171,7 +171,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Starts on a goal. Words of the window titles name the location and are removed from the key words.
+    /// Starts on a goal. Removes the words of the window titles from the key words: they name the location.
     pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
         let mut place: Vec<String> = Vec::new();
         for title in scene.places() {

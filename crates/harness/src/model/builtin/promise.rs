@@ -8,7 +8,7 @@ use super::progress::Open;
 use super::route::Leg;
 use super::words::plain;
 
-/// Words in labels of settings surfaces.
+/// Vocabulary of labels of settings surfaces.
 const SETTINGS: &[&str] = &[
     "preferences",
     "settings",
@@ -21,14 +21,14 @@ const SETTINGS: &[&str] = &[
     "more",
 ];
 
-/// Words of labels that quit, print, leave or destroy; pressed only when the task mentions them.
+/// Vocabulary of labels that quit, print, leave or destroy; pressed only when the task mentions them.
 const RISKY: &[&str] = &[
     "quit", "exit", "close", "print", "delete", "remove", "about", "help", "contents", "restart", "clear",
     "reset", "logout", "recent", "undo", "redo", "reload", "minimize", "maximize", "restore", "trash",
     "send", "detach", "new", "cancel", "back", "forward", "feedback", "report", "ok", "save",
 ];
 
-/// Words in labels of buttons that open a list of commands.
+/// Vocabulary of labels of buttons that open a list of commands.
 const LISTS: &[&str] = &["menu", "tools", "more", "options"];
 
 /// First words of commands with a specific purpose.

@@ -1,4 +1,4 @@
-//! Ordering a list on a page: determines the requested order and makes one move towards it at a time.
+//! Orders a list on a page: determines the requested order and makes one move towards it at a time.
 
 use apprentice_protocol::{Action, Button, ImagePoint};
 

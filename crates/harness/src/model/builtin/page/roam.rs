@@ -48,7 +48,7 @@ const SEARCHING: u32 = 3000;
 /// The penalty for an opener that is not visible now.
 const FAR: f32 = 0.15;
 
-/// How to open a surface.
+/// A method of opening a surface.
 #[derive(Clone, Debug, PartialEq)]
 enum How {
     /// Press a control with this label.
@@ -111,7 +111,7 @@ pub(super) struct Roam {
     left: Option<String>,
 }
 
-/// How often to wait for the effect of a press.
+/// The largest number of waits for the effect of a press.
 const PATIENCE: u32 = 2;
 
 /// Returns a fingerprint that distinguishes the states of a page.

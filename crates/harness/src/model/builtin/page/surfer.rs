@@ -26,7 +26,7 @@ const TRIES: usize = 2;
 /// The expected follow-up of the last text input.
 #[derive(Clone, Debug, PartialEq)]
 enum Typed {
-    /// A cell was opened for editing and awaits its text.
+    /// A cell was opened for editing and expects its text.
     Cell { clause: usize, text: String },
     /// A text was typed into a field that accepts several entries, one after the other.
     Entry { field: NodeRef, text: String, tries: u32 },
