@@ -125,7 +125,7 @@ impl Hands {
         if in_dialog && menus.is_empty() && self.progress.touched { self.confirm(scene) } else { None }
     }
 
-    /// Retypes a number that did not arrive, clicking to the left of the buttons inside its field.
+    /// Retypes a number that did not arrive, clicking beside the buttons inside its field.
     fn read_again(&mut self, scene: &Scene) -> Option<Move> {
         let (id, text) = self.progress.typed.take()?;
         let field = scene.elements.iter().find(|element| element.id == id)?;
