@@ -1,9 +1,9 @@
-//! The fenced `json` block in which a request hands over material.
+//! Reads the fenced `json` block in which a request passes structured material.
 
 use apprentice_protocol::{ChatRequest, Content, Message};
 use serde::de::DeserializeOwned;
 
-/// The first block of the conversation that reads as `T`.
+/// Returns the first fenced block in the user messages that deserializes as `T`.
 pub(super) fn block<T: DeserializeOwned>(request: &ChatRequest) -> Option<T> {
     request.messages.iter().find_map(|message| {
         let Message::User { content } = message else { return None };
@@ -11,7 +11,7 @@ pub(super) fn block<T: DeserializeOwned>(request: &ChatRequest) -> Option<T> {
     })
 }
 
-/// The first block of a text, if it reads as `T`.
+/// Returns the first fenced block of a text if it deserializes as `T`.
 pub(super) fn fenced<T: DeserializeOwned>(text: &str) -> Option<T> {
     let inside = text.split("```json").nth(1)?;
     serde_json::from_str(inside.rsplit_once("```").map_or(inside, |(body, _)| body)).ok()

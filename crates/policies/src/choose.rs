@@ -1,20 +1,20 @@
-//! Which of the controls in sight answers a want, and which field takes which value.
+//! Matches visible controls to sub-goals and values to fields.
 
 use super::goal::{Value, ValueKind};
 use super::perceive::{Element, Kind, Scene};
 use super::progress::{Open, Surfaces};
 use super::words::{Fit, Wanted, content, plain, same_label};
 
-/// How sure a model must be before it presses something.
+/// How closely a label must match before a policy presses the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
-    /// Every word of the label is asked for, and one of them is telling.
+    /// Every word of the label is requested, and together they are specific.
     Sure,
-    /// Every word of the label is asked for.
+    /// Every word of the label is requested.
     Exact,
-    /// Most of the label is asked for.
+    /// Most of the label is requested.
     Loose,
-    /// Any overlap decides: the place is right already.
+    /// Any shared word is enough. Used inside a menu that already matched.
     Any,
 }
 
@@ -29,16 +29,14 @@ impl Care {
     }
 }
 
-/// A control that answers a want.
+/// A control that matches a sub-goal.
 #[derive(Clone, Debug)]
 pub(super) struct Choice<'s> {
-    /// The control.
     pub(super) element: &'s Element,
-    /// Its label.
     pub(super) label: String,
-    /// The value that the label spells, if it spells one.
+    /// The index of the value that the label spells out, if any.
     pub(super) value: Option<usize>,
-    /// How well it answers.
+    /// The match score; higher is better.
     pub(super) score: f32,
 }
 
@@ -56,21 +54,21 @@ fn can_be_pressed(kind: Kind) -> bool {
     }
 }
 
-/// The label's own sense: `Hide …` turned on is the thing turned off.
+/// Returns whether a label negates: turning `Hide …` on turns the thing off.
 fn negates(label: &str) -> bool {
     plain(label)
         .iter()
         .any(|word| matches!(word.as_str(), "hide" | "disable" | "never" | "no" | "don" | "not"))
 }
 
-/// The state that a switch of this label must get for a want.
+/// Returns the state that a switch with this label must have to satisfy a sub-goal.
 pub(super) fn wanted_state(open: &Open, label: &str) -> bool {
     let on = open.want.switch.unwrap_or(true);
     let said = negates(&open.want.clause);
     if negates(label) && (!said || open.want.switch == Some(false)) { !on } else { on }
 }
 
-/// Whether a list of options is one that can be typed into: then its field is what counts.
+/// Returns whether a combo box is editable, in which case its text field is used instead.
 fn is_entry(scene: &Scene, element: &Element) -> bool {
     let within = |other: &Element| {
         other.kind == Kind::Field
@@ -79,14 +77,14 @@ fn is_entry(scene: &Scene, element: &Element) -> bool {
     element.kind == Kind::Combo && scene.elements.iter().any(within)
 }
 
-/// Whether a command or switch says nothing of the state that something is to get.
+/// Returns whether a command or switch does not mention the target state that the sub-goal names.
 pub(super) fn misses_target(open: &Open, element: &Element, label: &str) -> bool {
     let ends = matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio) && !element.promises();
     let words = content(label);
     ends && !open.want.target.is_empty() && !open.want.target.iter().any(|word| words.contains(word))
 }
 
-/// The control below `root` that best answers a want, if one does well enough.
+/// Returns the control below `root` that best matches a sub-goal, if it passes the threshold `care`.
 pub(super) fn control<'s>(
     scene: &'s Scene,
     root: Option<usize>,
@@ -116,8 +114,8 @@ pub(super) fn control<'s>(
     best
 }
 
-/// A thing in sight that a value of the want names, by its name or as the end of a path: a file, a row, a
-/// link.
+/// Returns a visible object (file, row, link) that one of the sub-goal's values names, by its full name or by the last
+/// component of a path, with the index of that value.
 pub(super) fn object<'s>(scene: &'s Scene, open: &Open) -> Option<(&'s Element, usize)> {
     let things = scene.below(scene.surface());
     open.left().filter(|(_, value)| value.kind != ValueKind::Number).find_map(|(index, value)| {
@@ -132,7 +130,7 @@ pub(super) fn object<'s>(scene: &'s Scene, open: &Open) -> Option<(&'s Element, 
     })
 }
 
-/// A thing in sight whose name an instruction mentions in passing, spelled as it stands there.
+/// Returns a visible object whose exact name occurs anywhere in the instruction.
 pub(super) fn mentioned<'s>(scene: &'s Scene, told: &str) -> Option<&'s Element> {
     let inside = |name: &str| {
         told.match_indices(name).any(|(at, _)| {
@@ -151,23 +149,22 @@ pub(super) fn mentioned<'s>(scene: &'s Scene, told: &str) -> Option<&'s Element>
     })
 }
 
-/// More controls beside a field, and it is one of many things that can be set.
+/// The largest number of pressable controls in a dialog that still counts as small. In a larger dialog a field needs a
+/// matching label.
 const SMALL: usize = 9;
 
-/// A field and the value that belongs in it.
+/// A field and the value to type into it.
 #[derive(Clone, Debug)]
 pub(super) struct Filling<'s> {
-    /// The field.
     pub(super) field: &'s Element,
-    /// Its label.
     pub(super) label: String,
-    /// The value's place in the want.
+    /// The index of the value in the sub-goal.
     pub(super) value: usize,
-    /// The text to put in.
+    /// The text to type.
     pub(super) text: String,
 }
 
-/// How well a field's label answers a value: by the words before the value, then by the clause.
+/// Returns how well a field's label matches a value: by the words before the value, then by the whole clause.
 fn affinity(label: &str, value: &Value, open: &Open) -> f32 {
     let near = value.before.join(" ");
     let shared = plain(label).iter().filter(|word| value.before.contains(word)).count();
@@ -176,8 +173,7 @@ fn affinity(label: &str, value: &Value, open: &Open) -> f32 {
     near + open.wanted.fit(label).matched + shared * 0.3 + in_place_of(label, value, open)
 }
 
-/// `Replace this by that`: what is looked for goes into the field of searching, the other into that of
-/// replacing.
+/// Scores `replace A by B`: A belongs in the search field and B in the replacement field.
 fn in_place_of(label: &str, value: &Value, open: &Open) -> f32 {
     let texts: Vec<&Value> = open.want.values.iter().filter(|value| value.is_name()).collect();
     let [first, second] = texts.as_slice() else { return 0.0 };
@@ -197,8 +193,8 @@ fn in_place_of(label: &str, value: &Value, open: &Open) -> f32 {
     }
 }
 
-/// The next field to fill below `root`. Without a telling label a value goes into a lone field, or into the
-/// first of very few.
+/// Returns the next field to fill below `root`. Without a matching label, a value goes into the only field, or into
+/// the first field of a small dialog.
 pub(super) fn filling<'s>(
     scene: &'s Scene,
     root: Option<usize>,
@@ -245,7 +241,7 @@ pub(super) fn filling<'s>(
     let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
     let controls = scene.below(root).into_iter().filter(|element| can_be_pressed(element.kind)).count();
     let few = fields.len() <= 2 && in_dialog && (controls <= SMALL || scene.asks_for_file());
-    // Where one of the values has found its field, the last one goes into the last field.
+    // Once one of the values has been placed, the last value goes into the last field.
     let begun = |element: &&Element| {
         element.kind == Kind::Field && filled.contains(&key_of(element, &scene.label_of(element)))
     };
@@ -254,12 +250,12 @@ pub(super) fn filling<'s>(
     (fit >= 0.5 || few || rest).then_some(filling)
 }
 
-/// What tells a field from the others of its surface.
+/// Returns a key that distinguishes a field from the other fields of its surface.
 pub(super) fn key_of(element: &Element, label: &str) -> String {
     format!("{label}#{}", element.id)
 }
 
-/// Labels that carry a dialog's work through, best first.
+/// Labels of buttons that confirm a dialog, in order of preference.
 pub(super) const CONFIRMING: &[&str] = &[
     "ok",
     "apply",
@@ -285,7 +281,7 @@ pub(super) const CONFIRMING: &[&str] = &[
     "close",
 ];
 
-/// The button that carries the front dialog's work through.
+/// Returns the button that confirms the dialog in front.
 pub(super) fn confirming<'s>(scene: &'s Scene, open: Option<&Open>) -> Option<&'s Element> {
     let buttons: Vec<&Element> = scene
         .below(scene.surface())

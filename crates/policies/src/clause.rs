@@ -1,4 +1,4 @@
-//! An instruction's clauses: where one ends, which asks for something, and its verb.
+//! Splits an instruction into clauses, tells requests from statements, and finds each clause's verb.
 
 use super::goal::MARK;
 use super::words::plain;
@@ -20,27 +20,28 @@ pub(super) const VERBS: &[&str] = &[
     "redo", "expand",
 ];
 
-/// Words before an imperative that change nothing.
+/// Words before an imperative that do not change its meaning.
 pub(super) const LEADING: &[&str] =
     &["please", "then", "now", "also", "finally", "first", "next", "and", "afterwards", "second", "lastly"];
 
-/// Words that make a statement a request.
+/// Modal words that turn a statement into a request.
 pub(super) const MODAL: &[&str] =
     &["should", "must", "want", "wants", "need", "needs", "like", "can", "shall"];
 
-/// Words that take a request back.
+/// Words that negate a request.
 const NEGATION: &[&str] = &["don't", "dont", "never", "without", "leave"];
 
-/// One clause, and whether it asks for something.
+/// One clause of an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Clause {
-    /// Its text, values masked.
+    /// The clause's text with values replaced by [`MARK`]s.
     pub(super) text: String,
-    /// Whether it asks for something, rather than telling how things are.
+    /// `true` for a request, `false` for a statement of fact.
     pub(super) asks: bool,
 }
 
-/// Tells requests from statements. Beside an imperative, what somebody needs or wants is a reason.
+/// Splits a masked instruction into clauses and marks the requests. When the instruction has an imperative, a
+/// first-person statement of need ("I want …") is a reason and not a request.
 pub(super) fn told(masked: &str) -> Vec<Clause> {
     let clauses = clauses(masked);
     let commands = clauses.iter().any(|clause| is_request(clause) && verb_at(clause).is_some());
@@ -53,7 +54,7 @@ pub(super) fn told(masked: &str) -> Vec<Clause> {
     clauses.iter().map(told).collect()
 }
 
-/// Splits a masked instruction into clauses: at sentence ends, and at joints before an imperative verb.
+/// Splits a masked instruction into clauses: at sentence ends, and at conjunctions before an imperative verb.
 fn clauses(masked: &str) -> Vec<String> {
     let mut found = Vec::new();
     for sentence in masked.split(['\n', ';']).flat_map(sentences) {
@@ -87,7 +88,7 @@ fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// The first place where a new imperative begins: where it stands and how long the joint is.
+/// Returns the offset and length of the first conjunction that introduces a new imperative.
 fn joint(text: &str) -> Option<(usize, usize)> {
     let joints = [", and then ", " and then ", ", then ", " then ", ", and ", " and ", ", "];
     text.char_indices().find_map(|(at, _)| {
@@ -100,7 +101,7 @@ fn joint(text: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether a clause asks for something, rather than telling how things are.
+/// Returns whether a clause requests something rather than stating a fact.
 fn is_request(clause: &str) -> bool {
     let words: Vec<String> = clause
         .split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'))
@@ -118,7 +119,7 @@ fn is_request(clause: &str) -> bool {
     modal || verb_at(clause).is_some()
 }
 
-/// The imperative verb of a clause: its first word, or the first word after a place (`In the editor, …`).
+/// Returns a clause's imperative verb: its first word, or the first word after a location (`In the editor, …`).
 pub(super) fn verb_at(clause: &str) -> Option<String> {
     let verb_of = |text: &str| {
         plain(text)

@@ -1,6 +1,7 @@
-//! Looking into a lent skillbook: which domain, which lines of its index, which notes.
+//! Looks up skills in the skillbook that the attempt offers: picks a domain, lists its index, and reads the best
+//! matches.
 //!
-//! A model knows the book only by what the tools and the opening say in words.
+//! The policy knows the skillbook only from the text of the opening message and of tool results.
 
 use serde_json::json;
 
@@ -13,14 +14,13 @@ const LIST: &str = "skill_list";
 const SEARCH: &str = "skill_search";
 const VIEW: &str = "skill_view";
 
-/// One note, as it was delivered.
+/// The text of one skill as a tool returned it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Note {
-    /// Its text.
     pub(super) text: String,
 }
 
-/// A look into the book, one call a turn.
+/// A skillbook lookup that makes one tool call per turn.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Consult {
     to_list: Vec<String>,
@@ -30,15 +30,15 @@ pub(super) struct Consult {
     searched: bool,
     chosen: bool,
     started: bool,
-    /// Domains of the program's own name; what another program's notes say does not count then.
+    /// Domains named after the program in front. When there are any, skills of other domains are ignored.
     own: Vec<String>,
-    /// The words of what is in sight and of the instruction.
+    /// Word stems of the window titles and of the instruction.
     here: Vec<String>,
-    /// What was read.
+    /// The skills read so far.
     pub(super) notes: Vec<Note>,
 }
 
-/// A line of the form `- id: description`; counts in brackets are passed over.
+/// Parses an index line of the form `- id: description`. Counts in brackets are ignored.
 fn index_line(line: &str) -> Option<(String, String)> {
     let body = line.trim().strip_prefix("- ").or_else(|| line.trim().strip_prefix("* "))?;
     let (head, description) = body.split_once(':').unwrap_or((body, ""));
@@ -47,7 +47,7 @@ fn index_line(line: &str) -> Option<(String, String)> {
 }
 
 impl Consult {
-    /// Decides where to look first.
+    /// Selects the domains to list first.
     fn start(&mut self, transcript: &Transcript, goal: &Goal, turn: &Turn) {
         self.started = true;
         self.can = [LIST, SEARCH, VIEW].map(|tool| transcript.tools.iter().any(|known| known == tool));
@@ -67,7 +67,7 @@ impl Consult {
             .filter(|(score, _)| *score > 0)
             .collect();
         domains.sort_by_key(|domain| std::cmp::Reverse(domain.0));
-        // A domain of the program's own name leaves no doubt.
+        // A domain named after the program in front rules out all others.
         let own = |id: &str| content(id).iter().any(|word| places.contains(word));
         if domains.iter().any(|(_, id)| own(id)) {
             domains.retain(|(_, id)| own(id));
@@ -90,7 +90,7 @@ impl Consult {
         }
     }
 
-    /// The next call, or none when enough was read.
+    /// Returns the next tool call, or `None` when the lookup is complete.
     pub(super) fn next(&mut self, transcript: &Transcript, goal: &Goal, turn: &Turn) -> Option<Move> {
         if !self.started {
             self.start(transcript, goal, turn);
@@ -127,14 +127,14 @@ impl Consult {
         })
     }
 
-    /// Whether a note says itself that it is about another program than those in sight.
+    /// Returns whether a skill's description names a program other than the ones on screen.
     fn is_elsewhere(&self, id: &str, description: &str) -> bool {
         let domain = content(id.split('/').next().unwrap_or_default());
         let said = content(description);
         domain.iter().any(|word| said.contains(word)) && !domain.iter().any(|word| self.here.contains(word))
     }
 
-    /// Takes the lines that share most with the instruction: two at most, the second only if it is close.
+    /// Selects the index lines that match the instruction best: at most two, the second only when its score is close.
     fn choose(&mut self, words: &Wanted) {
         let mut scored: Vec<(f32, String)> = Vec::new();
         let is_own = |id: &str| {
@@ -145,7 +145,7 @@ impl Consult {
             let name = id.rsplit('/').next().unwrap_or(id).replace('-', " ");
             let fit = words.fit(&format!("{name} {description}"));
             let score = fit.matched + fit.share;
-            // What is said of another program must have more in common with the task than a word.
+            // A skill of another program needs more than one word in common with the task.
             let least = if self.is_elsewhere(id, description) { 2.0 } else { 1.0 };
             if fit.matched >= least && !scored.iter().any(|(_, known)| known == id) {
                 scored.push((score, id.clone()));

@@ -1,7 +1,7 @@
-//! What must come first: a command or field that answers the task stands there, but takes no input.
+//! Finds prerequisites: a command or field matches the task but is disabled.
 //!
-//! Modes and switches are tried one at a time; each is followed by a look at whether it helped, and taken
-//! back when it did not.
+//! Candidate modes and switches are tried one at a time. After each try the policy checks whether the control is
+//! enabled now, and reverts the change if it is not.
 
 use super::choose::Care;
 use super::perceive::{Element, Kind, Scene};
@@ -9,40 +9,40 @@ use super::progress::Open;
 use super::route::{Leg, same_way};
 use super::words::{Wanted, plain};
 
-/// Attempts before it is given up.
+/// The largest number of candidates that are tried.
 const TRIES: usize = 5;
-/// Below this score a barred menu does not answer by its label.
+/// A disabled menu with a lower match score than this is not investigated.
 const LEAST: f32 = 0.3;
-/// Elements between a switch and what it enables, at most.
+/// The largest distance, in elements, between a switch and the control that it enables.
 const NEAR: usize = 8;
-/// The rank of a switch that brings things into sight.
+/// Rank of a switch that shows hidden objects.
 const REVEALS: u8 = 5;
-/// The rank of a switch beside what is barred in a dialog.
+/// Rank of a switch next to the disabled control in a dialog.
 const BESIDE: u8 = 4;
-/// The rank of a mode of the program.
+/// Rank of a program-wide mode.
 const MODE: u8 = 3;
-/// Words of ways in which a program can work.
+/// Words that name modes of a program.
 const MODES: &[&str] = &["mode", "level", "advanced", "expert", "full", "extended", "all"];
-/// Words of switches that let something be used.
+/// Words in labels of switches that enable a feature.
 const ENABLING: &[&str] = &["enable", "allow", "use", "custom", "override", "manual", "advanced", "show"];
 
-/// Something that answers but takes no input, and where it stands.
+/// A disabled control that matches the task, or a named object that is not visible, with the route to it.
 #[derive(Clone, Debug)]
 struct Barred {
     route: Vec<Leg>,
     leg: Leg,
     score: f32,
     given_up: bool,
-    /// A thing that is not in sight, rather than a control that is barred.
+    /// `true` for an object that is not visible, `false` for a disabled control.
     thing: bool,
 }
 
-/// A mode or a switch that may be what must come first.
+/// A mode or switch that may be the prerequisite.
 #[derive(Clone, Debug)]
 struct Lever {
     route: Vec<Leg>,
     leg: Leg,
-    /// What to press to take it back.
+    /// The control to press to revert it.
     undo: Leg,
     rank: u8,
     tried: bool,
@@ -57,28 +57,28 @@ enum Phase {
     TakeBack,
 }
 
-/// What to do next about something barred.
+/// The next step towards enabling a disabled control.
 #[derive(Clone, Debug)]
 pub(super) enum Hindered {
-    /// Press this.
+    /// Press a candidate, or press the control that reverts it.
     Go {
-        /// The way to it.
+        /// The route to the control.
         route: Vec<Leg>,
-        /// The press.
+        /// The control to press.
         leg: Leg,
-        /// Why, in words.
+        /// The stated reason.
         say: String,
     },
-    /// See whether this takes input now.
+    /// Check whether the disabled control is enabled now.
     Look {
-        /// The way to it.
+        /// The route to the control.
         route: Vec<Leg>,
-        /// What to look for.
+        /// The control to check.
         leg: Leg,
     },
 }
 
-/// What is barred, and what has been tried about it.
+/// Disabled controls and the prerequisites tried for them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Enabling {
     barred: Vec<Barred>,
@@ -87,12 +87,13 @@ pub(super) struct Enabling {
     barrier: usize,
     lever: usize,
     tries: usize,
-    /// Whether even what does not answer by its label is looked into.
+    /// Whether controls whose label matches poorly are investigated too.
     desperate: bool,
 }
 
 impl Enabling {
-    /// Takes note of what stands in front: what answers but is barred, and what might open it.
+    /// Records disabled controls on the surface in front that match the sub-goal, and the candidates that might enable
+    /// them.
     pub(super) fn collect(&mut self, scene: &Scene, open: &Open, route: &[Leg], lacks_object: bool) {
         let front = scene.front();
         let inside = |index: usize| front.is_none_or(|root| index != root && scene.is_within(index, root));
@@ -140,7 +141,7 @@ impl Enabling {
         }
     }
 
-    /// Switches that bring into sight what is hidden.
+    /// Records switches that show hidden objects.
     fn note_reveals(&mut self, scene: &Scene, route: &[Leg]) {
         for element in scene.below(scene.front()) {
             let words = plain(&element.name);
@@ -159,7 +160,7 @@ impl Enabling {
         }
     }
 
-    /// Radio items and switches of an open menu.
+    /// Records radio items and switches of an open menu.
     fn note_modes(&mut self, scene: &Scene, open: &Open, route: &[Leg]) {
         let lines = scene.below(scene.front());
         for element in &lines {
@@ -187,7 +188,7 @@ impl Enabling {
         }
     }
 
-    /// The nearest switch before a barred control of a dialog.
+    /// Records the nearest unset switch before or after a disabled control of a dialog.
     fn note_near(&mut self, scene: &Scene, barred: usize, route: &[Leg]) {
         let near = (barred.saturating_sub(NEAR)..barred).rev().chain(barred + 1..barred + NEAR);
         let switch = near.filter_map(|index| scene.elements.get(index)).find(|element| {
@@ -212,8 +213,8 @@ impl Enabling {
         }
     }
 
-    /// The next thing to do about what is barred; none if nothing is, or if menus are still `unread` in
-    /// which the way may stand.
+    /// Returns the next step towards enabling a control. Returns `None` if there is no disabled control, or while
+    /// unexplored menus (`unread`) may still contain the prerequisite.
     pub(super) fn next(&mut self, scene: &Scene, open: &Open, unread: bool) -> Option<Hindered> {
         if self.phase == Phase::Idle {
             let best =
@@ -264,14 +265,14 @@ impl Enabling {
         }
     }
 
-    /// Whether something is barred and nothing is known yet that might open it.
+    /// Returns whether a control is disabled and no candidate prerequisite is known yet.
     pub(super) fn waits(&self) -> bool {
         self.phase == Phase::Idle
             && self.tries < TRIES
             && self.barred.iter().any(|barred| !barred.given_up && barred.score >= LEAST)
     }
 
-    /// Whether what was barred is in front and still takes no input.
+    /// Returns whether the control is in front and still disabled.
     fn still_barred(&self, scene: &Scene, barred: &Barred) -> bool {
         let front = scene.front();
         scene.elements.iter().enumerate().any(|(index, element)| {
@@ -282,7 +283,7 @@ impl Enabling {
         })
     }
 
-    /// The untried lever that shares most with what is barred; the first of equals.
+    /// Returns the untried candidate whose label overlaps most with the disabled control; the first one on a tie.
     fn choose(&self, barred: &Barred, open: &Open) -> Option<usize> {
         let wanted = Wanted::of(&barred.leg.label);
         let value = |lever: &Lever| {
@@ -303,12 +304,12 @@ impl Enabling {
         best.map(|(_, index)| index)
     }
 
-    /// From now on what takes no input is looked into whatever it is called.
+    /// From now on, disabled controls are investigated whatever their label.
     pub(super) fn despair(&mut self) {
         self.desperate = true;
     }
 
-    /// The press that was asked for is made.
+    /// Records that the requested press was made.
     pub(super) fn pressed(&mut self) {
         self.phase = match self.phase {
             Phase::Pull => Phase::Look,
@@ -316,7 +317,7 @@ impl Enabling {
         };
     }
 
-    /// What was barred takes input now.
+    /// Records that the control is enabled now.
     pub(super) fn succeed(&mut self) {
         self.phase = Phase::Idle;
         if let Some(barred) = self.barred.get_mut(self.barrier) {
@@ -324,7 +325,7 @@ impl Enabling {
         }
     }
 
-    /// It could not be reached.
+    /// Records that the target of the current step could not be reached.
     pub(super) fn fail(&mut self) {
         self.phase = match self.phase {
             Phase::Look => Phase::TakeBack,

@@ -1,5 +1,5 @@
-//! The capable model: reads notes first, presses what answers the task, and otherwise searches menus,
-//! dialogs, tabs and pages, best first, keeping track of what it opened.
+//! The `explorer` policy: reads skills first, presses controls that match the task, and otherwise runs a best-first
+//! search over menus, dialogs, tabs and pages, remembering what it opened.
 
 use apprentice_protocol::NodeRef;
 
@@ -16,12 +16,12 @@ use super::search::{Found, How, Search};
 use super::transcript::{Transcript, Turn};
 use super::wire::Move;
 
-/// Actions after which it stops searching and hands in what it has.
+/// Number of world actions after which it stops searching and finishes with what it has.
 const BUDGET: u32 = 33;
-/// Actions after which it settles for what answers in part.
+/// Number of world actions after which it accepts partial matches.
 const LATE: u32 = 26;
 
-/// The explorer in one attempt.
+/// The state of the `explorer` policy in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Explorer {
     goal: Goal,
@@ -38,12 +38,12 @@ pub(super) struct Explorer {
 }
 
 impl Explorer {
-    /// An explorer with this instruction.
+    /// Creates an explorer for the transcript's instruction.
     pub(super) fn new(transcript: &Transcript) -> Self {
         Self { goal: Goal::read(&transcript.instruction), ..Self::default() }
     }
 
-    /// Its move in one turn.
+    /// Returns its decision for one turn.
     pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
         let scene = &turn.scene;
         self.acted += turn.actions;
@@ -99,7 +99,7 @@ impl Explorer {
         hands.finish(scene, reason)
     }
 
-    /// Its move when a page of a browser is in front.
+    /// Returns its decision when a browser page is in front.
     fn surf(&mut self, transcript: &Transcript, turn: &Turn) -> Option<Move> {
         if self.surfer.is_none() && !Surfer::knows(transcript, &turn.scene) {
             return None;
@@ -109,7 +109,7 @@ impl Explorer {
         surfer.turn(transcript, turn, self.acted)
     }
 
-    /// The next press of the search for a want.
+    /// Returns the next press of the search for a sub-goal.
     fn look(
         &mut self,
         transcript: &Transcript,
@@ -121,7 +121,7 @@ impl Explorer {
             return None;
         }
         if self.object != hands.object {
-            // What is picked now has menus of its own.
+            // The newly selected object has menus of its own.
             self.object.clone_from(&hands.object);
             self.search.restart();
         }
@@ -154,7 +154,7 @@ impl Explorer {
         }
     }
 
-    /// The next thing that a note says. What a note opened in vain is closed again.
+    /// Returns the next action that a skill prescribes. Surfaces that a failed skill opened are closed again.
     fn follow(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
         if self.leaving > 0 {
             self.leaving -= 1;

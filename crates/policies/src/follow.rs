@@ -1,4 +1,4 @@
-//! Following guidance literally: label by label, key by key. A label that is not there ends it.
+//! Executes guidance step by step: label by label, key by key. A label that cannot be found ends it.
 
 use std::collections::VecDeque;
 
@@ -14,41 +14,41 @@ use super::progress::{Pressed, Surfaces};
 use super::wire::Move;
 use super::words::{plain, stem};
 
-/// How following goes on.
+/// The result of one step of following guidance.
 #[derive(Clone, Debug)]
 pub(super) enum Followed {
-    /// The next thing it says.
+    /// The next action that the guidance prescribes.
     Act(Move),
-    /// It has been followed to its end.
+    /// The guidance has been followed to its end.
     Through,
-    /// What it names is not there.
+    /// A control that the guidance names cannot be found.
     Stuck,
 }
 
-/// Guidance on its way.
+/// Guidance in progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Follow {
     steps: VecDeque<Step>,
-    /// What goes into the cell that was opened.
+    /// The text for the table cell that was opened.
     cell: Option<String>,
     waited: u32,
-    /// Labels that were pressed.
+    /// Number of controls pressed so far.
     pub(super) pressed: u32,
 }
 
-/// How often it waits for what a sentence names: a page takes longer to come than a list.
+/// Returns how often to wait for a control that a sentence names. Web pages take longer to appear than lists.
 fn patience(scene: &Scene) -> u32 {
     if page::is_of_browser(scene) { 4 } else { 1 }
 }
 
-/// Whether two labels are the same but for endings.
+/// Returns whether two labels are equal after stemming.
 fn alike(one: &str, other: &str) -> bool {
     let stems = |text: &str| plain(text).iter().map(|word| stem(word)).collect::<Vec<_>>();
     let (one, other) = (stems(one), stems(other));
     !one.is_empty() && one == other
 }
 
-/// The element of this label that takes input now: in the open menu first, then in front, then anywhere.
+/// Finds the element with this label: in the open menu first, then in the front window, then anywhere.
 fn find<'s>(scene: &'s Scene, label: &str) -> Option<&'s Element> {
     let roots = [scene.front(), scene.surface(), None];
     roots.into_iter().find_map(|root| {
@@ -63,12 +63,12 @@ fn find<'s>(scene: &'s Scene, label: &str) -> Option<&'s Element> {
 }
 
 impl Follow {
-    /// Guidance to follow.
+    /// Starts following these steps.
     pub(super) fn new(steps: Vec<Step>) -> Self {
         Self { steps: steps.into(), ..Self::default() }
     }
 
-    /// What it says next.
+    /// Returns the next action of the guidance.
     pub(super) fn next(&mut self, scene: &Scene, hands: &mut Hands) -> Followed {
         while let Some(step) = self.steps.pop_front() {
             match self.take(step, scene, hands) {
@@ -105,8 +105,8 @@ impl Follow {
         }
     }
 
-    /// What is said on a condition: once its first deed is done the rest belongs to it, and where that finds
-    /// nothing, none of it is done.
+    /// Executes a conditional group. Once its first action succeeds, the rest is executed; if the first action finds
+    /// no target, the whole group is skipped.
     fn take_group(&mut self, steps: Vec<Step>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
         let mut rest = steps.clone();
         let first = if rest.is_empty() { return None } else { rest.remove(0) };
@@ -145,8 +145,8 @@ impl Follow {
         self.press(element, &label, scene, hands).map(Followed::Act)
     }
 
-    /// Of a sentence's labels, the first in sight; when several are in sight of one list, the one that the
-    /// task asks for.
+    /// Presses the first visible label of a sentence. When several labels are visible in one open list, presses the
+    /// one that the task asks for.
     fn take_labels(&mut self, labels: Vec<Label>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
         let seen: Vec<usize> =
             (0..labels.len()).filter(|at| find(scene, &labels[*at].text).is_some()).collect();
@@ -218,7 +218,7 @@ impl Follow {
         Some(Move::Act { say, actions: vec![click(element, Button::Left, 1)] })
     }
 
-    /// Sets what the task asks for among the controls of a page.
+    /// Sets the page control that the task asks for.
     fn pick_on_page(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
         let Some((id, label)) = page::choice_for(scene, hands.told()) else {
             self.steps.push_front(Step::Pick);
@@ -249,7 +249,7 @@ impl Follow {
         Followed::Act(Move::Act { say: "The guidance says to double-click the cell.".into(), actions })
     }
 
-    /// What the task has for the cell that was opened, or for a field of the page in front.
+    /// Types the task's value into the opened cell, or into the matching field of the page in front.
     fn fill_page(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
         let (actions, text) = if let Some(text) = self.cell.take() {
             (vec![Action::Type { text: text.clone() }], text)
@@ -267,7 +267,7 @@ impl Follow {
         Some(Move::Act { say: format!("The guidance says to type {} here.", quoted(&text)), actions })
     }
 
-    /// Whether what is pressed now only prepares for what the guidance says next.
+    /// Returns whether the current press only prepares for a later step of the guidance.
     fn comes_first(&self, asked: bool) -> bool {
         self.steps.iter().any(|step| match step {
             Step::Context(_) | Step::Pick | Step::Cell => true,
@@ -316,7 +316,7 @@ impl Follow {
     }
 }
 
-/// Whether a label only names where one is: the window, or a dialog that is open.
+/// Returns whether a label only names the current location: the window or an open dialog.
 fn is_place(scene: &Scene, label: &str) -> bool {
     scene.places().iter().any(|place| {
         let (place, label) = (plain(place), plain(label));
@@ -329,7 +329,7 @@ fn in_open_menu(scene: &Scene, label: &str) -> bool {
     scene.below(Some(menu)).iter().any(|element| alike(&element.name, label))
 }
 
-/// Of several labels of one list, the one whose words the task uses; none if it uses none of them.
+/// Returns the label of an open list that matches the current sub-goal best, or `None` if no label matches.
 fn asked_for(labels: &[Label], seen: &[usize], hands: &Hands) -> Option<usize> {
     let open = hands.progress.wants.get(hands.progress.current()?)?;
     let score = |at: &usize| open.wanted.fit(&labels[*at].text).score();
@@ -374,7 +374,7 @@ fn context(label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Followed {
     }
 }
 
-/// Opens an address: in the address field if there is one, else directly.
+/// Opens an address: in the address field if there is one, else by direct navigation.
 fn visit(address: &str, scene: &Scene) -> Move {
     let say = format!("The guidance says to open {address}.");
     let is_bar = |element: &&Element| {

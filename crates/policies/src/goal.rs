@@ -1,6 +1,6 @@
-//! An instruction read as a list of wants: clauses in order, each with a verb, wanted words and values.
+//! Parses an instruction into sub-goals: clauses in order, each with a verb, key words and values.
 //!
-//! The reading is grammar alone: quotation marks, file names, addresses, numbers, imperative verbs.
+//! Parsing uses grammar alone: quotation marks, file names, addresses, numbers and imperative verbs.
 
 use std::fmt::Write as _;
 
@@ -8,89 +8,86 @@ use super::clause::{Clause, told, verb_at};
 use super::spoken::spoken;
 use super::words::{Wanted, content, plain};
 
-/// Words of places in a text.
+/// Words for positions in a text.
 const PLACES: &[&str] = &["top", "end", "beginning", "start", "bottom", "above", "below", "first", "last"];
 
-/// What a value looks like.
+/// The syntactic category of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
-    /// Stood between quotation marks.
+    /// Text between quotation marks.
     Quoted,
-    /// Looks like a file's name or path.
+    /// A file name or path.
     File,
-    /// Looks like an address.
+    /// A URL.
     Address,
-    /// A number.
     Number,
 }
 
-/// A text of the instruction that is to be used as it is.
+/// A text of the instruction that is used verbatim.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Value {
     /// The text, without its quotation marks.
     pub(super) text: String,
-    /// What it looks like.
     pub(super) kind: ValueKind,
-    /// The few words before it, filler included: they say where it belongs.
+    /// Up to five words before the value, stop words included. They indicate where the value belongs.
     pub(super) before: Vec<String>,
 }
 
 impl Value {
-    /// Whether it names a thing or is a text, rather than a number or an address.
+    /// Returns whether the value names an object or is free text, rather than a number or an address.
     pub(super) fn is_name(&self) -> bool {
         matches!(self.kind, ValueKind::Quoted | ValueKind::File)
     }
 }
 
-/// The kinds of want that general knowledge treats apart.
+/// The category of a sub-goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WantKind {
-    /// Something is to be done with the interface.
+    /// Operate the interface.
     Do,
-    /// The work is to be saved.
+    /// Save the work.
     Save,
-    /// A text is to stand in a document or a command line.
+    /// Enter text into a document or a command line.
     Write,
 }
 
-/// One clause of an instruction.
+/// A sub-goal: one clause of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Want {
     /// The clause as written.
     pub(super) clause: String,
-    /// What kind of want.
     pub(super) kind: WantKind,
     /// Its first verb; empty if it has none.
     pub(super) verb: String,
-    /// Its words, values left out.
+    /// Its key words, without values.
     pub(super) wanted: Wanted,
     /// Its values, in order.
     pub(super) values: Vec<Value>,
-    /// Whether something is to be on or off, when it says so.
+    /// The requested on/off state, if the clause names one.
     pub(super) switch: Option<bool>,
-    /// The state or value that something is to get (`set … to these`), as stems.
+    /// The target state or value (`set … to these`), as stems.
     pub(super) target: Vec<String>,
-    /// Whether it speaks of all of a text.
+    /// Whether it applies to the whole text.
     pub(super) whole: bool,
-    /// Whether it says that it is a matter of the program's settings.
+    /// Whether it mentions the program's settings.
     pub(super) in_settings: bool,
-    /// Whether it is to hold from now on, as settings do.
+    /// Whether it is a lasting change, as settings are ("from now on").
     pub(super) lasting: bool,
 }
 
-/// An instruction, read.
+/// A parsed instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Goal {
-    /// The wants, in order.
+    /// The sub-goals, in order.
     pub(super) wants: Vec<Want>,
-    /// All words of the instruction, values left out.
+    /// All key words of the instruction, without values.
     pub(super) words: Wanted,
     /// The instruction as written.
     pub(super) text: String,
 }
 
 impl Goal {
-    /// Reads an instruction.
+    /// Parses an instruction.
     pub(super) fn read(instruction: &str) -> Self {
         let (masked, values) = mask(instruction);
         let clauses = told(&masked);
@@ -103,7 +100,7 @@ impl Goal {
         if wants.iter().all(elsewhere)
             && let Some(told) = clauses.iter().rfind(|clause| !clause.asks)
         {
-            // `… needs a mark. Save it with one.`: what is wanted stands in the statement.
+            // `… needs a mark. Save it with one.`: the statement contains the request.
             wants.insert(0, Want { kind: WantKind::Do, ..want(&told.text, &values) });
         }
         lend_values(&mut wants, &clauses, &values);
@@ -121,7 +118,7 @@ impl Goal {
 
 pub(super) const MARK: char = '\u{1}';
 
-/// Takes the values out of a text; each leaves a numbered mark.
+/// Replaces the values of a text with numbered marks.
 fn mask(text: &str) -> (String, Vec<Value>) {
     let mut masked = String::new();
     let mut values = Vec::new();
@@ -200,7 +197,7 @@ fn is_file(token: &str) -> bool {
     dotted || hidden || (token.starts_with('/') && token.len() > 2) || token.starts_with("~/")
 }
 
-/// Puts values back into a masked text; without values the marks vanish.
+/// Substitutes values back into a masked text; marks without a value become a space.
 fn unmask(masked: &str, values: &[Value]) -> String {
     masked
         .split(MARK)
@@ -265,7 +262,7 @@ fn want(masked: &str, values: &[Value]) -> Want {
     }
 }
 
-/// A text without what somebody means to do with the outcome (`…, so that I can …`).
+/// Returns a text without its clause of purpose (`…, so that I can …`).
 fn without_purpose(text: &str) -> &str {
     let lower = text.to_lowercase();
     let begins = ["so that i can", "so that we can", "so i can", "so we can", "in order to", "because "];
@@ -273,7 +270,8 @@ fn without_purpose(text: &str) -> &str {
     cut.and_then(|at| text.get(..at)).unwrap_or(text)
 }
 
-/// What `set … to …` ends in: the words behind the last such joint, as stems; none when they are many.
+/// Returns the target of `set … to …` as stems: the words after the last such preposition. Empty when there are more
+/// than four.
 fn target(masked: &str, verb: &str) -> Vec<String> {
     if !matches!(verb, "set" | "change" | "switch" | "turn" | "make" | "convert") {
         return Vec::new();
@@ -292,7 +290,7 @@ fn target(masked: &str, verb: &str) -> Vec<String> {
     if found.len() <= 4 { found } else { Vec::new() }
 }
 
-/// Words of settings: `from now on`, `always`, `for good`.
+/// Returns whether words describe a lasting setting: `from now on`, `always`, `for good`.
 fn is_lasting(words: &[String]) -> bool {
     let single = [
         "always",
@@ -321,7 +319,7 @@ fn is_lasting(words: &[String]) -> bool {
         })
 }
 
-/// A value told in a statement (`The file is "a".`) belongs to the next want that names none.
+/// Assigns the values of statements (`The file is "a".`) to the first sub-goal that has none of its own.
 fn lend_values(wants: &mut [Want], clauses: &[Clause], values: &[Value]) {
     let told: Vec<usize> =
         clauses.iter().filter(|clause| !clause.asks).flat_map(|clause| marks(&clause.text)).collect();
@@ -333,7 +331,7 @@ fn lend_values(wants: &mut [Want], clauses: &[Clause], values: &[Value]) {
     first.values.extend(told.into_iter().filter_map(|at| values.get(at)).filter(named).cloned());
 }
 
-/// `… holds a hidden jar. Move it away.`: the words of the statement before belong to what is wanted.
+/// Resolves `… holds a hidden jar. Move it away.`: adds the preceding statement's words to the sub-goal.
 fn refer_back(wants: &mut [Want], before: &Clause, clause: &Clause, values: &[Value]) {
     if before.asks || !clause.asks || !refers(&plain(&clause.text)) {
         return;
@@ -344,18 +342,18 @@ fn refer_back(wants: &mut [Want], before: &Clause, clause: &Clause, values: &[Va
     }
 }
 
-/// Whether words stand for what was told before: `with one`, `that way`, `like this`.
+/// Returns whether words refer to an earlier description: `with one`, `that way`, `like this`.
 fn points(words: &[String]) -> bool {
     words.iter().any(|word| matches!(word.as_str(), "one" | "so" | "that" | "this" | "such" | "way"))
 }
 
-/// Whether words point back at something told before.
+/// Returns whether words refer back to something mentioned before.
 fn refers(words: &[String]) -> bool {
     words.iter().any(|word| matches!(word.as_str(), "it" | "them" | "they"))
         || words.windows(2).any(|pair| matches!(pair[0].as_str(), "that" | "this") && pair[1] == "way")
 }
 
-/// `…, and keep that for the next time`: no want of its own, but how the one before is meant.
+/// Merges `…, and keep that for the next time` into the preceding sub-goal as a lasting change.
 fn keep(wants: &mut Vec<Want>) {
     let only_keeps = |want: &Want| {
         let words = plain(&want.clause);

@@ -1,5 +1,5 @@
-//! Guidance read as English: menu paths, key names, labels in quotation marks or with capitals, and the few
-//! verbs of pressing, ticking, typing and choosing. As a person writes it, in any order of words.
+//! Parses guidance written in English: menu paths, key names, labels in quotation marks or capitals, and the verbs of
+//! pressing, ticking, typing and choosing. Word order and style may vary.
 
 use apprentice_protocol::Chord;
 
@@ -13,38 +13,37 @@ use super::words::plain;
 /// A label that guidance names.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Label {
-    /// The words.
     pub(super) text: String,
-    /// On or off, when the sentence says so.
+    /// The on/off state that the sentence requests, if any.
     pub(super) state: Option<bool>,
 }
 
-/// One thing that guidance says to do.
+/// One step of guidance.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Labels in this very order.
+    /// Press these labels in exactly this order.
     Path(Vec<Label>),
-    /// Labels of one sentence: whichever is there first comes first.
+    /// Labels of one sentence: press whichever is visible first.
     Labels(Vec<Label>),
-    /// Keys.
+    /// Press this chord.
     Keys(String),
-    /// A value of the task into a field; its label, if named.
+    /// Type a value of the task into a field, given by its label if the sentence names it.
     Fill(Option<String>),
-    /// Choose what the task asks for, among what is there.
+    /// Choose what the task asks for among the visible entries.
     Pick,
-    /// The secondary button on a label, or on what the task is about.
+    /// Right-click the label, or the object of the task when `None`.
     Context(Option<String>),
-    /// An address to open.
+    /// Open this address.
     Visit(String),
-    /// A double click on the cell that the task is about.
+    /// Double-click the cell that the task is about.
     Cell,
-    /// What a sentence says on a condition: where its first deed finds nothing, none of it is done.
+    /// A conditional group: if its first action finds no target, the whole group is skipped.
     Maybe(Vec<Self>),
 }
 
 const ARROWS: &[&str] = &[" > ", " → ", " -> ", " » ", " › ", " ▸ ", " => ", "→", "▸", "›", "»", ">"];
 
-/// Reads the guidance of a note: its Guidance section if it has one, else all of it.
+/// Parses a skill's guidance: its Guidance section if it has one, else the whole text.
 pub(super) fn read(note: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for sentence in lines(note).iter().flat_map(|line| sentences(line)) {
@@ -60,13 +59,13 @@ pub(super) fn read(note: &str) -> Vec<Step> {
     steps
 }
 
-/// The same as one list: what is said on a condition stands where it is said.
+/// Parses guidance into a flat list: the steps of a conditional group appear in place.
 pub(super) fn read_all(note: &str) -> Vec<Step> {
     let flat = |step| if let Step::Maybe(steps) = step { steps } else { vec![step] };
     read(note).into_iter().flat_map(flat).collect()
 }
 
-/// The lines of a note's guidance, without numbers and marks.
+/// Returns the lines of a skill's guidance without numbers and bullets.
 pub(super) fn lines(note: &str) -> Vec<String> {
     let lines = section(note).lines().map(without_marker);
     lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
@@ -117,7 +116,7 @@ fn read_deed(sentence: &str) -> Vec<Step> {
     let by_context = has(&["context", "secondary"]) || rest.to_lowercase().contains("right-click") || {
         words.windows(2).any(|pair| pair[0] == "right" && pair[1].starts_with("click"))
     };
-    // Beside a key or a context menu, only what is clearly marked is a label: `select everything, with Ctrl+A`.
+    // Beside a key or a context menu, only text that is clearly marked is a label: `select everything, with Ctrl+A`.
     let marked =
         |text: &String| rest.contains(&format!("\"{text}\"")) || text.chars().any(char::is_uppercase);
     let labels: Vec<Label> = labels(&rest)
@@ -157,7 +156,7 @@ fn state_said(words: &[String]) -> Option<bool> {
     }
 }
 
-/// `Type the value the task names into …`
+/// Parses `Type the value the task names into …`.
 fn values_step(words: &[String], sentence: &str, label: Option<&Label>) -> Option<Step> {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     let types = has(&["type", "enter", "fill", "write", "put", "typing", "input"]);
@@ -167,13 +166,13 @@ fn values_step(words: &[String], sentence: &str, label: Option<&Label>) -> Optio
     (types && told && !presses_enter).then(|| Step::Fill(label.map(|label| label.text.clone())))
 }
 
-/// Whether words say to take one of several.
+/// Returns whether words say to choose one of several.
 pub(super) fn picks(words: &[String]) -> bool {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     has(CHOOSING) && (has(WANTED) || has(&["entry", "one", "what"]))
 }
 
-/// A menu path: labels joined by arrows.
+/// Parses a menu path: labels joined by arrows.
 fn path(sentence: &str, state: Option<bool>) -> Option<Vec<Label>> {
     let arrow = ARROWS.iter().find(|arrow| sentence.contains(**arrow))?;
     let parts: Vec<&str> = sentence.split(arrow).map(str::trim).collect();
@@ -195,7 +194,8 @@ fn path(sentence: &str, state: Option<bool>) -> Option<Vec<Label>> {
     (found.len() >= 2 || parts.len() == 2 && !found.is_empty()).then_some(found)
 }
 
-/// Takes key names out of a sentence: chords with a plus, function keys, and named keys after `press`.
+/// Extracts key names from a sentence: chords with a plus sign, function keys, and named keys after `press`. Returns
+/// them with the remaining text.
 fn take_keys(sentence: &str) -> (Vec<String>, String) {
     let mut found = Vec::new();
     let mut rest: Vec<&str> = Vec::new();

@@ -1,5 +1,5 @@
-//! The hands that all acting policies share: press what answers a want, fill fields, write, save, finish.
-//! They know general keys and nothing of any program.
+//! Executes sub-goals on the interface, shared by all acting policies: presses matching controls, fills fields, writes
+//! text, saves, and finishes. It uses general keyboard shortcuts and no knowledge of any program.
 
 use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, NodeRef, Target};
 
@@ -12,7 +12,7 @@ use super::progress::{Open, Pressed, Progress, Surfaces};
 use super::wire::Move;
 use super::words::plain;
 
-/// How far saving has come.
+/// The state of saving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Saving {
     #[default]
@@ -21,46 +21,46 @@ enum Saving {
     Answered,
 }
 
-/// How far left of its middle a field of numbers is clicked when its middle holds a button.
+/// Horizontal offset, in pixels, of the retry click on a number field whose center holds buttons.
 const BESIDE_BUTTONS: f64 = 24.0;
 
-/// The hands of one attempt.
+/// The executor's state in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hands {
-    /// How far the wants have come.
+    /// Progress of the sub-goals.
     pub(super) progress: Progress,
-    /// The thing that was picked as what the task is about.
+    /// The object of the task, once it is selected.
     pub(super) object: Option<NodeRef>,
     told: String,
     saving: Saving,
     confirmed: u32,
     closed: u32,
     leaving: u32,
-    /// Dialogs that stood there from the start.
+    /// Number of dialogs that were open at the start.
     home: usize,
 }
 
-/// A click on an element.
+/// Returns a click on an element.
 pub(super) fn click(element: &Element, button: Button, count: u8) -> Action<ImagePoint> {
     Action::Click { at: Target::Ref(element.id.clone()), button, count, hold: None }
 }
 
-/// A chord, from its spelling; a spelling that is no chord presses nothing.
+/// Returns the key action for a chord, or `None` if the spelling is not a valid chord.
 pub(super) fn key(chord: &str) -> Option<Action<ImagePoint>> {
     Chord::parse(chord).ok().map(|chord| Action::Key { chord, hold_ms: None })
 }
 
-/// A move that presses chords in order.
+/// Returns a decision that presses chords in order.
 pub(super) fn keys(say: impl Into<String>, chords: &[&str]) -> Move {
     Move::Act { say: say.into(), actions: chords.iter().filter_map(|chord| key(chord)).collect() }
 }
 
-/// Whether a button of this label only leaves a surface.
+/// Returns whether a button with this label only closes a surface.
 pub(super) fn dismisses(label: &str) -> bool {
     matches!(plain(label).join(" ").as_str(), "cancel" | "close" | "dismiss" | "back")
 }
 
-/// Leaves the front menu or dialog without carrying anything through.
+/// Closes the menu or dialog in front without applying anything.
 pub(super) fn leave(say: impl Into<String>, scene: &Scene) -> Move {
     let in_dialog = scene.open_menus().is_empty() && !scene.dialogs().is_empty();
     let buttons = if in_dialog { scene.below(scene.surface()) } else { Vec::new() };
@@ -70,17 +70,17 @@ pub(super) fn leave(say: impl Into<String>, scene: &Scene) -> Move {
     }
 }
 
-/// A move that lets the world go on.
+/// Returns a decision that waits 500 ms.
 pub(super) fn wait(say: &str) -> Move {
     Move::Act { say: say.to_owned(), actions: vec![Action::Wait { ms: 500 }] }
 }
 
-/// A move that clicks one element.
+/// Returns a decision that clicks one element.
 pub(super) fn clicks(say: impl Into<String>, element: &Element) -> Move {
     Move::Act { say: say.into(), actions: vec![click(element, Button::Left, 1)] }
 }
 
-/// The actions that put a text into a field in place of what it holds.
+/// Returns the actions that replace a field's content with a text.
 pub(super) fn fill(field: &Element, text: &str) -> Vec<Action<ImagePoint>> {
     let mut actions = vec![click(field, Button::Left, 1)];
     actions.extend(key("ctrl+a"));
@@ -92,7 +92,7 @@ pub(super) fn fill(field: &Element, text: &str) -> Vec<Action<ImagePoint>> {
 }
 
 impl Hands {
-    /// Hands for a goal, in the first scene.
+    /// Starts on a goal with the first scene.
     pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
         Self {
             progress: Progress::start(goal, scene),
@@ -102,12 +102,12 @@ impl Hands {
         }
     }
 
-    /// The instruction as it was told.
+    /// Returns the instruction as written.
     pub(super) fn told(&self) -> &str {
         &self.told
     }
 
-    /// Presses the best answer to the present want in what takes input now; none when nothing answers.
+    /// Presses the best match for the current sub-goal on the surface in front; `None` if there is no match.
     pub(super) fn direct(&mut self, scene: &Scene, care: Care) -> Option<Move> {
         if let Some(found) = self.read_again(scene) {
             return Some(found);
@@ -125,7 +125,7 @@ impl Hands {
         if in_dialog && menus.is_empty() && self.progress.touched { self.confirm(scene) } else { None }
     }
 
-    /// A number that did not arrive is typed once more, beside the buttons that stand in its field.
+    /// Retypes a number that did not arrive, clicking beside the buttons inside its field.
     fn read_again(&mut self, scene: &Scene) -> Option<Move> {
         let (id, text) = self.progress.typed.take()?;
         let field = scene.elements.iter().find(|element| element.id == id)?;
@@ -179,7 +179,8 @@ impl Hands {
         self.press(scene, want, &choice)
     }
 
-    /// Whether the want is about a thing that was named and has not been found yet: commands must wait.
+    /// Returns whether the sub-goal needs a named object that has not been found yet. Commands must wait until it is
+    /// found.
     pub(super) fn lacks_object(&self, open: &Open) -> bool {
         let acts = matches!(
             open.want.verb.as_str(),
@@ -188,7 +189,7 @@ impl Hands {
         acts && self.object.is_none() && open.left().any(|(_, value)| value.kind == ValueKind::File)
     }
 
-    /// Whether the innermost open menu is one that was opened for this want: there any overlap decides.
+    /// Returns whether the innermost open menu was opened for this sub-goal. Inside it any shared word is a match.
     fn is_inside_answer(&self, scene: &Scene, want: usize) -> bool {
         let Some(open) = self.progress.wants.get(want) else { return false };
         let mut at = scene.open_menus().last().copied();
@@ -205,7 +206,7 @@ impl Hands {
         false
     }
 
-    /// Presses a chosen control, or notes that it is as wanted already.
+    /// Presses a chosen control, or records that it already has the wanted state.
     pub(super) fn press(&mut self, scene: &Scene, want: usize, choice: &Choice<'_>) -> Option<Move> {
         let element = choice.element;
         let open = self.progress.wants.get_mut(want)?;
@@ -235,7 +236,7 @@ impl Hands {
         Some(clicks(format!("{} answers what is asked.", quoted(&choice.label)), element))
     }
 
-    /// Puts the next value into the field where it belongs.
+    /// Types the next value into the field where it belongs.
     pub(super) fn fill_next(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
         let strange = scene.asks_for_file() && !open.names_file();
@@ -260,7 +261,7 @@ impl Hands {
         Some(Move::Act { say, actions })
     }
 
-    /// Selects the thing that a value names, so that what follows applies to it.
+    /// Selects the object that a value names, so that later commands apply to it.
     pub(super) fn pick_object(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
         let Some((element, value)) = object(scene, open) else { return self.pick_mentioned(scene, want) };
@@ -276,7 +277,7 @@ impl Hands {
         Some(Move::Act { say, actions })
     }
 
-    /// Selects the thing that the instruction only mentions, if the want is about a thing at all.
+    /// Selects an object that the instruction only mentions, if the sub-goal can apply to an object.
     fn pick_mentioned(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
         let own = open.want.lasting || open.want.values.iter().any(|value| value.kind == ValueKind::File);
@@ -306,7 +307,7 @@ impl Hands {
         Some(Move::Act { say: "First the whole text is selected.".into(), actions })
     }
 
-    /// Writes a value into the document or onto the command line.
+    /// Types a value into the document or at the command line.
     fn write(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let document = scene.document()?;
         let open = self.progress.wants.get_mut(want)?;
@@ -332,7 +333,7 @@ impl Hands {
         Some(Move::Act { say: format!("{} is to be written.", quoted(&text)), actions })
     }
 
-    /// Carries the front dialog's work through.
+    /// Confirms the dialog in front.
     fn confirm(&mut self, scene: &Scene) -> Option<Move> {
         if self.confirmed > 5 {
             return None;
@@ -361,7 +362,7 @@ impl Hands {
         })
     }
 
-    /// What is left at the end: open surfaces, saving, and the last word.
+    /// Finishes the attempt: closes open surfaces, saves, and ends with `failed` as the reason if given.
     pub(super) fn finish(&mut self, scene: &Scene, failed: Option<String>) -> Move {
         if !scene.open_menus().is_empty() && self.closed < 2 {
             self.closed += 1;
@@ -410,12 +411,13 @@ impl Hands {
                 })
             }
             (Saving::NotYet, false) if open.given => {
-                // It was saved on the way that guidance told.
+                // Guidance already saved the work.
                 open.done = true;
                 None
             }
             (Saving::NotYet, false) if scene.is_page() => {
-                // A page has no key for saving: it has a button, in sight or behind another.
+                // Web pages have no shortcut for saving: they have a button, which may be visible or behind another
+                // one.
                 let button = scene
                     .below(scene.surface())
                     .into_iter()
@@ -440,7 +442,7 @@ impl Hands {
                 Some(carry_through("The question is answered.", scene))
             }
             (Saving::KeyPressed, false) if is_new_name && open.left().next().is_some() => {
-                // The key asked for no name here: the command must be looked for.
+                // The shortcut did not ask for a name, so the command must be searched for.
                 open.want.kind = WantKind::Do;
                 None
             }
@@ -452,7 +454,7 @@ impl Hands {
     }
 }
 
-/// Answers what a program asks while saving: a name, or a question.
+/// Answers a program's prompt during saving: a file name or a question.
 fn answer_saving(scene: &Scene, name: Option<&str>) -> Move {
     let fields = scene.below(scene.surface());
     let field = fields.iter().find(|element| element.kind == Kind::Field);
@@ -464,7 +466,7 @@ fn answer_saving(scene: &Scene, name: Option<&str>) -> Move {
     carry_through("The question is answered.", scene)
 }
 
-/// Presses the button that carries a dialog through, or Enter.
+/// Presses the button that confirms a dialog, or Enter.
 fn carry_through(say: &str, scene: &Scene) -> Move {
     match confirming(scene, None) {
         Some(button) => clicks(say, button),
@@ -472,18 +474,18 @@ fn carry_through(say: &str, scene: &Scene) -> Move {
     }
 }
 
-/// Whether a label is one of saving: `Save`, `Save changes`.
+/// Returns whether a label is one of saving: `Save`, `Save changes`.
 fn says_save(label: &str) -> bool {
     let words = plain(label);
     words.first().is_some_and(|word| word == "save" || word == "store") && words.len() <= 3
 }
 
-/// Whether an element opens more rather than doing something.
+/// Returns whether an element opens another surface rather than performing an action.
 fn leads_on(element: &Element) -> bool {
     matches!(element.kind, Kind::Menu | Kind::Tab | Kind::Combo) || element.promises()
 }
 
-/// A label in quotation marks.
+/// Returns a label in quotation marks.
 pub(super) fn quoted(label: &str) -> String {
     format!("\"{label}\"")
 }

@@ -1,26 +1,27 @@
-//! What an attempt's steps showed: which surfaces led somewhere, what was done there, and what was wasted.
+//! What a trajectory analysis yields: the surfaces that contributed, the actions performed there, and the wasted
+//! steps.
 
 use apprentice_protocol::StepId;
 
 use super::words::same_label;
 
-/// What was done on a surface.
+/// An action performed on a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Deed {
-    /// A command or an entry of a list was chosen.
+    /// Chose a command or a list entry with this label.
     Choose(String),
-    /// A switch was turned.
+    /// Toggled the switch with this label.
     Switch(String),
-    /// A value was typed into a field of this name.
+    /// Typed a value into the field with this label.
     Fill(String),
-    /// A button was pressed.
+    /// Pressed the button with this label.
     Press(String),
-    /// A key was pressed.
+    /// Pressed this key or chord.
     Key(String),
 }
 
 impl Deed {
-    /// The label it was done to; empty for a nameless field.
+    /// Returns the label of the target; empty for an unnamed field.
     pub(super) fn label(&self) -> &str {
         match self {
             Self::Choose(label)
@@ -32,42 +33,43 @@ impl Deed {
     }
 }
 
-/// One surface that led somewhere: the way there and what was done on it.
+/// A surface that contributed to the outcome: the route to it and the actions performed there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Visit {
-    /// Labels pressed to get there, in order.
+    /// Labels pressed to reach the surface, in order.
     pub(super) way: Vec<String>,
-    /// Whether the way starts at a context menu.
+    /// Whether the route starts at a context menu.
     pub(super) by_context: bool,
-    /// What was done there.
+    /// Actions performed on the surface, in order.
     pub(super) deeds: Vec<Deed>,
-    /// Other labels that stood there.
+    /// Other labels visible on the surface.
     pub(super) beside: Vec<String>,
-    /// What had to be done first, so that this could be done at all.
+    /// Prerequisites: actions, with their routes, that had to come before.
     pub(super) first: Vec<(Vec<String>, Deed)>,
-    /// Commands that took no input before, the last leg of the way among them.
+    /// Commands that were disabled earlier, including the last leg of the route.
     pub(super) barred: Vec<String>,
     /// Whether the whole text was selected before.
     pub(super) whole: bool,
-    /// Steps wasted before it.
+    /// Number of steps wasted before this visit.
     pub(super) wasted: u32,
-    /// The steps that show it.
+    /// The steps that serve as evidence.
     pub(super) evidence: Vec<StepId>,
 }
 
-/// What a walk over the steps found.
+/// The result of analyzing a trajectory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Lesson {
-    /// The surfaces that led somewhere, in order.
+    /// The surfaces that contributed, in order.
     pub(super) visits: Vec<Visit>,
-    /// Labels that were pressed in vain.
+    /// Labels whose presses led nowhere.
     pub(super) in_vain: Vec<String>,
-    /// Every label pressed.
+    /// Every label or address used.
     pub(super) pressed: Vec<String>,
 }
 
 impl Lesson {
-    /// A switch that the task does not ask for, turned before something else, had to come first.
+    /// Merges prerequisites: a switch that the task does not ask for, toggled before another visit, becomes a
+    /// prerequisite of that visit.
     pub(super) fn join(mut self, asked: impl Fn(&str) -> bool) -> Self {
         let mut joined: Vec<Visit> = Vec::new();
         let mut first: Vec<Visit> = Vec::new();
@@ -89,7 +91,7 @@ impl Lesson {
         Self { visits: joined, ..self }
     }
 
-    /// Whether a label was pressed.
+    /// Returns whether a label was pressed.
     pub(super) fn has_pressed(&self, label: &str) -> bool {
         self.pressed.iter().any(|pressed| same_label(pressed, label))
     }

@@ -1,8 +1,9 @@
-//! Rule-based policies that work as models do: offline, from the wire alone. They are not language models.
+//! Deterministic, rule-based policies that implement the model port. They are not language models and run offline.
 //!
-//! `explorer` searches the interface; `novice` and `literalist` do not, and differ in how they follow
-//! guidance. Each also reviews attempts and keeps a skillbook when a request asks for that. None knows a
-//! program: their words are those of interfaces in general.
+//! A policy sees only what a provider would receive over the wire. `explorer` searches the interface. `novice` and
+//! `literalist` do not search; they differ in how they follow guidance. Every policy also reviews attempts and
+//! maintains a skillbook when a request asks for it. The policies contain no knowledge of any specific program: their
+//! word lists describe user interfaces in general.
 
 mod block;
 mod choose;

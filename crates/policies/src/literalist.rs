@@ -1,5 +1,5 @@
-//! The second student: it reads no grammar. Whatever label in sight stands in the guidance, it presses, in
-//! the order in which the guidance mentions it. It shares no code with the novice's way of following.
+//! The `literalist` policy: it parses no grammar. It presses each visible label that occurs in the guidance, in order
+//! of mention. To serve as an independent second student, it shares no guidance-following code with `novice`.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use super::transcript::{Transcript, Turn};
 use super::wire::Move;
 use super::words::plain;
 
-/// Presses on its own that it allows itself.
+/// The largest number of presses without guidance.
 const PRESSES: u32 = 6;
 
-/// The literalist in one attempt.
+/// The state of the `literalist` policy in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Literalist {
     goal: Goal,
@@ -32,7 +32,8 @@ pub(super) struct Literalist {
     waited: u32,
 }
 
-/// What the task spells out in sight. In an open menu that is a command only: no further menu is opened.
+/// Presses what the task names and the screen shows. In an open menu it presses commands only and opens no further
+/// menu.
 fn press_asked(scene: &Scene, hands: &mut Hands) -> Option<Move> {
     if scene.open_menus().is_empty() {
         return hands.direct(scene, Care::Exact);
@@ -44,7 +45,7 @@ fn press_asked(scene: &Scene, hands: &mut Hands) -> Option<Move> {
     hands.press(scene, want, &choice)
 }
 
-/// Whether it presses such a thing when it is mentioned.
+/// Returns whether a mentioned control of this kind is pressed.
 fn presses(kind: Kind) -> bool {
     matches!(
         kind,
@@ -52,7 +53,7 @@ fn presses(kind: Kind) -> bool {
     )
 }
 
-/// Where the words of a label stand in the text for the first time.
+/// Returns the position of a label's first mention in the text.
 fn mention(text: &[String], label: &str) -> Option<usize> {
     let label = plain(label);
     if label.is_empty() || label.concat().chars().count() < 2 {
@@ -62,12 +63,12 @@ fn mention(text: &[String], label: &str) -> Option<usize> {
 }
 
 impl Literalist {
-    /// A literalist with this instruction.
+    /// Creates a literalist for the transcript's instruction.
     pub(super) fn new(transcript: &Transcript) -> Self {
         Self { goal: Goal::read(&transcript.instruction), ..Self::default() }
     }
 
-    /// Its move in one turn.
+    /// Returns its decision for one turn.
     pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
         let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, &turn.scene));
         hands.progress.settle(&turn.scene);
@@ -120,8 +121,8 @@ impl Literalist {
         hands.finish(scene, None)
     }
 
-    /// Among labels in sight that the guidance mentions, one in the open list that the task uses too, else
-    /// the one mentioned first.
+    /// Presses a visible label that the guidance mentions. A label of the open list that also matches the task comes
+    /// first; otherwise the one mentioned first.
     fn press_mentioned(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
         let want = hands.progress.pending().first().copied()?;
         let text = self.text.as_ref()?;
@@ -159,7 +160,7 @@ impl Literalist {
         let already = state.is_some() && element.is_on() == state;
         let asked =
             hands.progress.wants.get(want).is_some_and(|open| open.wanted.fit(&element.name).matched > 0.0);
-        // What the task does not speak of only prepares for what it asks.
+        // A control that the task does not mention is only a preparation.
         let prepares = !asked && matches!(element.kind, Kind::Switch | Kind::Radio | Kind::Item);
         let pressed = Pressed {
             want,

@@ -1,6 +1,7 @@
-//! Keeping a skillbook: one item at a time, by the tools alone.
+//! Maintains a skillbook: handles one work item at a time through the tools only.
 //!
-//! Look first; create what is new, complete what is alike, note what is doubtful, leave the rest.
+//! It looks up similar skills first. It creates new skills, extends similar ones, annotates doubtful ones, and leaves
+//! the rest unchanged.
 
 use apprentice_protocol::{CallBody, ChatRequest, Content, Message};
 use serde::Deserialize;
@@ -11,9 +12,9 @@ use super::guidance::{self, Step};
 use super::wire::Move;
 use super::words::{plain, same_label};
 
-/// The tool by which a request is recognised.
+/// The tool whose presence identifies a maintenance request.
 pub(super) const READING_TOOL: &str = "fetch_similar_skills";
-/// How many characters of a situation stand in an index.
+/// The largest length, in characters, of a description in the index.
 const LINE: usize = 150;
 
 #[derive(Deserialize)]
@@ -26,14 +27,14 @@ struct Item {
     payload: Value,
 }
 
-/// One call that was made, and its answer.
+/// A tool call made earlier, with its result.
 struct Made {
     tool: String,
     answer: Value,
     refused: bool,
 }
 
-/// A skill as a tool showed it.
+/// A skill as a tool returned it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Shown {
@@ -44,7 +45,7 @@ struct Shown {
     similarity: f64,
 }
 
-/// The manager's next call, or its last words.
+/// Returns the manager's next call, or its closing message.
 pub(super) fn answer(request: &ChatRequest) -> Move {
     let Some(item) = block::<Item>(request) else { return nothing("There is no item.") };
     let made = made(request);
@@ -66,7 +67,7 @@ fn ask(tool: &str, arguments: Value) -> Move {
     Move::Ask { say: String::new(), tool: tool.to_owned(), arguments }
 }
 
-/// The calls made so far with their answers.
+/// Returns the calls made so far with their results.
 fn made(request: &ChatRequest) -> Vec<Made> {
     let mut found = Vec::new();
     let mut asked: &[apprentice_protocol::Call] = &[];
@@ -113,7 +114,8 @@ fn shown(call: &Made) -> Vec<Shown> {
         .unwrap_or_default()
 }
 
-/// The way that a guidance tells, as one list: what comes before the first labels belongs to it.
+/// Returns the route that a guidance describes as a flat list, up to its first labels. Steps before those labels are
+/// included.
 fn way(guidance: &str) -> Vec<String> {
     let mut found = Vec::new();
     for step in guidance::read_all(guidance) {
@@ -165,7 +167,7 @@ fn learning(item: &Item, made: &[Made]) -> Move {
     create(made, &domain, &situation, &guidance)
 }
 
-/// The same way led somewhere again: what it said of the surface is brought together.
+/// Extends an existing skill that describes the same route: merges both situations and keeps the longer guidance.
 fn complete(item: &Item, made: &[Made], twin: &Shown, situation: &str, guidance: &str) -> Move {
     if last(made, "update_skill").is_some() || !item.allows("update_skill") {
         return nothing("The skill says it already.");
@@ -182,7 +184,7 @@ fn complete(item: &Item, made: &[Made], twin: &Shown, situation: &str, guidance:
     )
 }
 
-/// Two situations of one surface as one: the labels of both, the words of both goals.
+/// Merges two situations of one surface: the union of their labels and of their goal words.
 fn join(known: &str, new: &str) -> String {
     let split = |text: &str| -> (String, String, String) {
         let (body, asked) = text.split_once(" (asked for as: ").unwrap_or((text, ""));
@@ -205,7 +207,7 @@ fn join(known: &str, new: &str) -> String {
     format!("{place}{labels}{asked}")
 }
 
-/// One line for an index, of whole words.
+/// Shortens a situation to one index line, at a word boundary.
 fn line(situation: &str) -> String {
     let words: Vec<&str> = situation.split_whitespace().collect();
     let mut length = 0;
@@ -260,7 +262,7 @@ fn create(made: &[Made], domain: &str, situation: &str, guidance: &str) -> Move 
     }
 }
 
-/// A report on a skill: mended if that is allowed and something better is known, else noted.
+/// Handles a report on a skill: updates the skill if that is allowed and a better text is known, else annotates it.
 fn correct(item: &Item, made: &[Made], better: &str, worse: &str) -> Move {
     let skill = item.text("skill_id");
     let proposal = item.text(better);
@@ -288,7 +290,7 @@ fn correct(item: &Item, made: &[Made], better: &str, worse: &str) -> Move {
     nothing("There is nothing to mend.")
 }
 
-/// What the counters single out: pairs that say the same become one, hopeless skills go.
+/// Handles a cleanup task: merges duplicates, and deletes or annotates skills with bad statistics.
 fn clean(item: &Item, made: &[Made]) -> Move {
     let kind = item.text("cleanup_type");
     let mut ids: Vec<String> = match item.payload.get("skill_ids").and_then(Value::as_array) {

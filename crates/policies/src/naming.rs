@@ -1,18 +1,19 @@
-//! The labels that a sentence names: in quotation marks, with capitals, before words such as `menu`, after verbs.
+//! Extracts the labels that a sentence names: quoted, capitalized, before nouns such as `menu`, or after verbs such as
+//! `choose`.
 
 use apprentice_protocol::Chord;
 
 use super::guidance::picks;
 use super::words::plain;
 
-/// Words that announce what a label is; the label stands before them.
+/// Nouns for kinds of controls; a label stands before them.
 const NOUNS: &[&str] = &[
     "menu", "submenu", "tab", "page", "button", "entry", "item", "command", "option", "checkbox", "check",
     "box", "field", "list", "dialog", "window", "section", "link", "icon", "switch", "toggle", "heading",
     "panel", "row", "category", "pane", "setting",
 ];
 
-/// Words that open a sentence without being labels.
+/// Words that start a sentence without being part of a label.
 const OPENERS: &[&str] = &[
     "open",
     "choose",
@@ -171,7 +172,7 @@ const OPENERS: &[&str] = &[
 const JOINING: &[&str] =
     &["of", "to", "and", "the", "for", "in", "on", "with", "a", "or", "as", "at", "by", "from"];
 
-/// The mark that closes a quotation.
+/// Returns the mark that closes a quotation.
 fn closer(open: char) -> Option<char> {
     match open {
         '"' => Some('"'),
@@ -184,7 +185,8 @@ fn closer(open: char) -> Option<char> {
     }
 }
 
-/// The characters of a text that stand in no quotation, each with where it begins. A mark within a word opens none.
+/// Iterates over the characters outside quotations, each with its byte offset. A quotation mark inside a word does not
+/// open a quotation.
 pub(super) fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> {
     let (mut before, mut closing) = (' ', None);
     text.char_indices().filter(move |(_, c)| {
@@ -202,7 +204,7 @@ pub(super) fn strip_marks(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || "\"'`“”‘’«»*_,:()".contains(c))
 }
 
-/// The label that ends a text: `Open the menu Edit` gives `Edit`.
+/// Returns the label at the end of a text: `Open the menu Edit` gives `Edit`.
 pub(super) fn tail_label(text: &str) -> String {
     if let Some(last) = quotations(text).pop() {
         return last;
@@ -224,7 +226,7 @@ pub(super) fn tail_label(text: &str) -> String {
     strip_marks(&run.join(" ")).to_owned()
 }
 
-/// The label that begins a text: `Sideways to turn it` gives `Sideways`.
+/// Returns the label at the start of a text: `Sideways to turn it` gives `Sideways`.
 pub(super) fn head_label(text: &str) -> String {
     if text.starts_with(['"', '“', '‘', '`', '\'', '«'])
         && let Some(first) = quotations(text).into_iter().next()
@@ -249,7 +251,7 @@ pub(super) fn head_label(text: &str) -> String {
     strip_marks(&words[..end].join(" ")).to_owned()
 }
 
-/// What stands between quotation marks, or between stars.
+/// Returns the texts between quotation marks or double asterisks.
 fn quotations(text: &str) -> Vec<String> {
     let text = text.replace("**", "\"");
     let mut found = Vec::new();
@@ -274,8 +276,8 @@ fn quotations(text: &str) -> Vec<String> {
     found
 }
 
-/// The labels of a sentence without a path: quotations; else runs of capitals; else what stands before a
-/// word such as `menu` or after a verb such as `choose`.
+/// Returns the labels of a sentence without a menu path: quotations, runs of capitalized words, and text before nouns
+/// such as `menu`. Falls back to the text after a verb such as `choose`.
 pub(super) fn labels(sentence: &str) -> Vec<String> {
     let mut found = quotations(sentence);
     let quoted = !found.is_empty();
@@ -293,7 +295,7 @@ pub(super) fn labels(sentence: &str) -> Vec<String> {
     found
 }
 
-/// Runs of capitalised words; the sentence's first word counts only if it is no opening verb.
+/// Returns runs of capitalized words. The sentence's first word counts only if it is not an opening verb.
 fn capitals(sentence: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut outside = sentence.to_owned();
@@ -332,7 +334,7 @@ fn capitals(sentence: &str) -> Vec<String> {
     found
 }
 
-/// `the edit menu`, `its convert submenu`: what stands between an article and such a noun.
+/// Returns the labels between an article and such a noun: `the edit menu`, `its convert submenu`.
 fn announced(sentence: &str) -> Vec<String> {
     let words = plain(sentence);
     let mut found = Vec::new();

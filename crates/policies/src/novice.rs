@@ -1,5 +1,5 @@
-//! The weak student: presses what it sees and what the task spells out, and follows guidance as it is
-//! written. It searches nothing.
+//! The `novice` policy: presses visible controls that the task names, and follows guidance as written. It does not
+//! search.
 
 use super::choose::Care;
 use super::consult::Consult;
@@ -12,10 +12,10 @@ use super::perceive::Scene;
 use super::transcript::{Transcript, Turn};
 use super::wire::Move;
 
-/// Presses on its own that it allows itself.
+/// The largest number of presses without guidance.
 const PRESSES: u32 = 8;
 
-/// The novice in one attempt.
+/// The state of the `novice` policy in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Novice {
     goal: Goal,
@@ -28,12 +28,12 @@ pub(super) struct Novice {
 }
 
 impl Novice {
-    /// A novice with this instruction.
+    /// Creates a novice for the transcript's instruction.
     pub(super) fn new(transcript: &Transcript) -> Self {
         Self { goal: Goal::read(&transcript.instruction), ..Self::default() }
     }
 
-    /// Its move in one turn.
+    /// Returns its decision for one turn.
     pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
         let scene = &turn.scene;
         let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, scene));
@@ -74,7 +74,8 @@ impl Novice {
         hands.finish(scene, None)
     }
 
-    /// The next thing that a note says; when a note is wrong, everything it opened is closed again.
+    /// Returns the next action that a skill prescribes. When a skill does not apply, every surface that it opened is
+    /// closed again.
     fn follow(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
         if self.leaving > 0 {
             self.leaving -= 1;
@@ -120,7 +121,7 @@ impl Novice {
     }
 }
 
-/// The notes as plans, the best last.
+/// Returns the skills as plans; the best one is last.
 fn plans(consult: &Consult) -> Vec<Follow> {
     consult.notes.iter().rev().map(|note| Follow::new(guidance::read(&note.text))).collect()
 }

@@ -1,43 +1,43 @@
-//! What a built-in model sees: the outline of the last observation as a scene with scopes and labels.
+//! Parses the outline of the latest observation into a scene with surfaces and labels.
 
 use apprentice_protocol::{ImagePoint, NodeRef, Outline, State};
 
 use super::words::{plain, same_label};
 
-/// What can be done with an element.
+/// The interaction category of an element, derived from its role and states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Opens a list of commands.
     Menu,
-    /// A command, an option or another pickable line.
+    /// A command, an option or another selectable entry.
     Item,
-    /// Is on or off.
+    /// A toggle that is on or off.
     Switch,
-    /// One of several.
+    /// One of several exclusive choices.
     Radio,
-    /// Does something when pressed.
+    /// Performs an action when pressed.
     Button,
-    /// Takes text.
+    /// Accepts text.
     Field,
     /// Opens a list of options.
     Combo,
     /// Shows another page of the same surface.
     Tab,
-    /// Leads to another page.
+    /// Navigates to another page.
     Link,
-    /// A thing: a file, a row, a cell.
+    /// An object: a file, a row, a cell.
     Thing,
     /// A window.
     Window,
-    /// A window that wants an answer.
+    /// A dialog window.
     Dialog,
-    /// Words to read.
+    /// Static text.
     Words,
-    /// Anything else.
+    /// Any other element.
     Other,
 }
 
-/// Whether something pressed stays so, and does not unfold.
+/// Returns whether an element is a toggle button and not a disclosure.
 fn toggles(states: &[State]) -> bool {
     states.iter().any(|state| matches!(state, State::Checked | State::Unchecked))
         && !states.iter().any(|state| matches!(state, State::Collapsed | State::Expanded))
@@ -79,46 +79,42 @@ fn kind_of(role: &str, states: &[State]) -> Kind {
     }
 }
 
-/// One element.
+/// One element of the outline.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Element {
-    /// Its reference.
     pub(super) id: NodeRef,
     /// Levels below the root.
     pub(super) depth: u32,
     /// The index of its parent.
     pub(super) parent: Option<usize>,
-    /// What can be done with it.
     pub(super) kind: Kind,
-    /// Its role as written.
+    /// Its role as the outline spells it.
     pub(super) role: String,
     /// Its name, trimmed.
     pub(super) name: String,
-    /// Its value.
     pub(super) value: Option<String>,
-    /// Its states.
     pub(super) states: Vec<State>,
-    /// Where it is.
+    /// Its center in image coordinates; `None` if the outline gives no position.
     pub(super) at: Option<ImagePoint>,
 }
 
 impl Element {
-    /// Whether it has this state.
+    /// Returns whether it has this state.
     pub(super) fn is(&self, state: State) -> bool {
         self.states.contains(&state)
     }
 
-    /// Whether it takes input.
+    /// Returns whether it is enabled and visible.
     pub(super) fn works(&self) -> bool {
         !self.is(State::Disabled) && !self.is(State::Hidden)
     }
 
-    /// Whether its label promises another surface.
+    /// Returns whether its label ends in an ellipsis, which announces another surface.
     pub(super) fn promises(&self) -> bool {
         self.name.ends_with('…') || self.name.ends_with("...")
     }
 
-    /// Whether it is on, when it can be on or off.
+    /// Returns its on/off state; `None` if it cannot be on or off.
     pub(super) fn is_on(&self) -> Option<bool> {
         match self.kind {
             Kind::Switch | Kind::Radio | Kind::Item | Kind::Button => {
@@ -144,16 +140,16 @@ impl Element {
     }
 }
 
-/// One observation.
+/// A parsed observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Scene {
     /// The elements, parents before children.
     pub(super) elements: Vec<Element>,
-    /// Lines of the observation that are no elements.
+    /// Lines of the observation that are not elements.
     pub(super) notes: Vec<String>,
 }
 
-/// Whether an element holds the lines of an open list: a menu, or what a combo box shows.
+/// Returns whether an element contains the entries of an open list: a menu, or the list of a combo box.
 fn is_popup(elements: &[Element], index: usize) -> bool {
     let element = &elements[index];
     match element.role.as_str() {
@@ -164,7 +160,7 @@ fn is_popup(elements: &[Element], index: usize) -> bool {
 }
 
 impl Scene {
-    /// Reads the text of an observation.
+    /// Parses the text of an observation.
     pub(super) fn read(text: &str) -> Self {
         let mut path: Vec<(u32, usize)> = Vec::new();
         let mut elements: Vec<Element> = Vec::new();
@@ -195,7 +191,7 @@ impl Scene {
         Self { notes: notes.map(str::to_owned).collect(), elements }
     }
 
-    /// Whether `inner` lies below `outer`.
+    /// Returns whether `inner` is `outer` or one of its descendants.
     pub(super) fn is_within(&self, inner: usize, outer: usize) -> bool {
         let mut at = Some(inner);
         while let Some(index) = at {
@@ -216,7 +212,7 @@ impl Scene {
             .collect()
     }
 
-    /// The open menus and option lists, outermost first: those whose items can be seen.
+    /// Returns the open menus and option lists with visible entries, outermost first.
     pub(super) fn open_menus(&self) -> Vec<usize> {
         let is_line = |kind: Kind| matches!(kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Menu);
         self.indices(|element| {
@@ -236,13 +232,13 @@ impl Scene {
         .collect()
     }
 
-    /// A list of commands that stands on a page for good marks the present one.
+    /// Returns whether a menu is a permanent part of a page. Such a menu marks its current entry as active.
     pub(super) fn is_standing(&self, menu: usize) -> bool {
         let present = |element: &Element| element.parent == Some(menu) && element.is(State::Active);
         self.elements[menu].role == "menu" && self.elements.iter().any(present)
     }
 
-    /// The dialogs, outermost first; a part of a dialog that calls itself one is none.
+    /// Returns the dialogs, outermost first. A dialog nested in another one is not counted.
     pub(super) fn dialogs(&self) -> Vec<usize> {
         let is_dialog = |element: &Element| element.kind == Kind::Dialog || element.is(State::Modal);
         let mut found = self.indices(is_dialog);
@@ -259,7 +255,7 @@ impl Scene {
         found
     }
 
-    /// Whether a page is announced whose content is not there yet.
+    /// Returns whether a document is present but still empty.
     pub(super) fn is_loading(&self) -> bool {
         let documents = self.indices(|element| element.role == "document" || element.role == "rootwebarea");
         !documents.is_empty()
@@ -268,18 +264,18 @@ impl Scene {
                 .all(|document| !self.elements.iter().any(|element| element.parent == Some(*document)))
     }
 
-    /// Whether hardly anything can be seen.
+    /// Returns whether hardly any element is visible.
     pub(super) fn is_sparse(&self) -> bool {
         self.elements.len() < 6 || self.is_loading()
     }
 
-    /// Whether a page of a browser is in front.
+    /// Returns whether a browser page is in front.
     pub(super) fn is_page(&self) -> bool {
         self.elements.iter().any(|element| element.role == "document" && !element.name.is_empty())
     }
 
-    /// The root of what takes input now: the innermost open menu, else the front dialog, else the active
-    /// window; none stands for everything.
+    /// Returns the root of the surface that receives input: the innermost open menu, else the front dialog, else the
+    /// active window. `None` stands for the whole scene.
     pub(super) fn front(&self) -> Option<usize> {
         if let Some(menu) = self.open_menus().last() {
             return Some(*menu);
@@ -287,7 +283,7 @@ impl Scene {
         self.surface()
     }
 
-    /// The front dialog or window, menus left aside.
+    /// Returns the front dialog or window, ignoring menus.
     pub(super) fn surface(&self) -> Option<usize> {
         let dialogs = self.dialogs();
         let active = dialogs.iter().copied().find(|index| self.elements[*index].is(State::Active));
@@ -298,7 +294,7 @@ impl Scene {
         })
     }
 
-    /// The elements below a root, the root left out, that take input.
+    /// Returns the enabled and visible elements below a root, without the root.
     pub(super) fn below(&self, root: Option<usize>) -> Vec<&Element> {
         let inside = |index: &usize| root.is_none_or(|root| *index != root && self.is_within(*index, root));
         (0..self.elements.len())
@@ -308,7 +304,7 @@ impl Scene {
             .collect()
     }
 
-    /// How many windows with a name there are.
+    /// Returns the number of named windows.
     pub(super) fn windows(&self) -> usize {
         self.indices(|element| {
             element.kind == Kind::Window && element.role != "application" && !element.name.is_empty()
@@ -316,7 +312,7 @@ impl Scene {
         .len()
     }
 
-    /// What stands on the dialog in front, for telling whether it shows something else now.
+    /// Returns the names of the controls in the front dialog, to detect whether its content changed.
     pub(super) fn beside(&self) -> Vec<String> {
         let surface = self.surface().filter(|index| self.elements[*index].kind == Kind::Dialog);
         let Some(surface) = surface else { return Vec::new() };
@@ -327,13 +323,13 @@ impl Scene {
         self.below(Some(surface)).into_iter().filter(tells).map(|element| element.name.clone()).collect()
     }
 
-    /// Whether the dialog in front shows what a thing is like.
+    /// Returns whether the front dialog is a properties dialog.
     pub(super) fn shows_properties(&self) -> bool {
         self.surface()
             .is_some_and(|index| plain(&self.elements[index].name).iter().any(|word| word == "properties"))
     }
 
-    /// Whether a button of one of these labels stands in front and takes no input.
+    /// Returns whether the front surface has a disabled button with one of these labels.
     pub(super) fn has_barred(&self, labels: &[&str]) -> bool {
         let Some(surface) = self.surface() else { return false };
         self.elements.iter().enumerate().any(|(index, element)| {
@@ -344,7 +340,7 @@ impl Scene {
         })
     }
 
-    /// Whether the dialog in front asks for a file or a folder.
+    /// Returns whether the front dialog asks for a file or a folder.
     pub(super) fn asks_for_file(&self) -> bool {
         let Some(surface) = self.surface() else { return false };
         self.elements.iter().enumerate().any(|(index, element)| {
@@ -355,14 +351,14 @@ impl Scene {
         })
     }
 
-    /// Whether a thing of one of these names is in sight.
+    /// Returns whether an object with one of these names is visible.
     pub(super) fn names_any(&self, names: &[&str]) -> bool {
         self.elements.iter().any(|element| {
             matches!(element.kind, Kind::Thing | Kind::Other) && names.contains(&element.name.as_str())
         })
     }
 
-    /// The title in front, for telling programs apart.
+    /// Returns the title of the front window, to distinguish programs.
     pub(super) fn title(&self) -> &str {
         let windows = self.indices(|element| {
             matches!(element.kind, Kind::Window) && element.role != "application" && !element.name.is_empty()
@@ -371,7 +367,7 @@ impl Scene {
         active.or_else(|| windows.first()).map_or("", |index| self.elements[*index].name.as_str())
     }
 
-    /// Names of programs and windows, for choosing a domain.
+    /// Returns the names of programs, windows and dialogs, to select a skill domain.
     pub(super) fn places(&self) -> Vec<String> {
         let named = self.indices(|element| matches!(element.kind, Kind::Window | Kind::Dialog));
         named
@@ -381,7 +377,7 @@ impl Scene {
             .collect()
     }
 
-    /// The words beside or above an element without a name of its own; else its name.
+    /// Returns an element's name, or the text beside or above it if it is unnamed. A combo box gets both.
     pub(super) fn label_of(&self, element: &Element) -> String {
         let own = element.name.clone();
         let is_combo = element.kind == Kind::Combo;
@@ -411,7 +407,8 @@ impl Scene {
         }
     }
 
-    /// The large text field of a window: the one without a label beside it that is no dialog's.
+    /// Returns the main text field of a window: a terminal, the focused field, or the only field. `None` inside a
+    /// dialog.
     pub(super) fn document(&self) -> Option<&Element> {
         let surface = self.surface();
         if surface.is_some_and(|index| self.elements[index].kind == Kind::Dialog) {

@@ -1,4 +1,4 @@
-//! How far the wants of an instruction have come, judged by what could be seen after each action.
+//! Tracks progress on an instruction's sub-goals, judged from the observation after each action.
 
 use apprentice_protocol::NodeRef;
 
@@ -6,29 +6,29 @@ use super::goal::{Goal, Value, ValueKind, Want, WantKind};
 use super::perceive::{Kind, Scene};
 use super::words::{Wanted, content, plain, same_label};
 
-/// One want on its way.
+/// A sub-goal with its progress.
 #[derive(Clone, Debug)]
 pub(super) struct Open {
-    /// What is wanted.
+    /// The sub-goal.
     pub(super) want: Want,
-    /// Its words without those that only say where.
+    /// Its key words, without those that only name the location.
     pub(super) wanted: Wanted,
-    /// Whether it is believed to be done.
+    /// Whether it is considered done.
     pub(super) done: bool,
-    /// Which of its values have been used.
+    /// For each value, whether it has been used.
     pub(super) used: Vec<bool>,
     /// Labels already pressed for it.
     pub(super) pressed: Vec<String>,
-    /// Whether a field took one of its values because guidance said so.
+    /// Whether guidance already used one of its values.
     pub(super) given: bool,
-    /// Whether everything has been selected for it.
+    /// Whether the whole text has been selected for it.
     pub(super) prepared: bool,
-    /// Surfaces and labels whose press turned out to be no answer.
+    /// Surface titles and labels whose presses turned out to be wrong.
     rejected: Vec<(String, String)>,
 }
 
 impl Open {
-    /// The first values that were not used yet, with their places.
+    /// Iterates over the unused values with their indices.
     pub(super) fn left(&self) -> impl Iterator<Item = (usize, &Value)> {
         self.want
             .values
@@ -37,22 +37,22 @@ impl Open {
             .filter(|(index, _)| !self.used.get(*index).copied().unwrap_or(true))
     }
 
-    /// Whether this label was pressed for this want before.
+    /// Returns whether this label was pressed for this sub-goal.
     pub(super) fn has_pressed(&self, label: &str) -> bool {
         self.pressed.iter().any(|pressed| same_label(pressed, label))
     }
 
-    /// The texts of its values that name things.
+    /// Returns its unused values that name objects.
     pub(super) fn names(&self) -> Vec<&str> {
         self.left().filter(|(_, value)| value.is_name()).map(|(_, value)| value.text.trim()).collect()
     }
 
-    /// Whether a label of this surface was pressed before and was no answer.
+    /// Returns whether this label was pressed on this surface and turned out to be wrong.
     pub(super) fn is_rejected(&self, surface: &str, label: &str) -> bool {
         self.rejected.iter().any(|(known, rejected)| known == surface && same_label(rejected, label))
     }
 
-    /// Takes a press back: what it led to was no answer.
+    /// Reverts the bookkeeping of a press that turned out to be wrong.
     fn reject(&mut self, surface: &str, label: &str) {
         self.pressed.retain(|pressed| !same_label(pressed, label));
         self.rejected.push((surface.to_owned(), label.to_owned()));
@@ -68,7 +68,7 @@ impl Open {
         }
     }
 
-    /// Marks the values that stand in a label as used.
+    /// Marks the values that occur in a label as used.
     pub(super) fn use_values_of(&mut self, label: &str) {
         for (index, value) in self.want.values.iter().enumerate() {
             if !value.text.trim().is_empty() && label.contains(value.text.trim()) {
@@ -77,17 +77,17 @@ impl Open {
         }
     }
 
-    /// Values that must still be put somewhere: numbers in passing do not hold a want open.
+    /// Returns whether values remain to be entered. Unused numbers do not count: they may only be mentioned.
     pub(super) fn waits_for_values(&self) -> bool {
         self.left().any(|(_, value)| value.kind != ValueKind::Number)
     }
 
-    /// Whether a want makes something that is not there yet.
+    /// Returns whether the sub-goal creates something new.
     pub(super) fn makes_new(&self) -> bool {
         matches!(self.want.verb.as_str(), "create" | "make" | "add" | "start")
     }
 
-    /// Whether a want has to do with a file that it names, or with storing something.
+    /// Returns whether the sub-goal involves a file or saves something.
     pub(super) fn names_file(&self) -> bool {
         let verbs = [
             "save", "store", "export", "write", "open", "import", "load", "insert", "attach", "choose",
@@ -99,40 +99,39 @@ impl Open {
     }
 }
 
-/// What the last action was meant to bring about.
+/// A press whose effect has not been observed yet.
 #[derive(Clone, Debug)]
 pub(super) struct Pressed {
-    /// The want it was for.
+    /// The index of the sub-goal.
     pub(super) want: usize,
-    /// The label pressed.
     pub(super) label: String,
-    /// What was pressed.
+    /// The kind of the pressed control.
     pub(super) kind: Kind,
-    /// The state wanted of a switch.
+    /// The wanted state of a switch.
     pub(super) state: Option<bool>,
-    /// Open menus, dialogs and the title before.
+    /// The surfaces that were open before.
     pub(super) surfaces: Surfaces,
-    /// What stood on the dialog in front, its lists left aside.
+    /// The controls of the front dialog before, as [`Scene::beside`] lists them.
     pub(super) beside: Vec<String>,
     /// Whether the press confirms a dialog.
     pub(super) confirms: bool,
 }
 
-/// How many surfaces lie above each other.
+/// Counts of open surfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Surfaces {
-    /// Open menus.
+    /// Number of open menus.
     pub(super) menus: usize,
-    /// Dialogs.
+    /// Number of open dialogs.
     pub(super) dialogs: usize,
-    /// Windows with a name.
+    /// Number of named windows.
     pub(super) windows: usize,
-    /// The title in front.
+    /// The title of the front dialog or window.
     pub(super) title: String,
 }
 
 impl Surfaces {
-    /// Counts them in a scene.
+    /// Counts the surfaces of a scene.
     pub(super) fn of(scene: &Scene) -> Self {
         let front = scene.dialogs().last().map(|index| scene.elements[*index].name.clone());
         Self {
@@ -144,35 +143,35 @@ impl Surfaces {
     }
 }
 
-/// Whether another choice only made a dialog show other controls: then it says what is shown, and sets
-/// nothing.
+/// Returns whether a choice replaced the controls of a dialog. Such a choice selects what is shown and changes no
+/// setting.
 pub(super) fn turns_page(before: &[String], now: &[String]) -> bool {
     let new = now.iter().filter(|name| !before.contains(name)).count();
     let gone = before.iter().filter(|name| !now.contains(name)).count();
     new >= 2 && gone >= 2
 }
 
-/// All wants of an instruction.
+/// Progress of all sub-goals of an instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
-    /// The wants, in order.
+    /// The sub-goals, in order.
     pub(super) wants: Vec<Open>,
-    /// What was done last, until its effect is seen.
+    /// The last press, until its effect is observed.
     pub(super) last: Option<Pressed>,
-    /// Whether something was changed in the dialog in front.
+    /// Whether the front dialog has unconfirmed changes.
     pub(super) touched: bool,
-    /// How often a dialog that stayed was confirmed again.
+    /// How often a dialog that stayed open was confirmed again.
     retried: u32,
-    /// How often a confirmed dialog was waited for.
+    /// How often it waited for a confirmed dialog to close.
     lingered: u32,
-    /// Labels of fields that were filled.
+    /// Keys of the fields that were filled.
     pub(super) filled: Vec<String>,
-    /// The number typed last, and into what: it is read again before anything else is done.
+    /// The spin field filled last and its number. The field is checked before the next action.
     pub(super) typed: Option<(NodeRef, String)>,
 }
 
 impl Progress {
-    /// Starts on a goal; words that stand in the title say where and not what.
+    /// Starts on a goal. Removes the words of the window titles from the key words: they name the location.
     pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
         let mut place: Vec<String> = Vec::new();
         for title in scene.places() {
@@ -200,35 +199,35 @@ impl Progress {
         Self { wants: goal.wants.iter().map(open).collect(), ..Self::default() }
     }
 
-    /// The first want that is not done.
+    /// Returns the first sub-goal that is not done.
     pub(super) fn current(&self) -> Option<usize> {
         self.wants.iter().position(|open| !open.done)
     }
 
-    /// The wants that are not done and call for the interface, in order.
+    /// Returns the sub-goals that are not done and need the interface, in order. Saving is excluded.
     pub(super) fn pending(&self) -> Vec<usize> {
         let is_pending = |open: &Open| !open.done && open.want.kind != WantKind::Save;
         (0..self.wants.len()).filter(|index| self.wants.get(*index).is_some_and(is_pending)).collect()
     }
 
-    /// The pending wants, and those that save under a name.
+    /// Returns the pending sub-goals and those that save under a name.
     pub(super) fn unfinished(&self) -> Vec<usize> {
         let names = |open: &Open| open.want.kind != WantKind::Save || open.left().next().is_some();
         (0..self.wants.len()).filter(|index| !self.wants[*index].done && names(&self.wants[*index])).collect()
     }
 
-    /// Whether anything but saving was done.
+    /// Returns whether anything but saving is done.
     pub(super) fn has_done_something(&self) -> bool {
         self.wants.iter().any(|open| open.done && open.want.kind != WantKind::Save)
     }
 
-    /// Whether a field of what is in sight was filled.
+    /// Returns whether a visible field was filled.
     pub(super) fn has_filled(&self, scene: &Scene) -> bool {
         let ids = scene.elements.iter().map(|element| element.id.to_string());
         ids.into_iter().any(|id| self.filled.iter().any(|key| key.rsplit('#').next() == Some(id.as_str())))
     }
 
-    /// Remembers what was pressed, until its effect is seen.
+    /// Records a press until its effect is observed.
     pub(super) fn press(&mut self, pressed: Pressed) {
         if let Some(open) = self.wants.get_mut(pressed.want)
             && !pressed.confirms
@@ -238,8 +237,8 @@ impl Progress {
         self.last = Some(pressed);
     }
 
-    /// A dialog that was confirmed and stays is waited for a little, then confirmed once more: a first press
-    /// may only have closed a list of suggestions. A question may come again for each place it is about.
+    /// Handles a confirmed dialog that stays open: waits briefly, then confirms once more, because the first press may
+    /// only have closed a list of suggestions. A yes/no question may repeat for each object.
     fn settle_confirmed(&mut self, last: Pressed, now: &Surfaces, closed: bool) {
         let first = plain(&last.label).into_iter().next().unwrap_or_default();
         let closes = matches!(
@@ -259,12 +258,12 @@ impl Progress {
         }
     }
 
-    /// Whether a dialog that was confirmed has yet to close.
+    /// Returns whether a confirmed dialog has yet to close.
     pub(super) fn lingers(&self) -> bool {
         self.lingered > 0 && self.last.is_some()
     }
 
-    /// Judges the last action by what can be seen now.
+    /// Judges the last press from the current scene.
     pub(super) fn settle(&mut self, scene: &Scene) {
         let Some(last) = self.last.take() else { return };
         let now = Surfaces::of(scene);

@@ -1,4 +1,4 @@
-//! How much an element promises to open what is searched for, before its words are weighed.
+//! Scores how likely an element opens the surface that contains the target, before its label is matched.
 
 use apprentice_protocol::State;
 
@@ -8,7 +8,7 @@ use super::progress::Open;
 use super::route::Leg;
 use super::words::plain;
 
-/// Words of surfaces where settings live.
+/// Vocabulary of labels of settings surfaces.
 const SETTINGS: &[&str] = &[
     "preferences",
     "settings",
@@ -21,17 +21,17 @@ const SETTINGS: &[&str] = &[
     "more",
 ];
 
-/// Labels that end, print, leave or destroy: opened only when the task speaks of them.
+/// Vocabulary of labels that quit, print, leave or destroy; pressed only when the task mentions them.
 const RISKY: &[&str] = &[
     "quit", "exit", "close", "print", "delete", "remove", "about", "help", "contents", "restart", "clear",
     "reset", "logout", "recent", "undo", "redo", "reload", "minimize", "maximize", "restore", "trash",
     "send", "detach", "new", "cancel", "back", "forward", "feedback", "report", "ok", "save",
 ];
 
-/// Words of buttons that open a list of commands.
+/// Vocabulary of labels of buttons that open a list of commands.
 const LISTS: &[&str] = &["menu", "tools", "more", "options"];
 
-/// Verbs that begin the labels of commands with a purpose of their own.
+/// First words of commands with a specific purpose.
 const PURPOSES: &[&str] = &[
     "create",
     "configure",
@@ -52,10 +52,10 @@ const PURPOSES: &[&str] = &[
     "search",
 ];
 
-/// How far apart the middles of one column's lines stand at most.
+/// The largest horizontal distance between the centers of entries in one column.
 const COLUMN: f64 = 8.0;
 
-/// How promising an element is; none if it opens nothing that may be opened.
+/// Returns an element's prior score; `None` if it opens nothing or must not be opened.
 pub(super) fn promise(
     scene: &Scene,
     element: &Element,
@@ -105,8 +105,8 @@ pub(super) fn promise(
     }
 }
 
-/// A thing's own properties answer what is wanted of the thing, the program's preferences what is wanted
-/// from now on.
+/// Returns the score of a settings command. An object's properties match a change to that object; the program's
+/// preferences match a lasting change.
 fn settings_promise(words: &[String], want: &Want) -> f32 {
     let own = words.iter().any(|word| word == "properties");
     let about_thing = want.values.iter().any(|value| value.is_name());
@@ -119,14 +119,14 @@ fn settings_promise(words: &[String], want: &Want) -> f32 {
     }
 }
 
-/// Whether a command says by its first word that it is for something else than what is wanted.
+/// Returns whether a command's first word names a purpose that the sub-goal does not mention.
 pub(super) fn strays(words: &[String], want: &Want) -> bool {
     words
         .first()
         .is_some_and(|first| PURPOSES.contains(&first.as_str()) && !plain(&want.clause).contains(first))
 }
 
-/// Whether an element is a line of a list that stands beside what it shows, as in a dialog of settings.
+/// Returns whether an element is an entry of a section list, as settings dialogs have beside their content.
 fn is_section(scene: &Scene, element: &Element) -> bool {
     let Some(at) = element.at.filter(|_| !element.is(State::Selected)) else { return false };
     let Some(surface) = scene.surface() else { return false };

@@ -1,5 +1,5 @@
-//! Reviewing an attempt: what each skill was worth, and what the attempt shows that nobody would guess. It is told by
-//! a block of material, or stands in the conversation that the question is put below.
+//! Reviews an attempt: rates each skill that was read and extracts learnings that are not obvious. The attempt comes
+//! from a fenced block of material, or from the conversation that precedes the question.
 
 use apprentice_protocol::{ChatRequest, TrajectoryStep};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use super::walk::walk;
 use super::wire::Move;
 use super::{page, retell};
 
-/// An attempt as it is reviewed.
+/// The attempt under review.
 #[derive(Deserialize)]
 pub(super) struct Material {
     pub(super) goal: String,
@@ -29,7 +29,7 @@ pub(super) struct Material {
     pub(super) steps: Vec<TrajectoryStep>,
 }
 
-/// A skill that it received.
+/// A skill that the attempt received.
 #[derive(Deserialize)]
 pub(super) struct Received {
     pub(super) id: String,
@@ -40,8 +40,8 @@ pub(super) const fn three() -> usize {
     3
 }
 
-/// The review, if a request asks for one: by its schema, by the block it holds, or below the conversation of the
-/// attempt itself.
+/// Returns the review if the request asks for one: recognized by its schema, by the block it contains, or by a
+/// question below the attempt's own conversation.
 pub(super) fn answer(request: &ChatRequest) -> Option<Move> {
     if request.world.is_some() {
         return retell::material(request).map(|material| review(&material));

@@ -1,4 +1,4 @@
-//! An attempt read back from its own conversation, when the question for a review is put below it.
+//! Reconstructs an attempt from its own conversation when the review question follows it.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::block::fenced;
 use super::reflect::{Material, Received, three};
 use super::transcript::Transcript;
 
-/// The name that the block under the question carries.
+/// The schema name in the block of the review question.
 const SCHEMA: &str = "reflect.outcome.v1";
-/// What stands before the title in front.
+/// The prefix of the line with the front window's title.
 const FRONT: &str = "Front: ";
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ struct Named {
     id: SkillId,
 }
 
-/// The attempt, if the conversation ends with a question for its review.
+/// Returns the attempt if the conversation ends with a review question.
 pub(super) fn material(request: &ChatRequest) -> Option<Material> {
     let (asked, outcome) = question(request)?;
     let before = ChatRequest { messages: request.messages[..asked].to_vec(), ..request.clone() };
@@ -53,8 +53,8 @@ pub(super) fn material(request: &ChatRequest) -> Option<Material> {
     })
 }
 
-/// The question, and the message in which it stands. What a screen or a tool says is none: only the user asks, and not in
-/// the first message, which holds the first screen.
+/// Returns the review question and the index of its message. Only user content and notices count: screens and tool
+/// results do not, and neither does the first message, which contains the first screen.
 fn question(request: &ChatRequest) -> Option<(usize, Outcome)> {
     request.messages.iter().enumerate().skip(1).rev().find_map(|(place, message)| {
         let said = match message {
@@ -67,7 +67,7 @@ fn question(request: &ChatRequest) -> Option<(usize, Outcome)> {
     })
 }
 
-/// What was put before the model in words.
+/// Returns the texts that the model received in a message.
 fn words(message: &Message) -> Vec<&str> {
     let (content, results) = match message {
         Message::User { content } => (content.as_slice(), [].as_slice()),
@@ -78,7 +78,7 @@ fn words(message: &Message) -> Vec<&str> {
     answers.chain(content).filter_map(Content::as_text).collect()
 }
 
-/// A note as it was delivered: from the line that names it to the next one or the end of the block.
+/// Returns a skill as it was delivered: from its title line to the next title or the end of the block.
 fn note(text: &str, id: &str) -> Option<String> {
     let mut lines = text.lines().skip_while(|line| line.strip_prefix("# ") != Some(id));
     let title = lines.next()?;
@@ -86,7 +86,7 @@ fn note(text: &str, id: &str) -> Option<String> {
     Some(std::iter::once(title).chain(rest).collect::<Vec<_>>().join("\n"))
 }
 
-/// One step for each reply, in order: what stood there, what was done, and to which element.
+/// Returns one step per reply, in order: the observation, the actions, and the target elements.
 fn steps(messages: &[Message]) -> Vec<TrajectoryStep> {
     let mut steps: Vec<TrajectoryStep> = Vec::new();
     let (mut view, mut answered) = (View::default(), None);
@@ -116,7 +116,7 @@ fn steps(messages: &[Message]) -> Vec<TrajectoryStep> {
     steps
 }
 
-/// The last view.
+/// The latest observation.
 #[derive(Default)]
 struct View {
     title: String,
@@ -124,7 +124,7 @@ struct View {
 }
 
 impl View {
-    /// Takes a view over, if there is one: what tells of the most elements.
+    /// Replaces the observation with the text that contains the most elements, if there is one.
     fn look(&mut self, content: &[Content]) {
         let texts = content.iter().filter_map(Content::as_text);
         let views = texts.map(|text| (text, Outline::parse(text)));
@@ -142,7 +142,8 @@ fn is_function(call: &Call) -> bool {
     matches!(call.body, CallBody::Tool { .. })
 }
 
-/// The actions of a turn with what became of them. Keys land on what had the focus, until something was done.
+/// Returns the actions of a turn with their outcomes. The first key or text input of a turn targets the focused
+/// element.
 fn done(calls: &[Call], results: &[CallResult], outline: &Outline) -> Vec<StepAction> {
     let outcomes: BTreeMap<_, &[PerAction]> =
         results.iter().map(|result| (&result.id, result.per_action.as_slice())).collect();
@@ -181,7 +182,7 @@ fn target<'o>(action: &Action<ImagePoint>, outline: &'o Outline, first: bool) ->
     };
     match at? {
         Target::Ref(id) => outline.nodes.iter().find(|node| node.id == *id),
-        // An outline tells middles, not sizes.
+        // An outline gives centers, not sizes.
         Target::Point(point) => outline.nodes.iter().rfind(|node| node.at == Some(*point)),
     }
 }

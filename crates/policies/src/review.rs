@@ -1,4 +1,4 @@
-//! What each skill was worth to an attempt, by what the attempt pressed and where that led.
+//! Rates each skill by what the attempt pressed and where that led.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::reflect::{Material, Received};
 use super::telling::route;
 use super::words::same_label;
 
-/// Labels that a skill's guidance names, but for those on a condition.
+/// Returns the labels that a skill's guidance names unconditionally.
 pub(super) fn named(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for step in guidance::read(text) {
@@ -31,7 +31,7 @@ pub(super) fn named(text: &str) -> Vec<String> {
     found
 }
 
-/// Where a skill's guidance leads first.
+/// Returns the label of the first destination of a skill's guidance.
 fn destination(text: &str) -> Option<String> {
     let mut steps = guidance::read(text).into_iter();
     let path =
@@ -39,7 +39,7 @@ fn destination(text: &str) -> Option<String> {
     path.map(|label| label.text).or_else(|| named(text).pop())
 }
 
-/// An attempt as its reviewer sees it.
+/// An attempt under review, with its analysis.
 pub(super) struct Attempt<'m> {
     pub(super) material: &'m Material,
     pub(super) lesson: Lesson,
@@ -50,7 +50,7 @@ pub(super) struct Attempt<'m> {
 }
 
 impl Attempt<'_> {
-    /// What one skill was worth.
+    /// Returns the review of one skill.
     pub(super) fn review(&self, skill: &Received) -> Value {
         let labels = named(&skill.text);
         let done = labels.iter().filter(|label| self.lesson.has_pressed(label)).count();
@@ -71,8 +71,8 @@ impl Attempt<'_> {
                     "what_helped": "It named where to go, so that nothing had to be searched." }),
             };
         }
-        // Only what is right in part can be put right: a place that is where it should be and did not lead to
-        // the goal was another place than the task's.
+        // A correction is possible only when the skill is right in part. If the named place exists but did not lead to
+        // the goal, the skill is about a different place.
         if self.passed && astray && led && !whole && self.lesson.visits.len() == 1 {
             return json!({ "skill_id": id, "followed": how, "impact": "negative", "issue_type": "incorrect",
                 "what_went_wrong": "Not everything that it names is where it says.",
@@ -86,7 +86,7 @@ impl Attempt<'_> {
         json!({ "skill_id": id, "followed": how, "impact": "neutral", "reason": reason })
     }
 
-    /// A skill that was read and left.
+    /// Reviews a skill that was read and not followed.
     fn left(&self, skill: &Received) -> Value {
         let (id, way) = (&skill.id, self.way());
         let situation = skill.text.lines().take(3).collect::<Vec<_>>().join(" ");
@@ -103,12 +103,12 @@ impl Attempt<'_> {
             "explanation": "It speaks of something else than the task." })
     }
 
-    /// The way that led to the goal, in words.
+    /// Describes the route that led to the goal.
     fn way(&self) -> String {
         self.lesson.visits.iter().map(route).collect::<Vec<_>>().join("; then ")
     }
 
-    /// Whether a label stands on a way that led somewhere, or was done there.
+    /// Returns whether a label is on a route that contributed, or was used there.
     fn went_through(&self, label: &str) -> bool {
         let stands = |visit: &Visit| {
             let before = visit
@@ -121,7 +121,7 @@ impl Attempt<'_> {
         self.lesson.visits.iter().any(stands)
     }
 
-    /// Whether another skill that was read tells the way that was gone.
+    /// Returns whether another skill that was read describes the route that was taken.
     fn is_told_besides(&self, id: &str) -> bool {
         let others = self.material.skills.iter().filter(|other| other.id != id);
         others.map(|other| named(&other.text)).any(|labels| {
@@ -131,8 +131,8 @@ impl Attempt<'_> {
     }
 }
 
-/// Guidance for pages brought together with what an attempt showed to be enough: what it did without is said on
-/// a condition. None if the guidance says it already.
+/// Merges guidance for web pages with the steps that an attempt showed to be sufficient: steps that only one of them
+/// has become conditional. Returns `None` if there is nothing to add.
 fn mend(skill: &str, shown: &str) -> Option<String> {
     let told = guidance::lines(skill);
     let is_bound = |line: &str| guidance::read(line).iter().all(|step| matches!(step, Step::Maybe(_)));
@@ -176,7 +176,7 @@ fn mend(skill: &str, shown: &str) -> Option<String> {
     )
 }
 
-/// A sentence as a part of another.
+/// Returns a sentence with a lower-case start and no final period, to embed it in another sentence.
 fn lowered(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()

@@ -1,5 +1,5 @@
-//! Which part a request asks a model to play, told as any model can tell it: by the tools, the schema and
-//! the words of the prompt.
+//! Dispatches a request to acting, reviewing or skillbook maintenance, based on its tools, its schema and the words of
+//! its prompt.
 
 use apprentice_protocol::ChatRequest;
 
@@ -18,7 +18,7 @@ pub(super) fn answer(policy: Policy, request: &ChatRequest) -> Move {
     reflect::answer(request).unwrap_or_else(|| act(policy, request))
 }
 
-/// Runs a policy over all turns of the conversation; its last move is the answer.
+/// Replays a policy over all turns of the conversation; its last decision is the answer.
 fn act(policy: Policy, request: &ChatRequest) -> Move {
     let transcript = Transcript::read(request);
     let mut turns = transcript.turns.iter();

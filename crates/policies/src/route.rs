@@ -1,4 +1,5 @@
-//! The way through an interface: which presses led to the surfaces that stand open, and which still do.
+//! The route through an interface: the presses that opened the current surfaces, and which of these surfaces are still
+//! open.
 
 use apprentice_protocol::State;
 
@@ -6,52 +7,51 @@ use super::perceive::{Element, Kind, Scene};
 use super::progress::Surfaces;
 use super::words::same_label;
 
-/// What a press opened.
+/// What kind of surface a press opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Led {
-    /// Not seen yet.
+    /// Not observed yet.
     Unknown,
-    /// A menu or a list of options above everything.
+    /// A menu or an option list.
     Menu,
     /// A dialog or another window.
     Dialog,
     /// Another part of the same surface.
     Part,
-    /// Another page in place of this one.
+    /// Another page that replaces the current one.
     Page,
 }
 
-/// One press on the way from the start to a surface.
+/// One press on the route from the start to a surface.
 #[derive(Clone, Debug)]
 pub(super) struct Leg {
-    /// The label pressed.
     pub(super) label: String,
-    /// What was pressed.
+    /// The kind of the pressed control.
     pub(super) kind: Kind,
-    /// Whether it was pressed with the secondary button.
+    /// Whether it was pressed with the secondary mouse button.
     pub(super) secondary: bool,
     led: Led,
 }
 
 impl Leg {
-    /// A press of this label.
+    /// Creates a press of this label.
     pub(super) fn new(label: impl Into<String>, kind: Kind) -> Self {
         Self { label: label.into(), kind, secondary: false, led: Led::Unknown }
     }
 
-    /// A press with the secondary button.
+    /// Creates a press with the secondary mouse button.
     pub(super) fn secondary(label: impl Into<String>) -> Self {
         Self { secondary: true, ..Self::new(label, Kind::Menu) }
     }
 
-    /// Whether two presses are of the same thing.
+    /// Returns whether two presses target the same control.
     pub(super) fn same(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.secondary == other.secondary
             && (self.label == other.label || same_label(&self.label, &other.label))
     }
 
-    /// The element that this leg presses, among what takes input now.
+    /// Finds the element that this leg presses, on the surface that receives input.
     pub(super) fn find<'s>(&self, scene: &'s Scene) -> Option<&'s Element> {
         if self.secondary && self.label.is_empty() {
             return scene.document();
@@ -75,28 +75,28 @@ impl Leg {
     }
 }
 
-/// Whether two ways are the same, press by press.
+/// Returns whether two routes are the same, press by press.
 pub(super) fn same_way(one: &[Leg], other: &[Leg]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.same(other))
 }
 
-/// How many presses two ways share from their start.
+/// Returns the number of presses that two routes share from their start.
 pub(super) fn shared(one: &[Leg], other: &[Leg]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one.same(other)).count()
 }
 
-/// How to go on from here towards a leg of another way.
+/// The next step from the current position towards a leg of another route.
 #[derive(Clone, Debug)]
 pub(super) enum Onward<'s> {
-    /// It can be pressed.
+    /// Press this element.
     Press(&'s Element),
-    /// What stands in front must be left first.
+    /// Close the surface in front first.
     Leave,
-    /// It is not there.
+    /// The target does not exist here.
     Nowhere,
 }
 
-/// The way to what is in front.
+/// The route to the surface in front.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     legs: Vec<Leg>,
@@ -106,23 +106,23 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The presses, in order.
+    /// Returns the presses, in order.
     pub(super) fn legs(&self) -> &[Leg] {
         &self.legs
     }
 
-    /// Whether a dialog is in front that this way opened.
+    /// Returns whether this route opened the dialog in front.
     pub(super) fn in_dialog(&self) -> bool {
         self.legs.iter().any(|leg| leg.led == Led::Dialog)
     }
 
-    /// The way to what stands behind open menus; none when none are open.
+    /// Returns the route without its trailing open menus; `None` when no menu is open.
     pub(super) fn behind_menus(&self) -> Option<Vec<Leg>> {
         let from = self.legs.iter().position(Leg::lists)?;
         self.legs[from..].iter().all(Leg::lists).then(|| self.legs[..from].to_vec())
     }
 
-    /// Notes a press.
+    /// Records a press.
     pub(super) fn push(&mut self, leg: Leg) {
         if leg.kind == Kind::Tab {
             let from = self.settled();
@@ -136,7 +136,7 @@ impl Route {
         self.fresh = true;
     }
 
-    /// Takes note of what the last press led to, and of what has been closed since.
+    /// Records what the last press opened, and removes legs whose surfaces were closed.
     pub(super) fn notice(&mut self, scene: &Scene) {
         let now = Surfaces::of(scene);
         let home = self.home.get_or_insert_with(|| now.clone()).clone();
@@ -174,12 +174,12 @@ impl Route {
         });
     }
 
-    /// Where the part of the way begins that closes by itself.
+    /// Returns the start of the part of the route that closes by itself: menus and tabs.
     fn settled(&self) -> usize {
         self.legs.iter().rposition(|leg| matches!(leg.led, Led::Dialog | Led::Page)).map_or(0, |at| at + 1)
     }
 
-    /// How to get from here to the next leg of a way that shares its first `shared` legs with this one.
+    /// Returns the next step towards a leg of a route that shares its first `shared` legs with this one.
     pub(super) fn onward<'s>(&self, scene: &'s Scene, leg: &Leg, shared: usize) -> Onward<'s> {
         let rest = &self.legs[shared.min(self.legs.len())..];
         let beside = rest.iter().all(Leg::lists) && !leg.secondary || rest.iter().all(Leg::stays);
@@ -193,13 +193,13 @@ impl Route {
         }
     }
 
-    /// Forgets the legs behind the first `kept`.
+    /// Truncates the route to its first `kept` legs.
     pub(super) fn cut(&mut self, kept: usize) {
         self.legs.truncate(kept);
         self.fresh = false;
     }
 
-    /// Whether something stands in front that was not there at the start.
+    /// Returns whether a surface is open that was not open at the start.
     pub(super) fn is_away(&self, scene: &Scene) -> bool {
         let now = Surfaces::of(scene);
         let home = self.home.as_ref().map_or(0, |home| home.dialogs + home.windows);
@@ -207,7 +207,7 @@ impl Route {
     }
 }
 
-/// What a press led to, by what stands there before and after it.
+/// Classifies what a press opened, by comparing the surfaces before and after it.
 fn led(leg: &Leg, scene: &Scene, before: &Surfaces, now: &Surfaces) -> Led {
     if now.dialogs + now.windows > before.dialogs + before.windows {
         return Led::Dialog;

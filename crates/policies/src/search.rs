@@ -1,4 +1,4 @@
-//! Searching an interface: which surfaces were seen, which were opened, how to get to the rest, best first.
+//! Best-first search of an interface: which surfaces were seen, which were opened, and how to reach the rest.
 
 use apprentice_protocol::{Action, Button, History, NodeRef, State};
 
@@ -12,78 +12,78 @@ use super::route::{Leg, Onward, Route, same_way, shared};
 use super::wire::Move;
 use super::words::{Fit, plain};
 
-/// Presses on the way to one aim before it is given up.
+/// The largest number of presses towards one target before it is abandoned.
 const PATIENCE: u32 = 9;
 
-/// Circumstances of a search.
+/// The circumstances of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
-    /// A browser without a desktop.
+    /// The environment is a browser without a desktop.
     pub(super) browser: bool,
-    /// Little of the budget is left.
+    /// Little of the action budget is left.
     pub(super) late: bool,
-    /// What the task is about is not in sight.
+    /// The object of the task is not visible.
     pub(super) lacks_object: bool,
 }
 
-/// Something that was seen and may open another surface.
+/// A candidate: an element that was seen and may open another surface or be the answer.
 #[derive(Clone, Debug)]
 struct Spot {
     route: Vec<Leg>,
     leg: Leg,
     score: f32,
     opened: bool,
-    /// Does something by itself, rather than opening more.
+    /// Whether it performs an action itself instead of opening another surface.
     terminal: bool,
 }
 
-/// What the search says to do.
+/// The next step of the search.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
-    /// A press on the way.
+    /// Make this press on the way to a target.
     Go(Move),
-    /// This element answers as well as anything seen.
+    /// Press this element: it is the best match seen so far.
     Press(NodeRef),
 }
 
-/// How a search goes on towards an aim.
+/// The next step towards a target.
 #[derive(Clone, Debug)]
 pub(super) enum Toward<'s> {
-    /// This comes next on the way.
+    /// Make this move next.
     Go(Move),
-    /// The aim itself is in sight.
+    /// The target itself is visible.
     There(&'s Element),
-    /// It cannot be reached.
+    /// The target cannot be reached.
     Lost,
 }
 
-/// The search of one want.
+/// The search for one sub-goal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    /// The way to what is in front.
+    /// The route to the surface in front.
     pub(super) route: Route,
     seen: Vec<Spot>,
     aim: Option<usize>,
     enabling: Enabling,
     dialogs: Vec<(String, Vec<Leg>)>,
     surface: String,
-    /// The way to a list whose line was pressed, and what stood beside it.
+    /// The route to a list whose entry was pressed, and the controls beside the list before that press.
     section: Option<(Vec<Leg>, Vec<String>)>,
     strides: u32,
 }
 
 impl Search {
-    /// Starts again for another want; what was opened may be opened again.
+    /// Restarts the search for another sub-goal. Everything may be opened again.
     pub(super) fn restart(&mut self) {
         *self = Self { route: self.route.clone(), ..Self::default() };
     }
 
-    /// Takes note of where the last press led.
+    /// Records where the last press led.
     pub(super) fn notice(&mut self, scene: &Scene) {
         self.route.notice(scene);
         let Some((route, beside)) = self.section.take() else { return };
         if !turns_page(&beside, &scene.beside()) {
-            // Its lines are picked, they lead nowhere.
+            // Its entries are only selected; they open nothing.
             self.route.cut(route.len());
             for spot in
                 self.seen.iter_mut().filter(|spot| spot.leg.kind == Kind::Thing && !spot.leg.secondary)
@@ -93,7 +93,7 @@ impl Search {
         }
     }
 
-    /// Whether the surface in front was read before, by another way to it.
+    /// Returns whether the dialog in front was already read by another route.
     fn is_known(&mut self, scene: &Scene) -> bool {
         if !self.route.in_dialog() || !scene.open_menus().is_empty() {
             return false;
@@ -140,7 +140,7 @@ impl Search {
         }
     }
 
-    /// Takes note of one element that stands behind a way, if it opens more or answers.
+    /// Records an element behind a route if it opens a surface or matches the sub-goal.
     fn weigh(&mut self, scene: &Scene, element: &Element, legs: &[Leg], want: (&Open, How)) {
         let (open, how) = want;
         let label = scene.label_of(element);
@@ -175,7 +175,7 @@ impl Search {
         }
     }
 
-    /// The context menus of what the task is about, and of the place itself.
+    /// Records the context menus of the task's object or of the document.
     fn collect_context(&mut self, scene: &Scene, open: &Open) {
         let named = |element: &&Element| {
             open.want.values.iter().any(|value| value.text == element.name) && !element.name.is_empty()
@@ -191,8 +191,8 @@ impl Search {
         self.note(Spot { route: Vec::new(), leg, score, opened: false, terminal: false });
     }
 
-    /// The next press of the search; none when everything in reach has been opened. Late in an attempt it
-    /// settles for the best that was seen.
+    /// Returns the next press of the search; `None` when everything reachable has been opened. Late in an attempt it
+    /// accepts the best match seen so far.
     pub(super) fn next(&mut self, scene: &Scene, open: &Open, how: How) -> Option<Found> {
         self.collect(scene, open, how);
         if let Some(found) = self.enable(scene, open, how) {
@@ -201,12 +201,12 @@ impl Search {
         if let Some(found) = self.go_on(scene, how) {
             return Some(found);
         }
-        // Nothing is left but what takes no input, whatever it is called.
+        // Only disabled controls are left; they are now tried whatever their label.
         self.enabling.despair();
         self.enable(scene, open, how).or_else(|| self.go_on(scene, how))
     }
 
-    /// The next press towards the best of what was seen and not opened yet.
+    /// Returns the next press towards the best candidate that is not opened yet.
     fn go_on(&mut self, scene: &Scene, how: How) -> Option<Found> {
         for _ in 0..self.seen.len() + 1 {
             let aim = self.aim.filter(|aim| !self.seen[*aim].opened).or_else(|| self.best(how))?;
@@ -236,7 +236,7 @@ impl Search {
         None
     }
 
-    /// What must come first, when what answers is there but takes no input.
+    /// Returns the next press towards enabling a disabled control that matches.
     fn enable(&mut self, scene: &Scene, open: &Open, how: How) -> Option<Found> {
         let in_bar = |spot: &Spot| spot.route.is_empty() && !spot.opened && spot.leg.kind == Kind::Menu;
         let unread = self.seen.iter().any(in_bar);
@@ -263,7 +263,7 @@ impl Search {
         None
     }
 
-    /// What was barred and no longer is comes next.
+    /// Makes a control that is enabled now the next target.
     fn prefer(&mut self, route: Vec<Leg>, leg: Leg) {
         self.aim = None;
         let known = |spot: &&mut Spot| spot.leg.same(&leg) && same_way(&spot.route, &route);
@@ -276,7 +276,7 @@ impl Search {
         }
     }
 
-    /// The next press towards a leg behind a way.
+    /// Returns the next press towards a leg at the end of a route.
     fn toward<'s>(&mut self, scene: &'s Scene, route: &[Leg], leg: &Leg, how: How) -> Toward<'s> {
         let shared = shared(route, self.route.legs());
         let next = route.get(shared).unwrap_or(leg);
@@ -302,7 +302,7 @@ impl Search {
             let steps = (self.route.legs().len() - shared).min(2) + spot.route.len() - shared;
             let far = f32::from(u8::try_from(steps).unwrap_or(u8::MAX)) * 0.08;
             let settles = how.late && spot.terminal;
-            // Something must come first: it stands in another menu rather than further down.
+            // A prerequisite is needed: it is more likely in another menu than deeper in this one.
             let looks_around =
                 waits && spot.route.is_empty() && spot.leg.kind == Kind::Menu && !spot.leg.secondary;
             let known = spot.leg.label.ends_with(['.', '…']) && self.has_opened(spot);
@@ -313,7 +313,7 @@ impl Search {
             .max_by(|one, other| value(one).total_cmp(&value(other)).then(other.cmp(one)))
     }
 
-    /// Whether a dialog was opened by another way already.
+    /// Returns whether the candidate's dialog was already opened by another route.
     fn has_opened(&self, spot: &Spot) -> bool {
         self.seen.iter().any(|other| other.opened && other.leg.same(&spot.leg))
     }
@@ -342,13 +342,13 @@ impl Search {
     }
 }
 
-/// Whether pressing an element can be an answer by itself.
+/// Returns whether pressing an element can complete a sub-goal.
 fn can_answer(element: &Element) -> bool {
     matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Button | Kind::Combo)
 }
 
-/// Whether a label that fits like this may be what is asked for. A switch that stands as wanted already, or
-/// a command with another purpose, is not.
+/// Returns whether a label with this match score may be the answer. A switch that already has the wanted state, or a
+/// command with another purpose, is not.
 fn answers(element: &Element, label: &str, fit: Fit, open: &Open) -> bool {
     let stands = matches!(element.kind, Kind::Switch | Kind::Radio)
         && element.is_on() == Some(element.kind == Kind::Radio || wanted_state(open, label));
@@ -357,7 +357,7 @@ fn answers(element: &Element, label: &str, fit: Fit, open: &Open) -> bool {
     !idle && !strays && (Care::Loose.accepts(fit) || is_telling(fit))
 }
 
-/// Whether it hardly can be anything else.
+/// Returns whether a match is specific enough to be the answer on its own.
 fn is_telling(fit: Fit) -> bool {
     fit.share >= 0.99 && fit.top >= 0.6 || fit.matched >= 2.0 && fit.share >= 0.5
 }

@@ -1,4 +1,5 @@
-//! How a note's sentences fall apart: into conditions, deeds, clauses and lists. Nothing inside quotation marks counts.
+//! Splits the sentences of a skill into conditions, actions, clauses and lists. Text inside quotation marks is never
+//! split.
 
 use super::naming::unquoted;
 use super::words::plain;
@@ -9,7 +10,7 @@ pub(super) const CHOOSING: &[&str] = &[
     "toggle",
 ];
 
-/// Verbs that begin a deed.
+/// Verbs that start an action.
 const DOING: &[&str] = &[
     "press", "hit", "type", "enter", "click", "double", "right", "choose", "pick", "select", "open", "tick",
     "untick", "check", "uncheck", "set", "go", "switch", "turn", "enable", "disable", "write", "fill", "put",
@@ -37,17 +38,17 @@ pub(super) const WANTED: &[&str] = &[
     "fits",
 ];
 
-/// Words that open a list of what there is.
+/// Words that start a list of alternatives.
 const LISTING: &[&str] = &["of", "among", "amongst", "between", "out", "from"];
 
-/// Words that open a clause about where to go.
+/// Words that start a clause of place.
 const PLACING: &[&str] = &["in", "under", "on", "at", "within", "inside", "there", "then"];
 
-/// Words of a condition that something is in sight.
+/// Words of the condition that something is visible.
 const CONDITIONS: &[&str] = &["there", "appears", "appear", "asks", "shown", "comes", "opens", "visible"];
 
-/// What a sentence says to do if something is there: `If it asks, press OK`, `Then, if it asks, press OK` and
-/// `Press OK if it asks`.
+/// Returns the action of a conditional sentence: `If it asks, press OK`, `Then, if it asks, press OK` and `Press OK if
+/// it asks`.
 pub(super) fn on_condition(sentence: &str) -> Option<&str> {
     let sentence = sentence.trim();
     let is_if = |at: usize| sentence[at..].get(..3).is_some_and(|word| word.eq_ignore_ascii_case("if "));
@@ -65,7 +66,7 @@ pub(super) fn on_condition(sentence: &str) -> Option<&str> {
     plain(&sentence[at..]).iter().any(there).then(|| &sentence[..at])
 }
 
-/// A line without its number or bullet.
+/// Returns a line without its number or bullet.
 pub(super) fn without_marker(line: &str) -> &str {
     let line = line.trim().trim_start_matches(['-', '*', '•']).trim_start();
     let digits = line.chars().take_while(char::is_ascii_digit).count();
@@ -73,7 +74,7 @@ pub(super) fn without_marker(line: &str) -> &str {
     if digits > 0 && rest.starts_with(['.', ')', ':']) { rest[1..].trim_start() } else { line }
 }
 
-/// Splits a line at sentence ends and semicolons, never inside quotation marks or at three dots.
+/// Splits a line at sentence ends and semicolons, but not inside quotation marks or at an ellipsis.
 pub(super) fn sentences(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -89,8 +90,8 @@ pub(super) fn sentences(line: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// Splits `press this, type that and click there` into its deeds, never inside quotation marks. What only says where
-/// stays with the deed that follows, and an address with what is done to open it.
+/// Splits `press this, type that and click there` into its actions, but not inside quotation marks. A clause of place
+/// stays with the following action, and an address with the action that opens it.
 pub(super) fn split_deeds(sentence: &str) -> Vec<String> {
     if sentence.contains("://") {
         return vec![sentence.to_owned()];
@@ -115,7 +116,7 @@ pub(super) fn split_deeds(sentence: &str) -> Vec<String> {
     found
 }
 
-/// Splits at words that say that something follows.
+/// Splits at words of sequence, such as `then`.
 pub(super) fn split_then(sentence: &str) -> Vec<String> {
     let mut parts = vec![sentence.to_owned()];
     for joint in [", then ", " and then ", ", and finally ", ", afterwards "] {
@@ -125,7 +126,7 @@ pub(super) fn split_then(sentence: &str) -> Vec<String> {
     parts
 }
 
-/// What stands behind a negation or an example is not followed.
+/// Removes parentheses, and everything after a negation or an example.
 pub(super) fn affirmed(sentence: &str) -> String {
     let mut kept = String::new();
     let mut depth = 0u32;
@@ -163,8 +164,8 @@ pub(super) fn affirmed(sentence: &str) -> String {
     }
 }
 
-/// A sentence without what it lists to choose from: `Of Rye, Oat and Wheat, take the one that is wanted`. None if
-/// it leaves no choice to the task, or lists nothing.
+/// Returns a sentence without its list of alternatives: `Of Rye, Oat and Wheat, take the one that is wanted`. Returns
+/// `None` if the sentence lists nothing or leaves no choice to the task.
 pub(super) fn without_list(sentence: &str) -> Option<String> {
     let clauses = clauses(sentence);
     let deed = clauses.iter().position(|clause| leaves_choice(&plain(clause)))?;
@@ -187,7 +188,7 @@ pub(super) fn without_list(sentence: &str) -> Option<String> {
     (rest.len() < sentence.len()).then_some(rest)
 }
 
-/// Splits at commas and behind colons, never inside quotation marks or parentheses.
+/// Splits at commas and after colons, but not inside quotation marks.
 pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -201,7 +202,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     found
 }
 
-/// A clause up to the list that it ends in, and whether there is one: `take what is wanted out of Rye and Oat`.
+/// Returns a clause without its trailing list, and whether there was one: `take what is wanted out of Rye and Oat`.
 fn split_list(clause: &str) -> (&str, bool) {
     let lower = clause.to_lowercase();
     let wanted = WANTED.iter().filter_map(|word| lower.rfind(word).map(|at| at + word.len())).max();
@@ -214,7 +215,7 @@ fn split_list(clause: &str) -> (&str, bool) {
     }
 }
 
-/// Whether a clause leaves to the task what is taken.
+/// Returns whether a clause leaves the choice to the task.
 pub(super) fn leaves_choice(words: &[String]) -> bool {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     has(CHOOSING) && has(WANTED)

@@ -1,9 +1,9 @@
-//! Texts that an instruction names without quotation marks: what to type, what something is to be called.
+//! Extracts values that an instruction gives without quotation marks: text to type, and names for new objects.
 
 use super::goal::{MARK, Value, ValueKind};
 use super::words::plain;
 
-/// Joints that end a text to type and begin its place.
+/// Phrases that end a text to type and start its location.
 const PLACES: &[&str] = &[
     " into ",
     " in the ",
@@ -22,24 +22,24 @@ const PLACES: &[&str] = &[
     " and save",
     ", ",
 ];
-/// Words before a name.
+/// Phrases before a name.
 const NAMING: &[&str] = &[" called ", " named ", " by the name of ", " with the name ", " under the name "];
-/// Words that begin a description rather than a text.
+/// Words that start a description rather than a literal text.
 const DESCRIBING: &[&str] = &[
     "the", "a", "an", "your", "my", "its", "his", "her", "their", "this", "that", "it", "all", "some",
     "another",
 ];
-/// More words are hardly a text that stands without marks.
+/// The largest number of words in a text without quotation marks.
 const MOST: usize = 12;
 
-/// The texts of a clause that stand without quotation marks; those to type come before its other values,
-/// names come behind them.
+/// Returns the unquoted values of a clause: first a text to type, then a name. The text precedes the clause's other
+/// values; the name follows them.
 pub(super) fn spoken(masked: &str, verb: &str, values: &[Value]) -> (Option<Value>, Option<Value>) {
     let masked = with_numbers(masked, values);
     (typed(&masked, verb), called(&masked, verb))
 }
 
-/// A masked text with its numbers put back: they may be part of a name.
+/// Puts the numbers back into a masked text, because they may be part of a name.
 fn with_numbers(masked: &str, values: &[Value]) -> String {
     let part = |(index, part): (usize, &str)| {
         let value = part.parse().ok().and_then(|number: usize| values.get(number));
@@ -60,8 +60,8 @@ fn value(text: &str, before: &str) -> Option<Value> {
     fits.then(|| Value { text: text.to_owned(), kind: ValueKind::Quoted, before: plain(before) })
 }
 
-/// `Type hello world at the end`: what stands between the verb and its place. Behind a verb with other uses
-/// it must look like a name.
+/// Parses `Type hello world at the end`: the text between the verb and its location. After a verb with other meanings
+/// the text must look like a name.
 fn typed(masked: &str, verb: &str) -> Option<Value> {
     if !matches!(verb, "type" | "enter" | "put" | "add" | "write" | "insert" | "append") {
         return None;
@@ -85,7 +85,7 @@ fn typed(masked: &str, verb: &str) -> Option<Value> {
     if name || matches!(verb, "type" | "write" | "append" | "insert") { value(text, verb) } else { None }
 }
 
-/// `… called Plum jam`, `rename … to Songs`: a name that something is to get.
+/// Parses `… called Plum jam` and `rename … to Songs`: the name that an object gets.
 fn called(masked: &str, verb: &str) -> Option<Value> {
     let ends = |rest: &str| {
         let end = [", ", " in the ", " in this ", " and ", " so that ", " on the "]

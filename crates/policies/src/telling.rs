@@ -1,4 +1,4 @@
-//! A learning in words: a surface, the way to it and what is done there. Names, texts and values of the task stay
+//! Writes learnings: a surface, the route to it and the actions there. Names, texts and values of the task are left
 //! out.
 
 use apprentice_protocol::{StepId, TrajectoryStep};
@@ -11,12 +11,12 @@ use super::reflect::{Material, Received};
 use super::review::named;
 use super::words::{Wanted, content, plain, same_label};
 
-/// Words of the goal that a learning repeats at most: too few to betray a task.
+/// The largest number of goal words that a learning repeats: too few to reveal the task.
 const GOAL_WORDS: usize = 6;
-/// Labels of a surface that a learning lists.
+/// The largest number of a surface's labels that a learning lists.
 const LISTED: usize = 14;
 
-/// The way to a surface, and what was chosen there.
+/// Returns the route to a surface, followed by the entries that were chosen there.
 pub(super) fn route(visit: &Visit) -> String {
     let mut legs: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
     legs.extend(
@@ -25,7 +25,7 @@ pub(super) fn route(visit: &Visit) -> String {
     legs.join(" > ")
 }
 
-/// What an attempt teaches, the dearest first, unless a skill that was read says it.
+/// Returns the learnings of an attempt, most wasted steps first, without those that a received skill already covers.
 pub(super) fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Vec<Value> {
     let scope = material.apps.first().map_or("general", String::as_str);
     let known: Vec<Vec<String>> = material.skills.iter().map(|skill| named(&skill.text)).collect();
@@ -45,7 +45,7 @@ pub(super) fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Ve
     found.into_iter().take(material.max_learnings).map(|(_, learning)| learning).collect()
 }
 
-/// What an attempt on pages teaches, unless a skill that was read says it.
+/// Returns the learning of an attempt on web pages, unless a received skill already covers it.
 pub(super) fn page_learning(material: &Material, trail: &Trail) -> Option<Value> {
     let scope = material.apps.first().map_or("general", String::as_str);
     let Trail { situation, guidance, evidence, wasted, labels } = trail;
@@ -66,7 +66,7 @@ pub(super) fn page_learning(material: &Material, trail: &Trail) -> Option<Value>
     Some(learning)
 }
 
-/// Whether a way is worth telling: it was searched for, it is long, or something had to come first.
+/// Returns whether a route is worth recording: it was found by searching, it is long, or it has a prerequisite.
 fn is_hidden(visit: &Visit) -> bool {
     let legs = visit.way.len() + usize::from(visit.by_context);
     legs >= 1 && (visit.wasted > 0 || !visit.first.is_empty() || legs >= 2 || visit.deeds.len() >= 2)
@@ -87,7 +87,7 @@ fn learning(scope: &str, visit: &Visit, goal: &Goal, steps: &[TrajectoryStep]) -
         "confidence": "high", "steps_wasted": visit.wasted.min(most), "evidence": evidence })
 }
 
-/// Whether a label is one of the task's own texts.
+/// Returns whether a label contains one of the task's own texts.
 pub(super) fn is_own(goal: &Goal, label: &str) -> bool {
     let values = goal.wants.iter().flat_map(|want| &want.values);
     values.filter(|value| value.kind != ValueKind::Number || plain(label).len() == 1).any(|value| {
@@ -96,7 +96,7 @@ pub(super) fn is_own(goal: &Goal, label: &str) -> bool {
     })
 }
 
-/// What the surface holds, the task's own texts left out: what was used first, then its neighbours.
+/// Returns the labels of a surface without the task's own texts: used labels first, then their neighbors.
 fn labels(visit: &Visit, goal: &Goal) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let used =
@@ -114,7 +114,7 @@ fn bare(label: &str) -> String {
     label.trim_end_matches(['…', '.', ':']).trim().to_owned()
 }
 
-/// The few words of the goal that this visit answered.
+/// Returns up to [`GOAL_WORDS`] words of the sub-goal that this visit matches best.
 fn goal_words(visit: &Visit, goal: &Goal) -> String {
     let spoken = |label: &str| Wanted::of(label);
     let surface: Vec<String> =
@@ -158,13 +158,13 @@ fn situation(scope: &str, visit: &Visit, goal: &Goal, labels: &[String]) -> Stri
     }
 }
 
-/// Commands that took no input at first, when the way leads through one of several.
+/// Returns the commands that were disabled at first, if the route leads through one of several.
 fn choices(visit: &Visit) -> Vec<String> {
     let through = visit.way.last().is_some_and(|leg| visit.barred.contains(leg));
     if through && visit.barred.len() > 1 { visit.barred.clone() } else { Vec::new() }
 }
 
-/// The way in words. Where one of several commands was made usable, the task says which is meant.
+/// Describes the route. If one of several commands was enabled, the task decides which one is meant.
 fn way_lines(visit: &Visit) -> Vec<String> {
     let barred = choices(visit);
     let mut way: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
@@ -182,7 +182,7 @@ fn way_lines(visit: &Visit) -> Vec<String> {
     lines
 }
 
-/// The steps in words.
+/// Writes the numbered guidance.
 fn guidance_text(visit: &Visit, goal: &Goal, labels: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     if visit.whole {

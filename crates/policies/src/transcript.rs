@@ -1,47 +1,47 @@
-//! The conversation as a built-in model reads it: what was asked, and what was seen turn by turn.
+//! Reads the conversation: the instruction, and the observations turn by turn.
 //!
-//! It is the only memory: a policy is run again over all turns at each call and keeps nothing between calls.
+//! The conversation is a policy's only memory. Each call replays the policy over all turns; no state is kept between
+//! calls.
 
 use apprentice_protocol::{CallBody, ChatRequest, Content, Message, PerAction};
 
 use super::perceive::Scene;
 
-/// What came back before one reply of the model.
+/// The input that precedes one reply of the model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Turn {
-    /// What can be seen; the last scene when a turn brought none.
+    /// The current scene; carried over from the previous turn if this turn has no observation.
     pub(super) scene: Scene,
-    /// Answers of function tools, in order.
+    /// Results of function tools, in order.
     pub(super) answers: Vec<Answer>,
-    /// What went wrong with actions.
+    /// Error messages of failed actions.
     pub(super) problems: Vec<String>,
-    /// How many world actions the turn before asked for.
+    /// Number of world actions requested in the previous turn.
     pub(super) actions: u32,
 }
 
-/// One function tool's answer.
+/// The result of one function tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
-    /// The tool.
+    /// The name of the tool.
     pub(super) tool: String,
-    /// Its words.
+    /// The text of the result.
     pub(super) text: String,
-    /// Whether it refused.
+    /// Whether the tool reported an error.
     pub(super) is_error: bool,
 }
 
-/// A conversation, read.
+/// A parsed conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Transcript {
-    /// The instruction.
     pub(super) instruction: String,
-    /// Everything else that was said at the start: advice above all.
+    /// The rest of the first message, including advice.
     pub(super) opening: String,
-    /// The turns, the present one last.
+    /// The turns; the current one is last.
     pub(super) turns: Vec<Turn>,
-    /// The tools that can be called.
+    /// The names of the available tools.
     pub(super) tools: Vec<String>,
-    /// Whether the world is a browser without a desktop around it.
+    /// Whether the environment is a browser without a desktop.
     pub(super) browser: bool,
 }
 
@@ -50,7 +50,7 @@ fn text_of(content: &[Content]) -> String {
 }
 
 impl Transcript {
-    /// Reads a request.
+    /// Parses a request.
     pub(super) fn read(request: &ChatRequest) -> Self {
         let mut found = Self {
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
@@ -79,7 +79,8 @@ impl Transcript {
         self.turns.last().map(|turn| turn.scene.clone()).unwrap_or_default()
     }
 
-    /// The first user turn holds the instruction, advice and the first observation; a later one is words.
+    /// Reads a user message. The first one holds the instruction, advice and the first observation; later ones hold
+    /// text only.
     fn hear(&mut self, content: &[Content]) {
         let text = text_of(content);
         let scene = Scene::read(&text);
@@ -115,8 +116,8 @@ impl Turn {
     }
 }
 
-/// The instruction: what stands between `<task>` marks; else the first part that is words, up to a block
-/// that is marked as something else.
+/// Returns the instruction: the text inside `<task>` tags; else the first text part, up to a line that starts another
+/// block.
 fn instruction_of(content: &[Content]) -> String {
     let all = text_of(content);
     if let Some(inside) = all.split_once("<task>").and_then(|(_, rest)| rest.split_once("</task>")) {

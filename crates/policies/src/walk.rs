@@ -1,28 +1,28 @@
-//! Goes over the steps of an attempt once more, and tells the way from the dead ends.
+//! Analyzes the steps of an attempt and separates the route from dead ends.
 //!
-//! A press that was taken back with Escape or by going back was a dead end; what remains is the way.
+//! A press that was reverted with Escape or by going back was a dead end; the remaining presses form the route.
 
 use apprentice_protocol::{StepAction, StepId, TrajectoryStep};
 
 use super::lesson::{Deed, Lesson, Visit};
 use super::words::plain;
 
-/// What came into sight after an action.
+/// The changes on screen after an action.
 #[derive(Clone, Debug, Default)]
 struct Sight {
-    /// Labels of commands and switches.
+    /// Labels of new commands and switches.
     labels: Vec<String>,
-    /// Those of them that are on.
+    /// The new labels that are on.
     on: Vec<String>,
-    /// Those of them that take no input.
+    /// The new labels that are disabled.
     barred: Vec<String>,
-    /// Labels of menus that are open now.
+    /// Labels of menus that were opened.
     open: Vec<String>,
-    /// Labels of menus that were open and no longer are.
+    /// Labels of menus that were closed.
     shut: Vec<String>,
-    /// Whether a dialog or a window came.
+    /// Whether a dialog or window appeared.
     dialog: bool,
-    /// Whether anything changed at all.
+    /// Whether anything changed.
     changed: bool,
 }
 
@@ -50,16 +50,16 @@ struct Walk {
     legs: Vec<Leg>,
     deeds: Vec<(Deed, StepId)>,
     found: Lesson,
-    /// What was on where a switch was turned last.
+    /// Labels that were on where a switch was last toggled.
     stood: Vec<String>,
-    /// Commands that were seen without taking input, surface by surface.
+    /// Commands that were seen disabled, one group per surface.
     barred: Vec<Vec<String>>,
     wasted: u32,
     whole: bool,
     field: Option<String>,
 }
 
-/// Walks over the steps of an attempt.
+/// Analyzes the steps of an attempt.
 pub(super) fn walk(steps: &[TrajectoryStep]) -> Lesson {
     let mut walk = Walk::default();
     for (at, step) in steps.iter().enumerate() {
@@ -72,7 +72,7 @@ pub(super) fn walk(steps: &[TrajectoryStep]) -> Lesson {
     walk.found
 }
 
-/// What appeared: a line whose element only changed its state did not.
+/// Parses the changed lines. An element that only changed its state does not count as new.
 fn sight(changed: &[String]) -> Sight {
     let with =
         |sign: char| changed.iter().filter_map(move |line| line.strip_prefix(sign)).map(str::trim_start);
@@ -109,7 +109,7 @@ fn sight(changed: &[String]) -> Sight {
     found
 }
 
-/// The name in a line, written as a JSON string.
+/// Returns the name in a changed line, where it is spelled as a JSON string.
 fn name_of(line: &str) -> String {
     let Some(at) = line.find('"') else { return String::new() };
     let mut read = serde_json::Deserializer::from_str(&line[at..]).into_iter::<String>();
@@ -120,7 +120,7 @@ fn is_surface(role: &str) -> bool {
     matches!(role, "dialog" | "alert" | "window" | "frame" | "file_chooser")
 }
 
-/// Whether an element of this role takes text.
+/// Returns whether an element with this role takes text.
 fn is_field(role: &str) -> bool {
     matches!(role, "textbox" | "searchbox" | "entry") || role.contains("spin")
 }
@@ -205,7 +205,8 @@ impl Walk {
         }
     }
 
-    /// A command that stands on no surface that is still open leaves those behind it: they led nowhere.
+    /// Drops the surfaces that a command leaves behind when it belongs to none that is still open: they were dead
+    /// ends.
     fn fall_back(&mut self, leg: &Leg) {
         if !leg.is_command() || self.legs.is_empty() {
             return;
@@ -249,7 +250,7 @@ impl Walk {
         self.deeds.push((deed, step));
     }
 
-    /// Escape leaves a menu by one level and a dialog as a whole. Something done there stays done.
+    /// Handles Escape: it closes one menu level, or a whole dialog. Actions performed there remain.
     fn escape(&mut self) {
         if !self.deeds.is_empty() {
             self.close();
@@ -281,7 +282,7 @@ impl Walk {
         }
     }
 
-    /// Ends a visit: a last leg that is a command was itself the deed.
+    /// Ends a visit. If no action was recorded, a command at the end of the route is the action.
     fn close(&mut self) {
         if self.deeds.is_empty()
             && self.legs.len() > 1
@@ -318,13 +319,13 @@ impl Walk {
         self.field = None;
     }
 
-    /// The commands that took no input where the last leg stands.
+    /// Returns the commands that were disabled on the surface of the last leg.
     fn barred_beside(&self) -> Vec<String> {
         let Some(leg) = self.legs.last() else { return Vec::new() };
         self.barred.iter().find(|group| group.contains(&leg.label)).cloned().unwrap_or_default()
     }
 
-    /// A switch that is put back to how it stood takes the one before with it.
+    /// Adds a visit. A switch that is set back to its earlier state cancels the visit before it.
     fn add(&mut self, visit: Visit, on: &[String]) {
         let put_back = self.found.visits.last().is_some_and(|last| {
             let ([Deed::Switch(then)], [Deed::Switch(now)]) = (last.deeds.as_slice(), visit.deeds.as_slice())
@@ -344,18 +345,18 @@ impl Walk {
     }
 }
 
-/// An address that was typed.
+/// Returns the URL that an action typed, if any.
 fn words_of_address(action: &str) -> Option<String> {
     let text = action.split('"').nth(1).filter(|text| text.contains("://"))?;
     Some(text.trim_end_matches("\\n").to_owned())
 }
 
-/// Whether a button only leaves a surface.
+/// Returns whether a button with this label only closes a surface.
 fn dismisses(label: &str) -> bool {
     matches!(plain(label).join(" ").as_str(), "cancel" | "close" | "back" | "dismiss")
 }
 
-/// Whether a label promises another surface.
+/// Returns whether a label ends in an ellipsis, which announces another surface.
 fn promises(label: &str) -> bool {
     label.ends_with('…') || label.ends_with("...")
 }

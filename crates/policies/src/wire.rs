@@ -1,7 +1,7 @@
-//! The wire: a built-in model gets what a provider would get, as JSON, and nothing else.
+//! The built-in models behind the model port. A policy receives the same JSON as a provider, and nothing else.
 //!
-//! A request is serialised, stripped of what is never sent, and parsed again before any policy sees it.
-//! Nothing is kept between calls.
+//! Each request is serialized, stripped of fields that are never sent, and parsed again before a policy sees it. No
+//! state is kept between calls.
 
 use apprentice_protocol::{
     Action, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish, HistoryRule,
@@ -12,22 +12,22 @@ use serde_json::{Value, json};
 
 use super::role;
 
-/// Which policy answers.
+/// A rule-based policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Capable: searches the interface.
     Explorer,
-    /// Weak: uses what it sees, and follows guidance as sentences.
+    /// Weak: uses visible controls and parses guidance as sentences.
     Novice,
-    /// Weak: presses whatever the guidance names, in the order of mention.
+    /// Weak: presses the labels that the guidance names, in order of mention.
     Literalist,
 }
 
 impl Policy {
-    /// Every policy.
+    /// All policies.
     pub const ALL: &'static [Self] = &[Self::Explorer, Self::Novice, Self::Literalist];
 
-    /// The model's name, as it is selected and shown.
+    /// Returns the model's name, as it is selected and shown.
     pub fn name(self) -> &'static str {
         match self {
             Self::Explorer => "builtin/explorer",
@@ -36,51 +36,51 @@ impl Policy {
         }
     }
 
-    /// The policy of this name.
+    /// Returns the policy with this name; `None` if there is no such policy.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|policy| policy.name() == name)
     }
 }
 
-/// A rule-based policy behind the port for models. It is not a language model.
+/// A rule-based policy that implements [`ChatModel`]. It is not a language model.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
     policy: Policy,
     profile: ModelProfile,
 }
 
-/// What a policy says in one turn.
+/// A policy's decision in one turn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Move {
-    /// Does something in the world.
+    /// Performs world actions.
     Act {
-        /// Why, in words.
+        /// The stated reason.
         say: String,
-        /// What.
+        /// The actions, in order.
         actions: Vec<Action<ImagePoint>>,
     },
     /// Calls a function tool.
     Ask {
-        /// Why, in words.
+        /// The stated reason.
         say: String,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// Its arguments.
+        /// The arguments of the call.
         arguments: Value,
     },
     /// Ends the attempt.
     End {
-        /// Why, in words.
+        /// The stated reason.
         say: String,
-        /// How.
+        /// The outcome that is declared.
         finish: Finish,
     },
-    /// Answers in words: prose or JSON.
+    /// Answers with text: prose or JSON.
     Say(String),
 }
 
 impl BuiltIn {
-    /// A model with this policy.
+    /// Creates a model with this policy.
     pub fn new(policy: Policy) -> Self {
         let profile = ModelProfile {
             name: policy.name().to_owned(),
@@ -110,7 +110,8 @@ impl ChatModel for BuiltIn {
     }
 }
 
-/// What arrives at a provider: the request without its booking, pictures without their bytes.
+/// Returns the request as a provider would receive it, without accounting fields and image bytes, and its size in
+/// bytes.
 fn over_the_wire(request: &ChatRequest) -> Result<(ChatRequest, usize), ModelError> {
     let lost = |error: serde_json::Error| {
         ModelError::never(ModelFault::Request, format!("the request does not survive the wire: {error}"))
@@ -123,7 +124,7 @@ fn over_the_wire(request: &ChatRequest) -> Result<(ChatRequest, usize), ModelErr
     Ok((serde_json::from_str(&text).map_err(lost)?, text.len()))
 }
 
-/// A reply in the shape of every other model's. Four characters count as one token.
+/// Builds a reply in the form of every other model's. Token counts are estimated at four characters per token.
 fn reply(said: Move, request: &ChatRequest, bytes: usize, name: &str) -> ChatReply {
     let turn = request.messages.len();
     let (say, body) = match said {

@@ -1,10 +1,9 @@
-//! Words as the built-in models compare them: lower case, without endings, without filler, with a small
-//! table of general interface synonyms.
+//! Compares words: lower-cased, stemmed, without stop words, and with a small table of general interface synonyms.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// Words that carry no meaning of their own in an instruction or a label.
+/// Stop words of instructions and labels.
 const FILLER: &[&str] = &[
     "a", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "do", "does", "for", "from",
     "has", "have", "i", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "please", "should",
@@ -14,14 +13,14 @@ const FILLER: &[&str] = &[
     "instead", "only", "task", "asked", "ask", "asks", "off", "one", "such", "way",
 ];
 
-/// Words that stand on so many labels that they prove little.
+/// Words that occur in so many labels that they are weak evidence.
 const COMMON: &[&str] = &[
     "new", "open", "show", "file", "text", "document", "window", "page", "all", "select", "change", "view",
     "line", "item", "name", "default", "edit", "tool", "add", "insert", "other", "close", "save", "folder",
     "app", "mode", "tab", "go", "choose", "current", "option", "type", "copy", "everi", "whole",
 ];
 
-/// Groups of general interface words that mean the same; the first stands for all.
+/// Groups of synonyms in user interfaces; the first word represents the group.
 const SYNONYMS: &[&[&str]] = &[
     &["preference", "setting", "configuration", "option"],
     &["delete", "remove", "erase", "discard"],
@@ -51,7 +50,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["uppercase", "capital", "capitalize", "capitalise"],
 ];
 
-/// The lower-case words of a text, in order; everything but letters and digits separates.
+/// Returns the lower-case words of a text, in order. Everything but letters and digits is a separator.
 pub(super) fn plain(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -59,7 +58,7 @@ pub(super) fn plain(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A word without its ending, so that `endings`, `ending` and `ended` meet.
+/// Returns a word without its ending, so that `endings`, `ending` and `ended` share a stem.
 pub(super) fn stem(word: &str) -> String {
     let mut stem = word;
     if stem.chars().count() > 3 && !stem.ends_with("ss") && !stem.ends_with("us") && !stem.ends_with("is") {
@@ -88,7 +87,7 @@ pub(super) fn stem(word: &str) -> String {
     stem
 }
 
-/// For the stem of each synonym the stem that stands for its group.
+/// Maps the stem of each synonym to the stem that represents its group.
 static GROUPS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let pairs = SYNONYMS.iter().flat_map(|group| {
         let first = group.first().map(|first| stem(first)).unwrap_or_default();
@@ -97,18 +96,18 @@ static GROUPS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     pairs.collect()
 });
 
-/// The stems of [`COMMON`] as they stand, and as those that stand for their groups.
+/// The stems of [`COMMON`], and the representatives of their synonym groups.
 static COMMON_STEMS: LazyLock<[HashSet<String>; 2]> = LazyLock::new(|| {
     let stems = || COMMON.iter().map(|word| stem(word));
     [stems().collect(), stems().map(canon).collect()]
 });
 
-/// The stem that stands for a whole group of synonyms.
+/// Returns the stem that represents a synonym group.
 fn canon(stem_of: String) -> String {
     GROUPS.get(&stem_of).cloned().unwrap_or(stem_of)
 }
 
-/// The meaningful words of a text as stems, synonyms brought together, in order and each once.
+/// Returns the stems of a text's content words, with synonyms unified, in order and without duplicates.
 pub(super) fn content(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in plain(text).iter().filter(|word| !FILLER.contains(&word.as_str())) {
@@ -120,8 +119,7 @@ pub(super) fn content(text: &str) -> Vec<String> {
     found
 }
 
-/// How much a word proves, by its stem and the one that stands for its group: a rarer word for something
-/// common proves more than the common one.
+/// Returns the weight of a word. A rare synonym of a common word weighs more than the common word.
 fn weight(stem_of: &str, canon_of: &str) -> f32 {
     let [common, groups] = &*COMMON_STEMS;
     if common.contains(stem_of) {
@@ -133,7 +131,7 @@ fn weight(stem_of: &str, canon_of: &str) -> f32 {
     }
 }
 
-/// The meaningful words of a label as stems that stand for their groups, each with its weight.
+/// Returns the content words of a label as group representatives with their weights.
 fn weighed(text: &str) -> Vec<(String, f32)> {
     let mut found: Vec<(String, f32)> = Vec::new();
     for word in plain(text).iter().filter(|word| !FILLER.contains(&word.as_str())) {
@@ -147,25 +145,25 @@ fn weighed(text: &str) -> Vec<(String, f32)> {
     found
 }
 
-/// How well a label answers a set of wanted words.
+/// How well a label matches a set of wanted words.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Fit {
-    /// The weight of the label's words that are wanted.
+    /// The total weight of the label's words that are wanted.
     pub(super) matched: f32,
-    /// The share of the label's weight that is wanted, from 0 to 1.
+    /// The fraction of the label's weight that is wanted, from 0 to 1.
     pub(super) share: f32,
-    /// The weight of the most telling word that is wanted.
+    /// The weight of the most specific word that is wanted.
     pub(super) top: f32,
 }
 
 impl Fit {
-    /// One number to order labels by.
+    /// Returns a single score for ranking labels.
     pub(super) fn score(self) -> f32 {
         self.matched * self.share
     }
 }
 
-/// Wanted words, prepared for many comparisons.
+/// A set of wanted words, preprocessed for many comparisons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Wanted {
     stems: Vec<String>,
@@ -173,19 +171,20 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// The wanted words of a text. Neighbours are also kept joined, so that `menu bar` meets `menubar`.
+    /// Returns the wanted words of a text. Adjacent words are also stored joined, so that `menu bar` matches
+    /// `menubar`.
     pub(super) fn of(text: &str) -> Self {
         let plain = plain(text);
         let joined = plain.windows(2).map(|pair| canon(stem(&pair.concat()))).collect();
         Self { stems: content(text), joined }
     }
 
-    /// The stems, in order.
+    /// Returns the stems, in order.
     pub(super) fn stems(&self) -> &[String] {
         &self.stems
     }
 
-    /// Leaves out words that say where and not what.
+    /// Returns the set without these stems, for example words that only name a location.
     pub(super) fn without(&self, others: &[String]) -> Self {
         let stems: Vec<String> = self.stems.iter().filter(|stem| !others.contains(stem)).cloned().collect();
         Self { stems, joined: self.joined.clone() }
@@ -203,7 +202,7 @@ impl Wanted {
         self.stems.iter().chain(&self.joined).any(|wanted| wanted == stem_of)
     }
 
-    /// How well a label answers these words. Of `this / that` the first may answer alone.
+    /// Returns how well a label matches. The first half of a label such as `this / that` may match alone.
     pub(super) fn fit(&self, label: &str) -> Fit {
         let whole = self.fit_whole(label);
         let first = label.split_once(" / ").map(|(first, _)| self.fit_whole(first)).unwrap_or_default();
@@ -231,7 +230,7 @@ impl Wanted {
     }
 }
 
-/// Whether two labels say the same, apart from case, dots and trailing signs.
+/// Returns whether two labels have the same words, ignoring case and punctuation.
 pub(super) fn same_label(one: &str, other: &str) -> bool {
     let (one, other) = (plain(one), plain(other));
     !one.is_empty() && one == other

@@ -1,4 +1,4 @@
-//! The built-in models on scene worlds: what they can do alone, and what guidance changes.
+//! The built-in models on scripted scenes: what each policy can do alone, and what guidance changes.
 
 use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::ChatModel as _;
@@ -14,7 +14,7 @@ fn set(key: &str, value: impl Into<Value>) -> Value {
     json!([{ "set": { key: value.into() } }])
 }
 
-/// A small kitchen program: nested menus, a dialog with tabs, a context menu, a shelf of things.
+/// A small kitchen program: nested menus, a dialog with tabs, a context menu, and an object in a list.
 fn kitchen() -> Value {
     let on_tab = |tab: &str| json!({ "dialog": true, "tab": tab });
     json!({
@@ -101,7 +101,7 @@ async fn the_students_do_not_search() {
     }
 }
 
-/// The same knowledge, as different people write it.
+/// The same knowledge in the words of different authors.
 const SPONGE: &[&str] = &[
     "1. Open the Bake menu.\n2. Open its submenu Sponge.\n3. Choose the entry that the task asks for.",
     "Choose Bake > Sponge and take the entry the task asks for (there are: Turn Sideways, Turn Over).",
@@ -185,7 +185,7 @@ async fn the_explorer_is_quicker_with_a_note() {
     assert!(advised.ended.spent.world_steps < alone.ended.spent.world_steps);
 }
 
-/// A glasshouse: a command that takes no input until a mode is chosen, a pot that is not shown at first.
+/// A glasshouse program: a command that is disabled until a mode is chosen, and a pot that is hidden at first.
 fn glasshouse() -> Value {
     let switch = |name: &str, key: &str| json!({ "role": "checkbox", "name": name, "bind": key });
     json!({

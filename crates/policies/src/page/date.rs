@@ -1,11 +1,11 @@
-//! Dates in digits, and fields that take them in parts.
+//! Numeric dates, and fields that take them in parts.
 
 use apprentice_protocol::{Action, Button, ImagePoint};
 
 use super::super::hands::{click, fill};
 use super::sheet::{Control, Sheet};
 
-/// Year, month and day of a date in digits.
+/// Parses a numeric date into year, month and day.
 pub(super) fn date(text: &str) -> Option<[u32; 3]> {
     let parts: Vec<&str> = text.split(['-', '.', '/']).collect();
     let [one, two, three] = parts.as_slice() else { return None };
@@ -15,7 +15,7 @@ pub(super) fn date(text: &str) -> Option<[u32; 3]> {
     (found[0] > 999 && (1..=12).contains(&found[1]) && (1..=31).contains(&found[2])).then_some(found)
 }
 
-/// Puts a date into a field: part by part where it shows parts, else as text.
+/// Returns the actions that enter a date: part by part if the field has parts, else as text.
 pub(super) fn date_actions(
     sheet: &Sheet<'_>,
     control: &Control<'_>,

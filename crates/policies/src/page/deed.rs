@@ -1,4 +1,4 @@
-//! Which control in sight answers which clause of an instruction, and what is to be done with it.
+//! Matches visible controls to the clauses of an instruction and decides what to do with each control.
 
 use std::ops::Range;
 
@@ -13,19 +13,19 @@ use super::sheet::{Control, Front, Sheet, Sort};
 use super::token::Holds;
 use super::told::{Ask, Clause, Given, Told, is_commit_verb};
 
-/// Labels that carry work through, by their first word.
+/// First words of labels that commit changes.
 const COMMITTING: &[&str] = &[
     "save", "store", "apply", "submit", "update", "confirm", "done", "send", "publish", "keep", "ok",
     "finish", "register", "vote", "place", "reserve",
 ];
-/// Verbs that put one more thing among others.
+/// Verbs that add an entry to a collection.
 const ADDING: &[&str] = &["add", "put", "append", "insert", "include", "enter", "list"];
-/// Labels of buttons that take what was typed, by their first word.
+/// First words of buttons that accept typed text.
 const TAKING: &[&str] = &["add", "insert", "create", "plus", "append", "enter"];
 /// Verbs that open what they name.
 const OPENING: &[&str] =
     &["open", "go", "show", "visit", "click", "press", "choose", "select", "pick", "use"];
-/// Labels of a dialog that say yes, by their first word, best first.
+/// First words of dialog buttons that confirm, in order of preference.
 const YES: &[&str] = &[
     "yes",
     "confirm",
@@ -47,66 +47,66 @@ const YES: &[&str] = &[
     "understood",
     "got",
 ];
-/// Labels that leave things as they are, by their first word.
+/// First words of labels that leave things unchanged.
 const NO: &[&str] = &["cancel", "no", "close", "dismiss", "keep", "back", "not", "later", "abort"];
-/// As many controls as a page has whose few words can be trusted.
+/// The largest number of controls on a page where a partial label match is trusted.
 const SMALL: usize = 12;
-/// A score at which a value is taken to belong to a label.
+/// The score from which a value is taken to belong to a label.
 const SURE: f32 = 0.55;
 
-/// What is to be done with a control.
+/// The action for a control.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum What {
-    /// It is as it should be.
+    /// None: the control already has the wanted state.
     Fine,
-    /// A text goes into it.
+    /// Type this text.
     Fill(String),
-    /// A date goes into its parts.
+    /// Enter this date: year, month, day.
     Date([u32; 3]),
-    /// It is clicked.
+    /// Click it.
     Click,
-    /// It is opened to choose this in its list.
+    /// Open its list to choose this entry.
     Unfold(String),
-    /// It is opened for writing and gets this text.
+    /// Open it for editing and type this text.
     Edit(String),
 }
 
-/// A control that answers a clause.
+/// A control that matches a clause, with the action for it.
 #[derive(Clone, Debug)]
 pub(super) struct Deed {
-    /// The clause.
+    /// The index of the clause.
     pub(super) clause: usize,
-    /// The control's place among the sheet's controls.
+    /// The index of the control in the page view.
     pub(super) control: usize,
-    /// What to do.
     pub(super) what: What,
-    /// The value's place in the instruction.
+    /// The tokens of the value in the instruction, if one is used.
     pub(super) span: Option<Range<usize>>,
-    /// How well it answers.
+    /// The match score; higher is better.
     pub(super) score: f32,
 }
 
-/// The first word of a label.
+/// Returns the first word of a label.
 fn first(label: &str) -> String {
     plain(label).into_iter().next().unwrap_or_default()
 }
 
-/// Whether a clause carries work through.
+/// Returns whether a clause asks to commit changes.
 pub(super) fn is_commit(clause: &Clause) -> bool {
     is_commit_verb(&clause.verb) && clause.commands && clause.ask == Ask::Wish
 }
 
-/// Whether a clause puts one more thing among others.
+/// Returns whether a clause adds an entry to a collection.
 pub(super) fn is_adding(clause: &Clause) -> bool {
     ADDING.contains(&clause.verb.as_str())
 }
 
-/// Whether a label carries work through.
+/// Returns whether a control with this label commits changes.
 pub(super) fn commits(label: &str) -> bool {
     COMMITTING.contains(&first(label).as_str()) && plain(label).len() <= 4
 }
 
-/// How well a control's words answer a clause; none if they do not. What is quoted must be there whole.
+/// Returns how well a control matches a clause; `None` if it does not. A quoted text must occur in the label as a
+/// whole.
 fn answers(sheet: &Sheet<'_>, told: &Told, clause: &Clause, control: &Control<'_>) -> Option<f32> {
     let quotes = told.quotes(clause);
     let spelled = quotes.is_empty() || quotes.iter().any(|quote| holds(&control.label, quote));
@@ -123,11 +123,11 @@ fn answers(sheet: &Sheet<'_>, told: &Told, clause: &Clause, control: &Control<'_
     well.then(|| own.score() + 0.4 * place.score())
 }
 
-/// What a row says about a control in it.
+/// The relation of a control's row to the instruction.
 enum RowSays {
-    /// The control stands in no row, or alone.
+    /// The control is in no row, or its label is unique.
     Nothing,
-    /// The instruction names the row.
+    /// The instruction names this row.
     This,
     /// The instruction means another row.
     Other,
@@ -146,7 +146,8 @@ fn row_says(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>) -> RowSays {
     }
 }
 
-/// Everything in sight that answers an open clause, as it should be or not yet.
+/// Returns the actions for all visible controls that match an open clause, including those that already have the
+/// wanted state.
 pub(super) fn deeds(
     sheet: &Sheet<'_>,
     told: &Told,
@@ -179,7 +180,7 @@ pub(super) fn deeds(
     keep_best(sheet, told, found)
 }
 
-/// Of deeds that would use the same value or answer the same words less well, the best is kept.
+/// Keeps the best action of those that would use the same value or match the same clause less well.
 fn keep_best(sheet: &Sheet<'_>, told: &Told, found: Vec<Deed>) -> Vec<Deed> {
     let mut kept: Vec<Deed> = Vec::new();
     let states = |deed: &Deed| deed.span.is_none();
@@ -210,7 +211,7 @@ fn keep_best(sheet: &Sheet<'_>, told: &Told, found: Vec<Deed>) -> Vec<Deed> {
     kept
 }
 
-/// The open clause for which a value of this clause is used: itself, or a later one that refers to it.
+/// Returns the open clause that uses a value of this clause: the clause itself, or a later one.
 fn asking(told: &Told, open: &[usize], clause: usize) -> Option<usize> {
     let later = |at: &usize| *at > clause && !is_commit(&told.clauses[*at]);
     if open.contains(&clause) { Some(clause) } else { open.iter().copied().find(later) }
@@ -228,7 +229,7 @@ fn kind_of(control: &Control<'_>) -> Holds {
     }
 }
 
-/// Whether a field is for looking things up rather than for what is stored.
+/// Returns whether a field is for searching rather than for data.
 pub(super) fn looks_up(control: &Control<'_>) -> bool {
     control.element.role == "searchbox"
         || plain(&control.label).iter().any(|word| matches!(word.as_str(), "search" | "find" | "filter"))
@@ -258,7 +259,7 @@ fn fill(
         .then(|| asked.map(|clause| deed(clause, what, Some(given.span), given.score + 1.0)))?
 }
 
-/// The value that the instruction gives to a field: by its label, its column, or the heading above it.
+/// Returns the value that the instruction gives to a field: by its label, its column, or the heading above it.
 fn value_for(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>) -> Option<Given> {
     let kind = kind_of(control);
     match row_says(sheet, told, control) {
@@ -368,7 +369,7 @@ fn score_of(
     }
 }
 
-/// Whether a control that is on or off is as the clause asks.
+/// Returns whether a toggle already has the state that the clause requests.
 fn is_as_asked(told: &Told, clause: &Clause, control: &Control<'_>) -> bool {
     match control.sort {
         Sort::Switch => {
@@ -391,7 +392,7 @@ fn is_on(control: &Control<'_>) -> Option<bool> {
     (on || off).then_some(on)
 }
 
-/// A cell whose row and column are named gets the column's value.
+/// Returns the edit of a cell if the instruction names its row and column.
 fn edit(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>, open: &[usize]) -> Option<Deed> {
     let row = control.row?;
     let head = sheet.columns_of(row).get(control.column)?.clone();
@@ -408,7 +409,7 @@ fn edit(sheet: &Sheet<'_>, told: &Told, control: &Control<'_>, open: &[usize]) -
     (given.score >= SURE).then(|| deed(clause, what, Some(given.span), given.score + 0.8))
 }
 
-/// The field for a value that no label tells of: the only one in sight that is empty.
+/// Returns the fill action for a value without a matching label: it goes into the only empty field.
 pub(super) fn lone_field(
     sheet: &Sheet<'_>,
     told: &Told,
@@ -430,7 +431,7 @@ pub(super) fn lone_field(
     Some(Deed { control: *at, ..deed(clause, What::Fill(given.value), Some(given.span), given.score) })
 }
 
-/// The button beside a field that takes what was typed into it.
+/// Returns the button near a field that accepts the typed text.
 pub(super) fn taking<'a, 's>(sheet: &'a Sheet<'s>, field: &Control<'_>) -> Option<&'a Control<'s>> {
     let at = field.element.at?;
     sheet.controls.iter().find(|control| {
@@ -440,7 +441,7 @@ pub(super) fn taking<'a, 's>(sheet: &'a Sheet<'s>, field: &Control<'_>) -> Optio
     })
 }
 
-/// What carries the work through: the control that the clause names, else one of the usual labels.
+/// Returns the control that commits changes: the one that the clause names, else one with a usual label.
 pub(super) fn committing<'a, 's>(sheet: &'a Sheet<'s>, clause: Option<&Clause>) -> Option<&'a Control<'s>> {
     let pressable = |control: &&Control<'_>| matches!(control.sort, Sort::Button | Sort::Item);
     let usual = || sheet.controls.iter().filter(pressable).filter(|control| commits(&control.label));
@@ -458,7 +459,7 @@ pub(super) fn committing<'a, 's>(sheet: &'a Sheet<'s>, clause: Option<&Clause>) 
     named.or(best)
 }
 
-/// The button that says yes in a dialog.
+/// Returns the button that confirms a dialog.
 pub(super) fn assenting<'a, 's>(sheet: &'a Sheet<'s>, clause: Option<&Clause>) -> Option<&'a Control<'s>> {
     let buttons =
         || sheet.controls.iter().filter(|control| control.sort == Sort::Button && !control.label.is_empty());
@@ -475,7 +476,7 @@ pub(super) fn assenting<'a, 's>(sheet: &'a Sheet<'s>, clause: Option<&Clause>) -
         .or_else(|| buttons().rfind(|control| !refuses(control) && control.label.chars().count() > 1))
 }
 
-/// The button that leaves a dialog as it is.
+/// Returns the button that leaves a dialog without changes.
 pub(super) fn refusing<'a, 's>(sheet: &'a Sheet<'s>) -> Option<&'a Control<'s>> {
     NO.iter().find_map(|word| {
         sheet.controls.iter().find(|control| control.sort == Sort::Button && first(&control.label) == *word)

@@ -1,5 +1,5 @@
-//! What a page and an instruction, or a note, say at a glance: which cell, which field, which control. It
-//! searches nothing; the students that follow notes use it too.
+//! Matches a page against an instruction or a skill: the cell, the field or the control that is meant. It does not
+//! search; the policies that follow skills use it too.
 
 use apprentice_protocol::NodeRef;
 
@@ -9,7 +9,7 @@ use super::deed::{self, What};
 use super::sheet::Sheet;
 use super::told::{Ask, Told};
 
-/// Labels and addresses that notes name, in order.
+/// Returns the labels and addresses that skills name, in order.
 pub(super) fn hints(notes: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for step in notes.iter().flat_map(|note| guidance::read_all(note)) {
@@ -24,7 +24,7 @@ pub(super) fn hints(notes: &[&str]) -> Vec<String> {
     found
 }
 
-/// The cell that an instruction is about, by the names of its row and its column, and its new text.
+/// Returns the cell that an instruction means, by the names of its row and column, with its new text.
 pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
     let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).collect();
@@ -34,7 +34,7 @@ pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(No
     })
 }
 
-/// The field of a page that an instruction has a value for, and the value.
+/// Returns the field that an instruction has a value for, with the value.
 pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
     let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).collect();
@@ -46,7 +46,8 @@ pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(N
     })
 }
 
-/// The control of a page that an instruction asks for, and its label; nothing when it is as it should be.
+/// Returns the control that an instruction asks for, with its label. The reference is `None` if the control already
+/// has the wanted state.
 pub(in super::super) fn choice_for(scene: &Scene, instruction: &str) -> Option<(Option<NodeRef>, String)> {
     let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).filter(|at| told.clauses[*at].ask != Ask::Told).collect();

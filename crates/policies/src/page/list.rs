@@ -1,4 +1,4 @@
-//! The order of a list on a page: which one is asked for, and one move towards it at a time.
+//! Orders a list on a page: determines the requested order and makes one move towards it at a time.
 
 use apprentice_protocol::{Action, Button, ImagePoint};
 
@@ -11,10 +11,10 @@ use super::told::{Clause, Told};
 
 /// Verbs that ask for an order.
 const ORDERING: &[&str] = &["sort", "move", "put", "drag", "order", "arrange", "place", "bring", "swap"];
-/// What is held while an arrow key moves the entry in focus, as programs commonly have it.
+/// Modifier keys held while an arrow key moves the focused entry. Programs differ, so they are tried in turn.
 const HELD: &[&str] = &["alt", "ctrl", "ctrl+shift", "shift"];
 
-/// Which means have been tried on a list.
+/// The reordering methods tried on a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Ordering {
     before: Vec<String>,
@@ -28,7 +28,7 @@ struct Line<'s> {
     element: &'s Element,
 }
 
-/// The entries of the longest list on the page.
+/// Returns the entries of the longest list on the page.
 fn lines<'s>(sheet: &Sheet<'s>) -> Vec<Line<'s>> {
     let elements = &sheet.scene.elements;
     let is_line =
@@ -56,7 +56,7 @@ fn lines<'s>(sheet: &Sheet<'s>) -> Vec<Line<'s>> {
     best
 }
 
-/// The order that a clause asks for; none if it asks for none.
+/// Returns the order that a clause requests; `None` if it requests none.
 fn wanted(told: &Told, clause: &Clause, names: &[String]) -> Option<Vec<String>> {
     if !ORDERING.contains(&clause.verb.as_str()) || names.len() < 2 {
         return None;
@@ -96,14 +96,14 @@ fn place(words: &[String], name: &str) -> Option<usize> {
     words.windows(name.len().max(1)).position(|run| run == name)
 }
 
-/// Whether the list stands as the clause asks; none if it asks for no order.
+/// Returns whether the list has the requested order; `None` if the clause requests no order.
 pub(super) fn is_in_order(sheet: &Sheet<'_>, told: &Told, clause: &Clause) -> Option<bool> {
     let names: Vec<String> = lines(sheet).into_iter().map(|line| line.name).collect();
     Some(wanted(told, clause, &names)? == names)
 }
 
 impl Ordering {
-    /// The next move towards the order that the clause asks for.
+    /// Returns the next move towards the requested order.
     pub(super) fn next(&mut self, sheet: &Sheet<'_>, told: &Told, clause: &Clause) -> Option<Move> {
         let lines = lines(sheet);
         let names: Vec<String> = lines.iter().map(|line| line.name.clone()).collect();
@@ -139,7 +139,7 @@ impl Ordering {
     }
 }
 
-/// The button in an entry that moves it up or down.
+/// Returns the button of an entry that moves it up or down.
 fn arrow<'s>(sheet: &Sheet<'s>, line: &Line<'_>, up: bool) -> Option<&'s Element> {
     let words: &[&str] = if up {
         &["up", "higher", "earlier", "▲", "↑"]

@@ -1,6 +1,6 @@
-//! The capable model on pages of a browser: it reads a page with the words around its controls, gives each
-//! label the value that the instruction has for it, searches what is not in sight, and looks again before
-//! it calls anything done.
+//! The `explorer` policy on web pages: it reads a page with the text around its controls, assigns each label the value
+//! that the instruction gives it, searches for controls that are not visible, and verifies results before it counts
+//! them as done.
 
 mod date;
 mod deed;

@@ -1,5 +1,5 @@
-//! What an instruction holds beside the values of labels: what is left over, what is put somewhere, what to
-//! look for, and which way a single thing is to be turned.
+//! Queries on a parsed instruction beyond the values of labels: unassigned values, added objects, search queries, and
+//! whether a control is to be turned off.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use super::super::words::content;
 use super::token::{Sort, Token};
 use super::told::{Clause, Given, PUTTING, Told};
 
-/// Words that find nothing when they are looked for.
+/// Words that are useless as search queries.
 const EMPTY: &[&str] = &["no", "not", "never", "any", "more", "longer", "shall", "browser", "page", "always"];
 
 impl Told {
-    /// Values in spelled-out form that no label has taken, in wishes and what is told with them.
+    /// Returns the literal values that no label has used yet.
     pub(super) fn left(&self, used: &[Range<usize>]) -> Vec<Given> {
         (0..self.tokens.len())
             .filter_map(|at| {
@@ -29,7 +29,7 @@ impl Told {
             .collect()
     }
 
-    /// A value that stands for what is put somewhere, when no label tells: `add the chore Clean windows`.
+    /// Returns the object that a clause adds when no label tells: `add the chore Clean windows`.
     pub(super) fn object(&self, clause: &Clause, used: &[Range<usize>]) -> Option<Given> {
         let free =
             |span: &Range<usize>| !used.iter().any(|used| used.start < span.end && span.start < used.end);
@@ -54,7 +54,7 @@ impl Told {
         (!known).then(|| self.spell(number..number + 1, 0.6))
     }
 
-    /// Words to look for in a search box, the most telling first: quotations, neighbours, single words.
+    /// Returns queries for a search box, the most specific first: quotations, word pairs, single words.
     pub(super) fn queries(&self, clause: &Clause) -> Vec<String> {
         let inside: Vec<&Token> = self.tokens[clause.span.clone()].iter().collect();
         let mut found: Vec<String> = inside
@@ -83,13 +83,14 @@ impl Told {
         found
     }
 
-    /// Texts in quotation marks in a clause.
+    /// Returns the quoted texts of a clause.
     pub(super) fn quotes(&self, clause: &Clause) -> Vec<String> {
         let inside = self.tokens[clause.span.clone()].iter();
         inside.filter(|token| token.sort == Sort::Value).map(|token| token.text.clone()).collect()
     }
 
-    /// Whether a clause wants what a label names turned off: as a whole, or by a word just before it.
+    /// Returns whether a clause wants the labeled control turned off, either as a whole or by a negation just before
+    /// the label.
     pub(super) fn is_off(&self, clause: &Clause, label: &str) -> bool {
         if clause.off {
             return true;

@@ -1,5 +1,5 @@
-//! Searching what is not in sight: tabs, folded parts, menus, links, search boxes, what lies further down,
-//! and the program's own menu. Best first, with a memory of what was opened and where.
+//! Best-first search for controls that are not visible: tabs, collapsed sections, menus, links, search boxes, content
+//! further down, and the browser's own menu. It remembers what was opened and where.
 
 use apprentice_protocol::{Action, Button, History, State, Target};
 
@@ -11,12 +11,12 @@ use super::deed::{commits, looks_up};
 use super::sheet::{Control, Front, Sheet, Sort, is_blank, program_button};
 use super::told::{Clause, Told};
 
-/// Words of surfaces where more is kept.
+/// Words in labels of surfaces with more options.
 const MORE: &[&str] =
     &["more", "advanced", "configure", "customize", "menu", "manage", "edit", "change", "modify"];
-/// Words of the surface where a program keeps what holds for good.
+/// Words in labels of settings surfaces.
 const SETTINGS: &[&str] = &["settings", "preferences", "options"];
-/// Words that lead away from the task, unless it speaks of them.
+/// Words of labels that lead away from the task; skipped unless the task mentions them.
 const AWAY: &[&str] = &[
     "learn",
     "help",
@@ -41,29 +41,29 @@ const AWAY: &[&str] = &[
     "reload",
     "share",
 ];
-/// Words of buttons that turn pages.
+/// Words of buttons that go to the next page.
 const ONWARD: &[&str] = &["next", "continue", "›", "»", "→"];
-/// How long a search may take, in milliseconds.
+/// The time to wait for search results, in milliseconds.
 const SEARCHING: u32 = 3000;
-/// How much worse an opener may be for not being in sight.
+/// The penalty for an opener that is not visible now.
 const FAR: f32 = 0.15;
 
-/// How something is opened.
+/// A method of opening a surface.
 #[derive(Clone, Debug, PartialEq)]
 enum How {
-    /// A press on a control of this label.
+    /// Press a control with this label.
     Press(String, Sort),
-    /// A search for this.
+    /// Search for this query.
     Query(String),
-    /// A look further down.
+    /// Scroll down.
     Down,
-    /// The program's own menu.
+    /// Open the browser's own menu.
     Program,
-    /// An address.
+    /// Open this address.
     Address(String),
 }
 
-/// Something that may lead on.
+/// An opener: something that may lead to the target.
 #[derive(Clone, Debug, PartialEq)]
 struct Opener {
     page: String,
@@ -73,27 +73,27 @@ struct Opener {
     opened: bool,
 }
 
-/// What the task needs to be known for a step.
+/// The inputs for one step of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quest<'a> {
-    /// The instruction.
+    /// The parsed instruction.
     pub(super) told: &'a Told,
-    /// The clause that nothing in sight answers.
+    /// The clause that no visible control matches.
     pub(super) clause: &'a Clause,
-    /// Labels and addresses that notes name.
+    /// Labels and addresses that skills name.
     pub(super) hints: &'a [String],
-    /// A browser without a desktop around it.
+    /// Whether the environment is a browser without a desktop.
     pub(super) browser: bool,
 }
 
 impl Quest<'_> {
-    /// What is looked for, without words that only say where one is.
+    /// Returns the words to search for, without those that only name a location.
     fn words(&self) -> Wanted {
         self.clause.words.without(&content("browser page"))
     }
 }
 
-/// The search of one clause.
+/// The search for one clause.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Roam {
     openers: Vec<Opener>,
@@ -103,30 +103,30 @@ pub(super) struct Roam {
     last: Option<(How, String)>,
     backed: Option<String>,
     patience: u32,
-    /// How the page below an open list stood.
+    /// The fingerprint of the page below an open list.
     under: String,
-    /// How the page stood a turn ago.
+    /// The page's fingerprint in the previous turn.
     shown: Option<String>,
-    /// The page on which something was pressed last.
+    /// The key of the page on which a control was last pressed.
     left: Option<String>,
 }
 
-/// How often it waits for what a press was to bring.
+/// The largest number of waits for the effect of a press.
 const PATIENCE: u32 = 2;
 
-/// What tells one state of a page from the next.
+/// Returns a fingerprint that distinguishes the states of a page.
 pub(super) fn print_of(sheet: &Sheet<'_>) -> String {
     let labels: Vec<&str> = sheet.controls.iter().map(|control| control.label.as_str()).collect();
     format!("{} {:?} {}", sheet.key, sheet.front, labels.join("|"))
 }
 
-/// Whether a label starts with the words of another.
+/// Returns whether a label starts with the words of another.
 pub(super) fn begins(label: &str, with: &str) -> bool {
     let (label, with) = (plain(label), plain(with));
     !with.is_empty() && label.len() >= with.len() && label[..with.len()] == with
 }
 
-/// Whether a label holds these words in a run.
+/// Returns whether a label contains these words in sequence.
 pub(super) fn holds(label: &str, words: &str) -> bool {
     let (label, words) = (plain(label), plain(words));
     !words.is_empty() && label.windows(words.len()).any(|run| run == words)
@@ -137,12 +137,12 @@ fn is_asked(quest: &Quest<'_>, label: &str) -> bool {
     fit.share >= 0.5 && fit.matched >= 0.5
 }
 
-/// Whether a label turns to the next page.
+/// Returns whether a control with this label goes to the next page.
 fn is_onward(label: &str) -> bool {
     plain(label).first().is_some_and(|word| ONWARD.contains(&word.as_str())) || ONWARD.contains(&label.trim())
 }
 
-/// How promising a control is as a way on; none if it opens nothing.
+/// Returns a control's prior score as an opener; `None` if it opens nothing.
 fn prior(sheet: &Sheet<'_>, control: &Control<'_>, quest: &Quest<'_>) -> Option<f32> {
     let words = plain(&control.label);
     let asked = is_asked(quest, &control.label);
@@ -179,7 +179,7 @@ fn prior(sheet: &Sheet<'_>, control: &Control<'_>, quest: &Quest<'_>) -> Option<
     }
 }
 
-/// A press on a control, after which another surface may be there.
+/// Returns a press on a control that may open another surface.
 fn press(say: String, element: &Element) -> Move {
     Move::Act { say, actions: vec![click(element, Button::Left, 1)] }
 }
@@ -187,7 +187,7 @@ fn press(say: String, element: &Element) -> Move {
 impl Roam {
     fn add(&mut self, sheet: &Sheet<'_>, how: How, score: f32) {
         let via = self.via.clone();
-        // What turns pages is another thing on each page that it shows.
+        // A paging control is a different opener on each page.
         let turns = matches!(&how, How::Down)
             || matches!(&how, How::Press(label, Sort::Button | Sort::Link) if is_onward(label));
         let page = if turns { print_of(sheet) } else { sheet.key.clone() };
@@ -195,7 +195,7 @@ impl Roam {
         let anywhere = own_menu || !matches!(how, How::Press(..) | How::Down);
         let same = |known: &Opener| known.how == how && known.via == via && (anywhere || known.page == page);
         let again = |known: &Opener| {
-            // A list of sections that stands on every page is one list.
+            // Navigation links that appear on every page count as one opener.
             matches!((&known.how, &how), (How::Press(one, Sort::Link), How::Press(other, Sort::Link)) if one == other)
                 && known.opened
                 && !turns
@@ -249,7 +249,7 @@ impl Roam {
         }
     }
 
-    /// The next press of the search; none when everything in reach has been opened.
+    /// Returns the next press of the search; `None` when everything reachable has been opened.
     pub(super) fn next(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>) -> Option<Move> {
         if sheet.front != Front::Popup {
             self.via.clear();
@@ -280,7 +280,7 @@ impl Roam {
         None
     }
 
-    /// What was pressed may take its time: a page, a list, the results of a search.
+    /// Waits for the effect of a press: a page, a list, or search results.
     fn wait_for(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
         let (how, before) = self.last.clone()?;
         let same = print_of(sheet) == before;
@@ -314,7 +314,7 @@ impl Roam {
             .max_by(|one, other| value(one).total_cmp(&value(other)).then(other.cmp(one)))
     }
 
-    /// One step towards an opener, or none if it cannot be reached any more.
+    /// Returns one step towards an opener, or `None` if it is no longer reachable.
     fn reach(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>, at: usize, opener: &Opener) -> Option<Move> {
         if sheet.front == Front::Popup && opener.via != self.via {
             self.via.pop();
@@ -405,7 +405,7 @@ impl Roam {
     }
 }
 
-/// Whether it shows more of the same page: out of sight it leads nowhere.
+/// Returns whether an opener shows more of the same page. Such an opener is unreachable once it is out of sight.
 fn turns_pages(how: &How) -> bool {
     match how {
         How::Down => true,
@@ -414,7 +414,7 @@ fn turns_pages(how: &How) -> bool {
     }
 }
 
-/// Opens an address: in the address field if there is one, else directly.
+/// Opens an address: in the address field if there is one, else by direct navigation.
 fn visit(sheet: &Sheet<'_>, address: &str) -> Move {
     let say = format!("{address} may be the place.");
     match super::sheet::address_field(sheet.scene) {
@@ -435,7 +435,7 @@ fn in_sight(sheet: &Sheet<'_>, how: &How) -> bool {
     }
 }
 
-/// Whether the page seems to go on below what can be seen.
+/// Returns whether the page seems to continue below the visible part.
 fn lies_lower(sheet: &Sheet<'_>) -> bool {
     let Some(middle) = sheet.middle().and_then(|document| document.at) else { return false };
     let inside = |index: usize| sheet.scene.is_within(index, sheet.document) && index != sheet.document;

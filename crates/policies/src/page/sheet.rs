@@ -1,88 +1,86 @@
-//! What a page shows: its controls with the words around them, what lies above it, and the browser's own
-//! parts beside it.
+//! Parses a page into its controls with the text around them, the popup or dialog in front of it, and the browser's
+//! own controls.
 
 use apprentice_protocol::State;
 
 use super::super::perceive::{Element, Kind, Scene};
 use super::super::words::{plain, same_label};
 
-/// What can be done with a control of a page.
+/// The interaction category of a page control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// Takes text.
+    /// Accepts text.
     Field,
-    /// Takes numbers.
+    /// Accepts numbers.
     Number,
-    /// Takes a date.
+    /// Accepts a date.
     Date,
-    /// Is on or off.
+    /// A toggle that is on or off.
     Switch,
-    /// One of several.
+    /// One of several exclusive choices.
     Radio,
     /// Opens a list of options.
     Combo,
     /// An entry of an open list.
     Item,
-    /// Does something.
+    /// Performs an action when pressed.
     Button,
     /// Shows another part of the page.
     Tab,
-    /// Leads to another page.
+    /// Navigates to another page.
     Link,
-    /// A cell of a table.
+    /// A table cell.
     Cell,
-    /// An entry of a list that stands on the page.
+    /// An entry of a list that is part of the page.
     Entry,
 }
 
-/// One control.
+/// A page control.
 #[derive(Clone, Debug)]
 pub(super) struct Control<'s> {
-    /// The element.
     pub(super) element: &'s Element,
-    /// Its place in the scene.
+    /// The index of the element in the scene.
     pub(super) index: usize,
-    /// What can be done with it.
     pub(super) sort: Sort,
-    /// What it is called: its own name, or the words beside it.
+    /// Its own name, or the text beside it.
     pub(super) label: String,
-    /// Words beside it that are not its name.
+    /// The text to the left of it that is not its name.
     pub(super) caption: String,
-    /// The heading, group and list that it stands under.
+    /// The heading and the named group above it.
     pub(super) place: String,
-    /// The row or list entry that it stands in.
+    /// The index of the row or list entry that contains it.
     pub(super) row: Option<usize>,
-    /// Its column, from 0, in a row.
+    /// Its column in that row, from 0.
     pub(super) column: usize,
-    /// How many results a search found behind it.
+    /// Whether the text before it states a number of search results.
     pub(super) results: bool,
 }
 
-/// What lies in front of a page.
+/// The surface in front of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Front {
-    /// Nothing.
+    /// No other surface: the page itself.
     Page,
-    /// An open menu or list of options.
+    /// An open menu or option list.
     Popup,
     /// A dialog.
     Dialog,
 }
 
-/// A page as it stands.
+/// A parsed page.
 #[derive(Clone, Debug)]
 pub(super) struct Sheet<'s> {
-    /// The scene it was read from.
+    /// The scene from which it was parsed.
     pub(super) scene: &'s Scene,
-    /// What is in front.
+    /// The surface in front.
     pub(super) front: Front,
-    /// The element below which everything in front lies.
+    /// The index of the root element of the surface in front.
     pub(super) root: usize,
-    /// The page's document, even when something lies in front of it.
+    /// The index of the page's document, even when another surface is in front.
     pub(super) document: usize,
-    /// The controls in front, in order.
+    /// The controls of the surface in front, in order.
     pub(super) controls: Vec<Control<'s>>,
-    /// What tells this page from others.
+    /// The document's name and address, which distinguish pages.
     pub(super) key: String,
 }
 
@@ -90,7 +88,7 @@ fn is_document(element: &Element) -> bool {
     matches!(element.role.as_str(), "document" | "rootwebarea" | "document_web" | "documentweb")
 }
 
-/// The document with most in it that lies in no other.
+/// Returns the outermost document with the most elements.
 fn main_document(scene: &Scene) -> Option<usize> {
     let outer = |index: &usize| {
         let mut above = scene.elements[*index].parent;
@@ -107,7 +105,7 @@ fn main_document(scene: &Scene) -> Option<usize> {
     found.filter(outer).max_by(|one, other| size(*one).cmp(&size(*other)).then(other.cmp(one)))
 }
 
-/// The field for addresses, outside the page.
+/// Returns the browser's address field.
 pub(super) fn address_field(scene: &Scene) -> Option<&Element> {
     scene.elements.iter().find(|element| {
         element.kind == Kind::Field
@@ -116,7 +114,7 @@ pub(super) fn address_field(scene: &Scene) -> Option<&Element> {
     })
 }
 
-/// Whether a browser is in front, with its field for addresses.
+/// Returns whether a browser with an address field is in front.
 pub(in super::super) fn is_of_browser(scene: &Scene) -> bool {
     address_field(scene).is_some()
 }
@@ -130,7 +128,7 @@ fn above<'s>(scene: &'s Scene, element: &'s Element) -> impl Iterator<Item = &'s
     })
 }
 
-/// The button that opens the program's own menu: it bears the program's name.
+/// Returns the button that opens the browser's own menu: its name is the program's name.
 pub(super) fn program_button(scene: &Scene) -> Option<&Element> {
     let program = scene.elements.iter().find(|element| element.role == "application")?;
     scene.elements.iter().rfind(|element| {
@@ -140,7 +138,7 @@ pub(super) fn program_button(scene: &Scene) -> Option<&Element> {
     })
 }
 
-/// An open list of commands or options: in a window of its own, or below a control that is unfolded.
+/// Returns an open list of commands or options: in a window of its own, or below an expanded control.
 fn popup(scene: &Scene, document: usize) -> Option<usize> {
     let holds = |root: usize| {
         scene.elements.iter().enumerate().any(|(index, element)| {
@@ -182,7 +180,7 @@ fn popup(scene: &Scene, document: usize) -> Option<usize> {
     })
 }
 
-/// Whether a button is one of a question: what only informs has none.
+/// Returns whether a button answers a question. Notifications have no such button.
 fn answers_question(label: &str) -> bool {
     let first = plain(label).into_iter().next().unwrap_or_default();
     matches!(
@@ -191,7 +189,7 @@ fn answers_question(label: &str) -> bool {
     ) && plain(label).len() < 3
 }
 
-/// Whether a page stands for nothing yet: an address without a place.
+/// Returns whether the page is blank, such as `about:blank`.
 pub(super) fn is_blank(scene: &Scene) -> bool {
     address_field(scene).is_some_and(|field| field.value.as_deref().unwrap_or_default().starts_with("about:"))
 }
@@ -241,14 +239,14 @@ fn sort_of(element: &Element, scene: &Scene, front: Front) -> Option<Sort> {
     })
 }
 
-/// Whether a text says how much was found: `2 results`.
+/// Returns whether a text states a number of results: `2 results`.
 fn counts_results(text: &str) -> bool {
     let words = plain(text);
     words.len() == 2 && words[0].parse::<u32>().is_ok() && words[1].starts_with("result")
 }
 
 impl<'s> Sheet<'s> {
-    /// The page in a scene, if there is one.
+    /// Parses the page in a scene; `None` if there is no document.
     pub(super) fn read(scene: &'s Scene) -> Option<Self> {
         let document = main_document(scene)?;
         let (front, root) = match (popup(scene, document), dialog(scene, document)) {
@@ -301,7 +299,7 @@ impl<'s> Sheet<'s> {
         }
     }
 
-    /// Words just before an element on its line.
+    /// Returns the text to the left of an element on its line.
     fn beside(&self, element: &Element) -> String {
         let Some(at) = element.at else { return String::new() };
         let near = self.scene.elements.iter().filter_map(|words| {
@@ -335,7 +333,7 @@ impl<'s> Sheet<'s> {
             .map_or_else(String::new, |above| above.name.clone())
     }
 
-    /// The row or list entry around an element, and the column in it.
+    /// Returns the row or list entry that contains an element, and the column in it.
     fn row_of(&self, index: usize) -> (Option<usize>, usize) {
         let mut inner = index;
         let mut at = Some(index);
@@ -352,7 +350,7 @@ impl<'s> Sheet<'s> {
         (None, 0)
     }
 
-    /// The texts of a row or list entry, controls left out.
+    /// Returns the texts of a row or list entry, without buttons, links and switches.
     pub(super) fn texts_of(&self, row: usize) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for (index, element) in self.scene.elements.iter().enumerate() {
@@ -371,7 +369,7 @@ impl<'s> Sheet<'s> {
         found
     }
 
-    /// The headings of the columns of the table that a row belongs to.
+    /// Returns the column headers of the table that contains a row.
     pub(super) fn columns_of(&self, row: usize) -> Vec<String> {
         let Some(table) = self.scene.elements[row].parent else { return Vec::new() };
         let heads = self.scene.elements.iter().enumerate().filter(|(index, element)| {
@@ -381,7 +379,7 @@ impl<'s> Sheet<'s> {
         heads.map(|(_, element)| element.name.clone()).collect()
     }
 
-    /// Whether a text stands on the page outside its fields.
+    /// Returns whether a text is visible on the page outside its fields.
     pub(super) fn shows(&self, text: &str) -> bool {
         self.scene.elements.iter().enumerate().any(|(index, element)| {
             self.scene.is_within(index, self.document)
@@ -390,7 +388,7 @@ impl<'s> Sheet<'s> {
         })
     }
 
-    /// Whether a search says what it found, or that it found nothing.
+    /// Returns whether the page shows search results, or says that there are none.
     pub(super) fn has_results(&self) -> bool {
         let says_none = |element: &Element| {
             let words = plain(&element.name);
@@ -403,17 +401,17 @@ impl<'s> Sheet<'s> {
         self.controls.iter().any(|control| control.results) || self.scene.elements.iter().any(says_none)
     }
 
-    /// Whether nothing of the page can be seen yet.
+    /// Returns whether the page has no content yet.
     pub(super) fn is_empty(&self) -> bool {
         !self.scene.elements.iter().any(|element| element.parent == Some(self.document))
     }
 
-    /// The middle of the page.
+    /// Returns the document element, whose position is the middle of the page; `None` if it has no position.
     pub(super) fn middle(&self) -> Option<&'s Element> {
         Some(&self.scene.elements[self.document]).filter(|element| element.at.is_some())
     }
 
-    /// The controls that share a label with this one.
+    /// Returns the number of controls with this control's label and category, itself included.
     pub(super) fn twins(&self, control: &Control<'_>) -> usize {
         self.controls
             .iter()

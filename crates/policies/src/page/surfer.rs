@@ -1,5 +1,5 @@
-//! The capable model on pages, turn by turn: what is in sight and answers comes first, then the search,
-//! then what carries the work through; nothing counts before it was seen.
+//! The `explorer` policy on web pages, turn by turn: it acts on visible controls that match first, then searches, then
+//! commits the changes. A change counts as done only after it was observed.
 
 use std::ops::Range;
 
@@ -18,21 +18,21 @@ use super::roam::{Quest, Roam, holds, print_of};
 use super::sheet::{Control, Front, Sheet, Sort, address_field, is_blank};
 use super::told::{Ask, Told};
 
-/// Actions after which it hands in what it has, when no cap is told.
+/// Number of world actions after which it stops searching and finishes with what it has.
 const BUDGET: u32 = 37;
-/// How often the same is tried on the same control.
+/// The largest number of times an action is tried on the same control.
 const TRIES: usize = 2;
 
-/// What is awaited from what was typed last.
+/// The expected follow-up of the last text input.
 #[derive(Clone, Debug, PartialEq)]
 enum Typed {
-    /// A cell was opened and waits for its text.
+    /// A cell was opened for editing and expects its text.
     Cell { clause: usize, text: String },
-    /// A text in a field that takes several, one after the other.
+    /// A text was typed into a field that accepts several entries, one after the other.
     Entry { field: NodeRef, text: String, tries: u32 },
 }
 
-/// The capable model in one attempt on pages.
+/// The state of the `explorer` policy on web pages in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Surfer {
     told: Told,
@@ -48,11 +48,11 @@ pub(in super::super) struct Surfer {
     committed: bool,
     unfolded: Option<(usize, String)>,
     waited: u32,
-    /// The page on which it looked around last.
+    /// The key of the page on which it last checked for more content.
     seen: String,
     print: String,
     growing: u32,
-    /// The clause that was answered last.
+    /// The clause on which it last acted.
     last: Option<usize>,
     given_up: Vec<usize>,
     worked: Vec<usize>,
@@ -60,23 +60,23 @@ pub(in super::super) struct Surfer {
 }
 
 impl Surfer {
-    /// A surfer with this instruction and these notes.
+    /// Creates an agent for this instruction and these skills.
     pub(in super::super) fn new(instruction: &str, notes: &[&str]) -> Self {
         let told = Told::read(instruction);
         Self { done: vec![false; told.clauses.len()], hints: hints(notes), told, ..Self::default() }
     }
 
-    /// Whether a scene is one for it: a page in a browser.
+    /// Returns whether a scene shows a page in a browser.
     pub(in super::super) fn knows(transcript: &Transcript, scene: &Scene) -> bool {
         (transcript.browser || address_field(scene).is_some()) && Sheet::read(scene).is_some()
     }
 
-    /// Whether a page is awaited that has not come yet.
+    /// Returns whether a page is still loading.
     pub(in super::super) fn awaits(scene: &Scene) -> bool {
         scene.is_loading() && !is_blank(scene)
     }
 
-    /// Its move in one turn; none when the scene holds no page.
+    /// Returns its decision for one turn; `None` if the scene contains no page.
     pub(in super::super) fn turn(
         &mut self,
         transcript: &Transcript,
@@ -129,7 +129,7 @@ impl Surfer {
         self.told.clauses[clause].ask == Ask::Wish
     }
 
-    /// Clauses that may still be answered.
+    /// Returns the clauses that may still be matched.
     fn open(&self) -> Vec<usize> {
         let is_open = |at: &usize| {
             !self.done[*at] && !self.given_up.contains(at) && self.told.clauses[*at].ask != Ask::Told
@@ -137,7 +137,7 @@ impl Surfer {
         (0..self.told.clauses.len()).filter(is_open).collect()
     }
 
-    /// Marks what stands as it should.
+    /// Marks the clauses that are satisfied.
     fn take_note(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) {
         for at in self.open() {
             let clause = &self.told.clauses[at];
@@ -175,7 +175,7 @@ impl Surfer {
         }
     }
 
-    /// Whether a clause spells values that no field has taken.
+    /// Returns whether a clause has literal values that no field has taken.
     fn waits_for_values(&self, clause: usize) -> bool {
         let span = &self.told.clauses[clause].span;
         self.told.left(&self.used).iter().any(|left| span.contains(&left.span.start))
@@ -189,14 +189,14 @@ impl Surfer {
         !self.is_spent(&deed.what, &sheet.controls[deed.control].element.id)
     }
 
-    /// Whether the same was tried on the same control often enough.
+    /// Returns whether the same action was tried on the same control often enough.
     fn is_spent(&self, what: &What, id: &NodeRef) -> bool {
         let key = (format!("{what:?}"), id.clone());
         let most = if matches!(what, What::Unfold(_)) { 1 } else { TRIES };
         self.tried.iter().filter(|tried| **tried == key).count() >= most
     }
 
-    /// The best deed in sight: fields before switches before buttons, wishes before what is to be left.
+    /// Performs the best visible action: fields before switches before buttons. Commit buttons are excluded.
     fn answer(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) -> Option<Move> {
         let ready = |deed: &&Deed| {
             let late = deed::is_commit(&self.told.clauses[deed.clause]);
@@ -242,14 +242,14 @@ impl Surfer {
         None
     }
 
-    /// A value that no label tells of goes into the only field that is empty.
+    /// Types a value without a matching label into the only empty field.
     fn fill_lone(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
         let lone = |at: usize| deed::lone_field(sheet, &self.told, at, &self.used);
         let deed = self.open().into_iter().find_map(lone).filter(|deed| self.may_try(sheet, deed))?;
         Some(self.act(sheet, &deed))
     }
 
-    /// In a list that was opened for a value, the entry that spells it or comes closest.
+    /// In a list that was opened for a value, chooses the entry that matches it best.
     fn choose_unfolded(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
         let (clause, value) = self.unfolded.take()?;
         let wanted = Wanted::of(&value);
@@ -281,7 +281,7 @@ impl Surfer {
             self.used.push(span);
         }
         let clause = &self.told.clauses[deed.clause];
-        // What is to be on or off is not done by a press that leads elsewhere.
+        // A press that opens another surface does not complete a request for an on/off state.
         let leads = control.sort == Sort::Button
             && deed.what == What::Click
             && (self.told.is_off(clause, &control.label) || is_state(&clause.verb));
@@ -348,7 +348,7 @@ impl Surfer {
         Move::Act { say, actions }
     }
 
-    /// What follows on a text that was typed.
+    /// Performs the follow-up of the last text input.
     fn typed(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
         match self.typed.take()? {
             Typed::Cell { clause, text } => {
@@ -391,7 +391,8 @@ impl Surfer {
         }
     }
 
-    /// A dialog with nothing more to fill in: agreed to when it belongs to what was done, left otherwise.
+    /// Handles a dialog without anything left to fill in: confirms it if it results from the agent's own actions, else
+    /// closes it.
     fn dialog(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
         let ours = self.changed || !self.tried.is_empty();
         let clause = self.tried.last().and_then(|_| self.open().first().copied()).or(self
@@ -420,7 +421,7 @@ impl Surfer {
         })
     }
 
-    /// Carries the work through, when that is asked for or a button for it is in sight.
+    /// Commits the changes if that is requested, or if a commit button is visible.
     fn commit(&mut self, sheet: &Sheet<'_>, asked: Option<usize>) -> Option<Move> {
         if self.committed || asked.is_none() && (!self.changed || sheet.front != Front::Page) {
             if let Some(asked) = asked {
@@ -440,7 +441,7 @@ impl Surfer {
         })
     }
 
-    /// Whether a page that was opened just now is still being filled.
+    /// Returns whether a page that was just opened is still changing.
     fn is_growing(&mut self, sheet: &Sheet<'_>) -> bool {
         let print = print_of(sheet);
         if self.seen != sheet.key && !is_blank(sheet.scene) && self.acted > 0 {
@@ -453,7 +454,7 @@ impl Surfer {
         grows
     }
 
-    /// The next step of the search for a wish; none when everything in reach was opened.
+    /// Returns the next step of the search for a clause; `None` when everything reachable was opened.
     fn search(&mut self, sheet: &Sheet<'_>, wish: usize, browser: bool) -> Option<Move> {
         let bare = sheet.scene.is_loading() || sheet.controls.is_empty();
         if self.waited < 2 && bare && !is_blank(sheet.scene) {
@@ -491,7 +492,7 @@ impl Surfer {
     }
 }
 
-/// Whether a verb asks for a state rather than for a deed.
+/// Returns whether a verb requests a state rather than an action.
 fn is_state(verb: &str) -> bool {
     matches!(
         verb,

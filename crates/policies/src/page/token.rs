@@ -1,46 +1,45 @@
-//! The words, values and marks of an instruction.
+//! Tokenizes an instruction into words, values and punctuation.
 
 use super::super::goal::{ValueKind, bare, quoted};
 use super::date::date;
 
-/// What a token is.
+/// The type of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     /// A word.
     Word,
-    /// A text to be used as it is.
+    /// A literal text.
     Value,
-    /// A number, to be used as it is.
+    /// A literal number.
     Number,
-    /// A comma or another mark inside a sentence.
+    /// A comma or other punctuation inside a sentence.
     Comma,
     /// The end of a sentence.
     End,
 }
 
-/// A word, a value or a mark.
+/// A word, a value or a punctuation mark.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
-    /// As written, without marks around it.
+    /// The text as written, without surrounding punctuation.
     pub(super) text: String,
-    /// In lower case.
+    /// The text in lower case.
     pub(super) word: String,
-    /// What it is.
     pub(super) sort: Sort,
 }
 
-/// What a field can hold.
+/// The type of value that a field accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     /// Any text.
     Text,
-    /// Numbers alone.
+    /// Numbers only.
     Number,
     /// A date.
     Date,
 }
 
-/// The tokens of an instruction, in order.
+/// Returns the tokens of an instruction, in order.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut rest = text;
@@ -88,22 +87,22 @@ fn sort_of(body: &str) -> Sort {
 }
 
 impl Token {
-    /// Whether it is to be used as it is.
+    /// Returns whether it is a literal text or number.
     pub(super) fn is_value(&self) -> bool {
         matches!(self.sort, Sort::Value | Sort::Number)
     }
 
-    /// Whether it is a word with a capital.
+    /// Returns whether it is a capitalized word.
     pub(super) fn is_capital(&self) -> bool {
         self.sort == Sort::Word && self.text.starts_with(char::is_uppercase)
     }
 
-    /// Whether it is one of these words.
+    /// Returns whether it is one of these words.
     pub(super) fn is_one_of(&self, words: &[&str]) -> bool {
         self.sort == Sort::Word && words.contains(&self.word.as_str())
     }
 
-    /// Whether a field of this kind can hold it.
+    /// Returns whether a field that accepts `holds` can take it.
     pub(super) fn holds(&self, holds: Holds) -> bool {
         match holds {
             Holds::Text => true,

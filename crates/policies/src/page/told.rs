@@ -1,6 +1,6 @@
-//! An instruction read for a page: clauses with what they turn on or off, and the value that each label gets.
+//! Parses an instruction for a page: clauses with the on/off state they request, and the value for each label.
 //!
-//! It works from the labels that are in sight: where a label is mentioned, the value stands beside it.
+//! Parsing starts from the visible labels: where the instruction mentions a label, its value is nearby.
 
 use std::ops::Range;
 
@@ -8,61 +8,59 @@ use super::super::clause::{LEADING, MODAL, VERBS};
 use super::super::words::{Wanted, content, plain};
 use super::token::{Holds, Sort, Token, tokens};
 
-/// What a clause is to the one who asks.
+/// The intent of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
-    /// Something is to be done.
+    /// A request to do something.
     Wish,
-    /// Something is to be left, or turned off.
+    /// A request to leave something, or to turn it off.
     Leave,
-    /// Something is told.
+    /// A statement.
     Told,
 }
 
-/// One clause.
+/// A clause of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clause {
-    /// As written.
+    /// The clause as written.
     pub(super) text: String,
-    /// Its words, values included.
+    /// Its key words, including values.
     pub(super) words: Wanted,
-    /// Its first verb of asking; empty if it has none.
+    /// Its first request verb; empty if it has none.
     pub(super) verb: String,
     /// Whether it opens with that verb.
     pub(super) commands: bool,
-    /// What it is.
     pub(super) ask: Ask,
-    /// Whether it speaks of what was named before: `Switch that on`.
+    /// Whether it refers to something mentioned before: `Switch that on`.
     pub(super) refers: bool,
-    /// Whether it turns off what it names, as a whole.
+    /// Whether it turns off everything that it names.
     pub(super) off: bool,
-    /// Where it stands.
+    /// Its tokens.
     pub(super) span: Range<usize>,
 }
 
 /// A value that the instruction gives to a label.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Given {
-    /// The value.
     pub(super) value: String,
     /// Its tokens.
     pub(super) span: Range<usize>,
-    /// How sure it is; 1 and more is as good as spelled out.
+    /// The confidence; a value of 1 or more counts as explicit.
     pub(super) score: f32,
 }
 
-/// An instruction.
+/// A parsed instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Told {
     pub(super) tokens: Vec<Token>,
-    /// Its clauses, in order.
+    /// The clauses, in order.
     pub(super) clauses: Vec<Clause>,
 }
 
-/// Verbs that carry work through: what they ask for comes after everything else.
+/// Verbs that commit changes. Their clauses are executed last.
 const COMMIT: &[&str] = &["save", "store", "submit", "apply", "confirm", "update", "keep"];
 
-/// Whether a verb carries work through.
+/// Returns whether a verb commits changes.
 pub(super) fn is_commit_verb(verb: &str) -> bool {
     COMMIT.contains(&verb)
 }
@@ -72,18 +70,18 @@ const BETWEEN: &[&str] = &[
     "to", "is", "as", "of", "with", "called", "named", "should", "shall", "be", "the", "a", "an", "at",
     "for", "into", "becomes", "reads", "will", "number", "value", "are",
 ];
-/// Words between a value and the label after it.
+/// Words between a value and a label after it.
 const LINKS: &[&str] = &["into", "in", "on", "to", "as", "for", "under", "at"];
-/// Words between such a link and the label.
+/// Words between such a link word and the label.
 const NOUNS_BETWEEN: &[&str] =
     &["the", "a", "an", "its", "field", "box", "column", "list", "of", "new", "my"];
-/// Words at which a value without quotation marks ends.
+/// Words that end a value without quotation marks.
 pub(super) const STOPS: &[&str] = &[
     "and", "to", "in", "into", "on", "for", "as", "with", "at", "from", "then", "by", "under", "so", "that",
     "which", "is", "are", "of", "or", "but", "was", "has", "have", "only", "the", "this", "it", "well",
     "too", "also",
 ];
-/// Words that stand for something named before.
+/// Pronouns that refer to something mentioned before.
 const PRONOUNS: &[&str] = &["that", "it", "this", "them", "him", "her"];
 /// Verbs that are followed by a value.
 pub(super) const PUTTING: &[&str] = &[
@@ -91,7 +89,7 @@ pub(super) const PUTTING: &[&str] = &[
     "change", "search", "give", "create", "rename", "make",
 ];
 
-/// Whether an unknown word opens a command: `Return Faust`, `Water the roses`.
+/// Returns whether an unknown word opens a command: `Return Faust`, `Water the roses`.
 fn is_command(inside: &[Token], at: usize) -> bool {
     let Some((token, next)) = inside.get(at).zip(inside.get(at + 1)) else { return false };
     let names = content(&token.word).is_empty() || token.sort != Sort::Word || token.is_one_of(LINKS);
@@ -101,7 +99,7 @@ fn is_command(inside: &[Token], at: usize) -> bool {
 }
 
 impl Told {
-    /// Reads an instruction.
+    /// Parses an instruction.
     pub(super) fn read(instruction: &str) -> Self {
         let tokens = tokens(instruction);
         let mut told = Self { clauses: Vec::new(), tokens };
@@ -117,7 +115,7 @@ impl Told {
         told
     }
 
-    /// Where nothing is asked for but to save, what is to be left is the wish; else everything told is.
+    /// If no clause but saving is a request, negative requests become requests; if there are none, statements do.
     fn settle(&mut self) {
         for ask in [Ask::Leave, Ask::Told] {
             let asked = |clause: &Clause| {
@@ -132,7 +130,7 @@ impl Told {
         }
     }
 
-    /// Whether an imperative begins here, in the middle of a sentence.
+    /// Returns whether an imperative starts here, in the middle of a sentence.
     fn opens(&self, at: usize, from: usize) -> bool {
         let joint = |token: &Token| token.sort == Sort::Comma || token.is_one_of(&["and", "then", "but"]);
         let before = at.checked_sub(1).and_then(|before| self.tokens.get(before));
@@ -144,7 +142,7 @@ impl Told {
             && self.tokens[from..at].iter().any(|token| !joint(token) && !token.is_one_of(LEADING))
     }
 
-    /// `… be off and the other one on`: a second state begins here.
+    /// Returns whether a second state starts here: `… be off and the other one on`.
     fn turns(&self, at: usize, from: usize) -> bool {
         let state = |token: &Token| token.is_one_of(&["on", "off"]);
         let end = (at..self.tokens.len())
@@ -199,12 +197,12 @@ impl Told {
         self.clauses.push(Clause { words, text, verb, commands, refers, ask, off, span });
     }
 
-    /// The clause in which a token stands.
+    /// Returns the clause that contains a token.
     pub(super) fn clause_at(&self, token: usize) -> Option<usize> {
         self.clauses.iter().position(|clause| clause.span.contains(&token))
     }
 
-    /// Where the words of a label are mentioned, and how much of the label is.
+    /// Returns where a label is mentioned, with the fraction of the label that is mentioned there.
     fn mentions(&self, label: &str) -> Vec<(Range<usize>, f32)> {
         let stems = content(label);
         let spelled = plain(label);
@@ -244,7 +242,7 @@ impl Told {
         found
     }
 
-    /// Whether a text, such as a row's name, is named: all its words in a run.
+    /// Returns whether the instruction contains all words of a text, such as a row's name, in sequence.
     pub(super) fn names(&self, text: &str) -> bool {
         let wanted = plain(text);
         let spoken: Vec<String> = self.tokens.iter().flat_map(|token| plain(&token.word)).collect();
@@ -256,7 +254,7 @@ impl Told {
             })
     }
 
-    /// The value that the instruction gives to a label.
+    /// Returns the value that the instruction gives to a label.
     pub(super) fn given(&self, label: &str, holds: Holds) -> Option<Given> {
         let mut best: Option<Given> = None;
         for (mention, cover) in self.mentions(label) {
@@ -281,7 +279,7 @@ impl Told {
         Given { value, span, score }
     }
 
-    /// A run of capitalised words from here.
+    /// Returns the run of capitalized words that starts here.
     pub(super) fn capitals(&self, from: usize) -> Range<usize> {
         let mut end = from;
         while self.tokens.get(end).is_some_and(Token::is_capital) {
@@ -290,7 +288,7 @@ impl Told {
         from..end
     }
 
-    /// A run with the words that follow on it: `Clean` with `windows`.
+    /// Extends a run by the words that follow it: `Clean` with `windows`.
     pub(super) fn whole(&self, mut run: Range<usize>) -> Range<usize> {
         let goes_on =
             |token: &Token| matches!(token.sort, Sort::Word | Sort::Number) && !token.is_one_of(STOPS);
@@ -300,7 +298,7 @@ impl Told {
         run
     }
 
-    /// `room number 214`, `the day is Thursday`, `name Ida Holm`.
+    /// Finds the value after a label: `room number 214`, `the day is Thursday`, `name Ida Holm`.
     fn after(&self, end: usize, holds: Holds) -> Option<Given> {
         let mut at = end;
         while at < end + 4
@@ -333,7 +331,7 @@ impl Told {
             .then(|| self.spell(at..at + length, if linked { 0.9 } else { 0.7 }))
     }
 
-    /// `Type hello world into the field Name`.
+    /// Finds the value before a label: `Type hello world into the field Name`.
     fn before(&self, start: usize, holds: Holds) -> Option<Given> {
         let mut at = start;
         let mut linked = false;
@@ -374,7 +372,7 @@ impl Told {
         (from < at).then(|| self.spell(from..at, score))
     }
 
-    /// What `that name` stands for: the last value or name before it.
+    /// Resolves `that name`: returns the last value or name before it.
     fn antecedent(&self, before: usize) -> Option<Given> {
         let value = self.tokens[..before].iter().rposition(|token| token.sort == Sort::Value);
         if let Some(at) = value {
@@ -394,7 +392,7 @@ impl Told {
         Some(self.spell(from..last + 1, 1.2))
     }
 
-    /// The closest value of the clause: `the number of lamps to 84`.
+    /// Returns the closest value in the clause: `the number of lamps to 84`.
     fn near(&self, mention: &Range<usize>, holds: Holds) -> Option<Given> {
         let clause = self.clauses.get(self.clause_at(mention.start)?)?;
         let fits = |at: &usize| self.tokens[*at].is_value() && self.tokens[*at].holds(holds);

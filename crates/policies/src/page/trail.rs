@@ -1,32 +1,32 @@
-//! What an attempt on pages shows for the next one: where a setting is kept, which press or key a value
-//! needs to count, and behind what saving hides. It tells no value, no name and no word of the task.
+//! Extracts a learning from an attempt on web pages: the address of a setting, the press or key that makes a value
+//! count, and the control that hides saving. It contains no value, name or word of the task.
 
 use apprentice_protocol::{Outline, StepId, TrajectoryStep};
 
 use super::super::words::{plain, same_label};
 use super::deed::commits;
 
-/// Labels of a page that a lesson lists.
+/// The largest number of a page's labels that a learning lists.
 const LISTED: usize = 8;
-/// Schemes of addresses that are a task's own.
+/// URL schemes whose addresses are specific to a task.
 const OWN_PLACES: &[&str] = &["http", "https", "file"];
 
-/// A lesson of an attempt on pages.
+/// The learning of an attempt on web pages.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Trail {
-    /// When it helps.
+    /// The situation in which it helps.
     pub(in super::super) situation: String,
-    /// What to do, in numbered sentences.
+    /// The guidance, in numbered sentences.
     pub(in super::super) guidance: String,
-    /// The steps that show it.
+    /// The steps that serve as evidence.
     pub(in super::super) evidence: Vec<StepId>,
-    /// Steps that led nowhere.
+    /// Number of wasted steps.
     pub(in super::super) wasted: u32,
-    /// Labels and addresses that it speaks of.
+    /// The labels and addresses that it mentions.
     pub(in super::super) labels: Vec<String>,
 }
 
-/// What was done, in order.
+/// A recorded action, in the order of the attempt.
 #[derive(Clone, Debug, PartialEq)]
 enum Act {
     Cell,
@@ -50,7 +50,7 @@ struct Walk {
     steps: u32,
 }
 
-/// A line of what changed: role, name, value, and whether it can be on or off.
+/// A changed line: role, name, value, and whether the element is a toggle.
 struct Line {
     role: String,
     name: String,
@@ -70,13 +70,13 @@ fn is_address(role: &str, name: &str) -> bool {
     role == "textbox" && plain(name).iter().any(|word| word == "address" || word == "location")
 }
 
-/// Whether a line that came tells of an address field, even if the line cannot be read whole.
+/// Returns whether an added line describes an address field, even if the line was truncated.
 fn is_address_line(line: &str) -> bool {
     let name = line.strip_prefix("+ textbox ").and_then(|rest| rest.split(" = ").next());
     name.is_some_and(|name| is_address("textbox", name))
 }
 
-/// Whether an attempt was made on pages of a browser.
+/// Returns whether an attempt took place on browser pages.
 pub(in super::super) fn is_of_pages(steps: &[TrajectoryStep]) -> bool {
     let address = |line: &String| read(line).is_some_and(|line| is_address(&line.role, &line.name));
     let document =
@@ -85,7 +85,7 @@ pub(in super::super) fn is_of_pages(steps: &[TrajectoryStep]) -> bool {
         || steps.first().is_some_and(|step| step.seen.changed.first().is_some_and(document))
 }
 
-/// What an attempt on pages teaches; none if nobody needs to be told.
+/// Returns the learning of an attempt on web pages; `None` if it is obvious.
 pub(in super::super) fn lesson(
     steps: &[TrajectoryStep],
     scope: &str,
@@ -111,7 +111,7 @@ pub(in super::super) fn lesson(
 impl Walk {
     fn look(&mut self, step: &TrajectoryStep) {
         self.title.clone_from(&step.seen.title);
-        // An address that was cut off leads nowhere.
+        // A truncated address cannot be opened.
         if step.seen.changed.iter().any(|line| line.contains("\n[…") && is_address_line(line)) {
             self.address.clear();
         }
@@ -189,7 +189,7 @@ impl Walk {
         }
     }
 
-    /// The address in front, when it is the program's own: the same for every task.
+    /// Returns the address in front if it belongs to the browser itself and so is the same for every task.
     fn kept_address(&self) -> Option<&str> {
         let (scheme, _) = self.address.split_once("://")?;
         (!OWN_PLACES.contains(&scheme)).then_some(self.address.as_str())
@@ -204,7 +204,7 @@ impl Walk {
         }
     }
 
-    /// Where a setting is kept.
+    /// Describes where a setting is found.
     fn setting(&self, scope: &str, set: usize, own: &dyn Fn(&str) -> bool) -> Trail {
         let mut parts = self.title.split(" - ").map(str::trim).collect::<Vec<_>>();
         parts.retain(|part| !part.is_empty() && !same_label(part, scope));
@@ -232,7 +232,7 @@ impl Walk {
         }
     }
 
-    /// Which press or key a value needs on a page, and where saving hides.
+    /// Describes which press or key a value needs on a page, and where saving is hidden.
     fn page(&self, scope: &str) -> Option<Trail> {
         let mut lines: Vec<String> = Vec::new();
         let mut labels: Vec<String> = Vec::new();
@@ -291,7 +291,7 @@ impl Walk {
         })
     }
 
-    /// The presses that saved, in order: what was opened last before it, and the command.
+    /// Returns the presses that saved, in order: the last control opened before, and the command.
     fn saving(&self) -> Vec<String> {
         let Some(at) = self.acts.iter().rposition(|(act, _)| matches!(act, Act::Chosen(_))) else {
             return Vec::new();
@@ -311,7 +311,7 @@ impl Walk {
     }
 }
 
-/// A label that was said twice, as a screen reader may hear it, said once.
+/// Returns a label only once if its words are repeated, as accessibility names sometimes are.
 fn halved(label: &str) -> String {
     let words: Vec<&str> = label.split_whitespace().collect();
     let half = words.len() / 2;
