@@ -1,4 +1,4 @@
-//! Clocks: the one reader of this machine's time, and one that moves only when told.
+//! Clocks: the only reader of this machine's time, and a virtual clock for tests and replays.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock whose monotonic time starts now.
+    /// Creates a clock whose monotonic time starts now.
     #[expect(clippy::disallowed_methods, reason = "the one adapter that reads the machine's clock")]
     pub fn new() -> Self {
         Self { origin: Instant::now() }
@@ -43,8 +43,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still except for the pauses asked of it, which pass at once. With it a run of
-/// `scripted` on `scene` is the same to the byte each time.
+/// A virtual clock. Time passes only by pauses, and they return at once. A run of `scripted` on `scene` with this clock
+/// is byte-identical each time.
 #[derive(Debug)]
 pub struct SteppedClock {
     start: Timestamp,
@@ -52,12 +52,12 @@ pub struct SteppedClock {
 }
 
 impl SteppedClock {
-    /// A clock that shows `start`.
+    /// Creates a clock that shows `start`.
     pub fn starting_at(start: Timestamp) -> Self {
         Self { start, micros: AtomicU64::new(0) }
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         self.micros.fetch_add(micros, Ordering::Relaxed);
