@@ -1,4 +1,4 @@
-//! Clocks: the only reader of this machine's time, and a virtual clock for tests and replays.
+//! Clocks: the only reader of this machine's time, and a virtual clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -49,7 +49,7 @@ pub struct Attempt<'a> {
 pub struct Ended {
     /// The stop reason of a judged attempt, or the cause that voids it.
     pub stop: Result<StopReason, VoidCause>,
-    /// The model's last `finish` call, if it made one.
+    /// The model's final `finish`. A reply in words without calls counts as an answer.
     pub finish: Option<Finish>,
     /// The stop reason or cause in words.
     pub detail: String,

@@ -18,7 +18,7 @@ const PICTURE_LEFT_OUT: &str = "[an earlier picture, left out]";
 const TEXT_LEFT_OUT: &str = "[an earlier text, left out]";
 /// Replaces the text of a skill that was put away.
 const SKILL_LEFT_OUT: &str = "[the text of a skill that was put away, left out]";
-/// Texts of fewer bytes are kept: removing them would save next to no tokens.
+/// Texts of up to this many bytes are kept: removing them would save next to no tokens.
 const LONG: usize = 200;
 /// The share of the context that is kept when it is trimmed. Freeing more than the next turn needs avoids an edit on
 /// every turn, so the provider's prompt cache stays valid.

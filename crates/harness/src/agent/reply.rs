@@ -70,7 +70,7 @@ impl Run<'_> {
             }
             Room::None { unit, needed, limit, held } => {
                 let mut detail =
-                    format!("the next request would hold {needed} {unit}, and the model takes {limit}");
+                    format!("the next request needs {needed} {unit}, but the model accepts {limit}");
                 if held > 0 {
                     let _ = write!(detail, "; {held} of them are the texts of active skills");
                 }

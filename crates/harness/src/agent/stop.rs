@@ -26,7 +26,7 @@ impl Stop {
     }
 
     pub(super) fn at_limit(reason: StopReason) -> Self {
-        Self::judged(reason, "a cap was reached")
+        Self::judged(reason, "a limit was reached")
     }
 }
 
@@ -58,7 +58,7 @@ impl From<ModelError> for Stop {
 pub(super) async fn until<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Stop> {
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(Stop::void(VoidCause::Interrupted, "the attempt was stopped from outside")),
+        () = cancel.cancelled() => Err(Stop::void(VoidCause::Interrupted, "the attempt was cancelled")),
         done = work => Ok(done),
     }
 }

@@ -58,10 +58,10 @@ pub enum CalibrateError {
     #[error("the model's profile says that it takes no pictures")]
     Blind,
     /// The picture could not be encoded.
-    #[error("the picture with targets could not be made")]
+    #[error("cannot create the picture with targets")]
     Picture(#[from] PixelError),
     /// The request to the model failed.
-    #[error("the model could not be asked for its points")]
+    #[error("the model could not be asked to point")]
     Model(#[from] ModelError),
 }
 

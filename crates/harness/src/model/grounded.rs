@@ -31,7 +31,7 @@ pub struct Grounded {
 
 /// The grounder takes no pictures. Holds its name.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} takes no pictures, so it can point at nothing; name another grounder")]
+#[error("{0} takes no pictures, so it cannot point; choose another grounder")]
 pub struct BlindGrounder(String);
 
 impl Grounded {

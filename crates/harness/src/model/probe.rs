@@ -37,10 +37,10 @@ pub enum Tried {
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The picture could not be encoded.
-    #[error("the picture to be seen could not be made")]
+    #[error("cannot create the test picture")]
     Picture(#[from] PixelError),
     /// The request to the model failed.
-    #[error("the model could not be asked what it can do")]
+    #[error("the request that tests the model failed")]
     Model(#[from] ModelError),
 }
 

@@ -75,7 +75,7 @@ impl Recorder {
             Err(error) => {
                 // A half-written line would swallow the next one, so the file is truncated to its last whole line.
                 if let Err(second) = self.events.set_len(self.length) {
-                    tracing::error!(%second, "a half-written event line could not be taken back");
+                    tracing::error!(%second, "could not remove a half-written event line");
                 }
                 Err(failed(Path::new("events.jsonl"), &error))
             }

@@ -78,7 +78,7 @@ pub(super) fn body(
     }
     let body = body.with("messages", Json::List(messages(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
     })
 }
 

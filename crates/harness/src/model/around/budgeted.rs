@@ -49,7 +49,7 @@ pub(crate) struct Entry {
 
 /// A daybook that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the daybook {} cannot be kept", path.display())]
+#[error("cannot use the daybook {}", path.display())]
 pub struct LedgerError {
     path: PathBuf,
     #[source]
@@ -95,7 +95,7 @@ impl Ledger {
             && account.spent + account.reserved + worst > cap
         {
             let story = format!(
-                "this call may cost ${worst:.4}; of the {}'s ${cap:.2} ${:.4} are spent and ${:.4} are reserved",
+                "this call may cost ${worst:.4}; of the {}'s ${cap:.2} cap, ${:.4} is spent and ${:.4} reserved",
                 self.scope, account.spent, account.reserved
             );
             return Err(ModelError::never(ModelFault::Budget, story));
@@ -126,7 +126,7 @@ impl Account {
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match serde_json::from_slice::<Entry>(line) {
                 Ok(entry) => self.spent += entry.usd,
-                Err(error) => tracing::warn!(%error, "a line of the daybook is not one"),
+                Err(error) => tracing::warn!(%error, "skipped an unreadable line of the daybook"),
             }
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Reserved {
             Some(daybook) => {
                 let line = serde_json::to_string(entry).map_or_else(|_| String::new(), |line| line + "\n");
                 if let Err(error) = daybook.writer.write_all(line.as_bytes()) {
-                    tracing::error!(%error, "a call could not be booked");
+                    tracing::error!(%error, "could not book a call");
                 }
             }
             None => account.spent += entry.usd,
@@ -229,7 +229,7 @@ pub(crate) fn set_aside(
         (None, None) => 0.0,
         (None, Some(ledger)) => {
             let story = format!(
-                "{model} has no price, and the {} has a cap: name a price in the settings, or lift the cap",
+                "{model} has no price, but the {} has a cap: set a price in the settings, or remove the cap",
                 ledger.scope
             );
             return Err(ModelError::never(ModelFault::Budget, story));
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(error.fault, ModelFault::Budget);
         assert_eq!(
             error.message,
-            "this call may cost $1.0000; of the run's $2.00 $1.2000 are spent and $0.0000 are reserved"
+            "this call may cost $1.0000; of the run's $2.00 cap, $1.2000 is spent and $0.0000 reserved"
         );
     }
 

@@ -79,7 +79,7 @@ pub enum CassetteError {
         held: String,
     },
     /// The cassette does not hold the vectors of exactly one embedder.
-    #[error("{} holds {held}, and the vectors of one embedder are needed", path.display())]
+    #[error("{} holds {held}; it must hold the vectors of exactly one embedder", path.display())]
     Vectors {
         /// Path of the cassette.
         path: PathBuf,

@@ -106,7 +106,7 @@ impl<M: ChatModel> Limited<M> {
         let waited = self.clock.mono().saturating_sub(begun);
         let answered = self.inner.reply(request).await;
         match &answered {
-            // A wait in the retry wrapper inside means that the provider limited the rate.
+            // A wait in the retry wrapper inside means that the provider was too busy.
             Ok(reply) => self.pace.learn(reply.timing.waiting_ms > 0),
             Err(error) if error.fault == ModelFault::Unavailable => self.pace.learn(true),
             // A rejected request tells nothing about the provider's load.

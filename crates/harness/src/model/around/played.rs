@@ -134,7 +134,7 @@ impl Played {
             None => Ok(exchange.reply.clone()),
             Some(differs) => Err(ModelError::never(
                 ModelFault::Unavailable,
-                format!("{place} differs from the one that was recorded: {differs}"),
+                format!("{place} differs from the recorded one: {differs}"),
             )),
         }
     }
@@ -206,10 +206,7 @@ mod tests {
         assert_eq!(played.reply(&reflect).await.expect("answers").say, ["two"]);
         assert_eq!(played.reply(&request("a")).await.expect("answers").say, ["one [redacted]"]);
         let told = played.reply(&request("x")).await.expect_err("differs").message;
-        assert_eq!(
-            told,
-            "request 2 (Act) of task/0, take 1 differs from the one that was recorded: message 1 of 1"
-        );
+        assert_eq!(told, "request 2 (Act) of task/0, take 1 differs from the recorded one: message 1 of 1");
         let told = played.reply(&request("a")).await.expect_err("is over").message;
         assert_eq!(told, "the cassette does not hold request 3 (Act) of task/0, take 1");
         let told = cassette.play("task/0").reply(&request("a")).await.expect_err("no second take").message;

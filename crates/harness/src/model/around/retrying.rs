@@ -75,7 +75,7 @@ pub(crate) async fn patiently<T, F: Future<Output = Result<T, ModelError>>>(
             return Err(ModelError { message, retry: Retry::Never, ..error });
         }
         tried += 1;
-        tracing::debug!(%error, tried, ?wait, "asked again");
+        tracing::debug!(%error, tried, ?wait, "retrying");
         clock.pause(wait, Why::Backoff).await;
     }
 }

@@ -92,7 +92,7 @@ fn text_of(raw: &RawValue) -> String {
 fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Unreadable> {
     let mut value = value_of(raw);
     if !value.is_object() {
-        return Err(Unreadable::form("a tool call is no object"));
+        return Err(Unreadable::form("a tool call is not an object"));
     }
     let name = value["function"]["name"].as_str().unwrap_or_default().to_owned();
     let arguments = match &value["function"]["arguments"] {

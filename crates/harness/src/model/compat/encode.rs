@@ -43,7 +43,7 @@ pub(super) fn body(
     };
     let body = body.with_some("response_format", enforced.and_then(|one| format(&one, student.structured)));
     body.to_bytes(4096).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
     })
 }
 

@@ -183,7 +183,7 @@ pub enum ProfileError {
         problem: String,
     },
     /// There is no profile with this name.
-    #[error("there is no profile {name:?}; there are {known}, or name a file")]
+    #[error("there is no profile {name:?}; choose one of {known}, or give a file")]
     Unknown {
         /// The unknown name.
         name: String,
@@ -243,7 +243,7 @@ impl StudentProfile {
         };
         let images = match written.images.into_inner() {
             Pictures::None if !written.outline => {
-                return Err(wrong(images, "images: without pictures it sees nothing unless outline = true"));
+                return Err(wrong(images, "images: a model without pictures needs outline = true"));
             }
             Pictures::None => ImageRule::None,
             Pictures::AsIs => ImageRule::AsIs,

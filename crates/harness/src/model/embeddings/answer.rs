@@ -67,7 +67,7 @@ fn unusable(vector: &[f32], dimensions: Option<u32>) -> Option<String> {
         return Some(format!("has {} dimensions where {asked} were asked for", vector.len()));
     }
     if vector.iter().any(|number| !number.is_finite()) {
-        return Some("holds what is no number".to_owned());
+        return Some("contains a value that is not a number".to_owned());
     }
     vector.iter().all(|number| *number == 0.0).then(|| "is empty".to_owned())
 }

@@ -19,7 +19,7 @@ const NUMBER: usize = 4;
 
 /// A vector cache that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the store of vectors {} cannot be kept", path.display())]
+#[error("cannot use the vector cache {}", path.display())]
 pub struct StoreError {
     path: PathBuf,
     #[source]
@@ -79,7 +79,7 @@ impl<E: Embedder> Cached<E> {
             let answer = self.inner.embed(side, &texts).await?;
             let news: Vec<(Key, Vec<f32>)> = missing.into_iter().map(|(key, _)| key).zip(answer).collect();
             if let Err(error) = self.keep(&news) {
-                tracing::warn!(%error, path = %self.path.display(), "vectors are not kept");
+                tracing::warn!(%error, path = %self.path.display(), "could not store vectors");
             }
             self.known().extend(news);
         }

@@ -144,8 +144,9 @@ impl Transport {
         headers.insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in pairs {
             let mut value = HeaderValue::from_str(value).map_err(|_| {
-                let story =
-                    format!("the value of the header {name} holds characters that no header may hold");
+                let story = format!(
+                    "the value of the header {name} contains characters that are not allowed in a header"
+                );
                 ModelError::never(ModelFault::Request, story)
             })?;
             value.set_sensitive(true);
@@ -168,7 +169,7 @@ impl Transport {
         let begun = self.clock.mono();
         let done = tokio::time::timeout(self.deadlines.whole, self.talk(request)).await;
         let done = done.unwrap_or_else(|_| {
-            Err(self.lost(&format!("no whole answer within {} s", self.deadlines.whole.as_secs_f64())))
+            Err(self.lost(&format!("no complete response within {} s", self.deadlines.whole.as_secs_f64())))
         });
         let body = done?;
         Ok(Answer { body, took: self.clock.mono().saturating_sub(begun) })
@@ -182,12 +183,12 @@ impl Transport {
         loop {
             let piece = tokio::time::timeout(self.deadlines.idle, response.chunk()).await;
             let piece = piece
-                .map_err(|_| self.lost(&format!("silent for {} s", self.deadlines.idle.as_secs_f64())))?
+                .map_err(|_| self.lost(&format!("no data for {} s", self.deadlines.idle.as_secs_f64())))?
                 .map_err(|error| self.failed(&error))?;
             let Some(piece) = piece else { break };
             body.extend_from_slice(&piece);
             if body.len() > LARGEST_ANSWER {
-                let story = format!("the answer is larger than {} MB", LARGEST_ANSWER >> 20);
+                let story = format!("the response is larger than {} MB", LARGEST_ANSWER >> 20);
                 return Err(ModelError::never(ModelFault::Protocol, story));
             }
         }
@@ -231,7 +232,7 @@ impl Transport {
         // Control characters (of a compressed body, say) must not reach a terminal.
         let text = text.replace(|c: char| c.is_control() && !c.is_whitespace(), "\u{fffd}");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let message = format!("the server's answer is not as its API has it ({error}): {text}");
+        let message = format!("the server's response does not match its API ({error}): {text}");
         let message = self.redactor.apply(&message).into_owned();
         ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message }
     }

@@ -44,7 +44,7 @@ pub(super) fn body(
     let body = if tools.is_empty() { body } else { body.with("tools", Json::List(tools)) };
     let body = body.with("input", Json::List(steps(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
     })
 }
 

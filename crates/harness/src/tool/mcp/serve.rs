@@ -98,7 +98,7 @@ impl McpServers {
         doors.left = true;
         for (_, (mut conversation, _)) in std::mem::take(&mut doors.servers) {
             if let Err(error) = conversation.service.close_with_timeout(CLOSE).await {
-                tracing::debug!(%error, "a server of tools ended badly");
+                tracing::debug!(%error, "an MCP server did not shut down cleanly");
             }
         }
     }
@@ -185,7 +185,7 @@ async fn page(
             let tools = page["tools"].as_array().ok_or(ServiceError::UnexpectedResponse)?;
             let whole: Vec<_> =
                 tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect();
-            tracing::warn!(left_out = tools.len() - whole.len(), "a server describes tools in another form");
+            tracing::warn!(left_out = tools.len() - whole.len(), "skipped tools that violate the protocol");
             Ok((whole, page["nextCursor"].as_str().map(str::to_owned)))
         }
         _ => Err(ServiceError::UnexpectedResponse),
@@ -197,7 +197,7 @@ fn is_nameable(tool: &rmcp::model::Tool) -> bool {
     let name = tool.name.as_ref();
     let fits = !name.trim().is_empty() && name.len() <= NAME && !name.chars().any(char::is_control);
     if !fits {
-        tracing::warn!(bytes = name.len(), "a tool whose name is none is left out");
+        tracing::warn!(bytes = name.len(), "skipped a tool with an invalid name");
     }
     fits
 }

@@ -32,14 +32,14 @@ pub enum Reach {
 pub enum SpecError {
     /// It is not JSON of the known form.
     #[error(
-        "the file is no list of servers: {{\"mcpServers\": {{NAME: {{\"command\": …}} or {{\"url\": …}}}}}}"
+        "the file is not a list of servers: {{\"mcpServers\": {{NAME: {{\"command\": …}} or {{\"url\": …}}}}}}"
     )]
     Form(#[from] serde_json::Error),
     /// A server has neither a command nor a URL. Holds the server's name.
-    #[error("server {0:?} names neither a command to start nor a url to reach it at")]
+    #[error("server {0:?} has neither a `command` nor a `url`")]
     Nothing(String),
     /// An address is not an HTTP URL.
-    #[error("server {name:?}: {url:?} is no http address")]
+    #[error("server {name:?}: {url:?} is not an HTTP URL")]
     Address {
         /// The server's name.
         name: String,
@@ -110,7 +110,7 @@ mod tests {
             assert!(said.contains(expected), "{said}");
         };
         check(r#"{"mcpServers": {"a": {}}}"#, "server \"a\" names neither");
-        check(r#"{"mcpServers": {"a": {"url": "ftp://a"}}}"#, "\"ftp://a\" is no http address");
-        check(r#"{"servers": {}}"#, "no list of servers");
+        check(r#"{"mcpServers": {"a": {"url": "ftp://a"}}}"#, "\"ftp://a\" is not an HTTP URL");
+        check(r#"{"servers": {}}"#, "not a list of servers");
     }
 }
