@@ -1,6 +1,7 @@
-//! Acts in worlds: models, environments, the agent loop, recording.
+//! The harness: models, environments, the agent loop and recording.
 //!
-//! This crate knows no skill: a run gets [`Guidance`](apprentice_protocol::Guidance), which may be empty.
+//! This crate does not know about skills: a run receives [`Guidance`](apprentice_protocol::Guidance), which may be
+//! empty.
 
 pub mod agent;
 pub mod env;

@@ -1,4 +1,4 @@
-//! The list of everything that this crate says to models.
+//! The list of all prompt texts in this crate.
 
 use apprentice_protocol::Prompt;
 
@@ -6,7 +6,7 @@ use crate::agent;
 use crate::model::tongue::{COMPUTER, PAGE};
 use crate::model::{calibrate, compat, grounded, probe};
 
-/// Every text of this crate that reaches a model.
+/// Returns every text of this crate that reaches a model.
 pub fn prompts() -> Vec<Prompt> {
     let own = [
         COMPUTER,

@@ -1,4 +1,4 @@
-//! Recording: events, blobs and the redaction that stands before them; and reading them back.
+//! Records an attempt (events, blobs, redaction) and reads its trace back.
 
 mod recorder;
 mod redact;

@@ -1,4 +1,4 @@
-//! Writes one attempt's `events.jsonl` and keeps blobs under their hash.
+//! Writes the `events.jsonl` of one attempt, and stores blobs under their hash.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::Redactor;
 
-/// Blobs whose bytes are text, in which a secret could stand.
+/// Extensions of text blobs, which are redacted.
 const TEXT_EXTENSIONS: &[&str] = &["txt", "json", "md", "html", "xml"];
 
-/// The trace of one attempt. Lines are appended whole; [`Recorder::sync`] acknowledges that they are on disk.
+/// The trace of one attempt. Lines are appended whole; [`Recorder::sync`] returns when they are on disk.
 pub struct Recorder {
     events: File,
     length: u64,
@@ -29,7 +29,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts `<attempt>/events.jsonl`, which must not exist yet, with its blobs in the folder `blobs`.
+    /// Creates `<attempt>/events.jsonl`, which must not exist yet. Blobs go to the folder `blobs`.
     pub fn create(
         attempt: &Path,
         blobs: &Path,
@@ -73,9 +73,9 @@ impl Recorder {
                 Ok(())
             }
             Err(error) => {
-                // A half-written line would swallow the next one, so it is taken back.
+                // A half-written line would swallow the next one, so the file is truncated to its last whole line.
                 if let Err(second) = self.events.set_len(self.length) {
-                    tracing::error!(%second, "a half-written event line could not be taken back");
+                    tracing::error!(%second, "could not remove a half-written event line");
                 }
                 Err(failed(Path::new("events.jsonl"), &error))
             }
@@ -113,7 +113,7 @@ impl EventSink for Recorder {
         if !path.exists() {
             write_whole(&self.blobs, &path, bytes).map_err(|error| failed(&path, &error))?;
         }
-        // Also when another attempt wrote it: it may not have synced it yet.
+        // A blob that another attempt wrote is synced too: that attempt may not have synced it yet.
         if !self.unsynced.contains(&path) {
             self.unsynced.push(path);
         }
@@ -121,12 +121,12 @@ impl EventSink for Recorder {
     }
 }
 
-/// Where a blob lies below its folder.
+/// Returns the path of a blob in the folder `blobs`.
 pub fn blob_path(blobs: &Path, hash: &BlobHash, extension: &str) -> PathBuf {
     blobs.join(format!("{hash}.{extension}"))
 }
 
-/// Under another name first: nobody ever sees half a blob under its hash.
+/// Writes to a temporary name first, so that a reader never finds half a blob under its hash.
 fn write_whole(folder: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut draft = tempfile::Builder::new().prefix(".draft-").tempfile_in(folder)?;
     draft.write_all(bytes)?;

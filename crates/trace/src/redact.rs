@@ -1,18 +1,18 @@
-//! Takes secrets out of text before it is stored: known keys in every spelling, and whatever has the
-//! shape of a provider's key.
+//! Removes secrets from text before it is stored: known keys in every spelling, and every text that is shaped like a
+//! provider's key.
 
 use std::borrow::Cow;
 
 use regex::Regex;
 use serde_json::Value;
 
-/// What stands where a secret stood.
+/// Replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// Shorter texts are no secrets: replacing them would tear ordinary words apart.
+/// Shorter texts are not treated as secrets: replacing them would break ordinary words.
 const LEAST_LENGTH: usize = 6;
 
-/// Shapes of keys that are secrets whoever holds them.
+/// Patterns of provider keys, which are secret whoever owns them.
 const SHAPES: &[&str] = &[
     r"sk-[A-Za-z0-9_-]{16,}",
     r"AIza[A-Za-z0-9_-]{30,}",
@@ -25,16 +25,16 @@ const SHAPES: &[&str] = &[
     r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
 ];
 
-/// Replaces secrets. One instance stands in recorder, log layer and panic hook.
+/// Replaces secrets. The recorder, the log layer and the panic hook share one instance.
 #[derive(Clone, Debug)]
 pub struct Redactor {
     pattern: Regex,
-    /// The known secrets alone; none where none are known.
+    /// Matches the known secrets only; `None` when there are none.
     known: Option<Regex>,
 }
 
 impl Redactor {
-    /// Knows the shapes of keys, and these secrets in their plain, JSON and URL spellings.
+    /// Builds a redactor for the key patterns, and for these secrets in their plain, JSON and URL spellings.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Result<Self, regex::Error> {
         let mut spellings: Vec<String> = secrets
             .into_iter()
@@ -43,7 +43,7 @@ impl Redactor {
                 [secret.to_owned(), in_json(secret), in_json(&in_json(secret)), in_url(secret)]
             })
             .collect();
-        // The longest first: a secret that begins with another must not leave its tail behind.
+        // The longest come first: a secret that begins with another one must not leave its tail behind.
         spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
         spellings.dedup();
         let known: Vec<String> = spellings.iter().map(|spelling| regex::escape(spelling)).collect();
@@ -53,18 +53,18 @@ impl Redactor {
         Ok(Self { pattern, known })
     }
 
-    /// The text without the known secrets. What only has the shape of a key stays: in evidence it may be what a
-    /// task is about.
+    /// Returns the text without the known secrets. A text that merely looks like a key stays: as evidence, it may be
+    /// what the task is about.
     pub fn apply_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.known.as_ref().map_or(Cow::Borrowed(text), |known| known.replace_all(text, REDACTED))
     }
 
-    /// The text without secrets.
+    /// Returns the text without known secrets and without texts shaped like keys.
     pub fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.pattern.replace_all(text, REDACTED)
     }
 
-    /// A line of JSON without secrets, still JSON: a secret made of digits is no reason to break a number.
+    /// Redacts a line of JSON and keeps it valid: a secret made of digits must not break a number.
     pub fn apply_to_json<'t>(&self, line: &'t str) -> Cow<'t, str> {
         let Cow::Owned(replaced) = self.apply(line) else { return Cow::Borrowed(line) };
         if serde_json::from_str::<serde::de::IgnoredAny>(&replaced).is_ok() {
@@ -155,7 +155,7 @@ mod tests {
             let redactor = Redactor::new([secret.as_str()]).expect("builds");
             let line = serde_json::json!({ "s": format!("{before}{secret}"), "n": number }).to_string();
             let redacted: Value = serde_json::from_str(&redactor.apply_to_json(&line)).expect("JSON");
-            // The replacement itself may spell a secret such as "[redac".
+            // The replacement itself may contain a secret such as "[redac".
             if !"[redacted]".contains(&secret) && !secret.contains("redacted") {
                 prop_assert!(redacted["s"].as_str().is_none_or(|text| !text.contains(&secret)));
             }

@@ -1,4 +1,4 @@
-//! Reads a trace back. A torn last line and unknown kinds are kept aside, never an error.
+//! Reads a trace back. A torn last line and unknown event kinds are kept, and are not errors.
 
 use std::path::{Path, PathBuf};
 
@@ -6,35 +6,35 @@ use apprentice_protocol::{
     EVENT_VERSION, Event, EventError, EventId, EventKind, Header, Spent, StopReason, VoidCause,
 };
 
-/// One attempt's events, in order.
+/// The events of one attempt, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// The events.
+    /// The events in the order in which they were written.
     pub events: Vec<Event>,
-    /// A last line that a killed process left without its line break.
+    /// The last line, when a killed process left it without a line break.
     pub torn: Option<String>,
 }
 
-/// Why a trace cannot be read.
+/// A trace that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read.
     #[error("cannot read the trace {}", path.display())]
     Read {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
-    /// A whole line is no event.
+    /// A whole line is not an event.
     #[error("{}:{line}: not an event", path.display())]
     Line {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// Why.
+        /// The error of the parser.
         #[source]
         source: EventError,
     },
@@ -48,7 +48,7 @@ impl Trace {
         Self::parse(&bytes).map_err(|(line, source)| TraceError::Line { path: path.to_owned(), line, source })
     }
 
-    /// Reads the bytes of an `events.jsonl`; an error names its line, from 1.
+    /// Parses the bytes of an `events.jsonl`. An error carries its line number, from 1.
     pub fn parse(bytes: &[u8]) -> Result<Self, (usize, EventError)> {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let torn = (whole < bytes.len()).then(|| String::from_utf8_lossy(&bytes[whole..]).into_owned());
@@ -58,7 +58,7 @@ impl Trace {
         Ok(Self { events: events.collect::<Result<_, _>>()?, torn })
     }
 
-    /// The header, which is the first event of every attempt.
+    /// Returns the header, which is the first event of every attempt.
     pub fn header(&self) -> Option<&Header> {
         self.events.iter().find_map(|event| match &event.kind {
             EventKind::Started(header) => Some(header.as_ref()),
@@ -66,7 +66,7 @@ impl Trace {
         })
     }
 
-    /// How the attempt ended, if it did.
+    /// Returns how the attempt ended, or `None` when the trace has no `stopped` event.
     pub fn stopped(&self) -> Option<(Option<StopReason>, Option<VoidCause>, &Spent)> {
         self.events.iter().find_map(|event| match &event.kind {
             EventKind::Stopped { reason, void, spent, .. } => Some((*reason, *void, spent)),
@@ -75,7 +75,7 @@ impl Trace {
     }
 }
 
-/// A kind that a later version changed is kept like one that it added.
+/// A kind whose data a later version changed is kept, like a kind that it added.
 fn read_line(line: &str) -> Result<Event, EventError> {
     #[derive(serde::Deserialize)]
     struct Later {

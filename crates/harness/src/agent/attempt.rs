@@ -1,4 +1,4 @@
-//! The loop itself: observe, ask, act, answer, until one `stopped` event.
+//! The agent loop of one attempt: observe, ask the model, act, answer its calls, until one `stopped` event is recorded.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,52 +20,52 @@ use super::sight::Sight;
 use super::stop::Stop;
 use super::{picture, prompt};
 
-/// From so many repeats on the model is told; [`Limits::repeats`](apprentice_protocol::Limits) end it.
+/// The model is warned at this many repeats; [`Limits::repeats`](apprentice_protocol::Limits) ends the attempt.
 const REPEATS_TOLD: u32 = 3;
 
-/// Everything that one attempt needs, besides the world and the trace.
+/// The input of one attempt, except the world and the trace.
 pub struct Attempt<'a> {
-    /// What to do, and the caps.
+    /// The task and its limits.
     pub brief: &'a TaskBrief,
-    /// Who does it.
+    /// The model under test.
     pub model: &'a dyn ChatModel,
-    /// What help it gets.
+    /// Guidance for the model; may be empty.
     pub guidance: &'a Guidance,
-    /// Tools besides those lent by guidance.
+    /// Function tools, in addition to those that the guidance provides.
     pub tools: &'a [Arc<dyn Tool>],
-    /// Time.
+    /// The clock that measures working time and times out waits.
     pub clock: &'a dyn Clock,
-    /// The trace's header. Its owner has recorded it as `started` before the world was opened; here it
-    /// tells which world this is.
+    /// The header of the trace. The caller records it as `started` before it opens the world; the loop reads the
+    /// world's kind and screen size from it.
     pub header: Header,
-    /// Sent to models that take one.
+    /// Sampling seed, sent to models that accept one.
     pub seed: Option<u64>,
-    /// Ends the attempt as `interrupted`.
+    /// Cancelling this token ends the attempt as `interrupted`.
     pub cancel: CancellationToken,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// Why it ended by itself, or why it is void.
+    /// The stop reason of a judged attempt, or the cause that voids it.
     pub stop: Result<StopReason, VoidCause>,
-    /// What the model said at its end.
+    /// The model's final `finish`. A reply in words without calls counts as an answer.
     pub finish: Option<Finish>,
-    /// The reason in words.
+    /// The stop reason or cause in words.
     pub detail: String,
-    /// What it used.
+    /// Steps, tokens, time and money used.
     pub spent: Spent,
-    /// Characters of guidance that were delivered.
+    /// Characters of guidance delivered to the model.
     pub delivered_chars: u64,
-    /// Skills whose text the model received, in order, each once.
+    /// Skills whose text the model received, in order of first view, without duplicates.
     pub skills_viewed: Vec<SkillId>,
-    /// The exact model that answered.
+    /// The exact model name reported by the provider.
     pub provider_model: Option<String>,
-    /// All that was said, as it would be sent next.
+    /// The whole conversation, in the form of the next request.
     pub conversation: ChatRequest,
 }
 
-/// Runs one attempt to its end and records exactly one `stopped` event, whatever happens, panics included.
+/// Runs one attempt to its end and records exactly one `stopped` event, even after a panic.
 pub async fn run<'a>(
     attempt: Attempt<'a>,
     environment: &'a mut dyn Environment,
@@ -84,7 +84,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// The state of one attempt.
+/// The state of one running attempt.
 pub(super) struct Run<'a> {
     pub(super) attempt: Attempt<'a>,
     pub(super) environment: &'a mut dyn Environment,
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The first look and the first words.
+    /// Takes the first observation and builds the first user message.
     async fn open(&mut self) -> Result<Sight, Stop> {
         let sight = self.look().await?;
         let guidance = self.attempt.guidance;
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
         Ok(sight)
     }
 
-    /// One model turn with its batch; returns the new view when the world was touched.
+    /// Runs one model turn with its batch of calls. Returns the new observation when a call touched the world.
     async fn turn(&mut self, sight: &Sight) -> Result<Option<Sight>, Stop> {
         if let Some(reason) = self.budget.reached() {
             return Err(Stop::at_limit(reason));
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         let told = self.notice_repeats(&reply, sight)?;
         let mut turn = self.answer(&reply.calls, sight).await?;
         if let Some(stop) = turn.stop {
-            // Nobody is asked any more, but what was answered belongs to what was said.
+            // The model is not asked again, but the results still belong to its calls in the conversation.
             self.talk.push(Message::Results { results: turn.results, notices: Vec::new() });
             return Err(stop);
         }
@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
         Ok(Some(next))
     }
 
-    /// Tells a model that repeats itself, and ends it when it goes on.
+    /// Warns a model that repeats itself, and ends the attempt when it continues.
     fn notice_repeats(&mut self, reply: &ChatReply, sight: &Sight) -> Result<Option<Content>, Stop> {
         let repeats = self.repeats.note(&reply.calls, &sight.fingerprint);
         let limit = self.attempt.brief.limits.repeats.max(2);
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         Ok(Some(told))
     }
 
-    /// Records what a tool or guidance reports, and keeps account of skills.
+    /// Records the events that a tool or the guidance reports, and counts the skills viewed.
     pub(super) fn emit_all(&mut self, events: Vec<EventKind>) -> Result<(), Stop> {
         for event in events {
             if let EventKind::Skill(skill) = &event {
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Milliseconds since a moment of the clock.
+    /// Returns the milliseconds since `begun` on the attempt's clock.
     pub(super) fn since(&self, begun: Duration) -> u64 {
         let took = self.attempt.clock.mono().saturating_sub(begun);
         u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
         let spent = self.budget.spent();
         let (reason, void) = (how.ok(), how.err());
         let stopped = EventKind::Stopped { reason, void, detail: detail.clone(), spent };
-        // A trace that could not be finished is no trace to judge by.
+        // An attempt whose trace could not be written to its end must not be judged.
         if let Err(unwritten) = self.emit(stopped)
             && how.is_ok()
         {

@@ -1,4 +1,4 @@
-//! Carries out the calls of one turn and answers every one of them.
+//! Executes the calls of one turn and answers each of them.
 
 use std::time::Duration;
 
@@ -14,32 +14,32 @@ use super::prompt::FINISH_TOOL;
 use super::sight::Sight;
 use super::stop::{Stop, off_thread, until, world};
 
-/// How much one tool may put before a model, in characters.
+/// Limit on the text of one tool result, in characters.
 const TOOL_BUDGET: TextBudget = TextBudget(20_000);
-/// How much a world may add to one action, in characters.
+/// Limit on the text that a world adds to one action's result, in characters.
 const REMARK_BUDGET: TextBudget = TextBudget(2_000);
-/// The longest that a model may wait at a time.
+/// The longest single wait a model may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// What has become of a turn so far.
+/// The state of a turn while its calls are answered.
 #[derive(Default)]
 pub(super) struct Turn {
-    /// One per call, in order.
+    /// One result per call, in order.
     pub(super) results: Vec<CallResult>,
-    /// The call that the next view belongs to.
+    /// Index of the call whose result carries the next observation.
     pub(super) last_world_call: Option<usize>,
-    /// Whether no call could be read.
+    /// Every call so far was unreadable.
     pub(super) all_unusable: bool,
-    /// Why the attempt ends with this turn.
+    /// Set when the attempt ends with this turn.
     pub(super) stop: Option<Stop>,
-    /// A world action failed, so no later one is tried.
+    /// A world action failed, so the remaining ones are skipped.
     blocked: bool,
-    /// Something was done since the last view.
+    /// An action was executed since the last observation.
     touched: bool,
 }
 
 impl Run<'_> {
-    /// Answers one call. Only a trace that cannot be written is an error; all else is an answer.
+    /// Answers one call. The only error is a trace that cannot be written; every other failure becomes a result.
     pub(super) async fn answer_call(
         &mut self,
         call: &Call,
@@ -102,7 +102,7 @@ impl Run<'_> {
         Ok(CallResult { id: call.id.clone(), per_action, content, is_error: is_error || actions.is_empty() })
     }
 
-    /// Does one action. What ends the attempt is left in the turn.
+    /// Executes one action. A reason to end the attempt is stored in `turn.stop`.
     async fn act_one(
         &mut self,
         asked: &Action<ImagePoint>,
@@ -155,7 +155,7 @@ impl Run<'_> {
         Ok(PerAction::Done { text })
     }
 
-    /// The new view at the turn's end carries the picture that a screenshot action asks for.
+    /// A screenshot action needs no picture of its own: the observation at the end of the turn carries it.
     fn needs_pictures(&self) -> PerAction {
         match self.attempt.model.profile().images {
             ImageRule::None => PerAction::Failed { problem: "this model gets no pictures".into() },
@@ -193,7 +193,7 @@ impl Run<'_> {
         Ok(PerAction::Done { text: None })
     }
 
-    /// A model that is finished says so after its work: a failed action before it takes the word back.
+    /// Accepts `finish`, unless an action earlier in the same turn failed: then the model must look first.
     fn take_finish(&mut self, call: &Call, finish: &Finish, turn: &mut Turn) -> Result<CallResult, Stop> {
         if turn.stop.is_some() {
             return Ok(refusal(call, "the attempt had ended"));
@@ -252,7 +252,7 @@ impl Run<'_> {
     }
 }
 
-/// A name without the padding that menus put around their shortcuts.
+/// Strips the padding that menus put around the shortcut in a name.
 fn plain(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }

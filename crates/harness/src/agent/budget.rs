@@ -1,4 +1,4 @@
-//! What an attempt has used, against its caps.
+//! Measures what an attempt has used against its limits.
 
 use std::time::Duration;
 
@@ -18,18 +18,18 @@ impl<'a> Budget<'a> {
         Self { clock, limits, begun: clock.mono(), waited: Duration::ZERO, spent: Spent::default() }
     }
 
-    /// The cap that forbids another turn or action, if any.
+    /// Returns the limit that forbids another turn or action, if one is reached.
     pub(super) fn reached(&self) -> Option<StopReason> {
         self.limits.reached(&self.spent())
     }
 
-    /// What is used so far. Waiting for rate limits is no work.
+    /// Returns what has been used so far. Waiting for rate limits does not count as working time.
     pub(super) fn spent(&self) -> Spent {
         let working = self.clock.mono().saturating_sub(self.begun).saturating_sub(self.waited);
         Spent { working_ms: u64::try_from(working.as_millis()).unwrap_or(u64::MAX), ..self.spent }
     }
 
-    /// Working time that is left.
+    /// Returns the working time that is left.
     pub(super) fn time_left(&self) -> Duration {
         let left = self.limits.working_s.saturating_mul(1000).saturating_sub(self.spent().working_ms);
         Duration::from_millis(left)

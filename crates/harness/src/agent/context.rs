@@ -1,17 +1,17 @@
-//! How much of a model's context a conversation fills: an estimate, set right by what the server counts.
+//! Estimates how much of a model's context a conversation fills, and corrects the estimate by the provider's counts.
 
 use apprentice_protocol::{ContextRule, ToolSpec};
 
-/// Tokens around a message besides its words.
+/// Tokens of framing per message.
 const AROUND_A_MESSAGE: u64 = 8;
 /// ASCII bytes of words, markup and JSON that count as one token.
 const BYTES_PER_TOKEN: u64 = 3;
-/// Before the server has counted once: the world tool and the adapter's own words.
+/// Tokens of the world tool and the adapter's own text, until the provider has counted once.
 const UNSEEN: u64 = 1500;
-/// A count this many times beside the estimate is not believed.
+/// A provider's count is ignored when it differs from the estimate by more than this factor.
 const BELIEVED: u64 = 3;
 
-/// Tokens of a text, by estimate: letters outside of ASCII count as one each.
+/// Estimates the tokens of a text. Each character outside ASCII counts as one token.
 pub(super) fn tokens_of(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     let other = text.chars().count() as u64 - ascii;
@@ -22,9 +22,9 @@ pub(super) fn tokens_of(text: &str) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     pub(super) rule: ContextRule,
-    /// Tokens of all that is sent, by estimate alone.
+    /// Estimated tokens of everything that is sent.
     estimated: u64,
-    /// What the server counted, and what had been estimated, when it counted last.
+    /// The provider's last count, and the estimate at that time.
     counted: Option<(u64, u64)>,
 }
 
@@ -54,7 +54,7 @@ impl Meter {
         self.estimated = self.estimated.saturating_sub(tokens);
     }
 
-    /// Learns what the server counted for the conversation as it stood when it was sent.
+    /// Stores the provider's count for the conversation; `sent` is the estimate at the time it was sent.
     pub(super) fn learn(&mut self, sent: u64, counted: u64) {
         let believed = sent / BELIEVED..=sent.saturating_mul(BELIEVED);
         if counted > 0 && believed.contains(&counted) {
@@ -62,12 +62,12 @@ impl Meter {
         }
     }
 
-    /// What has been estimated so far; to be handed to [`Self::learn`] with the count.
+    /// Returns the current estimate, to be passed to [`Self::learn`] together with the count.
     pub(super) fn estimated(&self) -> u64 {
         self.estimated
     }
 
-    /// Tokens of the next request: what the server counted last, with what has come and gone since.
+    /// Returns the tokens of the next request: the provider's last count plus the estimated changes since.
     pub(super) fn tokens(&self) -> u64 {
         match self.counted {
             Some((counted, then)) => (counted + self.estimated).saturating_sub(then),

@@ -1,5 +1,5 @@
-//! The conversation as it is sent: it only grows, except that a window of pictures may slide, and that a model whose
-//! context is known is not sent more than fits.
+//! The conversation as it is sent. It is append-only, with two exceptions: a sliding window of pictures, and trimming
+//! when the model's known context is full.
 
 use std::collections::VecDeque;
 
@@ -12,45 +12,45 @@ use super::context::{Meter, tokens_of};
 use super::prompt;
 use super::shelf::{Shelf, Standing};
 
-/// What stands where an old picture stood.
+/// Replaces an old picture.
 const PICTURE_LEFT_OUT: &str = "[an earlier picture, left out]";
-/// What stands where an old view or a tool's long answer stood.
+/// Replaces an old observation or a tool's long answer.
 const TEXT_LEFT_OUT: &str = "[an earlier text, left out]";
-/// What stands where the text of a skill stood that was put away.
+/// Replaces the text of a skill that was put away.
 const SKILL_LEFT_OUT: &str = "[the text of a skill that was put away, left out]";
-/// A shorter text is kept: leaving it out would win nothing.
+/// Texts of up to this many bytes are kept: removing them would save next to no tokens.
 const LONG: usize = 200;
-/// Once the context is full, this share of it is freed, so that the next turns need not edit again and the server
-/// can go on from what it has cached.
+/// The share of the context that is kept when it is trimmed. Freeing more than the next turn needs avoids an edit on
+/// every turn, so the provider's prompt cache stays valid.
 const KEPT: (u64, u64) = (4, 5);
 
-/// The request that the next turn sends.
+/// The request of the next turn.
 pub(super) struct Conversation {
     request: ChatRequest,
     rule: HistoryRule,
     text_bytes: u64,
-    /// Where pictures stand, the oldest first.
+    /// Positions of pictures, oldest first.
     pictures: VecDeque<Place>,
-    /// Where texts stand that may be left out, the oldest first.
+    /// Positions of texts that may be left out, oldest first.
     texts: VecDeque<Text>,
     shelf: Shelf,
-    /// The message that holds the latest view: what the model is to act on stays.
+    /// Index of the message with the latest observation, which is never trimmed.
     latest_view: usize,
-    /// The message that holds the latest answers: what the model has just asked for stays.
+    /// Index of the message with the latest results, which are never trimmed.
     latest_answers: usize,
     meter: Option<Meter>,
-    /// What the meter said of the request that was sent last.
+    /// The meter's estimate for the request that was sent last.
     sent: u64,
 }
 
-/// A part of a message. Messages are only added, so a place stays what it is.
+/// The position of one content part. Messages are only appended, so positions stay valid.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     message: usize,
     part: usize,
 }
 
-/// A text that may be left out, unless the skill that it is of is active.
+/// A text that may be left out, unless it belongs to an active skill.
 #[derive(Clone, Debug)]
 struct Text {
     place: Place,
@@ -60,22 +60,22 @@ struct Text {
 /// Whether the next request fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
-    /// It does.
+    /// It fits as it is.
     Enough,
-    /// It does, since old parts are left out.
+    /// It fits after old parts were left out.
     Made(Trimmed),
-    /// It does not, whatever is left out.
+    /// It does not fit even with every old part left out.
     None {
-        /// Tokens or bytes.
+        /// `tokens` or `bytes`.
         unit: &'static str,
         needed: u64,
         limit: u64,
-        /// How much of it are texts of active skills.
+        /// The part of `needed` that texts of active skills take.
         held: u64,
     },
 }
 
-/// What was left out.
+/// The number of parts left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trimmed {
     pub(super) pictures: u32,
@@ -104,7 +104,8 @@ impl Conversation {
         };
         let meter = match profile.history {
             HistoryRule::Window { context, .. } => context.map(Meter::new),
-            // Signatures bind to all that was sent: the provider itself forgets, or says that it is full.
+            // Append-only: signatures cover everything that was sent. Such a provider trims by itself or reports a full
+            // context.
             HistoryRule::AppendOnly { .. } => None,
         };
         let meter = meter.map(|mut meter| {
@@ -142,25 +143,25 @@ impl Conversation {
         self.text_bytes
     }
 
-    /// Begins with what is told once and for all, the first view, and what is added below it.
+    /// Adds the first message: the task and guidance, the first observation, and the text below it.
     pub(super) fn open(&mut self, told: Vec<Content>, seen: Vec<Content>, below: Option<Content>) {
         let view = told.len()..told.len() + seen.len();
         let content = told.into_iter().chain(seen).chain(below).collect();
         self.push_with(Message::User { content }, |part| view.contains(&part));
     }
 
-    /// Notes what the answer to a call, which is yet to be added, reports of skills.
+    /// Stores the skill events of a call's result before the result is added.
     pub(super) fn note(&mut self, call: &CallId, events: &[EventKind]) {
         self.shelf.note(call, events);
     }
 
-    /// Adds answers with a new view among them.
+    /// Adds a message of results that includes a new observation.
     pub(super) fn push_view(&mut self, message: Message) {
         self.latest_view = self.request.messages.len();
         self.push(message);
     }
 
-    /// Adds a message. Views and tools' answers may be left out later; words to the model are not.
+    /// Adds a message. Observations and tool results may be left out later; notices to the model may not.
     pub(super) fn push(&mut self, message: Message) {
         let answers = match &message {
             Message::Results { results, .. } => results.iter().map(|result| result.content.len()).sum(),
@@ -201,7 +202,7 @@ impl Conversation {
         }
     }
 
-    /// Learns what the server counted for the request that was sent last.
+    /// Stores the provider's token count for the request that was sent last.
     pub(super) fn learn(&mut self, usage: Usage) {
         let sent = self.sent;
         if let Some(meter) = &mut self.meter {
@@ -209,7 +210,7 @@ impl Conversation {
         }
     }
 
-    /// Sees to it that the next request may be sent at all.
+    /// Trims the conversation until the next request may be sent, if that is possible.
     pub(super) fn make_room(&mut self) -> Room {
         let room = match self.rule {
             HistoryRule::AppendOnly { max_request_bytes, uploads } => {
@@ -254,7 +255,8 @@ impl Conversation {
         self.meter.as_ref().map_or(0, Meter::tokens)
     }
 
-    /// Which one is left out next, of those that stand before the latest answers, the latest view aside.
+    /// Returns the position of the next part to leave out: the oldest before the latest results that is not part of the
+    /// latest observation.
     fn oldest(&self, kind: Kind) -> Option<usize> {
         let is_old = |place: &Place| place.message < self.latest_answers && place.message != self.latest_view;
         match kind {
@@ -270,7 +272,7 @@ impl Conversation {
         }
     }
 
-    /// Leaves the oldest one out.
+    /// Leaves out the oldest part of this kind.
     fn leave_out(&mut self, kind: Kind) {
         let (place, mark) = match kind {
             Kind::Picture => (self.pictures.pop_front(), PICTURE_LEFT_OUT),
@@ -292,7 +294,7 @@ impl Conversation {
         self.oldest(kind).and_then(|index| self.texts.remove(index)).map(|text| text.place)
     }
 
-    /// Tokens of the texts that stay since their skill is active, by estimate.
+    /// Estimated tokens of texts that stay because their skill is active.
     fn held(&self) -> u64 {
         let active = |text: &&Text| self.shelf.standing(text.skill.as_ref()) == Some(Standing::Active);
         let content = |text: &Text| {
@@ -302,7 +304,7 @@ impl Conversation {
         self.texts.iter().filter(active).filter_map(content).map(tokens_of).sum()
     }
 
-    /// Bytes of all pictures in the text form in which they travel.
+    /// Bytes of all pictures, encoded as text for the request.
     fn picture_bytes(&self) -> u64 {
         let contents = self.request.messages.iter().flat_map(contents_of);
         contents
@@ -314,8 +316,9 @@ impl Conversation {
     }
 }
 
-/// What is left out first, second and third. All of it waits until the context is full: to leave a text out when its
-/// skill is put away would have the server read again, at full price, all that stands below it.
+/// The kinds of parts, in the order in which they are left out. Trimming waits until the context is full: removing a
+/// text as soon as its skill is put away would invalidate the provider's cache for everything below it, to be paid for
+/// at full price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     PutAway,
@@ -323,7 +326,7 @@ enum Kind {
     Text,
 }
 
-/// Tokens of one part, by estimate.
+/// Estimates the tokens of one part.
 fn weight(meter: &Meter, content: &Content) -> u64 {
     match content {
         Content::Text { text } => tokens_of(text),

@@ -1,4 +1,4 @@
-//! How the loop looks at its world, and what guidance adds to a view.
+//! Observes the world, and adds the guidance for an observation.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::stop::{Stop, off_thread, world};
 use super::{picture, prompt};
 
 impl Run<'_> {
-    /// Looks at the world, once per batch.
+    /// Observes the world, once per batch.
     pub(super) async fn look(&mut self) -> Result<Sight, Stop> {
         let begun = self.attempt.clock.mono();
         let rule = self.attempt.model.profile().images;
         let pictures = picture::fit(&rule, self.attempt.header.world.screen).is_some();
-        // A model without eyes still leaves a trace that people look at.
+        // The trace keeps a screenshot for human readers even when the model takes no pictures.
         let want = Want { screenshot: true, tree: Some(TreeBudget::default()) };
         let observation = world(&self.attempt.cancel, self.environment.observe(want)).await??;
         let shot = observation.screenshot.clone().filter(|_| pictures);
@@ -47,7 +47,7 @@ impl Run<'_> {
         })
     }
 
-    /// What guidance adds to the next user turn.
+    /// Returns what the guidance adds to the next user turn.
     pub(super) fn refresh(&mut self, sight: &Sight) -> Result<Option<Content>, Stop> {
         let Some(refresh) = &self.attempt.guidance.refresh else { return Ok(None) };
         let refreshed = refresh.refresh(StepRef { step: self.step }, &sight.observation);

@@ -1,6 +1,7 @@
 //! The agent loop: one task, one world, one model, one trace.
 //!
-//! It knows ports only. Observe, ask, act, answer every call, until one `stopped` event says why it ended.
+//! The loop depends on ports only. It observes, asks the model, acts and answers every call, until one `stopped` event
+//! records the stop reason.
 
 mod attempt;
 mod batch;

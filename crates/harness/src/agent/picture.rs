@@ -1,10 +1,10 @@
-//! Brings a screenshot to the size that a model takes unchanged.
+//! Scales a screenshot to the size that a model accepts without resizing it again.
 
 use apprentice_pixels::{Area, PixelError, crop, decode_png, encode_png, resize};
 use apprentice_protocol::{BlobHash, Image, ImageBytes, ImageRule, MediaType, Rect, Size};
 use sha2::{Digest as _, Sha256};
 
-/// The size at which a picture of this size is sent; none when the model gets no pictures.
+/// Returns the size at which a picture of `size` is sent, or `None` when the model takes no pictures.
 pub fn fit(rule: &ImageRule, size: Size) -> Option<Size> {
     let (width, height) = (f64::from(size.width.max(1)), f64::from(size.height.max(1)));
     match *rule {
@@ -37,7 +37,7 @@ fn whole(side: f64) -> u32 {
     side.round().max(1.0) as u32
 }
 
-/// The largest multiple of `factor` not above `side`, so that no bound on the area is passed.
+/// The largest multiple of `factor` not above `side`, so that the area stays below its upper bound.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a picture's side, at least 1")]
 fn multiple(side: f64, factor: u32) -> u32 {
     let factor = factor.max(1);
@@ -50,7 +50,7 @@ fn next_multiple(side: f64, factor: u32) -> u32 {
     (side.ceil().max(1.0) as u32).next_multiple_of(factor.max(1))
 }
 
-/// The picture at another size, encoded once. Returns the same bytes when the size is right already.
+/// Scales the picture and encodes it once. Returns the same bytes when the size is right already.
 pub(super) fn scale(image: &Image, size: Size) -> Result<Image, PixelError> {
     if image.size == size {
         return Ok(image.clone());
@@ -59,7 +59,7 @@ pub(super) fn scale(image: &Image, size: Size) -> Result<Image, PixelError> {
     encode(&resize(&frame, size.width, size.height)?, size)
 }
 
-/// A part of the screen, enlarged to fill `size` as far as its shape allows.
+/// Crops a part of the screen and enlarges it to fit `size`, keeping its aspect ratio.
 pub(super) fn enlarge(image: &Image, part: Rect, size: Size) -> Result<Image, PixelError> {
     let side = |length: i32| length.max(1).unsigned_abs();
     let area = Area {
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(fit(&within, Size::new(800, 600)), Some(Size::new(800, 600)));
         let factor = ImageRule::Factor { factor: 28, min_pixels: 3136, max_pixels: 1_003_520 };
         assert_eq!(fit(&factor, screen), Some(Size::new(1316, 728)));
-        // 587.7 of width are 20 whole factors, not 21.
+        // A width of 587.7 holds 20 whole factors, not 21.
         assert_eq!(fit(&factor, Size::new(783, 2275)), Some(Size::new(560, 1680)));
         let least = ImageRule::Factor { factor: 28, min_pixels: 78_400, max_pixels: 1_003_520 };
         assert_eq!(fit(&least, Size::new(320, 240)), Some(Size::new(336, 252)));
@@ -111,7 +111,7 @@ mod tests {
             let size = fit(&rule, Size::new(width, height)).expect("a size");
             prop_assert!(size.width.is_multiple_of(32) && size.height.is_multiple_of(32));
             let area = u64::from(size.width) * u64::from(size.height);
-            // A sliver is brought up to one factor wide, whatever its length.
+            // A sliver is widened to one factor, whatever its length.
             prop_assert!(area <= 1_000_000 || size.width == 32 || size.height == 32, "{size:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! The words that the loop itself puts before a model. They are files, so that a change is seen.
+//! The loop's own prompt texts. They are files, so that a change is visible in review.
 
 use apprentice_protocol::{BoundedText, Content, Prompt, TextBudget, ToolSpec, replaced_prompts};
 use serde_json::json;
@@ -11,17 +11,17 @@ const ADVICE: Prompt = Prompt::new("agent/advice", include_str!("prompts/advice.
 const UNUSABLE: Prompt = Prompt::new("agent/unusable", include_str!("prompts/unusable.md"), &[]);
 const REPEAT: Prompt = Prompt::new("agent/repeat", include_str!("prompts/repeat.md"), &["repeats"]);
 
-/// The loop's own texts.
+/// All prompt texts of the loop.
 pub(crate) const PROMPTS: [Prompt; 6] = [SYSTEM, FINISH, TASK, ADVICE, UNUSABLE, REPEAT];
-/// What stands before the names of the loop's own texts.
+/// The name prefix of the loop's own texts.
 const OWN: &str = "agent/";
 
-/// The tool by which a model says that it is finished.
+/// The tool that a model calls to finish.
 pub(super) const FINISH_TOOL: &str = "finish";
 const INSTRUCTION_BUDGET: TextBudget = TextBudget(20_000);
 
-/// SHA-256 of everything that the loop says to a model, and of every other text that a user has replaced, as
-/// hexadecimal text.
+/// Returns the SHA-256 in hexadecimal over every text that the loop sends to a model, and every other text that a user
+/// has replaced.
 pub fn prompt_hash() -> String {
     let own = PROMPTS.iter().map(|prompt| (prompt.name.trim_start_matches(OWN), prompt.text()));
     let replaced = replaced_prompts().filter(|(name, _)| !name.starts_with(OWN));
@@ -42,7 +42,7 @@ pub(super) fn task(instruction: &str) -> Content {
     Content::text(TASK.fill(&[("instruction", bounded.as_str())]))
 }
 
-/// Guidance, marked as what it is.
+/// Wraps guidance in the text that marks it as advice.
 pub(super) fn advice(text: &BoundedText) -> Content {
     Content::text(ADVICE.fill(&[("advice", text.as_str().trim_end())]))
 }

@@ -1,4 +1,4 @@
-//! Notices when a model does the same on the same screen again and again.
+//! Detects a model that makes the same calls on the same screen again and again.
 
 use apprentice_protocol::{Action, Call, CallBody};
 
@@ -10,8 +10,8 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Counts a turn and says how often in a row it has come. Turns that only wait or look do not count:
-    /// waiting for a screen to change is what a patient model does, and the caps on steps end it.
+    /// Counts a turn and returns how often in a row it came. Turns that only wait or take screenshots do not count: a
+    /// patient model waits for a screen to change, and the step limit ends it.
     pub(super) fn note(&mut self, calls: &[Call], screen: &str) -> u32 {
         if calls.is_empty() || calls.iter().all(only_waits) {
             return 0;

@@ -1,4 +1,4 @@
-//! Asks the model, records its reply, and takes words without calls for what they are.
+//! Asks the model, records its reply, and handles replies without calls.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use super::conversation::{Room, Trimmed};
 use super::prompt;
 use super::stop::{Stop, until};
 
-/// So many unusable replies in a row end an attempt.
+/// This many unusable replies in a row end an attempt.
 const UNUSABLE_LIMIT: u32 = 3;
 
 impl Run<'_> {
-    /// Asks the model and records what it replied.
+    /// Asks the model and records its reply.
     pub(super) async fn ask(&mut self) -> Result<ChatReply, Stop> {
         self.make_room()?;
         let (model, request) = (self.attempt.model, self.talk.request());
@@ -55,7 +55,7 @@ impl Run<'_> {
         Ok(reply)
     }
 
-    /// Leaves old parts of the conversation out where it no longer fits, and tells so in the trace.
+    /// Leaves out old parts of a conversation that no longer fits, and records that in the trace.
     fn make_room(&mut self) -> Result<(), Stop> {
         match self.talk.make_room() {
             Room::Enough => Ok(()),
@@ -70,7 +70,7 @@ impl Run<'_> {
             }
             Room::None { unit, needed, limit, held } => {
                 let mut detail =
-                    format!("the next request would hold {needed} {unit}, and the model takes {limit}");
+                    format!("the next request needs {needed} {unit}, but the model accepts {limit}");
                 if held > 0 {
                     let _ = write!(detail, "; {held} of them are the texts of active skills");
                 }
@@ -79,7 +79,7 @@ impl Run<'_> {
         }
     }
 
-    /// Words without calls: an answer when the turn is complete, else nothing usable.
+    /// Handles a reply without calls: a complete turn is an answer in words, a broken one counts as unusable.
     pub(super) fn take_words(&mut self, reply: &ChatReply) -> Result<(), Stop> {
         let text = reply.say.join("\n").trim().to_owned();
         if reply.stop == ReplyStop::EndTurn && !text.is_empty() {

@@ -1,29 +1,29 @@
-//! Whose text a tool's answer holds: a skill's that is active stays in the conversation, and one that was put away
-//! is the first to go.
+//! Tracks which skill's text each tool result holds. The text of an active skill stays in the conversation; the text of
+//! a skill that was put away is the first to be trimmed.
 
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{CallId, EventKind, Message, SkillEvent, SkillHappening, SkillId};
 
-/// How a skill stands whose tools were opened.
+/// The state of a skill that was opened in this attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Its tools are open: what it says is needed.
+    /// Its tools are open, so its text is needed.
     Active,
-    /// They were closed again, and nobody has asked for its text since.
+    /// Its tools were closed again, and its text was not requested since.
     PutAway,
 }
 
-/// What tools have reported of skills.
+/// Skill states, from the events that tools reported.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
     standing: BTreeMap<SkillId, Standing>,
-    /// Calls of the present turn that are answered with a skill's text.
+    /// Calls of the current turn whose results hold a skill's text.
     answers: Vec<(CallId, SkillId)>,
 }
 
 impl Shelf {
-    /// Notes what the answer to a call reports.
+    /// Stores the skill events of a call's result.
     pub(super) fn note(&mut self, call: &CallId, events: &[EventKind]) {
         for event in events {
             let EventKind::Skill(SkillEvent { happening, skill: Some(skill), .. }) = event else { continue };
@@ -41,7 +41,7 @@ impl Shelf {
         }
     }
 
-    /// For each part of a message, in order, the skill whose text it is. The turn's answers are used up by that.
+    /// Returns, for each part of a message, the skill whose text it holds. Clears the notes of the current turn.
     pub(super) fn owners(&mut self, message: &Message) -> Vec<Option<SkillId>> {
         let Message::Results { results, .. } = message else { return Vec::new() };
         let answers = std::mem::take(&mut self.answers);

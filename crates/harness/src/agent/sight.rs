@@ -1,14 +1,14 @@
-//! What the model last saw: how it is rendered, how its points are read, and what stands where.
+//! The last observation as the model saw it: its rendering, its coordinate view, and hit tests for its elements.
 
 use apprentice_protocol::{
     Action, BoundedText, Content, Image, Observation, ScreenPoint, State, Target, TextBudget, UiNode, UiTree,
     View, outline,
 };
 
-/// How much of an interface tree is put before a model at a time, in characters.
+/// Limit on the interface tree in one observation, in characters.
 pub const OUTLINE_BUDGET: TextBudget = TextBudget(16_000);
 
-/// How much else is said of a screen: titles, tabs, a dialog's text.
+/// Limit on the text about the screen besides its tree (titles, tabs, a dialog), in characters.
 const HEADING_BUDGET: TextBudget = TextBudget(2_000);
 
 /// The last observation, as the model saw it.
@@ -18,12 +18,12 @@ pub(super) struct Sight {
     pub(super) outline: BoundedText,
     pub(super) picture: Option<Image>,
     pub(super) observation: Observation,
-    /// Two equal fingerprints mean that nothing visible changed.
+    /// Equal fingerprints mean that the visible screen did not change.
     pub(super) fingerprint: String,
 }
 
 impl Sight {
-    /// `picture` is the screenshot at the size in which the model gets it.
+    /// Builds the view of an observation. `picture` is the screenshot at the size that is sent to the model.
     pub(super) fn new(observation: Observation, picture: Option<Image>, view: View) -> Self {
         let heading = heading(&observation);
         let tree = observation.tree.as_ref();
@@ -33,7 +33,7 @@ impl Sight {
         Self { view, text: heading, outline, picture, observation, fingerprint }
     }
 
-    /// The observation as parts of a message.
+    /// Returns the observation as parts of a message.
     pub(super) fn contents(&self, with_outline: bool) -> Vec<Content> {
         let mut text = self.text.as_str().to_owned();
         if with_outline {
@@ -44,7 +44,7 @@ impl Sight {
         std::iter::once(Content::text(text.trim_end())).chain(picture).collect()
     }
 
-    /// The focused element as `role "name"`.
+    /// Returns the focused element as `role "name"`.
     pub(super) fn focused(&self) -> Option<String> {
         self.focused_node().map(|node| format!("{} {:?}", node.role.as_str(), node.name))
     }
@@ -53,8 +53,8 @@ impl Sight {
         self.observation.tree.as_ref()?.nodes.iter().rfind(|node| node.is(State::Focused))
     }
 
-    /// The element that an action lands on, as far as this view tells. Keys land on the focused one, as
-    /// long as nothing was done since.
+    /// Returns the element that an action hits, as far as this observation shows. Keys go to the focused element,
+    /// provided that no action was executed since.
     pub(super) fn target(&self, action: &Action<ScreenPoint>, untouched: bool) -> Option<&UiNode> {
         let tree = self.observation.tree.as_ref()?;
         match action {
@@ -82,7 +82,7 @@ fn find<'t>(tree: &'t UiTree, target: &Target<ScreenPoint>) -> Option<&'t UiNode
     }
 }
 
-/// The smallest visible element with a name around a point; among equals the later, which lies above.
+/// The smallest visible, named element at a point; of equal ones the later, which is drawn on top.
 fn at_point(tree: &UiTree, point: ScreenPoint) -> Option<&UiNode> {
     let around = tree.nodes.iter().filter(|node| {
         !node.is(State::Hidden)
@@ -94,7 +94,7 @@ fn at_point(tree: &UiTree, point: ScreenPoint) -> Option<&UiNode> {
     })
 }
 
-/// What is in front, in lines that no outline line can be taken for.
+/// Describes the front window, other windows, tabs and a dialog, in lines that cannot be mistaken for outline lines.
 fn heading(observation: &Observation) -> BoundedText {
     let mut text = String::from("Screen now.\n");
     let mut line = |label: &str, words: String| {

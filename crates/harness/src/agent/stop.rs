@@ -1,4 +1,4 @@
-//! Why a loop leaves off, and how it waits without missing the reason.
+//! Reasons to stop the loop, and waits that react to them.
 
 use std::future::Future;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use apprentice_protocol::{ModelError, ModelFault, SinkError, StopReason, VoidCause, WorldError};
 use tokio_util::sync::CancellationToken;
 
-/// A world that takes longer than this over one action or look is lost.
+/// Timeout of one action or observation; a world that exceeds it counts as lost.
 const WORLD_PATIENCE: Duration = Duration::from_secs(120);
 
-/// Why the loop leaves off.
+/// A reason to stop the loop.
 #[derive(Clone, Debug)]
 pub(super) struct Stop {
     pub(super) how: Result<StopReason, VoidCause>,
@@ -26,7 +26,7 @@ impl Stop {
     }
 
     pub(super) fn at_limit(reason: StopReason) -> Self {
-        Self::judged(reason, "a cap was reached")
+        Self::judged(reason, "a limit was reached")
     }
 }
 
@@ -54,16 +54,16 @@ impl From<ModelError> for Stop {
     }
 }
 
-/// Waits for something, unless the attempt is cancelled first.
+/// Waits for `work`, unless the attempt is cancelled first.
 pub(super) async fn until<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Stop> {
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(Stop::void(VoidCause::Interrupted, "the attempt was stopped from outside")),
+        () = cancel.cancelled() => Err(Stop::void(VoidCause::Interrupted, "the attempt was cancelled")),
         done = work => Ok(done),
     }
 }
 
-/// Waits for a world, which is lost when it does not answer.
+/// Waits for a world, which counts as lost when it does not answer in time.
 pub(super) async fn world<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Stop> {
     within(WORLD_PATIENCE, cancel, work).await
 }
@@ -79,7 +79,7 @@ async fn within<T>(
     })
 }
 
-/// Does picture work where it holds up nobody.
+/// Runs picture work on a blocking thread, so that it does not hold up the async runtime.
 pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, apprentice_pixels::PixelError> + Send + 'static,
 ) -> Result<T, Stop> {

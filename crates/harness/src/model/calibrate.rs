@@ -1,4 +1,4 @@
-//! Measures how well a model points, and in which space: nine targets, one question each.
+//! Measures how accurately a model points, and in which coordinate space: nine targets, one question each.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use super::tongue::pointed;
 pub(crate) const PROMPT: Prompt = Prompt::new("calibrate/system", include_str!("prompts/calibrate.md"), &[]);
 pub(crate) const QUESTION: Prompt =
     Prompt::new("calibrate/target", include_str!("prompts/calibrate_target.md"), &["colour"]);
-/// Half a target's side, in pixels.
+/// Half of a target's side, in pixels.
 const HALF: u32 = 12;
-/// The targets' colours, by name and as red, green, blue.
+/// The targets' colours: name and RGB value.
 const COLOURS: [(&str, [u8; 3]); 9] = [
     ("red", [220, 40, 40]),
     ("green", [40, 170, 60]),
@@ -29,43 +29,43 @@ const COLOURS: [(&str, [u8; 3]); 9] = [
     ("cyan", [40, 210, 220]),
 ];
 
-/// One target and where the model pointed.
+/// One target, and the point that the model gave for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aim {
     /// The target's colour.
     pub colour: &'static str,
-    /// Its middle on the picture.
+    /// The target's centre, in pixels of the picture.
     pub middle: ScreenPoint,
-    /// The model's point, in whatever space it answers; none when it did not point.
+    /// The model's point in its own coordinate space; `None` when it gave no point.
     pub point: Option<ImagePoint>,
 }
 
-/// How far off a model is when its points are read in one space.
+/// The pointing error of a model when its points are read in one coordinate space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// The space.
+    /// The coordinate space.
     pub space: CoordinateSpace,
-    /// The middle of the distances, in pixels of the picture; infinite when too few points lie inside.
+    /// The median distance, in pixels of the picture; infinite when too few points lie inside the picture.
     pub median: f64,
-    /// The largest distance, in pixels.
+    /// The largest distance, in pixels of the picture.
     pub worst: f64,
 }
 
-/// Why a model cannot be measured.
+/// A calibration that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// It takes no pictures.
+    /// The model takes no pictures.
     #[error("the model's profile says that it takes no pictures")]
     Blind,
-    /// The picture could not be made.
-    #[error("the picture with targets could not be made")]
+    /// The picture could not be encoded.
+    #[error("cannot create the picture with targets")]
     Picture(#[from] PixelError),
-    /// The model could not be asked.
-    #[error("the model could not be asked for its points")]
+    /// The request to the model failed.
+    #[error("the model could not be asked to point")]
     Model(#[from] ModelError),
 }
 
-/// Asks for all nine targets. Requests cost money: nine pictures and nine short answers.
+/// Asks for all nine targets. This costs money: nine pictures and nine short answers.
 pub async fn aim(model: &dyn ChatModel, size: Size) -> Result<Vec<Aim>, CalibrateError> {
     if model.profile().images == ImageRule::None {
         return Err(CalibrateError::Blind);
@@ -94,9 +94,9 @@ pub async fn aim(model: &dyn ChatModel, size: Size) -> Result<Vec<Aim>, Calibrat
     Ok(aims)
 }
 
-/// Reads the points in every space that models use, the best first.
+/// Reads the points in each coordinate space that models use, and returns the fits, best first.
 pub fn fits(aims: &[Aim], size: Size) -> Vec<Fit> {
-    // A grid up to 999 cannot be told from one up to 1000: they differ by less than a click does.
+    // A grid up to 999 is not tested apart from one up to 1000: they differ by less than a click.
     let spaces = [CoordinateSpace::ImagePixels, CoordinateSpace::Grid { max: 1000 }, CoordinateSpace::Unit];
     let mut fits: Vec<Fit> = spaces.into_iter().map(|space| fit(aims, size, space)).collect();
     fits.sort_by(|one, other| one.median.total_cmp(&other.median).then(one.worst.total_cmp(&other.worst)));
@@ -119,7 +119,8 @@ fn fit(aims: &[Aim], size: Size, space: CoordinateSpace) -> Fit {
     Fit { space, median, worst: far.last().copied().unwrap_or(f64::INFINITY) }
 }
 
-/// The middle of a target: three rows of three, off the regular grid, so that a guess at a cell's middle shows.
+/// Returns the centre of a target. Targets stand in three rows of three, off the regular grid, so that a model that
+/// guesses a cell's centre is exposed.
 fn middle(index: usize, size: Size) -> ScreenPoint {
     let place = |cell: usize, side: u32, shift: i32| {
         let cell = i32::try_from(cell).unwrap_or(0);

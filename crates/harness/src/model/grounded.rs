@@ -1,7 +1,7 @@
-//! A model that names places in words, and another that finds them on the picture.
+//! A planner that describes targets in words, combined with a grounder that finds them on the picture.
 //!
-//! The first plans: it gets a function `act` whose places are descriptions. For each of them the second is shown the
-//! latest picture and asked to point. What comes out is an action like any other, in the second one's space.
+//! The planner gets a function `act` that takes descriptions instead of points. For each description the grounder gets
+//! the latest picture and points at the target. The result is an ordinary action in the grounder's coordinate space.
 
 use std::sync::Arc;
 
@@ -19,30 +19,30 @@ pub(crate) const QUESTION: Prompt =
 pub(crate) const ACT: Prompt = Prompt::new("ground/act", include_str!("prompts/act.md"), &[]);
 /// The planner's tool.
 const TOOL: &str = "act";
-/// A description, and the field that holds the point found for it.
+/// Pairs of a description field and the field of the point found for it.
 const PLACES: [(&str, &str); 2] = [("target", "coordinate"), ("start", "start_coordinate")];
 
-/// Two models that act as one.
+/// A planner and a grounder behind one model interface.
 pub struct Grounded {
     planner: Arc<dyn ChatModel>,
     grounder: Arc<dyn ChatModel>,
     profile: ModelProfile,
 }
 
-/// Why two models cannot act as one.
+/// The grounder takes no pictures. Holds its name.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} takes no pictures, so it can point at nothing; name another grounder")]
+#[error("{0} takes no pictures, so it cannot point; choose another grounder")]
 pub struct BlindGrounder(String);
 
 impl Grounded {
-    /// `planner` decides what to do, `grounder` points.
+    /// Combines `planner`, which decides what to do, with `grounder`, which points.
     pub fn new(planner: Arc<dyn ChatModel>, grounder: Arc<dyn ChatModel>) -> Result<Self, BlindGrounder> {
         let (plans, points) = (planner.profile(), grounder.profile());
         if points.images == ImageRule::None {
             return Err(BlindGrounder(points.name.clone()));
         }
         let history = match plans.images {
-            // The planner is shown none: one is enough, for the grounder.
+            // The planner gets no pictures, so the grounder's latest one is enough.
             ImageRule::None => match plans.history {
                 HistoryRule::Window { context, .. } => HistoryRule::Window { images: 1, context },
                 HistoryRule::AppendOnly { .. } => HistoryRule::Window { images: 1, context: None },
@@ -76,7 +76,7 @@ impl Grounded {
         Ok(reply)
     }
 
-    /// The request as the planner gets it.
+    /// The request in the form that the planner gets.
     fn plan(&self, request: &ChatRequest, world: WorldTool) -> ChatRequest {
         let mut asked = request.clone();
         asked.world = None;
@@ -87,7 +87,7 @@ impl Grounded {
         asked
     }
 
-    /// The action with points in place of descriptions.
+    /// Replaces the descriptions of an action by points.
     async fn ground(
         &self,
         request: &ChatRequest,
@@ -121,7 +121,7 @@ impl Grounded {
         Ok(Spoken::body(read_computer(action, &arguments)))
     }
 
-    /// A conversation of its own for each place: the picture, and what to point at.
+    /// Builds the grounder's request for one target: a separate conversation with the picture and the description.
     fn question(&self, request: &ChatRequest, described: &str, picture: &Image) -> ChatRequest {
         let question = Content::text(QUESTION.fill(&[("target", described)]));
         ChatRequest {
@@ -148,7 +148,7 @@ impl ChatModel for Grounded {
     }
 }
 
-/// The common tool with descriptions in place of points.
+/// The common computer tool with descriptions instead of points.
 fn act_tool(world: WorldTool) -> ToolSpec {
     let mut tool = computer_tool(world);
     tool.name = TOOL.into();
@@ -162,7 +162,7 @@ fn act_tool(world: WorldTool) -> ToolSpec {
         fields.insert("start".into(), described("Where a drag begins, described likewise."));
     }
     if let Some(actions) = tool.schema["properties"]["action"]["enum"].as_array_mut() {
-        // It names a part of the picture by numbers, and the planner has none.
+        // `zoom` names a part of the picture by coordinates, and the planner has none.
         actions.retain(|action| action != "zoom");
     }
     tool
@@ -180,7 +180,7 @@ fn without_pictures(message: &mut Message) {
     }
 }
 
-/// The picture that the model saw last.
+/// Returns the latest picture of the conversation.
 fn latest_picture(request: &ChatRequest) -> Option<&Image> {
     request.messages.iter().rev().find_map(|message| {
         contents_of(message).into_iter().rev().find_map(|content| match content {
@@ -200,7 +200,7 @@ fn contents_of(message: &Message) -> Vec<&Content> {
     }
 }
 
-/// Books what the grounder used upon the turn that needed it.
+/// Adds the grounder's usage to the planner's reply.
 fn book(reply: &mut ChatReply, found: &ChatReply) {
     reply.usage += found.usage;
     reply.timing.working_ms += found.timing.working_ms;

@@ -1,4 +1,4 @@
-//! What a model of a provider with a computer tool of its own needs, where nothing else is particular to it.
+//! Settings that the providers with their own computer tool share.
 
 use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
 
@@ -6,27 +6,27 @@ use super::exchange::Endpoint;
 use super::price::Tariff;
 use super::safety::SafetyPolicy;
 
-/// A size that the providers neither shrink nor tile.
+/// A picture size that these providers neither shrink nor tile.
 const PICTURE: Size = Size::new(1440, 900);
 const MAX_OUTPUT_TOKENS: u32 = 16_000;
 
-/// One model of such a provider.
+/// The settings of one hosted model.
 #[derive(Clone, Debug)]
 pub struct Hosted {
-    /// The model's id.
+    /// The model's id at the provider.
     pub model: String,
-    /// Where the provider is.
+    /// The provider's address and credentials.
     pub endpoint: Endpoint,
-    /// How hard it is to think, in the provider's word, if it is told.
+    /// Reasoning effort in the provider's spelling; `None` leaves the provider's default.
     pub effort: Option<String>,
-    /// Who answers its concerns about safety.
+    /// Decides the provider's pending safety checks.
     pub safety: SafetyPolicy,
-    /// What it costs, if that is known.
+    /// The price list; `None` when it is unknown.
     pub tariff: Option<Tariff>,
 }
 
 impl Hosted {
-    /// What the loop must know; `max_request_bytes` is the provider's limit of one request.
+    /// Builds the profile. `max_request_bytes` is the provider's limit on one request.
     pub(super) fn profile(
         &self,
         provider: &str,

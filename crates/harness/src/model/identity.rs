@@ -1,5 +1,5 @@
-//! Which model a server really serves, as far as the server says so. It is asked once, within a deadline, and what it
-//! does not say is unknown: that is never a reason to fail.
+//! The exact model behind a server, as far as the server reports it. The server is asked once, within a deadline. A
+//! missing answer means unknown, never failure.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::exchange::Transport;
 
-/// How long all questions together may take.
+/// Timeout for all identity requests together.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-/// Longer texts of a server are cut: they are kept with every run.
+/// Longer texts of a server are cut, because they are stored with every run.
 const LONGEST: usize = 200;
 
-/// What a server says of a model that it describes under one address, as `read` understands it; nothing if it does not
-/// answer in time.
+/// Requests the description of a model at one address and parses it with `read`. Returns an unknown identity when the
+/// server does not answer in time.
 pub(super) async fn described(
     describing: impl Future<Output = Result<Value, ModelError>>,
     read: fn(&Value) -> ModelIdentity,
@@ -26,33 +26,33 @@ pub(super) async fn described(
     told.ok().and_then(Result::ok).map(|told| read(&told)).unwrap_or_default().cleaned(transport)
 }
 
-/// A model as its server names it. What the server does not say is none: unknown.
+/// A model as its server reports it. A `None` field is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ModelIdentity {
     /// The exact model: an id, a repository, or a path on the server.
     #[serde(default)]
     pub id: Option<String>,
-    /// Its version, digest or date.
+    /// The model's version, digest or date.
     #[serde(default)]
     pub revision: Option<String>,
-    /// How its weights are quantised.
+    /// The quantization of its weights.
     #[serde(default)]
     pub quantization: Option<String>,
-    /// Tokens of a request and its answer together.
+    /// Context length in tokens, request and answer together.
     #[serde(default)]
     pub context_tokens: Option<u64>,
-    /// The program that serves it, with its version where that is said.
+    /// The serving program, with its version if the server reports one.
     #[serde(default)]
     pub server: Option<String>,
 }
 
 impl ModelIdentity {
-    /// Whether the server said nothing at all.
+    /// Returns whether the server reported no identity at all.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The fields of `self` where they are known, else those of `other`.
+    /// Returns the known fields of `self`, filled up from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl ModelIdentity {
         }
     }
 
-    /// The same without secrets: a server may throw back what it was given.
+    /// Returns the identity without secrets: a server may echo its credentials.
     pub(super) fn cleaned(self, transport: &Transport) -> Self {
         let clean = |words: Option<String>| words.map(|words| transport.clean(&words));
         Self {
@@ -76,7 +76,7 @@ impl ModelIdentity {
         }
     }
 
-    /// What was said before and is now said otherwise, by name. What is unknown on a side differs from nothing.
+    /// Returns the names of the fields that changed between two reports. An unknown field equals everything.
     pub fn differences(&self, now: &Self) -> Vec<&'static str> {
         let differs = |before: &Option<String>, now: &Option<String>| {
             before.as_ref().zip(now.as_ref()).is_some_and(|(before, now)| before != now)
@@ -92,13 +92,13 @@ impl ModelIdentity {
     }
 }
 
-/// A model behind a server that can be asked what it serves.
+/// A model behind a server that reports what it serves.
 pub trait Served: ChatModel {
-    /// What the server says of the model.
+    /// Asks the server for the model's identity.
     fn identity(&self) -> PortFuture<'_, ModelIdentity>;
 }
 
-/// A text of a server, if it is one and not empty.
+/// Returns the text of a JSON value, or `None` when it is empty or not a text.
 pub(super) fn said(value: &Value) -> Option<String> {
     let text = value.as_str().map(str::trim).filter(|text| !text.is_empty())?;
     Some(text.chars().take(LONGEST).collect())

@@ -1,4 +1,4 @@
-//! Models: adapters that translate, and never act. They do not know each other.
+//! Model adapters. They translate requests and replies and never act on a world. They do not depend on each other.
 
 pub mod anthropic;
 pub mod around;

@@ -1,4 +1,5 @@
-//! Tries what a model is said to do: to see a picture, and to answer in a form. One short request each.
+//! Tests two declared capabilities of a model, with one short request each: seeing a picture, and answering in a JSON
+//! form.
 
 use std::sync::Arc;
 
@@ -16,39 +17,39 @@ use crate::agent::fitted;
 pub(crate) const PICTURE: Prompt =
     Prompt::new("probe/picture", include_str!("prompts/probe_picture.md"), &[]);
 pub(crate) const FORM: Prompt = Prompt::new("probe/form", include_str!("prompts/probe_form.md"), &[]);
-/// The two halves of the picture, by name and as red, green, blue.
+/// The two halves of the picture: name and RGB value.
 const HALVES: [(&str, [u8; 3]); 2] = [("yellow", [250, 225, 30]), ("blue", [30, 70, 220])];
-/// The picture's size, before it is fitted to what the model takes.
+/// The picture's size, before it is scaled to the model's rule.
 const SIZE: Size = Size::new(640, 360);
-/// Enough for a few words, and for what a model may think before them.
+/// Enough tokens for a few words, and for the model's reasoning before them.
 const MAX_OUTPUT_TOKENS: u32 = 1024;
 
-/// What a trial showed.
+/// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tried {
-    /// It can.
+    /// The model has the capability.
     Can,
-    /// It answered something else, or its server refused the request: its words.
+    /// The model answered something else, or its server refused the request. Holds that text.
     Cannot(String),
 }
 
-/// Why nothing could be tried.
+/// A probe that could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// The picture could not be made.
-    #[error("the picture to be seen could not be made")]
+    /// The picture could not be encoded.
+    #[error("cannot create the test picture")]
     Picture(#[from] PixelError),
-    /// The model could not be asked.
-    #[error("the model could not be asked what it can do")]
+    /// The request to the model failed.
+    #[error("the request that tests the model failed")]
     Model(#[from] ModelError),
 }
 
-/// The size of the picture that a model is shown; none if it takes no pictures.
+/// Returns the size of the picture sent to the model, or `None` when the model takes no pictures.
 pub fn shown(rule: &ImageRule) -> Option<Size> {
     fitted(rule, SIZE)
 }
 
-/// Whether a model sees a picture; a model that takes none is not asked.
+/// Tests whether a model sees a picture. Returns `None`, without a request, for a model that takes no pictures.
 pub async fn sees(model: &dyn ChatModel) -> Result<Option<Tried>, ProbeError> {
     let Some(size) = shown(&model.profile().images) else { return Ok(None) };
     let content = vec![Content::text(PICTURE.text().trim_end()), Content::Image { image: picture(size)? }];
@@ -59,7 +60,7 @@ pub async fn sees(model: &dyn ChatModel) -> Result<Option<Tried>, ProbeError> {
     })))
 }
 
-/// Whether a model answers in the form that a request names.
+/// Tests whether a model answers in the JSON form that a request names.
 pub async fn keeps_form(model: &dyn ChatModel) -> Result<Tried, ProbeError> {
     let schema = json!({
         "type": "object",
@@ -83,7 +84,7 @@ struct Form {
     letters: i64,
 }
 
-/// The words of the answer, or those in which the request was refused.
+/// Returns the answer's text, or the text of the refusal as the inner error.
 async fn ask(
     model: &dyn ChatModel,
     content: Vec<Content>,
@@ -103,7 +104,7 @@ async fn ask(
     }
 }
 
-/// Whether the colours are named in order.
+/// Returns whether the colours are named in order.
 fn names_both(words: &str) -> bool {
     let words = words.to_lowercase();
     let [left, right] = HALVES.map(|(name, _)| words.find(name));

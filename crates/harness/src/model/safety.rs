@@ -1,24 +1,24 @@
-//! What happens when a provider wants a person's word before an action.
+//! Policies for a provider's pending safety checks, which need a confirmation before an action.
 
 use std::sync::Arc;
 
 use apprentice_protocol::PortFuture;
 
-/// Asks a person.
+/// Asks a person for confirmation.
 pub trait Approver: Send + Sync {
-    /// Whether the model may go on, given the provider's concerns in words. Dropping the future means no.
+    /// Returns whether the model may continue, given the provider's concerns in words. Dropping the future means no.
     fn approve<'a>(&'a self, concerns: &'a [String]) -> PortFuture<'a, bool>;
 }
 
-/// Who gives the word.
+/// Who confirms a safety check.
 #[derive(Clone, Default)]
 pub enum SafetyPolicy {
-    /// Nobody: the attempt ends as declined.
+    /// Every check is declined, which ends the attempt.
     #[default]
     Refuse,
-    /// The user did, beforehand and for everything: right for worlds in which nothing can be broken.
+    /// The user acknowledged every check in advance. Suits worlds in which no harm can be done.
     Acknowledge,
-    /// A person, each time.
+    /// A person confirms each check.
     Ask(Arc<dyn Approver>),
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for SafetyPolicy {
 }
 
 impl SafetyPolicy {
-    /// Whether the model may go on.
+    /// Returns whether the model may continue.
     pub(crate) async fn allows(&self, concerns: &[String]) -> bool {
         match self {
             _ if concerns.is_empty() => true,

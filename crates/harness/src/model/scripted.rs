@@ -1,8 +1,8 @@
-//! A model whose replies are written down beforehand: `scripted:FILE`, one JSON line per reply.
+//! A model that reads its replies from a file: `scripted:FILE`, one JSON line per reply.
 //!
-//! A line is `{"calls":[{"name":…,"arguments":…}],"say":…}`. The call `computer` takes
-//! `{"actions":[…]}` in the form of [`Action`]; `finish` takes a [`Finish`]; any other name is a tool.
-//! `unusable` stands for a reply that an adapter could not read, `stop` for how the reply ended.
+//! A line is `{"calls":[{"name":…,"arguments":…}],"say":…}`. The call `computer` takes `{"actions":[…]}` in the form of
+//! [`Action`]; `finish` takes a [`Finish`]; any other name is a tool. `unusable` simulates a reply that an adapter
+//! could not read, and `stop` sets the reply's stop reason.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,101 +15,101 @@ use apprentice_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One written call.
+/// One scripted call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedCall {
-    /// `computer`, `finish`, or a tool.
+    /// `computer`, `finish`, or the name of a tool.
     pub name: String,
-    /// Its arguments.
+    /// The arguments of the call.
     #[serde(default)]
     pub arguments: Value,
 }
 
-/// One written reply.
+/// One scripted reply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedReply {
-    /// Its calls.
+    /// The calls of the reply, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ScriptedCall>,
-    /// Its words.
+    /// The text of the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub say: Option<String>,
-    /// Something that no adapter could read, with the problem in words.
+    /// The problem of a call that no adapter could read; adds an unusable call to the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unusable: Option<String>,
-    /// How it ended, when not simply by its calls or words.
+    /// The stop reason; `None` derives it from the presence of calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<ReplyStop>,
-    /// Tokens it is booked with.
+    /// The token usage to report.
     #[serde(default)]
     pub usage: Usage,
-    /// Money it is booked with.
+    /// The cost to report, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Time it is booked with.
+    /// The timing to report.
     #[serde(default)]
     pub timing: Timing,
 }
 
-/// Why a script cannot be used.
+/// A script that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// The file cannot be read.
     #[error("cannot read the script {path}")]
     Read {
-        /// The file.
+        /// Path of the script.
         path: String,
-        /// Why.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
     /// A line is not a reply.
     #[error("{path}:{line}: not a reply; a line is {{\"calls\":[{{\"name\",\"arguments\"}}],\"say\"}}")]
     Line {
-        /// The file.
+        /// Path of the script.
         path: String,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// Why.
+        /// The error of the parser.
         #[source]
         source: serde_json::Error,
     },
-    /// A call's arguments do not fit its name.
+    /// The arguments of a call do not match its name.
     #[error("{path}:{line}: the arguments of {name:?} do not fit")]
     Arguments {
-        /// The file.
+        /// Path of the script.
         path: String,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// The call.
+        /// Name of the call.
         name: String,
-        /// Why.
+        /// The error of the parser.
         #[source]
         source: serde_json::Error,
     },
 }
 
-/// Which reply answers a request.
+/// Selects the reply for a request.
 #[derive(Debug)]
 enum Place {
-    /// The n-th turn of each conversation gets the n-th reply: one script serves many trials at once.
+    /// The n-th turn of each conversation gets the n-th reply, so that one script serves many parallel trials.
     Turn,
-    /// Replies are given out once, across conversations.
+    /// Each reply is given out once, in order, across all conversations.
     Next(AtomicUsize),
 }
 
-/// What follows the last line.
+/// The behaviour after the last line.
 #[derive(Clone, Copy, Debug)]
 enum Afterwards {
-    /// Nobody may ask.
+    /// A further request fails.
     Error,
-    /// Replies without words or calls.
+    /// A further request gets an empty reply.
     Nothing,
 }
 
-/// What is written for one request.
+/// The scripted response to one request.
 #[derive(Clone, Debug)]
 enum Line {
     Reply { raw: RawContent, calls: Vec<CallBody>, reply: ScriptedReply },
@@ -132,7 +132,7 @@ struct Batch {
 }
 
 impl Scripted {
-    /// Reads a script from a file; blank lines and lines that begin with `#` are passed over.
+    /// Reads a script from a file. Blank lines and lines that begin with `#` are skipped.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let place = path.display().to_string();
         let text = std::fs::read_to_string(path)
@@ -161,7 +161,7 @@ impl Scripted {
         Ok(script)
     }
 
-    /// A script made of values; each turn of a conversation gets the reply of its number.
+    /// Builds a script from values. The n-th turn of a conversation gets the n-th reply.
     pub fn new(replies: impl IntoIterator<Item = ScriptedReply>) -> Result<Self, ScriptError> {
         let mut script = Self::empty("script");
         for (index, reply) in replies.into_iter().enumerate() {
@@ -176,14 +176,14 @@ impl Scripted {
         Ok(script)
     }
 
-    /// The same script, followed by a failed exchange.
+    /// Appends a failed request to the script.
     #[must_use]
     pub fn then_fail(mut self, error: ModelError) -> Self {
         self.lines.push(Line::Error(error));
         self
     }
 
-    /// The same script, followed by a reply.
+    /// Appends a reply to the script.
     pub fn then_reply(mut self, reply: ScriptedReply) -> Result<Self, ScriptError> {
         let line = self.lines.len() + 1;
         let wrong = |(name, source)| ScriptError::Arguments { path: "script".into(), line, name, source };
@@ -191,21 +191,21 @@ impl Scripted {
         Ok(self)
     }
 
-    /// The same script, whose replies are given out once in order, whatever the conversation.
+    /// Gives out the replies once, in order, across all conversations.
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.place = Place::Next(AtomicUsize::new(0));
         self
     }
 
-    /// The same script, after whose last line every reply is an empty one.
+    /// Answers every request after the last line with an empty reply.
     #[must_use]
     pub fn then_nothing(mut self) -> Self {
         self.afterwards = Afterwards::Nothing;
         self
     }
 
-    /// The same script under another profile.
+    /// Replaces the profile.
     #[must_use]
     pub fn with_profile(mut self, profile: ModelProfile) -> Self {
         self.profile = profile;
@@ -288,7 +288,7 @@ impl ChatModel for Scripted {
     }
 }
 
-/// Checks the arguments of every call, so that a mistake is named when the script is loaded.
+/// Checks the arguments of every call, so that a mistake is reported when the script is loaded.
 fn read(reply: ScriptedReply) -> Result<Line, (String, serde_json::Error)> {
     let mut blocks = Vec::new();
     if let Some(say) = &reply.say {

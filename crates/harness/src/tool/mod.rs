@@ -1,3 +1,3 @@
-//! Function tools that are not lent by guidance.
+//! Function tools that do not come from guidance.
 
 pub mod mcp;

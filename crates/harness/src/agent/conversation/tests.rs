@@ -1,4 +1,4 @@
-//! What is left out of a conversation that is full, in which order, and what stays.
+//! Trimming a full conversation: the order in which parts are left out, and the parts that stay.
 
 use apprentice_protocol::{
     BlobHash, CallId, CallResult, Content, ContextRule, CoordinateSpace, EventKind, HistoryRule, Image,
@@ -40,7 +40,7 @@ fn turn(talk: &mut Conversation, chars: usize) {
     talk.push_view(answers);
 }
 
-/// The answers of a turn, once its reply stands there.
+/// Adds the reply of a turn and returns its results.
 fn answers(talk: &mut Conversation, content: Vec<Content>) -> Message {
     let raw = RawContent { blocks: vec!["\"a reply\"".into()] };
     talk.push(Message::Assistant { raw, say: Vec::new(), calls: Vec::new() });
@@ -48,7 +48,7 @@ fn answers(talk: &mut Conversation, content: Vec<Content>) -> Message {
     Message::Results { results: vec![result], notices: Vec::new() }
 }
 
-/// A turn in which a tool reports something of a skill.
+/// Adds a turn in which a tool reports skill events.
 fn told(talk: &mut Conversation, name: &str, happenings: &[SkillHappening], text: &str) {
     let event = |happening: &SkillHappening| {
         EventKind::Skill(SkillEvent {
@@ -240,7 +240,7 @@ proptest! {
             }
             prop_assert!(!active || guides(&talk) == before, "what an active skill says stays");
             let sent = talk.sent;
-            // What was added and taken bit by bit is what a fresh count finds.
+            // The running count equals a fresh count.
             let mut fresh = Meter::new(ContextRule { tokens, patch: 28 });
             fresh.add_text(&talk.request.system);
             talk.request.tools.iter().for_each(|tool| fresh.add_tool(tool));

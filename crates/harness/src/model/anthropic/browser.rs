@@ -1,4 +1,4 @@
-//! The members of Anthropic's browser toolset, as our actions.
+//! Converts the members of Anthropic's browser toolset to our actions.
 
 use apprentice_protocol::{Action, Button, Chord, History, ImagePoint, Target};
 use serde_json::Value;
@@ -7,8 +7,8 @@ use crate::model::tongue::{
     Arguments, Spoken, chord, milliseconds, node_ref, region, repeated, towards, whole,
 };
 
-/// Members that we do not serve: pages are seen by pictures, and tabs, dialogs and list boxes are handled by a
-/// function of our own, whose answers need no list of tabs.
+/// Members that are not served. The model sees pages as pictures; tabs, dialogs and list boxes are handled by a
+/// function of our own, whose results need no list of tabs.
 pub(super) const NOT_SERVED: &[&str] = &[
     "close_tab",
     "file_upload",
@@ -75,7 +75,7 @@ pub(super) fn read_browser(member: &str, input: &Value) -> Result<Spoken, String
     }
 }
 
-/// An address without its protocol means a secure one.
+/// A URL without a scheme gets `https`.
 fn whole_address(url: &str) -> String {
     let has_protocol =
         url.contains("://") || ["about:", "data:", "file:"].iter().any(|head| url.starts_with(head));

@@ -1,4 +1,4 @@
-//! Reads Messages replies.
+//! Parses Messages replies.
 
 use apprentice_protocol::{Call, CallBody, CallId, RawContent, ReplyStop};
 use serde::Deserialize;
@@ -23,7 +23,7 @@ struct Body<'a> {
     model: Option<String>,
 }
 
-/// The reply in a body. Blocks of a kind that we do not know are kept and sent back, and otherwise passed over.
+/// Parses a response body. Blocks of unknown kinds are kept and sent back, and otherwise ignored.
 pub(super) fn reply(body: &[u8]) -> Result<Decoded, Unreadable> {
     let body: Body<'_> = read_body(body)?;
     let (mut say, mut calls) = (Vec::new(), Vec::new());
@@ -42,7 +42,7 @@ pub(super) fn reply(body: &[u8]) -> Result<Decoded, Unreadable> {
     if body.stop_reason.as_deref() == Some("max_tokens")
         && let Some(last) = calls.last_mut()
     {
-        // Its input may be cut short, and half an action must not be done.
+        // The last call's input may be cut short, and half an action must not be executed.
         last.body =
             CallBody::Unusable { problem: "the reply was cut at its limit; say it again, shorter".into() };
     }
@@ -56,7 +56,7 @@ pub(super) fn reply(body: &[u8]) -> Result<Decoded, Unreadable> {
     })
 }
 
-/// A call belongs to the family that it names: a function may have the same name as a member of one.
+/// A call belongs to the toolset that it names: a function may share its name with a toolset's member.
 fn call(block: &Value) -> Result<Call, Unreadable> {
     let id = block["id"].as_str().ok_or_else(|| Unreadable::form("a tool_use block has no id"))?;
     let name = block["name"].as_str().unwrap_or_default();
@@ -81,12 +81,12 @@ fn stop(reason: Option<&str>, no_calls: bool) -> ReplyStop {
         Some("model_context_window_exceeded") => ReplyStop::ContextFull,
         _ if !no_calls => ReplyStop::Calls,
         None | Some("end_turn" | "stop_sequence" | "tool_use") => ReplyStop::EndTurn,
-        // Cut short, paused, or ended for a reason that nobody knows: what was said is not an answer.
+        // Cut short, paused, or ended for an unknown reason: the text does not count as an answer.
         Some(_) => ReplyStop::MaxTokens,
     }
 }
 
-/// Input does not include what came from a cache or went into one.
+/// Input excludes tokens read from and written to a cache.
 fn tokens(usage: &Value) -> Tokens {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let written = count(&usage["cache_creation_input_tokens"]);

@@ -1,4 +1,4 @@
-//! Writes Messages requests. Conversations only grow: what was sent is sent again byte for byte.
+//! Encodes Messages requests. Conversations are append-only: earlier turns are sent again byte for byte.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use super::{AnthropicConfig, Thinking};
 use crate::model::exchange::{Fragments, Json, Optional, list, lowered, media_type, object};
 use crate::model::tongue::{PAGE_TOOL, page_tool, summary};
 
-/// What the API demands of every world action that was left out, in each family.
+/// The result that the API requires for each skipped world action, per toolset.
 const NOT_EXECUTED: &str = "Not executed: an earlier computer action in this turn failed.";
 const NOT_EXECUTED_IN_BROWSER: &str = "Not executed: an earlier action in this turn failed.";
-/// Members of the computer toolset that we do not serve.
+/// Members of the computer toolset that are not served.
 const NOT_SERVED_ON_DESKTOPS: &[&str] = &["cursor_position"];
 const CONTEXT_EDITING: &str = "context-management-2025-06-27";
-/// How many tool results the server keeps when it forgets, and how much it forgets at least.
+/// How many tool results the server's context editing keeps, and the least it clears.
 const KEPT_RESULTS: u32 = 10;
 const FORGOTTEN_AT_LEAST: u32 = 40_000;
-/// Tokens for thinking, where they are asked for by number.
+/// Reasoning tokens, for models that take a budget.
 const THINKING_TOKENS: u32 = 4096;
 
-/// The betas that a request needs.
+/// Returns the beta features that a request needs.
 pub(super) fn betas(config: &AnthropicConfig, request: &ChatRequest) -> Option<String> {
     let tool = request.world.and_then(|_| config.facts.tool.legacy()).map(|(_, beta)| beta);
     let editing = forgets(config, request).then_some(CONTEXT_EDITING);
@@ -37,7 +37,7 @@ fn forgets(config: &AnthropicConfig, request: &ChatRequest) -> bool {
     config.forget_above.is_some() && request.world.is_some()
 }
 
-/// The body of a request.
+/// Encodes the body of a request.
 pub(super) fn body(
     config: &AnthropicConfig,
     request: &ChatRequest,
@@ -46,11 +46,11 @@ pub(super) fn body(
     let mut body = object([
         ("model", config.model.as_str().into()),
         ("max_tokens", request.max_output_tokens.into()),
-        // The last block that can be cached, whichever it is: the mark moves on as the conversation grows.
+        // Marks the last block that can be cached, so that the mark moves on as the conversation grows.
         ("cache_control", json!({ "type": "ephemeral" }).into()),
     ]);
     if !request.system.is_empty() {
-        // Tools stand before the system prompt, so that this mark covers both.
+        // Tools precede the system prompt, so this mark covers both.
         let system =
             json!({ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } });
         body = body.with("system", list([system.into()]));
@@ -69,7 +69,7 @@ pub(super) fn body(
             "keep": { "type": "tool_uses", "value": KEPT_RESULTS },
             "clear_at_least": { "type": "input_tokens", "value": FORGOTTEN_AT_LEAST },
         });
-        // Views are forgotten, not what functions answered: a skill's text among them may still be followed.
+        // Context editing clears observations but no function results: a skill's text among them may still be needed.
         let functions: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         if !functions.is_empty() {
             edit["exclude_tools"] = json!(functions);
@@ -78,7 +78,7 @@ pub(super) fn body(
     }
     let body = body.with("messages", Json::List(messages(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
     })
 }
 
@@ -178,7 +178,7 @@ fn turn(role: &str, content: Vec<Json>) -> Json {
     object([("role", role.into()), ("content", Json::List(content))])
 }
 
-/// The family of tools that a call belongs to: answers must name it.
+/// The toolset of a call, which its result must name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Function,
@@ -186,7 +186,7 @@ enum Family {
     Browser,
 }
 
-/// The blocks of an assistant's turn as they were received, and each call's family.
+/// Returns the blocks of an assistant turn as received, and each call's toolset.
 fn kept_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Family>), ModelError> {
     let mut kept = Vec::with_capacity(raw.len());
     let mut families = BTreeMap::new();
@@ -200,7 +200,7 @@ fn kept_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Family>), 
         if let Some(id) = value["id"].as_str() {
             families.insert(id.to_owned(), family);
         }
-        // The API writes empty texts now and then, and does not take them back.
+        // The API sometimes returns empty texts, and rejects them when they are sent back.
         if value["type"] == "text" && value["text"].as_str().is_some_and(str::is_empty) {
             continue;
         }
@@ -233,7 +233,7 @@ fn blocks(content: &[Content], fragments: &Fragments) -> Result<Vec<Json>, Model
         .collect()
 }
 
-/// One answer. An answer that is an error holds text only, so the view goes below all answers.
+/// Encodes one result. An error result may hold text only, so the observation goes below all results.
 fn answer(
     result: &CallResult,
     call: Option<&Call>,
@@ -274,7 +274,7 @@ fn answer(
     Ok(answer.with("content", Json::List(content)))
 }
 
-/// Whether a function of this name is one of ours that acts on the world.
+/// Returns whether this is one of our functions that act on the world.
 pub(super) fn acts(name: &str) -> bool {
     name == PAGE_TOOL
 }

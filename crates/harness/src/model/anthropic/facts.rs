@@ -1,5 +1,5 @@
-//! What is known of Anthropic's models: as data by the beginning of their ids, for any that the list does not name
-//! as for the newest.
+//! Built-in settings of Anthropic's models, by the prefix of their ids. An unlisted model gets the settings of the
+//! newest.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile,
 use serde::Deserialize;
 
 const SHIPPED: &str = include_str!("models.toml");
-/// Pictures of this size are taken unchanged by all of them, however many stand in a request.
+/// All models take pictures of this size unchanged, however many a request holds.
 const PICTURE: Size = Size::new(1280, 800);
-/// The API's limit of one request, with room for what surrounds the body.
+/// The API's limit on one request, minus room for the framing of the body.
 const MAX_REQUEST_BYTES: u64 = 31 << 20;
-/// Covers thinking and text; below it no answer needs to be streamed.
+/// Covers reasoning and text. Up to this limit a response need not be streamed.
 const MAX_OUTPUT_TOKENS: u32 = 16_000;
 
 /// A version of the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum ApiVersion {
-    /// Since 2026.
+    /// The version of October 2026.
     #[default]
     #[serde(rename = "2026-10-21")]
     October2026,
-    /// The first one.
+    /// The first version, of June 2023.
     #[serde(rename = "2023-06-01")]
     June2023,
 }
 
 impl ApiVersion {
-    /// As the header spells it.
+    /// Returns the value of the version header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::October2026 => "2026-10-21",
@@ -35,7 +35,7 @@ impl ApiVersion {
         }
     }
 
-    /// The version of this name.
+    /// Returns the version with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::October2026, Self::June2023].into_iter().find(|version| version.as_str() == name)
     }
@@ -59,7 +59,7 @@ pub enum ComputerTool {
 }
 
 impl ComputerTool {
-    /// The type of an older tool, and the beta feature that it needs; none for the toolset.
+    /// Returns the type of an older tool and the beta feature it needs; `None` for the toolset.
     pub(super) fn legacy(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Toolset => None,
@@ -70,19 +70,19 @@ impl ComputerTool {
     }
 }
 
-/// How thinking is asked for.
+/// How reasoning is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thinking {
     /// The model decides when and how much.
     Adaptive,
-    /// With a budget of tokens, as older models want it.
+    /// With a token budget, which older models require.
     Enabled,
-    /// Not at all.
+    /// No reasoning is requested.
     None,
 }
 
-/// How hard a model is to think.
+/// The reasoning effort of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
@@ -99,7 +99,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// As the API spells it.
+    /// Returns the API's spelling.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -110,7 +110,7 @@ impl Effort {
         }
     }
 
-    /// The effort of this name.
+    /// Returns the effort with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max]
             .into_iter()
@@ -118,18 +118,18 @@ impl Effort {
     }
 }
 
-/// What is known of a model.
+/// The built-in settings of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFacts {
-    /// Its computer tool.
+    /// The computer tool it supports.
     pub tool: ComputerTool,
-    /// How thinking is asked for.
+    /// How reasoning is requested.
     pub thinking: Thinking,
 }
 
 impl ModelFacts {
-    /// What is known of the model of this id.
+    /// Returns the settings for a model id.
     pub fn of(model: &str) -> Self {
         let newest = Self { tool: ComputerTool::Toolset, thinking: Thinking::Adaptive };
         let known: BTreeMap<String, Self> = toml::from_str(SHIPPED).unwrap_or_default();
@@ -137,7 +137,7 @@ impl ModelFacts {
         fits.max_by_key(|(head, _)| head.len()).map_or(newest, |(_, facts)| facts)
     }
 
-    /// What the loop must know.
+    /// Builds the profile that the agent loop uses.
     pub(super) fn model_profile(self, name: &str) -> ModelProfile {
         ModelProfile {
             name: name.to_owned(),

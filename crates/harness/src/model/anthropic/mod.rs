@@ -1,5 +1,5 @@
-//! Anthropic's Messages API: the computer and browser toolsets, the older computer tools, thinking that must come
-//! back unchanged, prompt caching, and context editing on the server's side.
+//! Anthropic's Messages API: the computer and browser toolsets, the older computer tools, reasoning blocks that must be
+//! sent back unchanged, prompt caching, and server-side context editing.
 
 mod browser;
 mod decode;
@@ -15,26 +15,26 @@ use crate::model::price::Tariff;
 
 pub use facts::{ApiVersion, ComputerTool, Effort, ModelFacts, Thinking};
 
-/// What one of Anthropic's models needs.
+/// The settings of one Anthropic model.
 #[derive(Clone, Debug)]
 pub struct AnthropicConfig {
     /// The model's id.
     pub model: String,
-    /// Where the API is.
+    /// The API's address and key.
     pub endpoint: Endpoint,
-    /// Which version of the API is spoken.
+    /// The version of the API to use.
     pub version: ApiVersion,
-    /// What is known of the model.
+    /// The built-in settings of the model.
     pub facts: ModelFacts,
-    /// How hard it is to think, if it is told.
+    /// The reasoning effort; `None` leaves the provider's default.
     pub effort: Option<Effort>,
-    /// From so many input tokens on, the server forgets old tool results; never if absent.
+    /// Input tokens above which the server clears old tool results; `None` turns that off.
     pub forget_above: Option<u64>,
-    /// What it costs, if that is known.
+    /// The tariff; `None` when it is unknown.
     pub tariff: Option<Tariff>,
 }
 
-/// One of Anthropic's models. One exchange per reply; it never tries again by itself.
+/// An Anthropic model. It sends one request per reply and does not retry.
 #[derive(Debug)]
 pub struct Anthropic {
     config: AnthropicConfig,
@@ -44,18 +44,18 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// A client of the Messages API.
+    /// Creates a client of the Messages API.
     pub fn new(config: AnthropicConfig, transport: Transport) -> Self {
         let profile = config.facts.model_profile(&format!("anthropic/{}", config.model));
         Self { config, profile, transport, fragments: Fragments::default() }
     }
 
-    /// The body of a request, as it is sent.
+    /// Returns the body of a request as it is sent.
     pub fn body(&self, request: &ChatRequest) -> Result<Vec<u8>, ModelError> {
         encode::body(&self.config, request, &self.fragments)
     }
 
-    /// The beta features that a request needs, as its header names them.
+    /// Returns the value of the header that lists the beta features of a request.
     pub fn betas(&self, request: &ChatRequest) -> Option<String> {
         encode::betas(&self.config, request)
     }
@@ -76,7 +76,7 @@ impl Anthropic {
         key.chain([("anthropic-version", self.config.version.as_str())]).collect()
     }
 
-    /// What the server says of the model.
+    /// Requests the server's description of the model.
     async fn describe(&self) -> Result<Value, ModelError> {
         let url = format!("{}/v1/models/{}", self.config.endpoint.base_url, self.config.model);
         self.transport.get_json(&url, &self.headers()).await
@@ -99,7 +99,7 @@ impl Served for Anthropic {
     }
 }
 
-/// What of the server's words names the model.
+/// Reads the model's identity from the server's description.
 fn identity(told: &Value) -> ModelIdentity {
     ModelIdentity {
         id: said(&told["id"]),

@@ -1,4 +1,4 @@
-//! Keeps calls within money: the worst price is reserved before a call, the real one is settled after it.
+//! Enforces spending limits: the worst-case price is reserved before a call, and the real price is booked after it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::price::Tariff;
 
-/// Money that one scope may spend: a trial, a run, or a day. Shared by all models of the scope.
+/// The spending of one scope (a trial, a run, or a day), shared by all models in that scope.
 #[derive(Debug)]
 pub struct Ledger {
     scope: &'static str,
@@ -27,14 +27,14 @@ struct Account {
     daybook: Option<Daybook>,
 }
 
-/// What was spent on one day by any process, one line per call.
+/// The spending of one day across all processes: a file with one line per call.
 #[derive(Debug)]
 struct Daybook {
     folder: PathBuf,
     day: String,
     reader: File,
     writer: File,
-    /// A half-read last line of another process.
+    /// An incomplete last line that another process is still writing.
     rest: Vec<u8>,
 }
 
@@ -47,9 +47,9 @@ pub(crate) struct Entry {
     pub(crate) usd: f64,
 }
 
-/// Why a ledger cannot be kept.
+/// A daybook that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the daybook {} cannot be kept", path.display())]
+#[error("cannot use the daybook {}", path.display())]
 pub struct LedgerError {
     path: PathBuf,
     #[source]
@@ -57,12 +57,12 @@ pub struct LedgerError {
 }
 
 impl Ledger {
-    /// A ledger of this process: `scope` names it in refusals, without a cap it only counts.
+    /// Creates a ledger in memory. `scope` names it in errors; without a cap it only counts.
     pub fn new(scope: &'static str, cap: Option<f64>) -> Self {
         Self { scope, cap, state: Mutex::default() }
     }
 
-    /// The ledger of the day, kept in a folder and shared with other processes.
+    /// Opens the ledger of the day, a file in `folder` that other processes share.
     pub fn of_day(folder: &Path, cap: Option<f64>, now: jiff::Timestamp) -> Result<Self, LedgerError> {
         let daybook = Daybook::open(folder, now)?;
         let mut account = Account { daybook: Some(daybook), ..Account::default() };
@@ -70,12 +70,12 @@ impl Ledger {
         Ok(Self { scope: "day", cap, state: Mutex::new(account) })
     }
 
-    /// US dollars spent so far.
+    /// Returns the US dollars spent so far.
     pub fn spent(&self) -> f64 {
         self.lock().spent
     }
 
-    /// The cap, if there is one.
+    /// Returns the cap in US dollars, if there is one.
     pub fn cap(&self) -> Option<f64> {
         self.cap
     }
@@ -84,18 +84,18 @@ impl Ledger {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the worst price aside, or says why it does not fit.
+    /// Reserves the worst-case price, or returns an error that explains why it does not fit.
     fn reserve(self: &Arc<Self>, worst: f64, now: jiff::Timestamp) -> Result<Reserved, ModelError> {
         let mut account = self.lock();
         if let Err(error) = account.turn_to(now) {
-            // A cap that cannot be watched is no cap.
+            // A cap must not be ignored because its daybook cannot be read.
             return Err(ModelError::never(ModelFault::Budget, format!("{error}: {}", error.source)));
         }
         if let Some(cap) = self.cap
             && account.spent + account.reserved + worst > cap
         {
             let story = format!(
-                "this call may cost ${worst:.4}; of the {}'s ${cap:.2} ${:.4} are spent and ${:.4} are reserved",
+                "this call may cost ${worst:.4}; of the {}'s ${cap:.2} cap, ${:.4} is spent and ${:.4} reserved",
                 self.scope, account.spent, account.reserved
             );
             return Err(ModelError::never(ModelFault::Budget, story));
@@ -106,7 +106,7 @@ impl Ledger {
 }
 
 impl Account {
-    /// Goes on to the next day's book at midnight, and reads what others have spent meanwhile.
+    /// Switches to the next day's daybook at midnight, and reads what other processes have spent.
     fn turn_to(&mut self, now: jiff::Timestamp) -> Result<(), LedgerError> {
         let Some(daybook) = &self.daybook else { return Ok(()) };
         let folder = daybook.folder.clone();
@@ -126,7 +126,7 @@ impl Account {
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match serde_json::from_slice::<Entry>(line) {
                 Ok(entry) => self.spent += entry.usd,
-                Err(error) => tracing::warn!(%error, "a line of the daybook is not one"),
+                Err(error) => tracing::warn!(%error, "skipped an unreadable line of the daybook"),
             }
         }
         Ok(())
@@ -137,7 +137,7 @@ impl Daybook {
     fn open(folder: &Path, now: jiff::Timestamp) -> Result<Self, LedgerError> {
         let day = day(now);
         let path = folder.join(format!("{day}.jsonl"));
-        // Two handles: appending would move the place up to which others' lines are read.
+        // Two handles: appending would move the position up to which other processes' lines are read.
         let opened = std::fs::create_dir_all(folder)
             .and_then(|()| OpenOptions::new().append(true).create(true).open(&path))
             .and_then(|writer| Ok((writer, File::open(&path)?)));
@@ -150,7 +150,7 @@ fn day(now: jiff::Timestamp) -> String {
     now.strftime("%Y-%m-%d").to_string()
 }
 
-/// Money set aside for one call; given back when dropped, also when the call is cancelled.
+/// Money reserved for one call. It is released on drop, also when the call is cancelled.
 pub(crate) struct Reserved {
     ledger: Arc<Ledger>,
     worst: f64,
@@ -160,11 +160,11 @@ impl Reserved {
     pub(crate) fn settle(self, entry: &Entry) {
         let mut account = self.ledger.lock();
         match &mut account.daybook {
-            // What is written here is read back with everybody else's lines.
+            // This line is counted later, when it is read back together with those of other processes.
             Some(daybook) => {
                 let line = serde_json::to_string(entry).map_or_else(|_| String::new(), |line| line + "\n");
                 if let Err(error) = daybook.writer.write_all(line.as_bytes()) {
-                    tracing::error!(%error, "a call could not be booked");
+                    tracing::error!(%error, "could not book a call");
                 }
             }
             None => account.spent += entry.usd,
@@ -179,7 +179,7 @@ impl Drop for Reserved {
     }
 }
 
-/// A model that keeps to its ledgers.
+/// A model that respects spending limits.
 pub struct Budgeted<M> {
     inner: M,
     ledgers: Vec<Arc<Ledger>>,
@@ -189,7 +189,7 @@ pub struct Budgeted<M> {
 }
 
 impl<M: ChatModel> Budgeted<M> {
-    /// Asks `inner` while all ledgers allow it. `longest_ms` is the deadline of one exchange.
+    /// Wraps `inner` with all ledgers that limit it. `longest_ms` is the deadline of one request.
     pub fn new(
         inner: M,
         ledgers: Vec<Arc<Ledger>>,
@@ -215,7 +215,8 @@ impl<M: ChatModel> Budgeted<M> {
     }
 }
 
-/// Sets the worst price of a call aside in all ledgers. What has no price is refused where one of them has a cap.
+/// Reserves the worst-case price of a call in all ledgers. A call without a price is refused when one of them has a
+/// cap.
 pub(crate) fn set_aside(
     ledgers: &[Arc<Ledger>],
     model: &str,
@@ -228,7 +229,7 @@ pub(crate) fn set_aside(
         (None, None) => 0.0,
         (None, Some(ledger)) => {
             let story = format!(
-                "{model} has no price, and the {} has a cap: name a price in the settings, or lift the cap",
+                "{model} has no price, but the {} has a cap: set a price in the settings, or remove the cap",
                 ledger.scope
             );
             return Err(ModelError::never(ModelFault::Budget, story));
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(error.fault, ModelFault::Budget);
         assert_eq!(
             error.message,
-            "this call may cost $1.0000; of the run's $2.00 $1.2000 are spent and $0.0000 are reserved"
+            "this call may cost $1.0000; of the run's $2.00 cap, $1.2000 is spent and $0.0000 reserved"
         );
     }
 

@@ -1,6 +1,6 @@
-//! The form of cassettes: what a model was asked and what it replied, one JSON line per exchange.
+//! The cassette format: recorded requests and replies, one JSON line per exchange.
 //!
-//! An exchange is found by its conversation (the trial and which try at it), its purpose, and its place among them.
+//! An exchange is found by its conversation (the trial and its take), its purpose, and its index among those.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ pub(super) const VERSION: u32 = 1;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(super) enum Line {
-    /// A model that was recorded.
+    /// A recorded model.
     Model { version: u32, profile: Box<ModelProfile> },
-    /// One exchange.
+    /// One request and its reply.
     Exchange(Box<Exchange>),
-    /// The vector of one text.
+    /// The embedding of one text.
     Vector(Vector),
 }
 
-/// A text's vector. The text itself is not kept: its hash finds the vector again.
+/// The embedding of a text. The text itself is not stored; its hash is the key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Vector {
     pub(super) embedder: String,
@@ -47,48 +47,48 @@ pub(super) struct Exchange {
     pub(super) reply: ChatReply,
 }
 
-/// Why a cassette cannot be used.
+/// A cassette that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CassetteError {
     /// The file cannot be opened, read or written.
     #[error("cannot use the cassette {}", path.display())]
     Io {
-        /// The file.
+        /// Path of the cassette.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
-    /// A line is none of a cassette.
+    /// A line does not have the cassette format.
     #[error("{}:{line}: not a line of a cassette", path.display())]
     Line {
-        /// The file.
+        /// Path of the cassette.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// Why.
+        /// The error of the parser.
         #[source]
         source: serde_json::Error,
     },
-    /// The cassette does not hold one model only, or not the one that was named.
+    /// The cassette holds several models and none was named, or it lacks the named one.
     #[error("{} holds {held}; name one as cassette:FILE#MODEL", path.display())]
     Model {
-        /// The file.
+        /// Path of the cassette.
         path: PathBuf,
-        /// The models that it holds, in words.
+        /// The models it holds, in words.
         held: String,
     },
-    /// The cassette does not hold the vectors of one embedder only.
-    #[error("{} holds {held}, and the vectors of one embedder are needed", path.display())]
+    /// The cassette does not hold the vectors of exactly one embedder.
+    #[error("{} holds {held}; it must hold the vectors of exactly one embedder", path.display())]
     Vectors {
-        /// The file.
+        /// Path of the cassette.
         path: PathBuf,
-        /// The embedders whose vectors it holds, in words.
+        /// The embedders it holds, in words.
         held: String,
     },
 }
 
-/// Counts the exchanges of one conversation by their purpose.
+/// Counts the exchanges of one conversation by purpose.
 #[derive(Debug, Default)]
 pub(super) struct Places(Mutex<BTreeMap<String, u32>>);
 
@@ -105,7 +105,7 @@ pub(super) fn text_hash(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The lines of a cassette, each read or named.
+/// Reads the lines of a cassette; each is a parsed line or an error that names it.
 pub(super) fn lines(path: &Path) -> Result<Vec<Result<Line, CassetteError>>, CassetteError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| CassetteError::Io { path: path.to_owned(), source })?;
@@ -119,7 +119,7 @@ pub(super) fn lines(path: &Path) -> Result<Vec<Result<Line, CassetteError>>, Cas
     Ok(text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(read).collect())
 }
 
-/// Hashes of the head and of each message; pictures count by their size alone.
+/// Hashes the head and each message of a request. A picture contributes only its size.
 pub(super) fn parts(request: &ChatRequest) -> Vec<String> {
     let head = ChatRequest { messages: Vec::new(), ..request.clone() };
     let messages = request.messages.iter().map(|message: &Message| hash(serde_json::to_value(message)));

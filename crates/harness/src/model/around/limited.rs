@@ -1,5 +1,4 @@
-//! Keeps calls with one key to a pace that its provider bears: fewer at once after a rate limit, more again
-//! while all goes well.
+//! Limits the parallel calls per key, adaptively: fewer after a rate limit, more again while calls succeed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +7,7 @@ use apprentice_protocol::{
 };
 use tokio::sync::Notify;
 
-/// How many calls may be under way with one key. Shared by all models that use the key.
+/// The number of parallel calls that one key may have. Shared by all models that use the key.
 #[derive(Debug)]
 pub struct Pace {
     state: Mutex<State>,
@@ -19,18 +18,18 @@ pub struct Pace {
 #[derive(Debug)]
 struct State {
     under_way: u32,
-    /// May hold a fraction: a whole call is added after as many good ones as are allowed at once.
+    /// The current limit. It may be fractional: it grows by one after as many successes as calls are allowed at once.
     allowed: f64,
 }
 
 impl Pace {
-    /// At most `most` calls at once, at least one.
+    /// Starts with a limit of `most` parallel calls, at least one.
     pub fn new(most: u32) -> Self {
         let most = f64::from(most.max(1));
         Self { state: Mutex::new(State { under_way: 0, allowed: most }), freed: Notify::new(), most }
     }
 
-    /// How many calls are allowed at once by now.
+    /// Returns the current limit.
     pub fn allowed(&self) -> u32 {
         whole(self.lock().allowed)
     }
@@ -39,7 +38,7 @@ impl Pace {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place if one is free.
+    /// Takes a slot if one is free.
     fn take(&self) -> bool {
         let mut state = self.lock();
         let free = state.under_way < whole(state.allowed);
@@ -51,7 +50,7 @@ impl Pace {
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
-            // Listens first, so that a place freed between the look and the wait is not missed.
+            // Registers before the check, so that a slot freed between check and wait is not missed.
             freed.as_mut().enable();
             if self.take() {
                 return Place { pace: Arc::clone(self) };
@@ -74,7 +73,7 @@ fn whole(allowed: f64) -> u32 {
     allowed.max(1.0) as u32
 }
 
-/// A call under way; given back when dropped, also when the call is cancelled.
+/// The slot of a running call. It is released on drop, also when the call is cancelled.
 struct Place {
     pace: Arc<Pace>,
 }
@@ -88,7 +87,7 @@ impl Drop for Place {
     }
 }
 
-/// A model that waits for its place.
+/// A model that waits for a slot.
 pub struct Limited<M> {
     inner: M,
     pace: Arc<Pace>,
@@ -96,7 +95,7 @@ pub struct Limited<M> {
 }
 
 impl<M: ChatModel> Limited<M> {
-    /// Asks `inner` at the pace of its key.
+    /// Wraps `inner` with the limit of its key.
     pub fn new(inner: M, pace: Arc<Pace>, clock: Arc<dyn Clock>) -> Self {
         Self { inner, pace, clock }
     }
@@ -107,10 +106,10 @@ impl<M: ChatModel> Limited<M> {
         let waited = self.clock.mono().saturating_sub(begun);
         let answered = self.inner.reply(request).await;
         match &answered {
-            // The wrapper inside had to wait: the provider was too busy for us.
+            // A wait in the retry wrapper inside means that the provider was too busy.
             Ok(reply) => self.pace.learn(reply.timing.waiting_ms > 0),
             Err(error) if error.fault == ModelFault::Unavailable => self.pace.learn(true),
-            // A wrong request says nothing about the provider's load.
+            // A rejected request tells nothing about the provider's load.
             Err(_) => {}
         }
         drop(place);

@@ -1,5 +1,5 @@
-//! What stands around an adapter, from the inside out: trying again, keeping to a provider's pace, keeping to a
-//! budget, and keeping a record. Each is a model itself.
+//! Middleware around a model adapter, from the inside out: retries, adaptive rate limits, spending limits, and
+//! recording. Each wrapper is itself a model.
 
 mod budgeted;
 mod cassette;

@@ -1,5 +1,5 @@
-//! Cassettes that are played, without a network. A request that differs from the one that was recorded is refused, with
-//! the first part that differs.
+//! Replays cassettes, without a network. A request that differs from the recorded one is refused, and the error names
+//! the first difference.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use apprentice_protocol::{
 
 use super::cassette::{CassetteError, Exchange, Line, Places, Vector, lines, parts, text_hash};
 
-/// The vectors of a cassette: each text that was embedded once is embedded again, in any order.
+/// The recorded embeddings of a cassette, found by text, in any order.
 #[derive(Debug)]
 pub struct PlayedVectors {
     name: String,
@@ -20,7 +20,7 @@ pub struct PlayedVectors {
 }
 
 impl PlayedVectors {
-    /// Reads a cassette that holds the vectors of one embedder.
+    /// Reads a cassette that holds the vectors of exactly one embedder.
     pub fn load(path: &Path) -> Result<Self, CassetteError> {
         let mut found: BTreeMap<String, BTreeMap<(bool, String), Vec<f32>>> = BTreeMap::new();
         for line in lines(path)? {
@@ -62,7 +62,7 @@ impl Embedder for PlayedVectors {
     }
 }
 
-/// A cassette that is played.
+/// A cassette for replay.
 #[derive(Debug)]
 pub struct Cassette {
     profile: ModelProfile,
@@ -71,7 +71,7 @@ pub struct Cassette {
 }
 
 impl Cassette {
-    /// Reads a cassette; `model` names one of its models, when it holds several.
+    /// Reads a cassette. `model` selects one of its models; it may be `None` when there is only one.
     pub fn load(path: &Path, model: Option<&str>) -> Result<Self, CassetteError> {
         let (mut profiles, mut exchanges) = (Vec::new(), Vec::new());
         for line in lines(path)? {
@@ -96,7 +96,7 @@ impl Cassette {
         }
     }
 
-    /// The model as it was recorded for this trial; each call begins the next try.
+    /// Returns the recorded model for this trial. Each call starts the next take.
     pub fn play(self: &Arc<Self>, trial: &str) -> Played {
         let mut takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
         let take = takes.entry(trial.to_owned()).or_insert(0);
@@ -105,7 +105,7 @@ impl Cassette {
     }
 }
 
-/// One conversation of a cassette.
+/// One conversation of a cassette, in replay.
 pub struct Played {
     cassette: Arc<Cassette>,
     trial: String,
@@ -134,7 +134,7 @@ impl Played {
             None => Ok(exchange.reply.clone()),
             Some(differs) => Err(ModelError::never(
                 ModelFault::Unavailable,
-                format!("{place} differs from the one that was recorded: {differs}"),
+                format!("{place} differs from the recorded one: {differs}"),
             )),
         }
     }
@@ -150,7 +150,7 @@ impl ChatModel for Played {
     }
 }
 
-/// The first part in which two requests differ, in words.
+/// Describes the first difference between two requests.
 fn difference(recorded: &[String], asked: &[String]) -> Option<String> {
     if recorded == asked {
         return None;
@@ -206,10 +206,7 @@ mod tests {
         assert_eq!(played.reply(&reflect).await.expect("answers").say, ["two"]);
         assert_eq!(played.reply(&request("a")).await.expect("answers").say, ["one [redacted]"]);
         let told = played.reply(&request("x")).await.expect_err("differs").message;
-        assert_eq!(
-            told,
-            "request 2 (Act) of task/0, take 1 differs from the one that was recorded: message 1 of 1"
-        );
+        assert_eq!(told, "request 2 (Act) of task/0, take 1 differs from the recorded one: message 1 of 1");
         let told = played.reply(&request("a")).await.expect_err("is over").message;
         assert_eq!(told, "the cassette does not hold request 3 (Act) of task/0, take 1");
         let told = cassette.play("task/0").reply(&request("a")).await.expect_err("no second take").message;

@@ -1,4 +1,4 @@
-//! Cassettes that are written: models and embedders whose exchanges are kept, without secrets.
+//! Records the exchanges of models and embedders to a cassette, without secrets.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -14,7 +14,7 @@ use apprentice_protocol::{
 use super::cassette::{CassetteError, Exchange, Line, Places, VERSION, Vector, parts, text_hash};
 use apprentice_trace::Redactor;
 
-/// A cassette that is being written. Shared by all models of a command.
+/// A cassette in recording. Shared by all models of a command.
 #[derive(Debug)]
 pub struct Tape {
     state: Mutex<Writing>,
@@ -29,7 +29,7 @@ struct Writing {
 }
 
 impl Tape {
-    /// Begins a new cassette; an old one is never overwritten.
+    /// Creates a cassette. An existing file is never overwritten.
     pub fn create(path: &Path, redactor: Redactor) -> Result<Self, CassetteError> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
         let file = file.map_err(|source| CassetteError::Io { path: path.to_owned(), source })?;
@@ -37,12 +37,12 @@ impl Tape {
         Ok(Self { state: Mutex::new(state) })
     }
 
-    /// Takes other secrets out from now on: keys are found one by one, as models are named.
+    /// Replaces the redactor from now on: keys become known one by one, as models are named.
     pub fn guard(&self, redactor: Redactor) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).redactor = redactor;
     }
 
-    /// Which try at this trial begins now, from 1.
+    /// Starts the next take of this trial, and returns its number, from 1.
     fn take(&self, profile: &ModelProfile, trial: &str) -> u32 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let take = state.takes.entry((profile.name.clone(), trial.to_owned())).or_insert(0);
@@ -50,7 +50,7 @@ impl Tape {
         *take
     }
 
-    /// Keeps the vectors of texts.
+    /// Writes the vectors of texts.
     fn write_vectors(&self, vectors: Vec<Vector>) -> std::io::Result<()> {
         let mut text = String::new();
         for vector in vectors {
@@ -82,7 +82,7 @@ fn unwritten(error: &dyn std::fmt::Display) -> ModelError {
     ModelError::never(ModelFault::Request, format!("the cassette could not be written: {error}"))
 }
 
-/// A model whose exchanges are recorded. Made anew for each try at a trial.
+/// A model whose exchanges are recorded. Create one for each take of a trial.
 pub struct Recorded<M> {
     inner: M,
     tape: Arc<Tape>,
@@ -132,7 +132,7 @@ pub struct RecordedVectors<E> {
 }
 
 impl<E: Embedder> RecordedVectors<E> {
-    /// Records what `inner` answers.
+    /// Records the vectors of `inner`.
     pub fn new(inner: E, tape: Arc<Tape>) -> Self {
         Self { inner, tape }
     }

@@ -1,4 +1,4 @@
-//! Tries an exchange again when its error says that it may succeed, and books the waiting apart.
+//! Retries a request when its error allows it, and accounts for the waiting time separately.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,16 +8,16 @@ use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture, Retry, Why,
 };
 
-/// How often and how long an exchange is tried again.
+/// Limits and delays of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Tries after the first.
+    /// Retries after the first attempt.
     pub retries: u32,
-    /// The first wait when the server names none; each later one is twice as long.
+    /// The first delay when the server names none; it doubles with each retry.
     pub first: Duration,
-    /// The longest such wait.
+    /// The longest such delay.
     pub longest: Duration,
-    /// What the jitter is drawn from.
+    /// Seed of the jitter.
     pub seed: u64,
 }
 
@@ -27,7 +27,7 @@ impl Default for Patience {
     }
 }
 
-/// A model that is asked again.
+/// A model whose failed requests are retried.
 pub struct Retrying<M> {
     inner: M,
     clock: Arc<dyn Clock>,
@@ -36,7 +36,7 @@ pub struct Retrying<M> {
 }
 
 impl<M: ChatModel> Retrying<M> {
-    /// Asks `inner` as often as `patience` allows.
+    /// Wraps `inner` with the retry policy `patience`.
     pub fn new(inner: M, clock: Arc<dyn Clock>, patience: Patience) -> Self {
         Self { inner, clock, patience, draws: AtomicU64::new(0) }
     }
@@ -50,7 +50,7 @@ impl<M: ChatModel> Retrying<M> {
     }
 }
 
-/// Does an exchange as often as patience allows; also says how long it took until the one that succeeded.
+/// Runs a request with retries. Also returns the time from the first attempt to the start of the successful one.
 pub(crate) async fn patiently<T, F: Future<Output = Result<T, ModelError>>>(
     clock: &dyn Clock,
     patience: Patience,
@@ -75,19 +75,19 @@ pub(crate) async fn patiently<T, F: Future<Output = Result<T, ModelError>>>(
             return Err(ModelError { message, retry: Retry::Never, ..error });
         }
         tried += 1;
-        tracing::debug!(%error, tried, ?wait, "asked again");
+        tracing::debug!(%error, tried, ?wait, "retrying");
         clock.pause(wait, Why::Backoff).await;
     }
 }
 
-/// Twice as long each time, up to a quarter shorter by chance, so that clients do not move in step.
+/// Exponential backoff with up to a quarter of downward jitter, so that clients do not retry in step.
 fn backoff(patience: Patience, tried: u32, draws: &AtomicU64) -> Duration {
     let whole = patience.first.saturating_mul(1u32 << tried.min(16)).min(patience.longest);
     let draw = draws.fetch_add(1, Ordering::Relaxed);
     whole.mul_f64(1.0 - 0.25 * fraction(patience.seed.wrapping_add(draw)))
 }
 
-/// A number from 0 to 1 that looks drawn by chance and is the same for the same seed (splitmix64).
+/// A pseudorandom number from 0 to 1, determined by the seed (splitmix64).
 fn fraction(seed: u64) -> f64 {
     let mut z = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

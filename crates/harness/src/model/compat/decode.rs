@@ -1,4 +1,4 @@
-//! Reads `/chat/completions` replies.
+//! Parses `/chat/completions` replies.
 
 use apprentice_protocol::{Call, CallBody, CallId, ChatRequest, Message, RawContent, ReplyStop};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ struct Reply<'a> {
     refusal: Option<String>,
 }
 
-/// The reply in a body.
+/// Parses a response body.
 pub(super) fn reply(
     body: &[u8],
     student: &StudentProfile,
@@ -55,7 +55,7 @@ pub(super) fn reply(
         calls.push(call);
         fragments.push(fragment);
     }
-    // Without a world only functions can be called, whatever the student's own form of actions.
+    // Without a world, every call is a function call, whatever the student's action format.
     let dialect = if request.world.is_some() { student.dialect } else { Dialect::Tools };
     let (say, found) = read_text(dialect, &text, turn);
     let may_call = request.world.is_some() || !request.tools.is_empty();
@@ -78,7 +78,7 @@ pub(super) fn reply(
     })
 }
 
-/// The text of `content`, which is a text, a list of parts, or null.
+/// Returns the text of `content`, which is a text, a list of parts, or null.
 fn text_of(raw: &RawValue) -> String {
     match value_of(raw) {
         Value::String(text) => text,
@@ -87,12 +87,12 @@ fn text_of(raw: &RawValue) -> String {
     }
 }
 
-/// One function call, and the fragment that is sent back for it: the server's own, unless it gave no id, or
-/// arguments that servers themselves cannot read when they see them again.
+/// Reads one function call, and the fragment that is sent back for it. The fragment is the server's own, unless the
+/// call had no id, or arguments that servers fail to parse when they are sent back.
 fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Unreadable> {
     let mut value = value_of(raw);
     if !value.is_object() {
-        return Err(Unreadable::form("a tool call is no object"));
+        return Err(Unreadable::form("a tool call is not an object"));
     }
     let name = value["function"]["name"].as_str().unwrap_or_default().to_owned();
     let arguments = match &value["function"]["arguments"] {
@@ -116,8 +116,8 @@ fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Un
             value["id"] = id.as_str().into();
             value["type"] = "function".into();
             if !readable {
-                // Chat templates read the arguments of earlier calls, and a server that fails in that says so to
-                // every later request.
+                // Chat templates parse the arguments of earlier calls. A server that fails to do so rejects every later
+                // request.
                 value["function"] = serde_json::json!({ "name": name, "arguments": "{}" });
             }
             Ok((Call { id: CallId::new(id), body }, value.into()))
@@ -125,19 +125,19 @@ fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Un
     }
 }
 
-/// Servers differ in what they say when functions were called, so the calls themselves decide.
+/// Servers differ in the finish reason of a reply with function calls, so the calls themselves decide.
 fn stop(reason: Option<&str>, refused: bool, no_calls: bool) -> ReplyStop {
     match reason {
         _ if refused => ReplyStop::Refusal,
         Some("content_filter") => ReplyStop::Refusal,
         _ if !no_calls => ReplyStop::Calls,
         None | Some("stop" | "eos" | "tool_calls" | "function_call" | "end_turn") => ReplyStop::EndTurn,
-        // Cut short, or ended for a reason that nobody knows: what was said is not an answer.
+        // Cut short, or ended for an unknown reason: the text does not count as an answer.
         Some(_) => ReplyStop::MaxTokens,
     }
 }
 
-/// Input includes what came from a cache and what went into one.
+/// Input includes tokens read from and written to a cache.
 fn tokens(usage: &Value) -> Tokens {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let details = &usage["prompt_tokens_details"];

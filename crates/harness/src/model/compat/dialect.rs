@@ -1,4 +1,4 @@
-//! The text forms of students: what they are told of theirs, and how their replies are read.
+//! The action formats that students write as text: their instructions, and the parsing of replies.
 
 use apprentice_protocol::{
     Call, CallBody, CallId, ChatRequest, CoordinateSpace, NamedSchema, Prompt, ToolSpec, WorldTool,
@@ -17,12 +17,12 @@ const JSON: Prompt =
 const COMPUTER_13: Prompt =
     Prompt::new("student/computer_13", include_str!("prompts/computer_13.md"), &["width", "height"]);
 const TOOLS: Prompt = Prompt::new("student/tools", include_str!("prompts/tools.md"), &["tools"]);
-/// What students are told.
+/// The instructions for students.
 pub(crate) const PROMPTS: [Prompt; 6] = [QWEN, BOXES, PYAUTOGUI, JSON, COMPUTER_13, TOOLS];
-/// The loop's own tool, for which most dialects have words of their own.
+/// The loop's own tool. Most formats have words of their own for it.
 const FINISH: &str = "finish";
 
-/// What stands below the system prompt; nothing where the server itself tells of tools.
+/// Returns the text below the system prompt; empty when the server itself presents the tools.
 pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> String {
     let Some(world) = request.world else { return String::new() };
     let (text, ends_by_tool) = match student.dialect {
@@ -48,7 +48,7 @@ pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> S
     }
 }
 
-/// The size of the space in which the student answers.
+/// Returns the size of the coordinate space in which the student answers.
 fn resolution(student: &StudentProfile, world: WorldTool) -> (String, String) {
     match student.space {
         CoordinateSpace::ImagePixels => (world.display.width.to_string(), world.display.height.to_string()),
@@ -61,7 +61,7 @@ fn line_of(tool: &ToolSpec) -> String {
     json!({ "name": tool.name, "description": tool.description, "arguments": tool.schema }).to_string()
 }
 
-/// The schema that holds a student to the JSON dialect, where its server can enforce one.
+/// Returns the schema of the JSON format, for servers that can enforce one.
 pub(super) fn turn_schema(request: &ChatRequest, world: WorldTool) -> NamedSchema {
     let own = computer_tool(world);
     let forms: Vec<Value> = std::iter::once(&own)
@@ -82,7 +82,7 @@ pub(super) fn turn_schema(request: &ChatRequest, world: WorldTool) -> NamedSchem
     NamedSchema { name: "turn".into(), schema: json!({ "anyOf": forms }) }
 }
 
-/// The calls in a reply's text, numbered after `turn`, and the words around them.
+/// Splits a reply into its words and its calls, whose ids contain `turn`.
 pub(super) fn read_text(dialect: Dialect, text: &str, turn: usize) -> (Vec<String>, Vec<Call>) {
     let words = without_thoughts(text);
     let tagged = tagged_calls(words);
@@ -117,12 +117,12 @@ fn own_form(dialect: Dialect, words: &str) -> Vec<CallBody> {
     }
 }
 
-/// What stands behind a model's thinking, when it thinks aloud in tags.
+/// Removes a model's reasoning when it stands in tags.
 fn without_thoughts(text: &str) -> &str {
     text.rsplit_once("</think>").map_or(text, |(_, rest)| rest)
 }
 
-/// Calls in `<tool_call>` tags; the last may lack its end.
+/// Reads calls in `<tool_call>` tags; the last one may lack its end tag.
 fn tagged_calls(text: &str) -> Vec<CallBody> {
     let parts = text.split("<tool_call>").skip(1);
     parts
@@ -136,13 +136,13 @@ fn tagged_calls(text: &str) -> Vec<CallBody> {
         .collect()
 }
 
-/// A call that names its tool, in the spellings that models use.
+/// Reads a call that names its tool, in the spellings that models use.
 fn named(value: &Value) -> CallBody {
     let name = ["tool", "name"].iter().find_map(|field| value.get(*field).and_then(Value::as_str));
     let arguments = ["arguments", "parameters"].iter().find_map(|field| value.get(*field));
     match (name, arguments) {
         (Some(name), _) => body_of(name, arguments.cloned().unwrap_or_else(|| json!({}))),
-        // A bare action, or one below `action`.
+        // A bare action, or one nested in `action`.
         (None, _) => match value.get("action") {
             Some(inner @ Value::Object(_)) => body_of("computer", inner.clone()),
             Some(_) => body_of("computer", value.clone()),
@@ -151,7 +151,7 @@ fn named(value: &Value) -> CallBody {
     }
 }
 
-/// A call of this tool: our own becomes actions, any other goes to the loop.
+/// Builds a call: our own computer tool becomes actions, any other tool goes to the loop.
 pub(super) fn body_of(name: &str, arguments: Value) -> CallBody {
     match name {
         "computer" | "computer_use" => match arguments.get("action").and_then(Value::as_str) {
@@ -162,18 +162,18 @@ pub(super) fn body_of(name: &str, arguments: Value) -> CallBody {
     }
 }
 
-/// The inside of the last fence.
+/// Returns the content of the last fenced block.
 fn fence(text: &str) -> Option<&str> {
     let (before, _) = text.rsplit_once("```")?;
     let (_, inside) = before.rsplit_once("```")?;
-    // The word behind the opening marks names a language.
+    // The word after the opening marks names a language.
     Some(match inside.split_once('\n') {
         Some((word, rest)) if word.trim().chars().all(char::is_alphanumeric) => rest,
         Some(_) | None => inside,
     })
 }
 
-/// The JSON object of a text: in a fence, or from its first brace to its last.
+/// Finds the JSON object in a text: in a fence, or from its first brace to its last.
 fn object_of(text: &str) -> Option<Value> {
     let fenced = fence(text).and_then(|inside| serde_json::from_str(inside.trim()).ok());
     fenced.or_else(|| {

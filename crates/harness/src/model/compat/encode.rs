@@ -1,4 +1,4 @@
-//! Writes `/chat/completions` requests.
+//! Encodes `/chat/completions` requests.
 
 use apprentice_protocol::{
     CallResult, ChatRequest, Content, Message, ModelError, ModelFault, NamedSchema, ToolSpec,
@@ -10,10 +10,10 @@ use super::{CompatConfig, dialect};
 use crate::model::exchange::{Fragments, Json, Optional, list, lowered, object};
 use crate::model::tongue::{computer_tool, pictures, summary, texts};
 
-/// Where the picture went that belongs to a tool's answer.
+/// Replaces a picture in a tool's result; the picture follows in a user message.
 const PICTURE_BELOW: &str = "[the picture follows]";
 
-/// The body of a request.
+/// Encodes the body of a request.
 pub(super) fn body(
     config: &CompatConfig,
     request: &ChatRequest,
@@ -43,13 +43,13 @@ pub(super) fn body(
     };
     let body = body.with_some("response_format", enforced.and_then(|one| format(&one, student.structured)));
     body.to_bytes(4096).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
     })
 }
 
-/// Tools that the server itself tells the model of.
+/// Returns the tools that the server itself presents to the model.
 fn declared(config: &CompatConfig, request: &ChatRequest) -> Vec<ToolSpec> {
-    // A conversation without a world (a manager's) calls its functions the server's way.
+    // A conversation without a world (a manager's) uses the server's function calling.
     let by_server = config.student.dialect == Dialect::Tools || request.world.is_none();
     if !by_server {
         return Vec::new();
@@ -63,7 +63,7 @@ fn declare(tool: &ToolSpec) -> Json {
 }
 
 fn format(schema: &NamedSchema, structured: Structured) -> Option<Json> {
-    // Names are held to 64 of these characters.
+    // The API restricts names to 64 of these characters.
     let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let name: String = schema.name.chars().map(legal).take(64).collect();
     match structured {
@@ -95,7 +95,7 @@ fn messages(
         system = format!("{system}\n\n{asked}\n{}", schema.schema);
     }
     let mut messages = vec![object([("role", "system".into()), ("content", system.into())])];
-    // Whether the model's last turn called functions the server's way.
+    // Whether the model's last turn used the server's function calling.
     let mut called = false;
     for message in &request.messages {
         match message {
@@ -119,8 +119,8 @@ fn messages(
     Ok(messages)
 }
 
-/// The answers to a turn. Functions called the server's way get one `tool` message each, which holds text only:
-/// pictures follow in a user's message.
+/// Encodes the results of a turn. A call made with the server's function calling gets a `tool` message, which holds
+/// text only; its pictures follow in a user message.
 fn answers(
     results: &[CallResult],
     notices: &[Content],
@@ -161,7 +161,7 @@ fn answers(
     Ok(messages)
 }
 
-/// One user's message: a plain text where there is nothing else, as the smallest servers know no parts.
+/// Encodes a user message. Text alone is sent as a plain string, because the smallest servers do not support parts.
 fn user(parts: &[&Content], fragments: &Fragments) -> Result<Json, ModelError> {
     let plain = parts.iter().all(|part| part.as_text().is_some());
     let content = if plain {

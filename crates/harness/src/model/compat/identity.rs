@@ -1,5 +1,5 @@
-//! Asks a server of the OpenAI kind what it serves: vLLM, SGLang, llama.cpp and Ollama each say it in a place of
-//! their own.
+//! Asks an OpenAI-compatible server which model it serves: vLLM, SGLang, llama.cpp and Ollama each report it at an
+//! endpoint of their own.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::CompatConfig;
 use crate::model::exchange::Transport;
 use crate::model::identity::{ModelIdentity, PATIENCE, said};
 
-/// How long one question may take.
+/// Timeout of one request.
 const ONE: Duration = Duration::from_secs(4);
 
-/// What the server says of the model.
+/// Returns the identity that the server reports for the model.
 pub(super) async fn ask(config: &CompatConfig, transport: &Transport) -> ModelIdentity {
     let asker = Asker { config, transport };
     let told = tokio::time::timeout(PATIENCE, asker.identity()).await.unwrap_or_default();
@@ -31,14 +31,14 @@ impl Asker<'_> {
         let list = self.get(&format!("{base}/models")).await;
         let Some(entry) = entry(&list, model) else { return ModelIdentity::default() };
         let listed = listed(entry);
-        // What follows is no part of the API in common; it stands beside it.
+        // The endpoints below are not part of the common API; they lie beside it.
         let Some(root) = base.strip_suffix("/v1") else { return listed };
         let own = match entry["owned_by"].as_str() {
             Some("vllm") => vllm(&self.get(&format!("{root}/version")).await),
             Some("sglang") => self.sglang(root).await,
             Some("llamacpp") => llama(&self.get(&format!("{root}/props")).await),
             Some("library") => self.ollama(root).await,
-            // Somebody's own name, as Ollama has it for models that were made at home, or a server unknown to us.
+            // A custom owner (Ollama reports one for models made locally), or an unknown server.
             Some(_) | None => {
                 let (ollama, sglang) = tokio::join!(self.ollama(root), self.sglang(root));
                 ollama.or(sglang)
@@ -80,19 +80,19 @@ fn read(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_default()
 }
 
-/// The model's entry in the server's list.
+/// Finds the model's entry in the server's list.
 fn entry<'a>(list: &'a Value, model: &str) -> Option<&'a Value> {
     let entries = list["data"].as_array()?;
     let of_name = entries.iter().find(|entry| entry["id"] == model);
-    // llama.cpp serves one model, whatever it is called.
+    // llama.cpp serves one model, whatever its name.
     of_name.or_else(|| entries.first().filter(|_| entries.len() == 1))
 }
 
-/// What stands in the list itself.
+/// Reads the identity from an entry of the list.
 fn listed(entry: &Value) -> ModelIdentity {
     let id = said(&entry["root"]).or_else(|| said(&entry["id"]));
     ModelIdentity {
-        // A model out of the hub's cache lies in a folder that is named after its commit.
+        // A model from the hub's cache lies in a folder named after its commit.
         revision: id.as_deref().and_then(|id| snapshot(id)).map(str::to_owned),
         id,
         quantization: None,
@@ -135,7 +135,7 @@ fn llama(props: &Value) -> ModelIdentity {
     }
 }
 
-/// What a weights file says of itself in its name, as `model-Q4_K_M.gguf`.
+/// Reads the quantization from the name of a weights file, such as `model-Q4_K_M.gguf`.
 fn quantization(path: &str) -> Option<&str> {
     let name = path.rsplit(['/', '\\']).next()?.strip_suffix(".gguf")?;
     let is_one = |part: &&str| {
@@ -160,13 +160,13 @@ fn ollama(model: &str, (show, tags, version): (&Value, &Value, &Value)) -> Model
         id: None,
         revision,
         quantization: said(&show["details"]["quantization_level"]),
-        // The longest that the model knows says nothing of what the server gives it.
+        // The model's maximum context is ignored: it does not tell what the server grants.
         context_tokens: show["parameters"].as_str().and_then(window),
         server: version,
     }
 }
 
-/// The context that a model's own settings ask for.
+/// Reads the context length from the model's own parameters.
 fn window(parameters: &str) -> Option<u64> {
     let mut lines = parameters.lines().filter_map(|line| line.trim().strip_prefix("num_ctx"));
     lines.next()?.trim().parse().ok()

@@ -1,5 +1,5 @@
-//! Models behind an OpenAI-compatible `/chat/completions`: vLLM, SGLang, Ollama, llama.cpp, and hosted ones. What
-//! differs between them is data: a [`StudentProfile`].
+//! Models behind an OpenAI-compatible `/chat/completions`: vLLM, SGLang, Ollama, llama.cpp, and hosted ones. Their
+//! differences are data: a [`StudentProfile`].
 
 mod decode;
 mod dialect;
@@ -16,20 +16,20 @@ use crate::model::price::Tariff;
 pub(crate) use dialect::PROMPTS;
 pub use profile::{Dialect, ProfileError, Space, Structured, StudentProfile};
 
-/// What one model behind such a server needs.
+/// The settings of one model behind such a server.
 #[derive(Clone, Debug)]
 pub struct CompatConfig {
-    /// The model's name as the server knows it.
+    /// The model's name on the server.
     pub model: String,
-    /// Where the server is.
+    /// The server's address and key.
     pub endpoint: Endpoint,
-    /// How it sees and speaks.
+    /// The model's input and output formats.
     pub student: StudentProfile,
-    /// What it costs, if that is known.
+    /// The tariff; `None` when it is unknown.
     pub tariff: Option<Tariff>,
 }
 
-/// A model behind an OpenAI-compatible server. One exchange per reply; it never tries again by itself.
+/// A model behind an OpenAI-compatible server. It sends one request per reply and does not retry.
 #[derive(Debug)]
 pub struct Compat {
     config: CompatConfig,
@@ -39,13 +39,13 @@ pub struct Compat {
 }
 
 impl Compat {
-    /// A client of this server.
+    /// Creates a client of this server.
     pub fn new(config: CompatConfig, transport: Transport) -> Self {
         let profile = config.student.model_profile(&format!("compat/{}", config.model));
         Self { config, profile, transport, fragments: Fragments::default() }
     }
 
-    /// The body of a request, as it is sent.
+    /// Returns the body of a request as it is sent.
     pub fn body(&self, request: &ChatRequest) -> Result<Vec<u8>, ModelError> {
         encode::body(&self.config, request, &self.fragments)
     }

@@ -1,4 +1,5 @@
-//! How a student sees and speaks, as data: coordinate space, image sizes, dialect, what the server can enforce.
+//! A student's input and output formats as data: coordinate space, picture sizes, action format, and what its server
+//! can enforce.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use apprentice_protocol::{
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The profiles that the program brings along, the most particular first.
+/// The profiles in the binary, most specific first.
 const SHIPPED: &[(&str, &str)] = &[
     ("qwen2.5-vl", include_str!("profiles/qwen2.5-vl.toml")),
     ("qwen3-vl", include_str!("profiles/qwen3-vl.toml")),
@@ -20,20 +21,20 @@ const SHIPPED: &[(&str, &str)] = &[
     ("generic", include_str!("profiles/generic.toml")),
 ];
 const FALLBACK: &str = "generic";
-/// Pixels on a side of the square that counts as one token, where the rule for pictures names none.
+/// Side, in pixels, of the square that counts as one token, when the picture rule names none.
 const PATCH: u32 = 28;
 
-/// The form in which a student says what it wants to do.
+/// The action format of a student.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
-    /// Function calls, by the server's own parser.
+    /// Function calls, parsed by the server.
     Tools,
     /// `<tool_call>{"name":"computer_use",…}</tool_call>` in the text.
     Qwen,
     /// `Thought: … Action: click(start_box='(x,y)')`.
     Boxes,
-    /// `pyautogui` code in a fence.
+    /// `pyautogui` code in a fenced block.
     Pyautogui,
     /// One JSON object that a schema can enforce.
     Json,
@@ -42,19 +43,19 @@ pub enum Dialect {
     Computer13,
 }
 
-/// The space of a student's points, as a profile names it.
+/// The coordinate space of a student's points, as a profile names it.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Space {
     /// Pixels of the picture as it was sent.
     Pixels,
-    /// From 0 to so much on both axes.
+    /// From 0 to this number on both axes.
     Grid(u32),
     /// From 0 to 1.
     Unit,
 }
 
-/// Which pictures a student takes unchanged.
+/// The picture sizes that a student takes unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Pictures {
@@ -71,62 +72,62 @@ pub enum Structured {
     /// A JSON schema.
     #[default]
     JsonSchema,
-    /// Some JSON object.
+    /// Any JSON object.
     JsonObject,
-    /// Nothing: the schema is asked for in words.
+    /// No enforcement: the prompt asks for the schema in words.
     Words,
 }
 
-/// How a student sees and speaks.
+/// A student's input and output formats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudentProfile {
     /// The profile's name.
     pub name: String,
-    /// The class under which skill counters are kept.
+    /// The consumer class under which skill counters are kept.
     pub consumer: String,
-    /// The form of its actions.
+    /// The action format.
     pub dialect: Dialect,
-    /// The space of its points.
+    /// The coordinate space of its points.
     pub space: CoordinateSpace,
-    /// Which pictures it takes.
+    /// The picture sizes it takes.
     pub images: ImageRule,
-    /// How many pictures of the conversation are sent again.
+    /// The number of latest pictures that are sent again with each request.
     pub history_images: u32,
-    /// Tokens of a request and its answer together; none when only the server knows.
+    /// Context length in tokens, request and answer together; `None` when only the server knows it.
     pub context_tokens: Option<u64>,
-    /// Whether the interface tree is put before it.
+    /// Whether observations include the interface tree.
     pub outline: bool,
-    /// Words at which the server stops.
+    /// Stop sequences.
     pub stop: Vec<String>,
-    /// Largest number of output tokens.
+    /// Limit on output tokens.
     pub max_output_tokens: u32,
-    /// What the server can enforce.
+    /// What the server can enforce on an answer.
     pub structured: Structured,
-    /// The name of the field that limits the output.
+    /// The name of the request field that limits the output.
     pub token_field: TokenField,
-    /// Sampling temperature, if one is sent.
+    /// Sampling temperature; `None` leaves the server's default.
     pub temperature: Option<f64>,
     /// Whether a seed is sent.
     pub seed: bool,
 }
 
-/// The name of the field that limits the output.
+/// The name of the request field that limits the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenField {
-    /// As open servers have it.
+    /// The name that open-source servers use.
     #[default]
     MaxTokens,
-    /// As OpenAI has it.
+    /// The name that OpenAI uses.
     MaxCompletionTokens,
 }
 
-/// A profile as its file spells it.
+/// The file format of a profile.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
     consumer: String,
-    /// Parts of a model's name, in lower case; one of them must stand in it.
+    /// Parts of a model's name, in lower case. The profile matches when the name contains one of them.
     #[serde(default, rename = "match")]
     matches: Vec<String>,
     dialect: Dialect,
@@ -159,45 +160,45 @@ const fn yes() -> bool {
     true
 }
 
-/// Why a profile cannot be used.
+/// A profile that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// The file cannot be read.
     #[error("cannot read the profile {path}")]
     Read {
-        /// The file.
+        /// Path of the profile.
         path: String,
-        /// Why.
+        /// The error of the file system.
         #[source]
         source: std::io::Error,
     },
     /// The file is not a profile.
     #[error("{path}:{line}: {problem}")]
     Form {
-        /// The file.
+        /// Path of the profile.
         path: String,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong, with the field.
+        /// The problem, with the field's name.
         problem: String,
     },
-    /// There is no profile of this name.
-    #[error("there is no profile {name:?}; there are {known}, or name a file")]
+    /// There is no profile with this name.
+    #[error("there is no profile {name:?}; choose one of {known}, or give a file")]
     Unknown {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// Those that there are.
+        /// The known names, in words.
         known: String,
     },
 }
 
 impl StudentProfile {
-    /// The names of the profiles that the program brings along.
+    /// Returns the names of the profiles in the binary.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// The profile of a name, or of a file.
+    /// Loads a profile by name, or from a file.
     pub fn load(name: &str) -> Result<Self, ProfileError> {
         if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
             return Self::parse(name, name, text);
@@ -213,7 +214,7 @@ impl StudentProfile {
         Err(ProfileError::Unknown { name: name.to_owned(), known })
     }
 
-    /// The profile that fits a model's name.
+    /// Returns the profile that matches a model's name.
     pub fn for_model(model: &str) -> Result<Self, ProfileError> {
         let lower = model.to_lowercase();
         for (name, text) in SHIPPED {
@@ -225,7 +226,7 @@ impl StudentProfile {
         Self::load(FALLBACK)
     }
 
-    /// Reads a profile; `path` stands in its errors.
+    /// Parses a profile; `path` is used in errors.
     pub fn parse(name: &str, path: &str, text: &str) -> Result<Self, ProfileError> {
         let written: Written = read(path, text)?;
         let wrong = |spot: std::ops::Range<usize>, problem: &str| ProfileError::Form {
@@ -242,7 +243,7 @@ impl StudentProfile {
         };
         let images = match written.images.into_inner() {
             Pictures::None if !written.outline => {
-                return Err(wrong(images, "images: without pictures it sees nothing unless outline = true"));
+                return Err(wrong(images, "images: a model without pictures needs outline = true"));
             }
             Pictures::None => ImageRule::None,
             Pictures::AsIs => ImageRule::AsIs,
@@ -284,7 +285,7 @@ impl StudentProfile {
         })
     }
 
-    /// What the loop must know.
+    /// Builds the profile that the agent loop uses.
     pub fn model_profile(&self, name: &str) -> ModelProfile {
         ModelProfile {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What a server answers to a request for vectors, held against what was asked.
+//! Validates a server's response to an embedding request.
 
 use apprentice_protocol::{ModelError, ModelFault, Retry};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::model::exchange::{Transport, read_error};
 
-/// A usable answer: one vector per text, in order.
+/// A valid response: one vector per text, in order.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) vectors: Vec<Vec<f32>>,
@@ -32,7 +32,7 @@ struct Usage {
     total_tokens: u64,
 }
 
-/// Reads an answer to `texts` texts.
+/// Parses and validates the response to a request for `texts` texts.
 pub(super) fn read(
     transport: &Transport,
     body: &[u8],
@@ -67,12 +67,12 @@ fn unusable(vector: &[f32], dimensions: Option<u32>) -> Option<String> {
         return Some(format!("has {} dimensions where {asked} were asked for", vector.len()));
     }
     if vector.iter().any(|number| !number.is_finite()) {
-        return Some("holds what is no number".to_owned());
+        return Some("contains a value that is not a number".to_owned());
     }
     vector.iter().all(|number| *number == 0.0).then(|| "is empty".to_owned())
 }
 
-/// Vectors of different lengths cannot be compared.
+/// Rejects vectors of different lengths, which cannot be compared.
 pub(super) fn one_length(vectors: &[Vec<f32>]) -> Result<(), ModelError> {
     let first = vectors.first().map_or(0, Vec::len);
     match vectors.iter().find(|vector| vector.len() != first) {
@@ -81,7 +81,7 @@ pub(super) fn one_length(vectors: &[Vec<f32>]) -> Result<(), ModelError> {
     }
 }
 
-/// The server broke the format: another try may help, patience without end does not.
+/// The error for a response in the wrong format. A retry may help, so it is allowed.
 pub(super) fn broken(what: &str) -> ModelError {
     let message = format!("the server's vectors cannot be used: {what}");
     ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message }

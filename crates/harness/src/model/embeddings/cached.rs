@@ -1,7 +1,7 @@
-//! Vectors that were paid for once: one file per embedder, found by the hash of side and text.
+//! A cache of embeddings on disk: one file per embedder, keyed by the hash of side and text.
 //!
-//! A file is one line of JSON, then records of one size: a SHA-256, and the numbers, little endian. It is derived: a
-//! file that does not fit is begun anew, a record that was cut short is written over.
+//! A file is one line of JSON, then records of fixed size: a SHA-256, and the numbers, little endian. The file is
+//! derived data: one with another format is recreated, and a truncated record is overwritten.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
@@ -17,9 +17,9 @@ const VERSION: u32 = 1;
 const KEY: usize = 32;
 const NUMBER: usize = 4;
 
-/// Why vectors cannot be kept.
+/// A vector cache that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the store of vectors {} cannot be kept", path.display())]
+#[error("cannot use the vector cache {}", path.display())]
 pub struct StoreError {
     path: PathBuf,
     #[source]
@@ -35,7 +35,7 @@ struct Head {
     dimensions: usize,
 }
 
-/// An embedder that is asked for each text once.
+/// An embedder that asks its server only once for each text.
 pub struct Cached<E> {
     inner: E,
     path: PathBuf,
@@ -43,8 +43,8 @@ pub struct Cached<E> {
 }
 
 impl<E: Embedder> Cached<E> {
-    /// Keeps what `inner` answers in a folder; `place` says where it is reached, since two servers may mean different
-    /// models by one name.
+    /// Caches the vectors of `inner` in `folder`. `place` is the server's address, since two servers may serve
+    /// different models under one name.
     pub fn new(inner: E, folder: &Path, place: &str) -> Result<Self, StoreError> {
         let digest = Sha256::digest(format!("{}\0{place}", inner.name()));
         let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -79,7 +79,7 @@ impl<E: Embedder> Cached<E> {
             let answer = self.inner.embed(side, &texts).await?;
             let news: Vec<(Key, Vec<f32>)> = missing.into_iter().map(|(key, _)| key).zip(answer).collect();
             if let Err(error) = self.keep(&news) {
-                tracing::warn!(%error, path = %self.path.display(), "vectors are not kept");
+                tracing::warn!(%error, path = %self.path.display(), "could not store vectors");
             }
             self.known().extend(news);
         }
@@ -88,7 +88,7 @@ impl<E: Embedder> Cached<E> {
         found.ok_or_else(|| EmbedError("the embedder answered with too few vectors".to_owned()))
     }
 
-    /// Appends behind what is whole, whoever wrote it; one process at a time.
+    /// Appends after the last whole record, whichever process wrote it. A lock admits one process at a time.
     fn keep(&self, news: &[(Key, Vec<f32>)]) -> std::io::Result<()> {
         let dimensions = news.first().map_or(0, |(_, vector)| vector.len());
         let embedder = self.inner.name().to_owned();
@@ -120,7 +120,7 @@ fn fits(file: &mut File, head: &str) -> std::io::Result<bool> {
     }
 }
 
-/// Bytes up to the end of the last whole record.
+/// Returns the bytes up to the end of the last whole record.
 fn whole(length: u64, head: usize, dimensions: usize) -> u64 {
     let head = u64::try_from(head).unwrap_or(u64::MAX);
     let record = u64::try_from(KEY + NUMBER * dimensions).unwrap_or(u64::MAX);

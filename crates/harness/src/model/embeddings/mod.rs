@@ -1,5 +1,6 @@
-//! Embeddings from any server with an OpenAI-compatible `/embeddings`: vLLM, Ollama, llama.cpp, text-embeddings-
-//! inference, hosted ones. What differs between models (prefixes, the kind of input, the length) is data.
+//! Embeddings from any server with an OpenAI-compatible `/embeddings`: vLLM, Ollama, llama.cpp,
+//! text-embeddings-inference, hosted ones. Differences between models (prefixes, the input type, the vector length) are
+//! data.
 
 mod answer;
 mod cached;
@@ -16,34 +17,34 @@ use crate::model::exchange::{Endpoint, Transport};
 
 pub use cached::{Cached, StoreError};
 
-/// Characters per token at the least, for the worst price of a request.
+/// The least characters per token, for the worst-case price of a request.
 const CHARS_PER_TOKEN: usize = 2;
 
-/// What one embedding model behind such a server needs.
+/// The settings of one embedding model behind such a server.
 #[derive(Clone, Debug)]
 pub struct EmbeddingsConfig {
-    /// The model's name as the server knows it.
+    /// The model's name on the server.
     pub model: String,
-    /// Where the server is.
+    /// The server's address and key.
     pub endpoint: Endpoint,
-    /// The length of the vectors, for models that can give several; none leaves it to the server.
+    /// The vector length, for models that offer several; `None` leaves it to the server.
     pub dimensions: Option<u32>,
-    /// Most texts in one request.
+    /// Limit on the texts in one request.
     pub batch: usize,
-    /// What stands before each text, as models ask for it: `query: `.
+    /// The prefix that the model expects before each text, such as `query: `.
     pub prefix: Sides<String>,
-    /// What is sent as `input_type`, for servers that know it; nothing is sent where it is empty.
+    /// The value of `input_type`, for servers that support it; an empty text is not sent.
     pub input_type: Sides<String>,
-    /// US dollars for a million tokens; none where that is not known.
+    /// US dollars per million tokens; `None` when the price is unknown.
     pub usd_per_million: Option<f64>,
 }
 
 /// One value for each side of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides<T> {
-    /// For what is looked for.
+    /// The value for search queries.
     pub query: T,
-    /// For what is found.
+    /// The value for stored passages.
     pub passage: T,
 }
 
@@ -56,14 +57,14 @@ impl<T> Sides<T> {
     }
 }
 
-/// What stands around the exchanges of an embedder.
+/// The retry and budget middleware of an embedder.
 #[derive(Clone)]
 pub struct Surround {
-    /// The clock that waiting goes by.
+    /// The clock for backoff.
     pub clock: Arc<dyn Clock>,
-    /// How often a request is tried again.
+    /// The retry policy.
     pub patience: Patience,
-    /// What its calls are booked in.
+    /// The ledgers in which calls are booked.
     pub ledgers: Vec<Arc<Ledger>>,
 }
 
@@ -88,7 +89,7 @@ struct Body<'a> {
 }
 
 impl Embeddings {
-    /// A client of this server.
+    /// Creates a client of this server.
     pub fn new(config: EmbeddingsConfig, transport: Transport, around: Surround) -> Self {
         let name = named(&config);
         Self { config, name, transport, around, draws: AtomicU64::default() }
@@ -141,7 +142,7 @@ impl Embeddings {
     }
 }
 
-/// The model, and in brackets a hash of all else that its vectors depend on.
+/// Returns the model's name with a hash, in brackets, of every other setting that its vectors depend on.
 fn named(config: &EmbeddingsConfig) -> String {
     let EmbeddingsConfig { model, dimensions, prefix, input_type, .. } = config;
     if dimensions.is_none() && *prefix == Sides::default() && *input_type == Sides::default() {

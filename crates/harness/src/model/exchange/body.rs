@@ -1,4 +1,4 @@
-//! JSON for requests: keeps the order of fields, and carries raw fragments byte for byte.
+//! JSON for requests. It keeps the order of fields, and copies raw fragments byte for byte.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A piece of a request. Raw fragments are what a provider wrote, or an encoded picture: they are copied, and
-/// never parsed or escaped again.
+/// A piece of a request. Raw fragments (a provider's own blocks, or an encoded picture) are copied, never parsed or
+/// escaped again.
 #[derive(Clone, Debug)]
 pub(crate) enum Json {
     Raw(Arc<RawValue>),
@@ -18,12 +18,12 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// A fragment of JSON text, kept as it is.
+    /// Creates a fragment of JSON text that is copied unchanged.
     pub(crate) fn raw(text: &str) -> Result<Self, serde_json::Error> {
         Ok(Self::Raw(RawValue::from_string(text.to_owned())?.into()))
     }
 
-    /// Adds a field to an object; anything else is returned unchanged.
+    /// Adds a field to an object; any other value is returned unchanged.
     #[must_use]
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Self>) -> Self {
         if let Self::Object(fields) = &mut self {
@@ -32,7 +32,7 @@ impl Json {
         self
     }
 
-    /// Adds a field, if there is something to say.
+    /// Adds a field if it has a value.
     #[must_use]
     pub(crate) fn with_some(self, name: &'static str, value: Option<impl Into<Self>>) -> Self {
         match value {
@@ -41,7 +41,7 @@ impl Json {
         }
     }
 
-    /// The JSON text.
+    /// Serializes to JSON text; `expected` is the capacity to reserve.
     pub(crate) fn to_bytes(&self, expected: usize) -> Result<Vec<u8>, serde_json::Error> {
         let mut bytes = Vec::with_capacity(expected);
         serde_json::to_writer(&mut bytes, self)?;
@@ -49,12 +49,12 @@ impl Json {
     }
 }
 
-/// An object with these fields, in this order.
+/// Builds an object with these fields, in this order.
 pub(crate) fn object<const N: usize>(fields: [(&'static str, Json); N]) -> Json {
     Json::Object(fields.into())
 }
 
-/// A list of these.
+/// Builds a list.
 pub(crate) fn list(items: impl IntoIterator<Item = Json>) -> Json {
     Json::List(items.into_iter().collect())
 }

@@ -1,4 +1,4 @@
-//! A reply as an adapter read it, before time and money are added.
+//! The reply that an adapter parsed, before time and cost are added.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{Transport, read_error};
 use crate::model::price::{Tariff, Tokens};
 
-/// A reply, read.
+/// A parsed reply.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Decoded {
     pub(crate) raw: RawContent,
@@ -21,7 +21,7 @@ pub(crate) struct Decoded {
 }
 
 impl Decoded {
-    /// The reply, with its time and its price.
+    /// Adds time and cost, and returns the reply.
     pub(crate) fn into_reply(self, took: Duration, tariff: Option<&Tariff>) -> ChatReply {
         let working_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         ChatReply {
@@ -37,12 +37,12 @@ impl Decoded {
     }
 }
 
-/// Why a body is not a reply.
+/// A response body that is not a reply.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// It is not the JSON that its API promises.
+    /// It does not match the API's schema.
     Form(serde_json::Error),
-    /// It is an error in the guise of a success.
+    /// It is an error sent with a success status.
     Error(ModelError),
 }
 
@@ -53,12 +53,12 @@ impl From<serde_json::Error> for Unreadable {
 }
 
 impl Unreadable {
-    /// A body that breaks its API's promise in words.
+    /// A mismatch with the API that has no parser error.
     pub(crate) fn form(problem: &str) -> Self {
         Self::Form(serde::de::Error::custom(problem))
     }
 
-    /// The error, with what the server wrote instead.
+    /// Converts to a model error that quotes the response.
     pub(crate) fn into_model_error(self, transport: &Transport, body: &[u8]) -> ModelError {
         match self {
             Self::Form(error) => transport.not_json(body, &error),
@@ -67,9 +67,9 @@ impl Unreadable {
     }
 }
 
-/// The body as JSON, unless it is an error in the guise of a success.
+/// Parses the body, unless it is an error sent with a success status.
 pub(crate) fn read_body<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
-    // Only a small body can be an error, and a reply is read once.
+    // Parsing as the reply comes first; only a body that fails is checked for an error.
     match serde_json::from_slice::<T>(body) {
         Ok(read) => Ok(read),
         Err(error) => match serde_json::from_slice::<Value>(body).ok().as_ref().and_then(read_error) {
@@ -79,7 +79,7 @@ pub(crate) fn read_body<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result
     }
 }
 
-/// A fragment's own JSON.
+/// Parses a raw fragment.
 pub(crate) fn value_of(raw: &RawValue) -> Value {
     serde_json::from_str(raw.get()).unwrap_or_default()
 }

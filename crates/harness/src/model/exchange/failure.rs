@@ -1,5 +1,5 @@
-//! What a server's refusal means: never again, now, or after a while. One policy for all providers, as their own
-//! clients have it: the server's word first, then the status.
+//! Classifies a server's refusal: retry never, now, or after a delay. One policy covers all providers, and follows
+//! their own clients: the server's advice first, then the status.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use serde_json::Value;
 
-/// A server that asks for a longer wait than this will not be asked again.
+/// A server that asks for a longer delay than this is not asked again.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 const STORY_BUDGET: TextBudget = TextBudget(600);
 
-/// Words that stand in the codes of limits which only money or a person can lift.
+/// Parts of error codes for limits that only payment or a person can lift.
 const SPENT: &[&str] =
     &["insufficient_quota", "spend_limit", "billing", "credit", "quota_exceeded_permanently"];
-/// Codes of requests that do not fit the model.
+/// Error codes of requests that exceed the context.
 const TOO_LONG: &[&str] = &[
     "context_length_exceeded",
     "request_too_large",
     "exceed_context_size_error",
     "model_context_window_exceeded",
 ];
-/// Open servers give no code for it, only words.
+/// Error texts for the same: open-source servers send no code for it.
 const TOO_LONG_WORDS: &[&str] = &[
     "prompt is too long",
     "maximum context length",
@@ -36,7 +36,7 @@ const TOO_LONG_WORDS: &[&str] = &[
     "contextwindowexceeded",
     "`max_new_tokens` must be",
 ];
-/// Words of servers whose model takes no pictures, or fewer than it got.
+/// Error texts of servers whose model takes no pictures, or fewer than were sent.
 const NO_PICTURES: &[&str] = &[
     "not a multimodal model",
     "does not support image",
@@ -46,16 +46,16 @@ const NO_PICTURES: &[&str] = &[
     "mmproj",
 ];
 
-/// The parts of an error body, whichever provider wrote it.
+/// The parts of an error body, in any provider's format.
 #[derive(Debug, Default)]
 struct Told {
     code: String,
     message: String,
-    /// How long to wait, when the body says it (Google's `RetryInfo`).
+    /// The delay in the body (Google's `RetryInfo`), if any.
     delay: Option<Duration>,
 }
 
-/// What a status outside 200..=299 means. `headers` looks one up by its lower-case name.
+/// Classifies a status outside 200..=299. `headers` looks up a header by its lower-case name.
 pub(crate) fn refused(
     status: u16,
     headers: &dyn Fn(&str) -> Option<String>,
@@ -94,7 +94,7 @@ pub(crate) fn refused(
     ModelError { fault: ModelFault::Unavailable, retry, message }
 }
 
-/// Refusals that another try would not mend, whatever the server advises.
+/// Returns an error for refusals that a retry cannot resolve, whatever the server advises.
 fn lasting(status: u16, told: &Told, message: &str) -> Option<ModelError> {
     let code = told.code.to_lowercase();
     let words = told.message.to_lowercase();
@@ -124,7 +124,7 @@ fn lasting(status: u16, told: &Told, message: &str) -> Option<ModelError> {
     }
 }
 
-/// The error inside a body that came with status 200, if it is one.
+/// Returns the error inside a body with status 200, if there is one.
 pub(crate) fn read_error(body: &Value) -> Option<ModelError> {
     let error = body.get("error").filter(|error| !error.is_null())?;
     let told = told_of(error);
@@ -144,7 +144,7 @@ pub(crate) fn read_error(body: &Value) -> Option<ModelError> {
 
 fn told(body: &[u8]) -> Told {
     match serde_json::from_slice::<Value>(body) {
-        // Gemini wraps its errors in a list when it streams.
+        // Gemini wraps errors in a list when it streams.
         Ok(Value::Array(items)) => items.first().map(|item| told_of(&item["error"])).unwrap_or_default(),
         Ok(value) if value.get("error").is_some() => told_of(&value["error"]),
         Ok(value) => told_of(&value),
@@ -180,7 +180,7 @@ fn delay(details: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// How long the server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date.
+/// Returns the delay that the server requests: `retry-after-ms`, else `retry-after` in seconds or as a date.
 fn wait(headers: &dyn Fn(&str) -> Option<String>, now: Timestamp) -> Option<Duration> {
     let seconds = |text: &str, scale: f64| {
         let value = text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0)?;

@@ -1,4 +1,4 @@
-//! Pictures as they travel: encoded once, shared by every request that shows them again.
+//! Encoded pictures: each is encoded once and shared by every request that shows it again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::Json;
 
-/// Encoded pictures by their hash. An entry lives as long as the picture's bytes live in some conversation.
+/// Encoded pictures by hash. An entry lives as long as a conversation holds the picture's bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     kept: Mutex<HashMap<BlobHash, Kept>>,
@@ -23,7 +23,7 @@ struct Kept {
     url: Option<Arc<RawValue>>,
 }
 
-/// The media type as HTTP names it.
+/// Returns the MIME type.
 pub(crate) fn media_type(media: MediaType) -> &'static str {
     match media {
         MediaType::Png => "image/png",
@@ -33,12 +33,12 @@ pub(crate) fn media_type(media: MediaType) -> &'static str {
 }
 
 impl Fragments {
-    /// The picture as a JSON string of base64.
+    /// Returns the picture as a JSON string of base64.
     pub(crate) fn base64(&self, image: &Image) -> Result<Json, ModelError> {
         self.get(image, "", |kept| &mut kept.plain)
     }
 
-    /// The picture as a JSON string that holds a data URL.
+    /// Returns the picture as a JSON string with a data URL.
     pub(crate) fn data_url(&self, image: &Image) -> Result<Json, ModelError> {
         let head = format!("data:{};base64,", media_type(image.media));
         self.get(image, &head, |kept| &mut kept.url)
@@ -75,7 +75,7 @@ impl Fragments {
         Ok(Json::Raw(raw))
     }
 
-    /// How many pictures are kept.
+    /// Returns the number of cached pictures.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.kept.lock().expect("unpoisoned").len()

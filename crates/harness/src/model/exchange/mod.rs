@@ -1,6 +1,6 @@
-//! One exchange with a model's server: the body that goes out, the way there, and what a failure means.
+//! HTTP with a model's server: the request body, the transport, and the classification of failures.
 //!
-//! Adapters build bodies and read answers; nothing here knows a provider's words, and nothing here tries again.
+//! Adapters build bodies and parse responses. This module knows no provider's format and does not retry.
 
 mod body;
 mod decoded;

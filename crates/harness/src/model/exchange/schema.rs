@@ -1,8 +1,8 @@
-//! Brings a JSON Schema down to what providers enforce; what they cannot enforce goes into words.
+//! Reduces a JSON Schema to the keywords that providers enforce; the other constraints move into the description.
 
 use serde_json::{Map, Value, json};
 
-/// Keywords that every provider with strict schemas knows.
+/// Keywords that every provider with strict schemas supports.
 const KNOWN: &[&str] = &[
     "type",
     "properties",
@@ -22,17 +22,17 @@ const KNOWN: &[&str] = &[
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
-/// Whether optional properties may be left out, or must be named and may be null.
+/// The treatment of optional properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Optional {
-    /// They may be left out.
+    /// They may be omitted.
     Absent,
     /// Every property is required; optional ones may be null.
     Null,
 }
 
-/// The schema in the form that strict providers accept: closed objects, `anyOf` for `oneOf`, and every keyword
-/// that they do not know written into the description.
+/// Returns the schema in the form that strict providers accept: closed objects, `anyOf` for `oneOf`, and every
+/// unsupported keyword written into the description.
 pub(crate) fn lowered(schema: &Value, optional: Optional) -> Value {
     match schema {
         Value::Object(fields) => Value::Object(lower_object(fields, optional)),
@@ -76,7 +76,7 @@ fn lower_object(fields: &Map<String, Value>, optional: Optional) -> Map<String, 
     kept
 }
 
-/// Objects are closed; with [`Optional::Null`] every property is required.
+/// Closes an object. With [`Optional::Null`] every property becomes required.
 fn close(fields: &mut Map<String, Value>, optional: Optional) {
     let is_object = fields.get("type").is_some_and(|kind| {
         kind == "object" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "object"))

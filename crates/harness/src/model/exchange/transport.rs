@@ -1,4 +1,4 @@
-//! The way to a server and back: one request, deadlines at every wait, no second try.
+//! The HTTP transport: one request, a deadline on every wait, no retry.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use super::failure::refused;
 use apprentice_trace::Redactor;
 
-/// The largest answer that is read.
+/// Limit on the bytes of a response.
 const LARGEST_ANSWER: usize = 64 << 20;
 
-/// A key. It is shown nowhere.
+/// An API key. Its `Debug` output hides the value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -23,7 +23,7 @@ impl Secret {
         Self(key.into())
     }
 
-    /// The key itself: for the header that carries it and for the redactor.
+    /// Returns the key itself, for the header that carries it and for the redactor.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -35,35 +35,35 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a provider is reached, and with which key.
+/// The address and key of a provider.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// The address below which its paths stand, without a slash at the end.
+    /// Base URL of the API, without a slash at the end.
     pub base_url: String,
-    /// The key; servers on one's own machine often need none.
+    /// The key; local servers often need none.
     pub key: Option<Secret>,
 }
 
 impl Endpoint {
-    /// An endpoint; slashes at the end of the address are cut off.
+    /// Creates an endpoint; slashes at the end of the URL are removed.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
         Self { base_url: base_url.trim_end_matches('/').to_owned(), key }
     }
 
-    /// The value of an `authorization` header, if there is a key.
+    /// Returns the value of an `authorization` header, if there is a key.
     pub(crate) fn bearer(&self) -> Option<String> {
         self.key.as_ref().map(|key| format!("Bearer {}", key.reveal()))
     }
 }
 
-/// How long each wait of an exchange may take.
+/// The timeouts of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// Until the connection stands.
+    /// Timeout of the connection.
     pub connect: Duration,
-    /// From one piece of the answer to the next, once it has begun.
+    /// Timeout between two chunks of the response, once it has begun.
     pub idle: Duration,
-    /// The whole exchange.
+    /// Timeout of the whole request.
     pub whole: Duration,
 }
 
@@ -77,21 +77,21 @@ impl Default for Deadlines {
     }
 }
 
-/// Why no transport could be made.
+/// The HTTP client could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client could not be set up")]
 pub struct TransportError(#[from] reqwest::Error);
 
-/// A successful answer.
+/// A successful response.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its body.
+    /// The response body.
     pub body: Vec<u8>,
-    /// How long the exchange took.
+    /// Duration of the request.
     pub took: Duration,
 }
 
-/// Sends requests. One instance serves all providers, so that connections are shared.
+/// Sends requests. One instance serves all providers, so that connections are reused.
 #[derive(Clone)]
 pub struct Transport {
     client: reqwest::Client,
@@ -107,13 +107,13 @@ impl fmt::Debug for Transport {
 }
 
 impl Transport {
-    /// A transport whose error texts pass through `redactor`.
+    /// Creates a transport whose error texts pass through `redactor`.
     pub fn new(
         clock: Arc<dyn Clock>,
         redactor: Arc<Redactor>,
         deadlines: Deadlines,
     ) -> Result<Self, TransportError> {
-        // Another part of the process may have chosen a provider already: then that one serves.
+        // Another part of the process may have installed a crypto provider already; that one is used then.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .connect_timeout(deadlines.connect)
@@ -123,7 +123,7 @@ impl Transport {
         Ok(Self { client, clock, redactor, deadlines })
     }
 
-    /// Posts JSON and reads the answer whole. Dropping the future ends the exchange.
+    /// Posts JSON and reads the whole response. Dropping the future cancels the request.
     pub async fn post(
         &self,
         url: &str,
@@ -134,7 +134,7 @@ impl Transport {
         self.exchange(request).await
     }
 
-    /// Gets a resource whole.
+    /// Gets a resource and reads the whole response.
     pub async fn get(&self, url: &str, headers: &[(&'static str, &str)]) -> Result<Answer, ModelError> {
         self.exchange(self.client.get(url).headers(self.headers(headers)?)).await
     }
@@ -144,8 +144,9 @@ impl Transport {
         headers.insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in pairs {
             let mut value = HeaderValue::from_str(value).map_err(|_| {
-                let story =
-                    format!("the value of the header {name} holds characters that no header may hold");
+                let story = format!(
+                    "the value of the header {name} contains characters that are not allowed in a header"
+                );
                 ModelError::never(ModelFault::Request, story)
             })?;
             value.set_sensitive(true);
@@ -168,7 +169,7 @@ impl Transport {
         let begun = self.clock.mono();
         let done = tokio::time::timeout(self.deadlines.whole, self.talk(request)).await;
         let done = done.unwrap_or_else(|_| {
-            Err(self.lost(&format!("no whole answer within {} s", self.deadlines.whole.as_secs_f64())))
+            Err(self.lost(&format!("no complete response within {} s", self.deadlines.whole.as_secs_f64())))
         });
         let body = done?;
         Ok(Answer { body, took: self.clock.mono().saturating_sub(begun) })
@@ -182,12 +183,12 @@ impl Transport {
         loop {
             let piece = tokio::time::timeout(self.deadlines.idle, response.chunk()).await;
             let piece = piece
-                .map_err(|_| self.lost(&format!("silent for {} s", self.deadlines.idle.as_secs_f64())))?
+                .map_err(|_| self.lost(&format!("no data for {} s", self.deadlines.idle.as_secs_f64())))?
                 .map_err(|error| self.failed(&error))?;
             let Some(piece) = piece else { break };
             body.extend_from_slice(&piece);
             if body.len() > LARGEST_ANSWER {
-                let story = format!("the answer is larger than {} MB", LARGEST_ANSWER >> 20);
+                let story = format!("the response is larger than {} MB", LARGEST_ANSWER >> 20);
                 return Err(ModelError::never(ModelFault::Protocol, story));
             }
         }
@@ -198,7 +199,7 @@ impl Transport {
         Err(self.redacted(refused(status, &find, &body, self.clock.now())))
     }
 
-    /// A failure on the way, with its innermost cause in words.
+    /// A transport error with its innermost cause in words.
     fn failed(&self, error: &reqwest::Error) -> ModelError {
         let mut words = error.to_string();
         let mut cause = std::error::Error::source(error);
@@ -214,24 +215,24 @@ impl Transport {
         ModelError { fault: ModelFault::Unavailable, retry: Retry::Now, message }
     }
 
-    /// A server's words without secrets.
+    /// Removes secrets from a server's text.
     pub(crate) fn clean(&self, words: &str) -> String {
         self.redactor.apply(words).into_owned()
     }
 
-    /// The error without secrets.
+    /// Removes secrets from an error.
     pub(crate) fn redacted(&self, mut error: ModelError) -> ModelError {
         error.message = self.redactor.apply(&error.message).into_owned();
         error
     }
 
-    /// What a body that is no JSON means: some proxy spoke, or the answer was cut short.
+    /// The error for a response that is not JSON: a proxy answered, or the response was cut short.
     pub(crate) fn not_json(&self, body: &[u8], error: &serde_json::Error) -> ModelError {
         let text = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
-        // What is no text at all (a packed body, say) must not reach a terminal as it is.
+        // Control characters (of a compressed body, say) must not reach a terminal.
         let text = text.replace(|c: char| c.is_control() && !c.is_whitespace(), "\u{fffd}");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let message = format!("the server's answer is not as its API has it ({error}): {text}");
+        let message = format!("the server's response does not match its API ({error}): {text}");
         let message = self.redactor.apply(&message).into_owned();
         ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message }
     }

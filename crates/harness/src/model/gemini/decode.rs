@@ -1,4 +1,4 @@
-//! Reads Interactions replies.
+//! Parses Interactions replies.
 
 use apprentice_protocol::{
     Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelFault, RawContent,
@@ -14,7 +14,7 @@ use crate::model::tongue::{
     Arguments, PAGE_TOOL, Spoken, chord, milliseconds, notches, read_page, towards, whole,
 };
 
-/// The distance of a `scroll` that names none, in pixels.
+/// The distance of a `scroll` without one, in pixels.
 const FAR: f64 = 300.0;
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct Body<'a> {
     model: Option<String>,
 }
 
-/// The reply in a body, and the provider's concerns that need a person's word.
+/// Parses a response body. Also returns the pending safety checks.
 pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
     let body: Body<'_> = read_body(body)?;
     let blocked = failure(&body)?;
@@ -38,7 +38,7 @@ pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
     for raw in &body.steps {
         let step = value_of(raw);
         match step["type"].as_str() {
-            // Some servers repeat what they were sent.
+            // Some servers echo the steps of the request.
             Some("user_input" | "function_result") => continue,
             Some("model_output") => {
                 for part in step["content"].as_array().into_iter().flatten() {
@@ -70,7 +70,7 @@ pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
     Ok((Decoded { raw, say, calls, stop, tokens, provider_model: body.model }, concerns))
 }
 
-/// An interaction that failed or never ended; true when it was blocked by a policy.
+/// Classifies an interaction that failed or never ended. Returns true when a policy blocked it.
 fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
     match body.status.as_str() {
         "completed" | "requires_action" | "incomplete" => Ok(false),
@@ -112,7 +112,7 @@ fn call(step: &Value) -> Result<Call, Unreadable> {
     Ok(Call { id: CallId::new(id), body })
 }
 
-/// A predefined function, or nothing when it is none: under today's names and under those of the first preview.
+/// Reads a predefined function under its current or first-preview name; `None` for any other function.
 fn read_function(name: &str, given: Arguments<'_>) -> Option<Result<Vec<Action<ImagePoint>>, String>> {
     Some(match name {
         "click" | "click_at" => click(given, Button::Left, 1),
@@ -156,7 +156,7 @@ fn drag(given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
     Ok(vec![Action::Drag { path, button: Button::Left }])
 }
 
-/// Today's `type` types where the focus is; the preview's clicked, cleared and pressed Enter unless told otherwise.
+/// The current `type` types at the focus; the preview's clicked, cleared and pressed Enter by default.
 fn type_text(
     given: Arguments<'_>,
     at: Option<Target<ImagePoint>>,
@@ -183,7 +183,7 @@ fn keys(given: Arguments<'_>, name: &str) -> Result<Vec<Action<ImagePoint>>, Str
     Ok(vec![Action::Key { chord, hold_ms: None }])
 }
 
-/// The distance comes in pixels or in notches of the wheel.
+/// The distance is in pixels, or in wheel notches.
 fn scroll(given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
     let amount = match given.get("magnitude_in_wheel_clicks") {
         Some(_) => whole(given.number("magnitude_in_wheel_clicks")?.abs()),
@@ -197,7 +197,7 @@ fn scroll(given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
     Ok(vec![Action::Scroll { at, dx, dy }])
 }
 
-/// Input includes what came from a cache; thoughts are counted apart from the output.
+/// Input includes cached tokens; reasoning is counted apart from the output.
 fn tokens(usage: &Value) -> Tokens {
     let count = |name: &str| usage[name].as_u64().unwrap_or(0);
     let read = count("total_cached_tokens");

@@ -1,4 +1,4 @@
-//! Writes Interactions requests.
+//! Encodes Interactions requests.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::model::exchange::{Fragments, Json, Optional, lowered, media_type, obj
 use crate::model::hosted::Hosted;
 use crate::model::tongue::{page_tool, summary};
 
-/// Predefined functions that no world of ours can do: keys are pressed as chords.
+/// Predefined functions that no world of ours supports: keys are pressed as chords only.
 const NOT_SERVED: &[&str] = &["key_down", "key_up"];
-/// How a confirmation is told, as the first part of a result.
+/// The first part of a result, which confirms a safety decision.
 const ACKNOWLEDGED: &str = "{\"safety_acknowledgement\":true}";
 
-/// The body of a request.
+/// Encodes the body of a request.
 pub(super) fn body(
     config: &Hosted,
     request: &ChatRequest,
@@ -25,7 +25,7 @@ pub(super) fn body(
     let mut generation = Map::new();
     generation.insert("max_output_tokens".into(), request.max_output_tokens.into());
     if let Some(seed) = request.seed {
-        // A signed 32-bit number on their side.
+        // The API takes a signed 32-bit seed.
         generation.insert("seed".into(), (seed & 0x7fff_ffff).into());
     }
     if let Some(effort) = &config.effort {
@@ -44,7 +44,7 @@ pub(super) fn body(
     let body = if tools.is_empty() { body } else { body.with("tools", Json::List(tools)) };
     let body = body.with("input", Json::List(steps(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
     })
 }
 
@@ -67,7 +67,7 @@ fn declare(tool: &ToolSpec) -> Json {
         .into()
 }
 
-/// What an answer must repeat of its call.
+/// The parts of a call that its result must repeat.
 #[derive(Debug)]
 struct Asked {
     name: String,
@@ -84,7 +84,7 @@ fn steps(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, Mode
                 for block in &raw.blocks {
                     let value: Value = serde_json::from_str(block).map_err(|_| not_ours())?;
                     if let (Some(id), Some(name)) = (value["id"].as_str(), value["name"].as_str()) {
-                        // Going on means that it was confirmed.
+                        // The attempt continued past the call, so the decision was confirmed.
                         let confirmed = value["arguments"].get("safety_decision").is_some();
                         asked.insert(id.to_owned(), Asked { name: name.to_owned(), confirmed });
                     }

@@ -1,5 +1,5 @@
-//! Gemini's Interactions API: computer use on desktops and in browsers, on a grid of a thousand lines. Interactions
-//! are replayed whole and stored nowhere else.
+//! Gemini's Interactions API: computer use on desktops and in browsers, with points on a grid of 1000. Conversations
+//! are sent whole each time, and are not stored at the provider.
 
 mod decode;
 mod encode;
@@ -17,7 +17,7 @@ const MAX_REQUEST_BYTES: u64 = 18 << 20;
 /// Points are given from 0 to 999, in thousandths of the picture.
 const GRID: u32 = 1000;
 
-/// One of Gemini's models. One exchange per reply; it never tries again by itself.
+/// A Gemini model. It sends one request per reply and does not retry.
 #[derive(Debug)]
 pub struct Gemini {
     config: Hosted,
@@ -27,13 +27,13 @@ pub struct Gemini {
 }
 
 impl Gemini {
-    /// A client of the Interactions API.
+    /// Creates a client of the Interactions API.
     pub fn new(config: Hosted, transport: Transport) -> Self {
         let profile = config.profile("gemini", CoordinateSpace::Grid { max: GRID }, MAX_REQUEST_BYTES);
         Self { config, profile, transport, fragments: Fragments::default() }
     }
 
-    /// The body of a request, as it is sent.
+    /// Returns the body of a request as it is sent.
     pub fn body(&self, request: &ChatRequest) -> Result<Vec<u8>, ModelError> {
         encode::body(&self.config, request, &self.fragments)
     }
@@ -50,12 +50,12 @@ impl Gemini {
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))
     }
 
-    /// The key travels in a header, never in an address.
+    /// The key travels in a header, never in a URL.
     fn headers(&self) -> Vec<(&'static str, &str)> {
         self.config.endpoint.key.iter().map(|key| ("x-goog-api-key", key.reveal())).collect()
     }
 
-    /// What the server says of the model.
+    /// Requests the server's description of the model.
     async fn describe(&self) -> Result<Value, ModelError> {
         let url = format!("{}/v1beta/models/{}", self.config.endpoint.base_url, self.config.model);
         self.transport.get_json(&url, &self.headers()).await
@@ -78,7 +78,7 @@ impl Served for Gemini {
     }
 }
 
-/// What of the server's words names the model.
+/// Reads the model's identity from the server's description.
 fn identity(told: &Value) -> ModelIdentity {
     ModelIdentity {
         id: said(&told["name"]),

@@ -1,4 +1,4 @@
-//! Reads Responses replies.
+//! Parses Responses replies.
 
 use apprentice_protocol::{
     Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelFault, RawContent,
@@ -12,7 +12,7 @@ use crate::model::exchange::{Decoded, Unreadable, read_body, read_error, value_o
 use crate::model::price::Tokens;
 use crate::model::tongue::{Arguments, PAGE_TOOL, Spoken, notches, read_page};
 
-/// How long `wait` is, in milliseconds.
+/// Duration of `wait`, in milliseconds.
 const WAIT_MS: u32 = 1500;
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ struct Body<'a> {
     model: Option<String>,
 }
 
-/// The reply in a body, and the provider's concerns that need a person's word.
+/// Parses a response body. Also returns the pending safety checks.
 pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
     let body: Body<'_> = read_body(body)?;
     let refused = failure(&body)?;
@@ -80,7 +80,7 @@ pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
     Ok((decoded, concerns))
 }
 
-/// A response that failed or never ended; true when it was refused by a policy.
+/// Classifies a response that failed or never ended. Returns true when a policy refused it.
 fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
     match body.status.as_deref() {
         None | Some("completed" | "incomplete") => Ok(false),
@@ -126,7 +126,7 @@ fn function(item: &Value) -> CallBody {
     }
 }
 
-/// A batch; the preview's single action is a batch of one. A batch that cannot be read whole is not begun.
+/// Reads a batch; the preview's single action is a batch of one. A batch with one unreadable action is rejected whole.
 fn computer(item: &Value) -> CallBody {
     if item["status"].as_str().is_some_and(|status| status != "completed") {
         return CallBody::Unusable { problem: "the call was not written to its end".into() };
@@ -188,7 +188,7 @@ fn read_action(action: &Value) -> Result<Action<ImagePoint>, String> {
     })
 }
 
-/// Input includes what came from a cache and what went into one; output includes reasoning.
+/// Input includes tokens read from and written to a cache; output includes reasoning.
 fn tokens(usage: &Value) -> Tokens {
     let count = |value: &Value| value.as_u64().unwrap_or(0);
     let details = &usage["input_tokens_details"];

@@ -1,4 +1,4 @@
-//! Writes Responses requests.
+//! Encodes Responses requests.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::model::exchange::{Fragments, Json, Optional, list, lowered, object};
 use crate::model::hosted::Hosted;
 use crate::model::tongue::{page_tool, pictures, summary, texts};
 
-/// The only detail at which points are exact.
+/// The only detail level at which points are exact.
 const DETAIL: &str = "original";
 
-/// The body of a request.
+/// Encodes the body of a request.
 pub(super) fn body(
     config: &Hosted,
     request: &ChatRequest,
@@ -23,7 +23,7 @@ pub(super) fn body(
     let reasoning = config.effort.as_ref().map(|effort| json!({ "effort": effort }));
     let body = object([("model", config.model.as_str().into())])
         .with("store", false)
-        // Without storage, reasoning travels encrypted and comes back with the next request.
+        // Without storage at the provider, reasoning is returned encrypted and sent back with the next request.
         .with("include", json!(["reasoning.encrypted_content"]))
         .with("max_output_tokens", request.max_output_tokens)
         .with_some("instructions", (!request.system.is_empty()).then_some(request.system.as_str()))
@@ -33,7 +33,7 @@ pub(super) fn body(
     let body = if tools.is_empty() { body } else { body.with("tools", Json::List(tools)) };
     let body = body.with("input", Json::List(input(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("a request could not be written: {error}"))
+        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
     })
 }
 
@@ -58,11 +58,11 @@ fn declare(tool: &ToolSpec) -> Json {
     .into()
 }
 
-/// The kind of a call, which decides the form of its answer.
+/// The kind of a call, which decides the form of its result.
 #[derive(Debug)]
 enum Asked {
     Function,
-    /// With the safety checks that were acknowledged by going on.
+    /// A computer call, with the safety checks that are acknowledged because the attempt continued.
     Computer(Value),
 }
 
@@ -114,7 +114,7 @@ fn not_ours() -> ModelError {
     ModelError::never(ModelFault::Request, "a stored reply is not JSON; it was not written by this adapter")
 }
 
-/// A user's message, unless there is nothing to say.
+/// Encodes a user message, unless it is empty.
 fn user<'a>(
     content: impl Iterator<Item = &'a Content>,
     fragments: &Fragments,
@@ -146,7 +146,7 @@ fn text_part(text: &str) -> Json {
     object([("type", "input_text".into()), ("text", text.into())])
 }
 
-/// A computer call is answered by one picture and nothing else; what is to be said goes below.
+/// Encodes the result of a computer call, which is exactly one picture; any text goes below it.
 fn view(
     result: &CallResult,
     checks: &Value,

@@ -1,5 +1,5 @@
 //! OpenAI's Responses API: the `computer` tool with its batches of actions, function tools, and structured output.
-//! Conversations are replayed whole and stored nowhere else.
+//! Conversations are sent whole each time, and are not stored at the provider.
 
 mod decode;
 mod encode;
@@ -15,7 +15,7 @@ use crate::model::identity::{ModelIdentity, Served, described, said};
 
 const MAX_REQUEST_BYTES: u64 = 45 << 20;
 
-/// One of OpenAI's models. One exchange per reply; it never tries again by itself.
+/// An OpenAI model. It sends one request per reply and does not retry.
 #[derive(Debug)]
 pub struct OpenAi {
     config: Hosted,
@@ -25,13 +25,13 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// A client of the Responses API.
+    /// Creates a client of the Responses API.
     pub fn new(config: Hosted, transport: Transport) -> Self {
         let profile = config.profile("openai", CoordinateSpace::ImagePixels, MAX_REQUEST_BYTES);
         Self { config, profile, transport, fragments: Fragments::default() }
     }
 
-    /// The body of a request, as it is sent.
+    /// Returns the body of a request as it is sent.
     pub fn body(&self, request: &ChatRequest) -> Result<Vec<u8>, ModelError> {
         encode::body(&self.config, request, &self.fragments)
     }
@@ -51,7 +51,7 @@ impl OpenAi {
         Ok(decoded.into_reply(answer.took, self.config.tariff.as_ref()))
     }
 
-    /// What the server says of the model.
+    /// Requests the server's description of the model.
     async fn describe(&self) -> Result<Value, ModelError> {
         let bearer = self.config.endpoint.bearer();
         let headers: Vec<(&'static str, &str)> =
@@ -77,7 +77,7 @@ impl Served for OpenAi {
     }
 }
 
-/// What of the server's words names the model.
+/// Reads the model's identity from the server's description.
 fn identity(told: &Value) -> ModelIdentity {
     ModelIdentity {
         id: said(&told["id"]),

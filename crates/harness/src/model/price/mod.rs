@@ -1,4 +1,4 @@
-//! What calls cost: dated prices as data, and the arithmetic that counts each token once.
+//! The cost of calls: dated price lists as data, and arithmetic that counts each token once.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -6,31 +6,31 @@ use std::sync::OnceLock;
 use apprentice_protocol::{ChatRequest, Content, Message, Usage};
 use serde::{Deserialize, Serialize};
 
-/// The prices that the program brings along.
+/// The price list in the binary.
 const SHIPPED: &str = include_str!("prices.toml");
 const MILLION: f64 = 1e6;
-/// Characters per token at the least: an estimate that errs on the dear side.
+/// The least characters per token, so that an estimate errs on the expensive side.
 const CHARS_PER_TOKEN: u64 = 2;
-/// Pixels on a side of the square that models count as one token.
+/// Side, in pixels, of the square that models count as one token.
 const PATCH: u32 = 28;
 
-/// Tokens of one call, each counted once, whichever way the provider counts.
+/// The tokens of one call, each counted once, however the provider counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     /// Input that was neither read from nor written to a cache.
     pub fresh: u64,
     /// Input read from a cache.
     pub cache_read: u64,
-    /// Input written to a cache for minutes.
+    /// Input written to a cache that lasts minutes.
     pub cache_write: u64,
-    /// Input written to a cache for an hour.
+    /// Input written to a cache that lasts an hour.
     pub cache_write_long: u64,
-    /// Output, thinking included.
+    /// Output, including reasoning.
     pub output: u64,
 }
 
 impl Tokens {
-    /// All input.
+    /// Returns the sum of all input tokens.
     pub fn input(&self) -> u64 {
         self.fresh + self.cache_read + self.cache_write + self.cache_write_long
     }
@@ -42,24 +42,24 @@ impl From<Tokens> for Usage {
     }
 }
 
-/// A price in US dollars per million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Fresh input.
+    /// Price of fresh input.
     pub input: f64,
-    /// Output.
+    /// Price of output.
     pub output: f64,
-    /// Input read from a cache; as fresh input if absent.
+    /// Price of input read from a cache; `None` means the price of fresh input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_read: Option<f64>,
-    /// Input written to a cache; as fresh input if absent.
+    /// Price of input written to a cache; `None` means the price of fresh input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// Input written to a cache for an hour; as for minutes if absent.
+    /// Price of input written to a cache for an hour; `None` means the price of `cache_write`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_long: Option<f64>,
-    /// Above so many input tokens of one request, the whole request has another price.
+    /// Another price for the whole request when its input exceeds a threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<Above>,
 }
@@ -68,40 +68,40 @@ pub struct Price {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Above {
-    /// Input tokens.
+    /// The threshold in input tokens.
     pub tokens: u64,
-    /// The price above them.
+    /// The price above the threshold.
     pub price: Box<Price>,
 }
 
-/// What a model's calls are priced by.
+/// The tariff of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tariff {
     /// By the token.
     Tokens(Price),
-    /// By the time that a machine of one's own is busy: US dollars per hour, zero for free.
+    /// By the time a self-hosted machine is busy, in US dollars per hour; zero means free.
     Hour(f64),
 }
 
-/// A dated list of prices.
+/// A dated price list.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceList {
     /// The day on which the prices were read.
     pub read_on: String,
-    /// Where they were read.
+    /// The source of the prices.
     pub source: String,
-    /// By `provider/model`; a name that ends in `*` stands for all that begin so.
+    /// Prices by `provider/model`; a name that ends in `*` matches every name with that prefix.
     pub price: BTreeMap<String, Price>,
 }
 
 impl PriceList {
-    /// Reads a list.
+    /// Parses a price list in TOML.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
     }
 
-    /// The list that the program brings along.
+    /// Returns the price list in the binary.
     pub fn shipped() -> &'static Self {
         static LIST: OnceLock<PriceList> = OnceLock::new();
         LIST.get_or_init(|| {
@@ -113,7 +113,7 @@ impl PriceList {
         })
     }
 
-    /// The price of `provider/model`: its own entry, else the longest beginning that fits.
+    /// Returns the price of `provider/model`: its own entry, else the longest matching prefix.
     pub fn of(&self, model: &str) -> Option<&Price> {
         self.price.get(model).or_else(|| {
             let fits = |name: &&String| name.strip_suffix('*').is_some_and(|head| model.starts_with(head));
@@ -124,7 +124,7 @@ impl PriceList {
 }
 
 impl Tariff {
-    /// What a call cost, in US dollars.
+    /// Returns the cost of a call, in US dollars.
     pub fn cost(&self, tokens: &Tokens, busy_ms: u64) -> f64 {
         match self {
             Self::Tokens(price) => price.cost(tokens),
@@ -132,8 +132,8 @@ impl Tariff {
         }
     }
 
-    /// The most that a request can cost, in US dollars: all of it fresh or written to a cache, and the longest
-    /// answer. `longest_ms` is the deadline of an exchange.
+    /// Returns the most that a request can cost, in US dollars: all input fresh or written to a cache, and the longest
+    /// output. `longest_ms` is the deadline of a request.
     pub fn worst(&self, request: &ChatRequest, longest_ms: u64) -> f64 {
         match self {
             Self::Tokens(price) => {
@@ -148,7 +148,7 @@ impl Tariff {
 }
 
 impl Price {
-    /// The price for a request of so many input tokens.
+    /// Returns the price that applies to a request of `input` tokens.
     fn step(&self, input: u64) -> &Self {
         match &self.above {
             Some(above) if input > above.tokens => above.price.step(input),
@@ -168,7 +168,7 @@ impl Price {
     }
 }
 
-/// An upper estimate of a request's input tokens.
+/// Returns an upper estimate of a request's input tokens.
 pub fn estimate(request: &ChatRequest) -> u64 {
     let mut text = request.system.len();
     text += request
@@ -195,7 +195,7 @@ pub fn estimate(request: &ChatRequest) -> u64 {
         }
     }
     let raw: usize = request.messages.iter().map(raw_bytes).sum();
-    // The definition of a native computer tool costs a few thousand tokens of its own.
+    // The definition of a native computer tool alone costs a few thousand tokens.
     let native = if request.world.is_some() { 5000 } else { 0 };
     ((text + raw) as u64).div_ceil(CHARS_PER_TOKEN) + pictures + native
 }

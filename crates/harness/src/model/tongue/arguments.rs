@@ -1,4 +1,4 @@
-//! Reads the arguments of a call: lenient in form, strict in meaning. Problems are told in words for the model.
+//! Reads the arguments of a call: lenient in form, strict in meaning. Errors are texts for the model.
 
 use apprentice_protocol::{Chord, ImagePoint, NodeRef, Target};
 use serde_json::Value;
@@ -8,12 +8,12 @@ use serde_json::Value;
 pub(crate) struct Arguments<'a>(pub(crate) &'a Value);
 
 impl<'a> Arguments<'a> {
-    /// A field that is there and is not null.
+    /// Returns a field that is present and not null.
     pub(crate) fn get(self, name: &str) -> Option<&'a Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text.
+    /// Returns a required text.
     pub(crate) fn text(self, name: &str) -> Result<&'a str, String> {
         match self.get(name) {
             Some(Value::String(text)) => Ok(text),
@@ -22,39 +22,39 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A text, if there is one.
+    /// Returns an optional text.
     pub(crate) fn optional_text(self, name: &str) -> Result<Option<&'a str>, String> {
         self.get(name).map(|_| self.text(name)).transpose()
     }
 
-    /// A number; numerals in quotes count.
+    /// Returns a required number; a number in quotes is accepted.
     pub(crate) fn number(self, name: &str) -> Result<f64, String> {
         let value = self.get(name).ok_or_else(|| format!("{name} is missing"))?;
         number(value).ok_or_else(|| format!("{name} must be a number, not {value}"))
     }
 
-    /// A number, or this one.
+    /// Returns an optional number, or `absent`.
     pub(crate) fn number_or(self, name: &str, absent: f64) -> Result<f64, String> {
         self.get(name).map_or(Ok(absent), |_| self.number(name))
     }
 
-    /// A point as `[x, y]`, `{"x": …, "y": …}` or `"x, y"`.
+    /// Returns a required point, written as `[x, y]`, `{"x": …, "y": …}` or `"x, y"`.
     pub(crate) fn point(self, name: &str) -> Result<ImagePoint, String> {
         let value = self.get(name).ok_or_else(|| format!("{name} is missing"))?;
         point(value).ok_or_else(|| format!("{name} must be [x, y], not {value}"))
     }
 
-    /// A point, if there is one.
+    /// Returns an optional point.
     pub(crate) fn optional_point(self, name: &str) -> Result<Option<ImagePoint>, String> {
         self.get(name).map(|_| self.point(name)).transpose()
     }
 
-    /// The point of two fields.
+    /// Returns the point made of two fields.
     pub(crate) fn point_of(self, x: &str, y: &str) -> Result<ImagePoint, String> {
         Ok(ImagePoint::new(self.number(x)?, self.number(y)?))
     }
 
-    /// An element by `ref`, else the point in this field, if there is either.
+    /// Returns the element named by `ref`, else the point in the field `name`, else `None`.
     pub(crate) fn target(self, name: &str) -> Result<Option<Target<ImagePoint>>, String> {
         match self.optional_text("ref")? {
             Some(node) => Ok(Some(Target::Ref(node_ref(node)))),
@@ -62,7 +62,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A chord, if there is one: a text with `+`, or a list of keys.
+    /// Returns an optional chord, written as a text with `+` or as a list of keys.
     pub(crate) fn optional_chord(self, name: &str) -> Result<Option<Chord>, String> {
         let keys = match self.get(name) {
             None => return Ok(None),
@@ -83,12 +83,12 @@ fn key_text(value: &Value) -> Result<String, String> {
         .ok_or_else(|| format!("{value} is no key"))
 }
 
-/// A reference as outlines write it, with or without its mark.
+/// Reads an element reference as outlines write it, with or without its mark.
 pub(crate) fn node_ref(text: &str) -> NodeRef {
     NodeRef(text.trim().trim_start_matches('#').to_owned())
 }
 
-/// A chord in any common spelling.
+/// Reads a chord in any common spelling.
 pub(crate) fn chord(text: &str) -> Result<Chord, String> {
     Chord::parse(text).map_err(|error| error.to_string())
 }
@@ -101,12 +101,12 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// A point in any of the forms in which models write it.
+/// Reads a point in any of the forms that models use.
 pub(crate) fn point(value: &Value) -> Option<ImagePoint> {
     match value {
         Value::Array(items) => match items.as_slice() {
             [x, y] => Some(ImagePoint::new(number(x)?, number(y)?)),
-            // A box stands for its middle.
+            // A box stands for its centre.
             [x0, y0, x1, y1] => Some(ImagePoint::new(
                 f64::midpoint(number(x0)?, number(x1)?),
                 f64::midpoint(number(y0)?, number(y1)?),
@@ -119,7 +119,7 @@ pub(crate) fn point(value: &Value) -> Option<ImagePoint> {
     }
 }
 
-/// A point, or the middle of a box, written in words: `(12, 34)`, `<point>12 34</point>`, `[1,2,3,4]`.
+/// Reads a point, or the centre of a box, from a text: `(12, 34)`, `<point>12 34</point>`, `[1,2,3,4]`.
 pub(crate) fn point_text(text: &str) -> Option<ImagePoint> {
     let numbers: Option<Vec<Value>> = text
         .split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-')))
@@ -129,21 +129,21 @@ pub(crate) fn point_text(text: &str) -> Option<ImagePoint> {
     point(&Value::Array(numbers?))
 }
 
-/// Whole milliseconds of a time in seconds, within what an action can hold.
+/// Converts seconds to whole milliseconds, within the range of an action.
 pub(crate) fn milliseconds(seconds: f64) -> Result<u32, String> {
     let time = std::time::Duration::try_from_secs_f64(seconds);
     let time = time.map_err(|_| format!("{seconds} is no time to wait"))?;
     Ok(u32::try_from(time.as_millis()).unwrap_or(u32::MAX))
 }
 
-/// A whole number of notches or presses within sane bounds.
+/// Rounds a number of notches or presses, clamped to a sane range.
 pub(crate) fn whole(number: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "clamped to a hundred")]
     let whole = number.clamp(-100.0, 100.0).round() as i32;
     whole
 }
 
-/// Wheel notches for a distance in pixels: about a hundred a notch, at least one.
+/// Converts a distance in pixels to wheel notches: about a hundred pixels per notch, at least one notch.
 pub(crate) fn notches(pixels: f64) -> i32 {
     let turned = whole(pixels / 100.0);
     if turned == 0 && pixels != 0.0 { whole(pixels.signum()) } else { turned }

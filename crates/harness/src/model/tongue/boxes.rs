@@ -8,17 +8,17 @@ use super::arguments::{chord, point_text};
 use super::computer::{click_at, towards};
 use super::script::{ScriptCall, read_script};
 
-/// Notches of one `scroll`.
+/// Wheel notches of one `scroll`.
 const NOTCHES: i32 = 5;
-/// How long `wait()` is, in milliseconds.
+/// Duration of `wait()`, in milliseconds.
 const WAIT_MS: u32 = 5000;
 
-/// Reads the calls behind `Action:`.
+/// Reads the calls after `Action:`.
 pub(crate) fn read_boxes(text: &str) -> Result<Spoken, String> {
     let mut actions = Vec::new();
     for call in read_script(text)? {
         match call.name.as_str() {
-            // What stands before the end is done first; the model ends in its next turn.
+            // Actions before the end are executed first; the model finishes in its next turn.
             "finished" | "call_user" if !actions.is_empty() => break,
             "finished" => {
                 let text = call.get("content", 0).and_then(Value::as_str).unwrap_or_default().trim();

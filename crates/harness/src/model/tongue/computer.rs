@@ -1,5 +1,5 @@
-//! The form `{"action": …, "coordinate": [x, y], …}`: Anthropic's computer tools, Qwen's `computer_use`, and our own
-//! function tool for models without a native one.
+//! The action format `{"action": …, "coordinate": [x, y], …}`: Anthropic's computer tools, Qwen's `computer_use`, and
+//! our own function tool for models without a native one.
 
 use apprentice_protocol::{
     Action, Button, Chord, Finish, History, ImagePoint, Prompt, TabAction, Target, ToolSpec, WorldTool,
@@ -10,12 +10,12 @@ use super::Spoken;
 use super::arguments::{Arguments, chord, milliseconds, notches, whole};
 
 pub(crate) const COMPUTER: Prompt = Prompt::new("tool/computer", include_str!("prompts/computer.md"), &[]);
-/// The most that one key may be repeated.
+/// The maximum number of repeats of one key.
 const MOST_REPEATS: f64 = 100.0;
-/// Distances up to this are notches, longer ones pixels: Qwen's agents write both.
+/// Distances up to this are wheel notches, longer ones pixels: Qwen's agents write both.
 const MOST_NOTCHES: f64 = 20.0;
 
-/// The function tool for models that have none of their own.
+/// The function tool for models without a native computer tool.
 pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
     let mut actions = vec![
         "left_click",
@@ -73,7 +73,7 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
     ToolSpec { name: "computer".into(), description: COMPUTER.text().trim_end().into(), schema }
 }
 
-/// Reads one call. `member` is the action's name, wherever the provider writes it.
+/// Reads one call. `member` is the action's name, from wherever the provider puts it.
 pub(crate) fn read_computer(member: &str, input: &Value) -> Result<Spoken, String> {
     let given = Arguments(input);
     if let Some(finish) = finish(member, given)? {
@@ -113,7 +113,7 @@ pub(crate) fn read_computer(member: &str, input: &Value) -> Result<Spoken, Strin
     }
 }
 
-/// Actions that only browsers know.
+/// Reads an action that only browsers support.
 pub(super) fn read_browsing(member: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, String> {
     Ok(match member {
         "navigate" => Action::Navigate { url: given.text("url")?.to_owned() },
@@ -146,7 +146,7 @@ fn finish(member: &str, given: Arguments<'_>) -> Result<Option<Finish>, String> 
     })
 }
 
-/// Without a place the click falls where the pointer is.
+/// Without a target, the click happens at the pointer.
 fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<Spoken, String> {
     let hold = match given.get("text") {
         Some(_) => given.optional_chord("text")?,
@@ -175,7 +175,7 @@ fn scroll(member: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, Stri
     }
     let at = given.target("coordinate")?;
     let Some(direction) = given.optional_text("scroll_direction")? else {
-        // Qwen's form: positive is up, or right.
+        // Qwen's format: positive is up, or right.
         let far = given.number("pixels")?;
         let turned = if far.abs() <= MOST_NOTCHES { whole(far) } else { notches(far) };
         return Ok(match member {
@@ -188,7 +188,7 @@ fn scroll(member: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, Stri
     Ok(Action::Scroll { at, dx, dy })
 }
 
-/// Notches across and down for a direction.
+/// Converts a direction to notches, horizontal and vertical.
 pub(crate) fn towards(direction: &str, amount: i32) -> Result<(i32, i32), String> {
     Ok(match direction {
         "up" => (0, -amount),
@@ -205,7 +205,7 @@ fn keys(given: Arguments<'_>) -> Result<Spoken, String> {
     Ok(Spoken::Acts(repeated(&chord, given)?))
 }
 
-/// The chord as often as `repeat` says.
+/// Repeats the chord as often as `repeat` says.
 pub(crate) fn repeated(chord: &Chord, given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
     let times = given.number_or("repeat", 1.0)?;
     if !(1.0..=MOST_REPEATS).contains(&times) {
@@ -214,7 +214,7 @@ pub(crate) fn repeated(chord: &Chord, given: Arguments<'_>) -> Result<Vec<Action
     Ok((0..whole(times)).map(|_| Action::Key { chord: chord.clone(), hold_ms: None }).collect())
 }
 
-/// Two corners from `[x0, y0, x1, y1]`.
+/// Reads two corners from `[x0, y0, x1, y1]`.
 pub(crate) fn region(given: Arguments<'_>) -> Result<[ImagePoint; 2], String> {
     let numbers: Vec<f64> = given
         .get("region")
@@ -227,7 +227,7 @@ pub(crate) fn region(given: Arguments<'_>) -> Result<[ImagePoint; 2], String> {
     }
 }
 
-/// A click at a point, as several forms write it.
+/// Builds a click at a point, which several formats write alike.
 pub(super) fn click_at(
     point: ImagePoint,
     button: Button,

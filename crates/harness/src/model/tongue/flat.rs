@@ -1,4 +1,4 @@
-//! OSWorld's `computer_13`: one JSON object per action, `{"action_type": "CLICK", "x": …, "y": …}`.
+//! OSWorld's `computer_13` format: one JSON object per action, `{"action_type": "CLICK", "x": …, "y": …}`.
 
 use apprentice_protocol::{Action, Button, Finish, ImagePoint, Target};
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub(crate) fn read_flat(value: &Value) -> Result<Spoken, String> {
         Value::String(word) => word.as_str(),
         _ => given.text("action_type")?,
     };
-    // Some agents nest what belongs to an action.
+    // Some agents nest an action's arguments in `parameters`.
     let given = given.get("parameters").filter(|inner| inner.is_object()).map_or(given, Arguments);
     let at = || match (given.get("x"), given.get("y")) {
         (None, None) => Ok(None),
@@ -35,7 +35,7 @@ pub(crate) fn read_flat(value: &Value) -> Result<Spoken, String> {
         "DRAG_TO" => return Ok(Spoken::Acts(drag_here(here()?))),
         "SCROLL" => {
             let (dx, dy) = (given.number_or("dx", 0.0)?, given.number_or("dy", 0.0)?);
-            // Positive is up in this form.
+            // Positive is up in this format.
             Action::Scroll { at: target()?, dx: whole(dx), dy: -whole(dy) }
         }
         "TYPING" => Action::Type { text: given.text("text")?.to_owned() },
@@ -61,7 +61,7 @@ fn click(at: Option<ImagePoint>, button: Button, count: f64) -> Result<Spoken, S
     }))
 }
 
-/// From where the pointer is.
+/// A drag that starts at the pointer.
 fn drag_here(to: ImagePoint) -> Vec<Action<ImagePoint>> {
     let button = Button::Left;
     let to = Target::Point(to);

@@ -1,5 +1,5 @@
-//! Forms in which models say what they want to do. Several providers and students share a form, so the forms stand
-//! apart from the adapters; none of them knows how a request travels.
+//! Action formats: the notations in which models write their actions. Several providers share a format, so formats are
+//! separate from the adapters and do not depend on how a request is sent.
 
 mod arguments;
 mod boxes;
@@ -20,17 +20,17 @@ pub(crate) use outcome::{pictures, summary, texts};
 pub(crate) use page::{PAGE, PAGE_TOOL, page_tool, read_page};
 pub(crate) use python::read_python;
 
-/// What a model said, read.
+/// A model's output, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Spoken {
     /// Actions, in order.
     Acts(Vec<Action<ImagePoint>>),
-    /// That it is finished.
+    /// The end of the attempt, as the model declares it.
     Finish(Finish),
 }
 
 impl Spoken {
-    /// The call's body; what could not be read is told to the model in words.
+    /// Converts the result to a call body. A parse error becomes a text for the model.
     pub(crate) fn body(read: Result<Self, String>) -> CallBody {
         match read {
             Ok(Self::Acts(actions)) => CallBody::World { actions },
@@ -40,7 +40,7 @@ impl Spoken {
     }
 }
 
-/// The point of an action that points at one place.
+/// Returns the point of an action that has exactly one.
 pub(crate) fn pointed(action: &Action<ImagePoint>) -> Option<ImagePoint> {
     match action {
         Action::Click { at: Target::Point(point), .. } | Action::Move { to: Target::Point(point) } => {

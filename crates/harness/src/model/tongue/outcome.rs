@@ -1,8 +1,8 @@
-//! What became of a call, in the words and pictures that a model gets to see.
+//! Renders the result of a call as the text and pictures that a model receives.
 
 use apprentice_protocol::{CallResult, Content, Image, PerAction};
 
-/// What became of the actions, in words; nothing when there were none.
+/// Describes the results of the actions; empty when there were no actions.
 pub(crate) fn summary(result: &CallResult) -> String {
     let many = result.per_action.len() > 1;
     let lines: Vec<String> = (1..)

@@ -1,4 +1,4 @@
-//! A function tool for what native computer tools lack in a browser: addresses, tabs, dialogs, list boxes.
+//! A function tool for the browser actions that native computer tools lack: addresses, tabs, dialogs, list boxes.
 
 use apprentice_protocol::{Action, Prompt, ToolSpec};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(crate) const PAGE: Prompt = Prompt::new("tool/page", include_str!("prompts/p
 /// The tool's name.
 pub(crate) const PAGE_TOOL: &str = "page";
 
-/// The tool as a model is told of it.
+/// The tool's definition for the model.
 pub(crate) fn page_tool() -> ToolSpec {
     ToolSpec {
         name: PAGE_TOOL.into(),
@@ -35,7 +35,7 @@ pub(crate) fn page_tool() -> ToolSpec {
     }
 }
 
-/// Reads one call of it.
+/// Reads one call of the tool.
 pub(crate) fn read_page(input: &Value) -> Result<Spoken, String> {
     let given = Arguments(input);
     let action = match given.text("action")? {

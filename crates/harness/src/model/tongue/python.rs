@@ -1,4 +1,4 @@
-//! `pyautogui` code, as agents after OSWorld's fashion write it: read as data, never executed.
+//! `pyautogui` code, as OSWorld agents write it: parsed as data, never executed.
 
 use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, Target};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::arguments::{Arguments, chord, milliseconds, whole};
 use super::computer::click_at;
 use super::script::{ScriptCall, read_script};
 
-/// What of earlier calls bears on later ones.
+/// State carried from one call to the next.
 #[derive(Default)]
 struct Hands {
     at: Option<ImagePoint>,
@@ -16,7 +16,7 @@ struct Hands {
     actions: Vec<Action<ImagePoint>>,
 }
 
-/// Reads a block of code: actions, or that the model is finished.
+/// Reads a block of code into actions, or into the end of the attempt.
 pub(crate) fn read_python(code: &str) -> Result<Spoken, String> {
     let word = code.trim().trim_matches('`').to_uppercase();
     match word.as_str() {
@@ -31,7 +31,7 @@ pub(crate) fn read_python(code: &str) -> Result<Spoken, String> {
         if name == "terminate" {
             let failed =
                 call.get("status", 0).and_then(Value::as_str).is_some_and(|word| word.starts_with("fail"));
-            // What stands before the end is done first; the model ends in its next turn.
+            // Actions before the end are executed first; the model finishes in its next turn.
             if hands.actions.is_empty() {
                 let reason = || "it cannot be done".to_owned();
                 let finish = if failed { Finish::GiveUp { reason: reason() } } else { Finish::Done };
@@ -130,7 +130,7 @@ impl Hands {
         }
     }
 
-    /// A drag begins where the pointer was put last.
+    /// A drag starts at the last pointer position.
     fn drag(&mut self, call: &ScriptCall) -> Result<(), String> {
         let to = place(call)?.ok_or("dragTo needs x and y")?;
         let button = button(call.get("button", 9))?;
@@ -178,7 +178,7 @@ impl Hands {
         Ok(())
     }
 
-    /// One chord, with the keys that are held down.
+    /// Adds one chord, including the keys that are held down.
     fn key(&mut self, keys: &str) -> Result<(), String> {
         let keys = if keys == "+" { "plus" } else { keys };
         let held = self.held.iter().map(String::as_str);

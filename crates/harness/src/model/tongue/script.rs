@@ -1,28 +1,28 @@
-//! Reads calls written like Python's, and nothing else of the language: `name.other(1, "two", key=[3])`.
-//! What is read is never executed.
+//! Parses calls in Python syntax, `name.other(1, "two", key=[3])`, and no other part of the language. The code is never
+//! executed.
 
 use serde_json::Value;
 
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScriptCall {
-    /// Its dotted name.
+    /// Dotted name of the function.
     pub(super) name: String,
-    /// Arguments by place.
+    /// Positional arguments.
     pub(super) args: Vec<Value>,
-    /// Arguments by name.
+    /// Keyword arguments.
     pub(super) named: serde_json::Map<String, Value>,
 }
 
 impl ScriptCall {
-    /// The argument of this name, else the one at this place.
+    /// Returns the keyword argument `name`, else the positional one at `place`.
     pub(super) fn get(&self, name: &str, place: usize) -> Option<&Value> {
         self.named.get(name).or_else(|| self.args.get(place)).filter(|value| !value.is_null())
     }
 }
 
-/// Every call of a text, in order. Imports, comments and blank lines are passed over; anything else that is no
-/// call is a problem.
+/// Parses every call of a text, in order. Imports, comments and blank lines are skipped; any other statement is an
+/// error.
 pub(super) fn read_script(text: &str) -> Result<Vec<ScriptCall>, String> {
     let mut reader = Reader { rest: text };
     let mut calls = Vec::new();
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A quoted text with Python's usual escapes; three marks in a row may enclose lines.
+    /// A string literal with Python's usual escapes; triple quotes may span lines.
     fn quoted(&mut self) -> Result<String, String> {
         let mark = if self.rest.starts_with("'''") || self.rest.starts_with("\"\"\"") {
             &self.rest[..3]

@@ -1,4 +1,5 @@
-//! A conversation with one server: over the streams of a program inside the world, or by HTTP through a way into it.
+//! The connection to one server: over the standard streams of a program inside the world, or by HTTP through a tunnel
+//! into it.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -20,61 +21,61 @@ use tokio::task::AbortHandle;
 
 use super::spec::{McpServerSpec, Reach};
 
-/// From the start of a server to its list of tools.
+/// Timeout from the start of a server to its list of tools.
 const READY: Duration = Duration::from_secs(60);
-/// Between two tries to reach a server that was just started.
+/// Delay between two attempts to connect to a server that was just started.
 const AGAIN: Duration = Duration::from_millis(200);
 const BUFFER: usize = 64 << 10;
-/// Bytes of one message; a server that says more at once is given up.
+/// Limit on the bytes of one message; a server that exceeds it is abandoned.
 const LONGEST: usize = 16 << 20;
 
-/// Why a server gave no tools.
+/// The reason why a server provides no tools.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The file describes no such server.
+    /// The servers file does not define it.
     #[error("no server of that name is described")]
     Unknown,
     /// It would run, or be reached, outside the world.
     #[error("it is outside the world, and --mcp-on-host is not given")]
     Outside,
-    /// No world was entered, or it is gone.
+    /// No world was entered, or the world is closed.
     #[error("there is no world to start it in")]
     NoWorld,
-    /// The world did not start it.
+    /// The world failed to start it.
     #[error("the world did not start it: {0}")]
     World(#[from] MachineError),
-    /// This machine did not start it.
+    /// This machine failed to start it.
     #[error("it did not start: {0}")]
     Start(#[from] std::io::Error),
-    /// It was not there, or spoke otherwise.
+    /// It was unreachable, or did not speak the protocol.
     #[error("it does not speak the protocol: {0}")]
     Greeting(String),
-    /// It did not list its tools.
+    /// It failed to list its tools.
     #[error("it does not list its tools: {0}")]
     Tools(#[from] ServiceError),
-    /// It took too long.
+    /// It was not ready within the timeout.
     #[error("it was not ready after {} s", READY.as_secs())]
     Late,
-    /// It failed before, and to start it once more would cost the same again.
+    /// It failed before, and starting it again would cost the same time.
     #[error("it is not started again, since it failed before: {0}")]
     GivenUp(String),
 }
 
-/// A server that answers. Dropping it ends the conversation and what was started for it.
+/// A connection to a running server. Dropping it ends the connection and the processes started for it.
 pub(super) struct Conversation {
     pub(super) service: RunningService<RoleClient, Ear>,
-    /// What must live as long: a program, a way into the world.
+    /// Guards that must live as long as the connection: a program, or a tunnel into the world.
     kept: Vec<Kept>,
 }
 
-/// Who we are to a server, and whether it said that its tools are others now.
+/// The client side of the protocol: our identity, and whether the server announced a new list of tools.
 pub(super) struct Ear {
     config: ClientConfig,
     changed: AtomicBool,
 }
 
 impl Ear {
-    /// Whether the tools have changed since this was last asked.
+    /// Returns whether the tools have changed since the last call.
     pub(super) fn take_change(&self) -> bool {
         self.changed.swap(false, Ordering::Relaxed)
     }
@@ -94,7 +95,7 @@ impl ClientHandler for Ear {
     }
 }
 
-/// A server's stream, which ends in an error where a message would never end.
+/// A server's output stream. It fails when a line exceeds the limit, so that an endless message ends the connection.
 struct Lines<R> {
     inner: R,
     /// Bytes since the last line break.
@@ -132,7 +133,7 @@ enum Kept {
     Way {
         _guard: Box<dyn Send + Sync>,
     },
-    /// A program on this machine, at the head of a process group: what it starts ends with it.
+    /// A program on this machine that leads its process group, so that its children end with it.
     Program {
         child: tokio::process::Child,
     },
@@ -147,7 +148,7 @@ impl Drop for Kept {
         match self {
             Self::Pump(pump) => pump.abort(),
             Self::Program { child } => {
-                // Nobody has awaited the child, so that its number is still its own.
+                // The child has not been awaited, so its process id cannot have been reused.
                 let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
                 if let Some(group) = group {
                     let _ = kill_process_group(group, Signal::KILL);
@@ -158,7 +159,7 @@ impl Drop for Kept {
     }
 }
 
-/// Where servers are started.
+/// The place where servers are started.
 pub(super) struct Place<'a> {
     pub(super) machine: Option<&'a dyn Machine>,
     pub(super) on_host: bool,
@@ -166,7 +167,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Starts a server, if it is to be started, and greets it.
+    /// Starts a server if it needs starting, and initializes the connection.
     pub(super) async fn connect(&self, spec: &McpServerSpec) -> Result<Conversation, ConnectError> {
         match &spec.reach {
             Reach::Streams if self.on_host => self.speak_here(spec).await,
@@ -212,14 +213,14 @@ impl Place<'_> {
                     conversation.kept.extend(started);
                     return Ok(conversation);
                 }
-                // What was just started may not listen yet.
+                // A server that was just started may not listen yet.
                 Err(error) if started.is_none() || self.clock.mono() >= until => return Err(error),
                 Err(_) => self.clock.pause(AGAIN, Why::PollFloor).await,
             }
         }
     }
 
-    /// Starts the program behind an address, where the spec names one.
+    /// Starts the program behind an address, if the spec names one.
     async fn start(&self, spec: &McpServerSpec) -> Result<Option<Kept>, ConnectError> {
         if spec.argv.is_empty() {
             return Ok(None);
@@ -231,7 +232,7 @@ impl Place<'_> {
         Ok(Some(Kept::Inside { _child: self.world()?.spawn(&command(spec)).await? }))
     }
 
-    /// The address by which a port inside the world is reached from here.
+    /// Opens a tunnel to a port inside the world, and returns the address on this side.
     async fn way(&self, url: &Url) -> Result<(Url, Option<Kept>), ConnectError> {
         let port = url.port_or_known_default().unwrap_or(80);
         let dial = self.world()?.dial(port).await?;
@@ -250,9 +251,9 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.trim_matches(['[', ']']).parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
-/// Keeps to itself what a server's redirects and the environment's proxies would have it do.
+/// Builds an HTTP client that follows no redirects and uses no proxy of the environment.
 fn client() -> Result<reqwest::Client, ConnectError> {
-    // Another part of the process may have chosen a provider already: then that one serves.
+    // Another part of the process may have installed a crypto provider already; that one is used then.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
     let built = builder.redirect(reqwest::redirect::Policy::none()).no_proxy().build();
@@ -290,8 +291,8 @@ fn program(spec: &McpServerSpec) -> tokio::process::Command {
     program
 }
 
-/// Carries bytes between a program in the world and the conversation, until one of them ends. Reading from either is
-/// given up without loss when the other has something first.
+/// Copies bytes between a program in the world and the connection, until one of them ends. Both reads are cancel safe:
+/// no bytes are lost when the other side is ready first.
 async fn carry(mut child: Box<dyn ChildProcess>, conversation: DuplexStream) {
     let (mut from, mut to) = tokio::io::split(conversation);
     let mut buffer = vec![0; BUFFER];
@@ -307,5 +308,5 @@ async fn carry(mut child: Box<dyn ChildProcess>, conversation: DuplexStream) {
             },
         }
     }
-    // Dropping the child ends it; the conversation sees the end of its stream.
+    // Dropping the child ends it; the connection sees the end of its stream.
 }

@@ -1,5 +1,5 @@
-//! Servers of the Model Context Protocol that contribute tools. A server is started when its tools are first asked
-//! for, inside the trial's world, and ends with it; what runs on this machine itself must be allowed by name.
+//! Servers of the Model Context Protocol (MCP) that provide tools. A server starts inside the trial's world when its
+//! tools are first requested, and ends with that world. Servers on this machine must be allowed explicitly.
 
 mod connect;
 mod serve;

@@ -18,33 +18,33 @@ use tokio::sync::Mutex;
 use super::connect::{ConnectError, Conversation, Place};
 use super::spec::McpServerSpec;
 
-/// A call that takes longer is an error to the model.
+/// Timeout of a call; after it, the model gets an error.
 const CALL: Duration = Duration::from_secs(60);
 const CLOSE: Duration = Duration::from_secs(2);
-/// Most that one answer puts before a model.
+/// Limit on the text of one result, in characters.
 const ANSWER: TextBudget = TextBudget(12_000);
-/// Most of a server's own words about one tool.
+/// Limit on a server's description of one tool, in characters.
 const ABOUT: TextBudget = TextBudget(600);
-/// Most of what went wrong with one call.
+/// Limit on the error text of one call, in characters.
 const FAULT: TextBudget = TextBudget(1000);
-/// Bytes of a tool's name, as the protocol has it.
+/// Limit on a tool's name, in bytes, from the protocol.
 const NAME: usize = 128;
-/// How often a server may fail to start; one that was waited for in vain is not waited for again.
+/// A server may fail to start this many times. A server that timed out is not started again.
 const STARTS: u32 = 2;
-/// More tools of one server are not offered, and no more pages of them are asked for.
+/// Limit on the tools of one server; no further pages are requested beyond it.
 const TOOLS: usize = 400;
 const PAGES: usize = 40;
 
-/// A tool of a server.
+/// A tool of a server, ready to call.
 pub type CallableTool = Arc<dyn Tool>;
 
-/// The servers that one trial may start. It enters its world when that is open, and leaves before it closes.
+/// The servers that one trial may start. Enter the world once it is open, and leave before it closes.
 pub struct McpServers {
     specs: Arc<BTreeMap<String, McpServerSpec>>,
     on_host: bool,
     clock: Arc<dyn Clock>,
     world: OnceLock<Arc<dyn Machine>>,
-    /// Held while a server starts, so that it starts once.
+    /// Locked while a server starts, so that it starts only once.
     open: Mutex<Doors>,
 }
 
@@ -52,12 +52,12 @@ pub struct McpServers {
 struct Doors {
     left: bool,
     servers: BTreeMap<String, (Conversation, Vec<CallableTool>)>,
-    /// How often a server gave no tools, and why at last.
+    /// Per server: the number of failed starts, and the last error.
     failed: BTreeMap<String, (u32, String)>,
 }
 
 impl Doors {
-    /// Remembers a failure that another start would only repeat.
+    /// Stores a failure that another start would only repeat.
     fn note(&mut self, server: &str, error: &ConnectError) {
         let weight = match error {
             ConnectError::Late => STARTS,
@@ -77,33 +77,33 @@ impl Doors {
 }
 
 impl McpServers {
-    /// Servers, none of them started. `on_host` starts and reaches them on this machine itself.
+    /// Creates the set without starting a server. With `on_host`, servers start on, or are reached from, this machine.
     pub fn new(specs: Arc<BTreeMap<String, McpServerSpec>>, on_host: bool, clock: Arc<dyn Clock>) -> Self {
         Self { specs, on_host, clock, world: OnceLock::new(), open: Mutex::default() }
     }
 
-    /// The names of the servers.
+    /// Returns the names of the servers.
     pub fn names(&self) -> Vec<String> {
         self.specs.keys().cloned().collect()
     }
 
-    /// Names the world that servers start in. The first one counts.
+    /// Sets the world that servers start in. Later calls have no effect.
     pub fn enter(&self, machine: Arc<dyn Machine>) {
         let _ = self.world.set(machine);
     }
 
-    /// Ends every server, and starts none any more.
+    /// Ends every server, and prevents further starts.
     pub async fn leave(&self) {
         let mut doors = self.open.lock().await;
         doors.left = true;
         for (_, (mut conversation, _)) in std::mem::take(&mut doors.servers) {
             if let Err(error) = conversation.service.close_with_timeout(CLOSE).await {
-                tracing::debug!(%error, "a server of tools ended badly");
+                tracing::debug!(%error, "an MCP server did not shut down cleanly");
             }
         }
     }
 
-    /// The tools of one server, which is started if it is not there yet.
+    /// Returns the tools of one server, and starts the server if it is not running.
     pub async fn tools(&self, server: &str) -> Result<Vec<CallableTool>, ConnectError> {
         let mut doors = self.open.lock().await;
         if doors.left {
@@ -144,7 +144,7 @@ impl McpServers {
     }
 }
 
-/// The tools of a server as it lists them now.
+/// Requests the current list of a server's tools.
 async fn listed(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<CallableTool>, ConnectError> {
     let pages = async {
         let (mut tools, mut cursor) = (Vec::new(), None);
@@ -171,8 +171,8 @@ async fn listed(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<CallableToo
     Ok(tools.into_iter().filter(is_nameable).take(TOOLS).map(tool).collect())
 }
 
-/// One page of tools, and where the next one begins. A tool that is described otherwise than the protocol says is left
-/// out, and costs the others nothing.
+/// Requests one page of tools and returns it with the cursor of the next page. A tool whose description violates the
+/// protocol is skipped; the others stay.
 async fn page(
     peer: &Peer<RoleClient>,
     cursor: Option<String>,
@@ -185,19 +185,19 @@ async fn page(
             let tools = page["tools"].as_array().ok_or(ServiceError::UnexpectedResponse)?;
             let whole: Vec<_> =
                 tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect();
-            tracing::warn!(left_out = tools.len() - whole.len(), "a server describes tools in another form");
+            tracing::warn!(left_out = tools.len() - whole.len(), "skipped tools that violate the protocol");
             Ok((whole, page["nextCursor"].as_str().map(str::to_owned)))
         }
         _ => Err(ServiceError::UnexpectedResponse),
     }
 }
 
-/// Whether a tool's name can stand in a list without being taken for more than a name.
+/// Returns whether a tool's name can be listed safely: not blank, within the limit, and without control characters.
 fn is_nameable(tool: &rmcp::model::Tool) -> bool {
     let name = tool.name.as_ref();
     let fits = !name.trim().is_empty() && name.len() <= NAME && !name.chars().any(char::is_control);
     if !fits {
-        tracing::warn!(bytes = name.len(), "a tool whose name is none is left out");
+        tracing::warn!(bytes = name.len(), "skipped a tool with an invalid name");
     }
     fits
 }
@@ -232,7 +232,7 @@ impl Tool for ServerTool {
     }
 }
 
-/// Why a call has no answer, as the model is told.
+/// Describes to the model why a call has no result.
 fn fault(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(error) => BoundedText::cut(&error.message, FAULT).as_str().to_owned(),
@@ -244,7 +244,7 @@ fn fault(error: &ServiceError) -> String {
     }
 }
 
-/// An answer as text, bounded. Pictures and sounds are named, not shown.
+/// Converts a result to bounded text. Pictures and sounds are named, not shown.
 fn told(result: &CallToolResult) -> ToolOutcome {
     let mut parts: Vec<String> = result.content.iter().map(part).collect();
     if parts.is_empty() {
@@ -270,7 +270,7 @@ fn part(block: &ContentBlock) -> String {
             ResourceContents::BlobResourceContents { uri, .. } => format!("[{uri}, no text]"),
             _ => "[something that is no text]".to_owned(),
         },
-        // What later versions of the protocol bring.
+        // Content types of later protocol versions.
         _ => "[something that is no text]".to_owned(),
     }
 }

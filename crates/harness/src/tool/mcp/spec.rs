@@ -1,49 +1,49 @@
-//! How servers are described: the `mcpServers` file that clients of the protocol share.
+//! Reads the `mcpServers` file, the format that MCP clients share.
 
 use std::collections::BTreeMap;
 
 use reqwest::Url;
 use serde::Deserialize;
 
-/// One server as plain data.
+/// The definition of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerSpec {
-    /// How it is spoken to.
+    /// The transport.
     pub reach: Reach,
-    /// Program and arguments; started before an address is spoken to, too.
+    /// Program and arguments. With an HTTP transport, the program is started before the address is contacted.
     pub argv: Vec<String>,
-    /// Variables added to those of the place where it starts.
+    /// Environment variables added to those of the world or machine it starts in.
     pub env: Vec<(String, String)>,
-    /// Folder to start in.
+    /// Working directory of the program.
     pub cwd: Option<String>,
 }
 
-/// How a server is spoken to.
+/// The transport of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Over the standard streams of the program that is started.
+    /// The standard streams of the started program.
     Streams,
-    /// By streamable HTTP. A loopback address means the world's own.
+    /// Streamable HTTP. A loopback address is one inside the world.
     Http(Url),
 }
 
-/// Why a file describes no servers.
+/// A servers file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// It is not JSON of the known form.
     #[error(
-        "the file is no list of servers: {{\"mcpServers\": {{NAME: {{\"command\": …}} or {{\"url\": …}}}}}}"
+        "the file is not a list of servers: {{\"mcpServers\": {{NAME: {{\"command\": …}} or {{\"url\": …}}}}}}"
     )]
     Form(#[from] serde_json::Error),
-    /// A server has neither a program nor an address.
-    #[error("server {0:?} names neither a command to start nor a url to reach it at")]
+    /// A server has neither a command nor a URL. Holds the server's name.
+    #[error("server {0:?} has neither a `command` nor a `url`")]
     Nothing(String),
-    /// An address is none.
-    #[error("server {name:?}: {url:?} is no http address")]
+    /// An address is not an HTTP URL.
+    #[error("server {name:?}: {url:?} is not an HTTP URL")]
     Address {
-        /// The server.
+        /// The server's name.
         name: String,
-        /// What stands there.
+        /// The rejected address.
         url: String,
     },
 }
@@ -54,7 +54,7 @@ struct File {
     servers: BTreeMap<String, Entry>,
 }
 
-/// Keys of other clients, such as `type` or `disabledTools`, are theirs.
+/// Keys of other clients, such as `type` or `disabledTools`, are ignored.
 #[derive(Deserialize)]
 struct Entry {
     command: Option<String>,
@@ -66,7 +66,7 @@ struct Entry {
     url: Option<String>,
 }
 
-/// Reads a file of servers.
+/// Parses a servers file into definitions by server name.
 pub fn read_specs(text: &str) -> Result<BTreeMap<String, McpServerSpec>, SpecError> {
     let file: File = serde_json::from_str(text)?;
     file.servers.into_iter().map(|(name, entry)| Ok((name.clone(), entry.into_spec(name)?))).collect()
@@ -110,7 +110,7 @@ mod tests {
             assert!(said.contains(expected), "{said}");
         };
         check(r#"{"mcpServers": {"a": {}}}"#, "server \"a\" names neither");
-        check(r#"{"mcpServers": {"a": {"url": "ftp://a"}}}"#, "\"ftp://a\" is no http address");
-        check(r#"{"servers": {}}"#, "no list of servers");
+        check(r#"{"mcpServers": {"a": {"url": "ftp://a"}}}"#, "\"ftp://a\" is not an HTTP URL");
+        check(r#"{"servers": {}}"#, "not a list of servers");
     }
 }

@@ -118,13 +118,13 @@ async fn nonsense_is_an_error_in_words_without_the_key() {
         (Speak::ok(json!({ "data": [one(0, json!([0, 0])), one(1, json!([1, 2]))] })), "is empty"),
         (
             Speak::ok(json!({ "data": [one(0, json!([1e300])), one(1, json!([1]))] })),
-            "text 0 holds what is no number",
+            "text 0 contains a value that is not a number",
         ),
         (
             Speak::ok(json!({ "data": [one(0, json!("AAAA")), one(1, json!("AAAA"))] })),
-            "not as its API has it",
+            "does not match its API",
         ),
-        (Speak::ok("<html>hello</html>"), "not as its API has it"),
+        (Speak::ok("<html>hello</html>"), "does not match its API"),
         (Speak::ok(json!({ "error": { "message": format!("bad key {PLANTED}") } })), "an error inside"),
         (Speak::Answer(401, Vec::new(), format!("no such key: {PLANTED}")), "check the key"),
         (Speak::Answer(404, Vec::new(), "{}".into()), "check the model's name and the base URL"),

@@ -187,8 +187,5 @@ fn a_grounder_without_eyes_is_refused() {
     let (planner, _) = model("planner", CoordinateSpace::Unit, SEEN, vec![done()]);
     let (grounder, _) = model("blind", CoordinateSpace::Unit, ImageRule::None, vec![done()]);
     let error = Grounded::new(Arc::new(planner), Arc::new(grounder)).err().expect("is refused");
-    assert_eq!(
-        error.to_string(),
-        "blind takes no pictures, so it can point at nothing; name another grounder"
-    );
+    assert_eq!(error.to_string(), "blind takes no pictures, so it cannot point; choose another grounder");
 }
