@@ -1,4 +1,4 @@
-//! The display as its thread sees it: pixels through shared memory, and the windows on it.
+//! The display as its thread sees it: screenshots through shared memory, and the list of windows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::settle::Unrest;
 use super::{DisplayError, Stop, await_event};
 
 x11rb::atom_manager! {
-    /// Names of properties.
+    /// Atoms of the X properties that are read.
     pub(super) Atoms: AtomsCookie {
         _NET_ACTIVE_WINDOW,
         _NET_CLIENT_LIST,
@@ -29,7 +29,7 @@ x11rb::atom_manager! {
     }
 }
 
-/// The display, owned by one thread.
+/// The display. One thread owns it.
 pub(crate) struct Screen {
     pub(super) connection: RustConnection,
     pub(super) root: u32,
@@ -86,7 +86,7 @@ impl Screen {
         })
     }
 
-    /// What is on the screen, without the pointer.
+    /// Takes a screenshot, without the pointer.
     pub(crate) fn frame(&mut self) -> Result<Frame, DisplayError> {
         let picture = |error: &dyn std::fmt::Display| DisplayError::Picture(error.to_string());
         let short = |value: u32| u16::try_from(value).map_err(|error| picture(&error));
@@ -98,13 +98,13 @@ impl Screen {
         Frame::from_bgrx(self.size.width, self.size.height, &bytes).map_err(|error| picture(&error))
     }
 
-    /// The screen as an encoded picture.
+    /// Takes a screenshot as an encoded picture.
     pub(crate) fn picture(&mut self) -> Result<Image, DisplayError> {
         let frame = self.frame()?;
         crate::cell::picture(&frame).map_err(|error| DisplayError::Picture(error.to_string()))
     }
 
-    /// Waits a fixed time, as holds and gestures need; input that is stopped ends it.
+    /// Waits a fixed time, as holds and gestures need. Cancelling the job ends the wait.
     pub(super) fn pause(&mut self, time: Duration, stop: &Stop) -> Result<(), DisplayError> {
         let end = self.clock.mono() + time;
         loop {
@@ -118,7 +118,7 @@ impl Screen {
         }
     }
 
-    /// The windows that the window manager lists, front to back.
+    /// The windows listed by the window manager, front to back.
     pub(crate) fn windows(&mut self) -> Result<Vec<Window>, DisplayError> {
         let (root, list, active) =
             (self.root, self.atoms._NET_CLIENT_LIST_STACKING, self.atoms._NET_ACTIVE_WINDOW);
@@ -126,7 +126,7 @@ impl Screen {
         let active = self.numbers(root, active, AtomEnum::WINDOW.into())?.first().copied();
         let mut windows = Vec::with_capacity(stacked.len());
         for id in stacked.into_iter().rev() {
-            // One that closes meanwhile is none any more.
+            // A window that has closed meanwhile is left out.
             if let Some(window) = self.window(id, active == Some(id))? {
                 windows.push(window);
             }
@@ -151,7 +151,7 @@ impl Screen {
         Ok(Some(Window {
             id: format!("0x{id:x}"),
             title,
-            // Instance and class, each ended by a zero byte.
+            // `WM_CLASS` holds instance and class, each terminated by a zero byte.
             class: class.split('\0').nth(1).unwrap_or_default().to_owned(),
             bounds: Rect::new(
                 place.dst_x.into(),
@@ -177,7 +177,7 @@ impl Screen {
     }
 }
 
-/// Takes a protocol error (a window that closed) for nothing, and a broken connection for an error.
+/// Turns a protocol error (the window has closed) into `None`, and keeps a broken connection as an error.
 fn gone<T>(reply: Result<T, x11rb::errors::ReplyError>) -> Result<Option<T>, DisplayError> {
     match reply {
         Ok(reply) => Ok(Some(reply)),
