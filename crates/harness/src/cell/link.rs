@@ -356,7 +356,7 @@ async fn talk(
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
                     return "the supervisor ended".to_owned();
                 }
-                Err(error) => return format!("the supervisor broke off: {error}"),
+                Err(error) => return format!("the connection to the supervisor broke: {error}"),
             };
             match head {
                 Note::Reply { number, result } => {
