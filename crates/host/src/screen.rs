@@ -22,7 +22,9 @@ pub(crate) struct Screen {
 impl Screen {
     /// Finds the primary monitor and determines its scale from one screenshot.
     pub(crate) fn open() -> Result<Self, WorldError> {
-        let lost = |error: xcap::XCapError| WorldError::new(WorldFault::Start, format!("no screen: {error}"));
+        let lost = |error: xcap::XCapError| {
+            WorldError::new(WorldFault::Start, format!("no screen can be captured: {error}"))
+        };
         let monitors = Monitor::all().map_err(lost)?;
         let primary = monitors.iter().position(|monitor| monitor.is_primary().unwrap_or(false)).unwrap_or(0);
         let monitor = monitors.into_iter().nth(primary);
@@ -56,8 +58,9 @@ impl Screen {
 
     /// Takes a screenshot.
     pub(crate) fn picture(&self) -> Result<Image, WorldError> {
-        let lost =
-            |error: String| WorldError::new(WorldFault::Lost, format!("no picture of the screen: {error}"));
+        let lost = |error: String| {
+            WorldError::new(WorldFault::Lost, format!("no screenshot could be taken: {error}"))
+        };
         let picture = self.monitor.capture_image().map_err(|error| lost(error.to_string()))?;
         let size = Size::new(picture.width(), picture.height());
         // Without the alpha channel the file is smaller and is written faster.

@@ -51,7 +51,7 @@ impl EnvironmentSource for HostSource {
             if spec.environment != EnvironmentKind::Host {
                 return Err(WorldError::new(
                     WorldFault::Start,
-                    "this source opens the user's own desktop only",
+                    "this source opens only the user's own desktop",
                 ));
             }
             let (requests, inbox) = mpsc::channel();

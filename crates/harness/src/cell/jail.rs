@@ -204,8 +204,12 @@ impl Jail {
             etc: etc(),
             argv: self.argv()?,
         };
-        let entrance = serde_json::to_string(&entrance)
-            .map_err(|error| WorldError::new(WorldFault::Start, format!("the cell's plan: {error}")))?;
+        let entrance = serde_json::to_string(&entrance).map_err(|error| {
+            WorldError::new(
+                WorldFault::Start,
+                format!("the instructions for the cell could not be written: {error}"),
+            )
+        })?;
         let mut command = Command::new(need("unshare", "util-linux")?);
         command.args(["--user", "--map-root-user", "--mount", "--propagation", "private", "--"]);
         command.arg(&self.program).arg(&self.argument).arg("enter").arg(entrance);

@@ -139,8 +139,9 @@ impl Link {
             let doom = doom.clone();
             move || run(jail, inbox, &lost, &doom)
         });
-        let thread = thread
-            .map_err(|error| WorldError::new(WorldFault::Start, format!("a thread for the cell: {error}")))?;
+        let thread = thread.map_err(|error| {
+            WorldError::new(WorldFault::Start, format!("no thread for the cell could be started: {error}"))
+        })?;
         let thread = Mutex::new(Some(thread));
         Ok(Self { outgoing, count: AtomicU64::new(1), loss, doom, thread })
     }
@@ -274,8 +275,9 @@ fn explain(story: &str, status: &str, complaints: &str) -> String {
 }
 
 fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
-    let failed =
-        |error: std::io::Error| WorldError::new(WorldFault::Start, format!("starting a cell: {error}"));
+    let failed = |error: std::io::Error| {
+        WorldError::new(WorldFault::Start, format!("the cell could not be started: {error}"))
+    };
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
     if jail.isolation == CellIsolation::Plain {

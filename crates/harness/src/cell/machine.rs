@@ -32,7 +32,7 @@ pub(super) struct CellMachine {
 
 /// The error for a reply of the wrong kind.
 pub(super) fn wrong() -> MachineError {
-    MachineError::Lost("the supervisor gave a wrong answer".into())
+    MachineError::Lost("the supervisor sent an unexpected reply".into())
 }
 
 fn refused(what: impl Into<String>, why: &dyn std::fmt::Display) -> MachineError {

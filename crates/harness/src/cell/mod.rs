@@ -86,7 +86,7 @@ impl Cell {
     pub async fn start(spec: &CellSpec, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
         let failed = |story: String| WorldError::new(WorldFault::Start, story);
         let mut jail = Jail::prepare(spec)?;
-        let desk = jail.desk.take().ok_or_else(|| failed("the cell has no desk".into()))?;
+        let desk = jail.desk.take().ok_or_else(|| failed("the cell has no desktop configuration".into()))?;
         let home = desk.home.to_string_lossy().into_owned();
         // From here on, returning early ends the cell.
         let mut cell = Unready(Some(Arc::new(Link::open(jail)?)));
@@ -106,7 +106,7 @@ impl Cell {
         };
         let mut descriptors = frame.descriptors.into_iter();
         let supervisor = descriptors.next().filter(|_| matches!(frame.head, Reply::Ready));
-        link.guard(supervisor.ok_or_else(|| failed("the supervisor gave a wrong answer".into()))?);
+        link.guard(supervisor.ok_or_else(|| failed("the supervisor sent an unexpected reply".into()))?);
         let display = match (descriptors.next(), spec.screen) {
             (Some(socket), Some(_)) => {
                 let opened = tokio::task::spawn_blocking(move || Display::open(socket, clock)).await;

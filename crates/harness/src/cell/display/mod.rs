@@ -41,7 +41,7 @@ pub(crate) enum DisplayError {
     #[error("the input was stopped")]
     Stopped,
     /// The screen's pixels could not be turned into a picture.
-    #[error("the screen could not be pictured: {0}")]
+    #[error("no screenshot could be taken: {0}")]
     Picture(String),
     /// The display, or a program on it, did not react in time.
     #[error("{0} took too long")]

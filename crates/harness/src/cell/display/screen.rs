@@ -52,7 +52,10 @@ impl Screen {
         let (root, size) =
             (setup.root, Size::new(setup.width_in_pixels.into(), setup.height_in_pixels.into()));
         if setup.root_depth != 24 {
-            return Err(DisplayError::Picture(format!("a depth of {} is not expected", setup.root_depth)));
+            return Err(DisplayError::Picture(format!(
+                "a colour depth of {} bits is not supported",
+                setup.root_depth
+            )));
         }
         let atoms = Atoms::new(&connection)?.reply()?;
         connection.damage_query_version(1, 1)?.reply()?;

@@ -115,7 +115,7 @@ async fn announced(processes: &Processes, argv: Vec<String>) -> Result<Announced
     let streams = Streams { input: Stdio::null(), output: Stdio::piped(), errors: Stdio::piped() };
     let (mut child, process) = processes.spawn(&program(argv), streams)?;
     let complaints = Rc::new(RefCell::new(String::new()));
-    let mute = |error: io::Error| Fault::Lost(format!("{name} said nothing: {error}"));
+    let mute = |error: io::Error| Fault::Lost(format!("the output of {name} could not be read: {error}"));
     let (Some(output), Some(errors)) = (process.stdout, process.stderr) else {
         return Err(mute(io::ErrorKind::BrokenPipe.into()));
     };

@@ -47,7 +47,7 @@ pub fn supervise(mut arguments: impl Iterator<Item = OsString>) -> i32 {
     let ended = match duty.to_str() {
         Some("enter") => enter::enter(arguments),
         Some("serve") => serve(),
-        Some(_) | None => Err(io::Error::other("this command is for the program itself")),
+        Some(_) | None => Err(io::Error::other("this command is internal")),
     };
     let Err(error) = ended else { return 0 };
     // The other end reads this. If it has gone, there is no other place to report to.

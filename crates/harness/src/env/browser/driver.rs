@@ -89,7 +89,7 @@ fn trouble(error: &CallError) -> Trouble {
         CallError::Refused { refusal, .. } => Trouble::Replaced(refusal.message.clone()),
         CallError::Closed(why) => lost(format!("chromium is gone: {why}")).into(),
         CallError::TimedOut { .. } | CallError::Malformed { .. } => {
-            lost(format!("the browser does not answer as it should: {error}")).into()
+            lost(format!("the browser gave an unexpected answer: {error}")).into()
         }
     }
 }
@@ -113,7 +113,7 @@ impl Browser {
         let watch = Watch::start(root.clone(), size);
         let browser = Self { root, watch, refs: Mutex::default(), size, _connection: connection };
         let attach = SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true };
-        let failed = |error: CallError| start(format!("the browser did not let itself be driven: {error}"));
+        let failed = |error: CallError| start(format!("the browser could not be controlled: {error}"));
         browser.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
         browser.root.call(&attach).await.map_err(failed)?;
         let first = browser.watch.until(|pages| pages.front().map(|_| ()));
@@ -213,7 +213,7 @@ impl Browser {
         let bytes = BASE64
             .decode(picture.data)
             .map_err(|error| lost(format!("the browser sent a broken picture: {error}")))?;
-        picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is no PNG").into())
+        picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is not a PNG").into())
     }
 
     /// Waits until the active tab settles: documents loaded, requests answered, no more changes. Each wait is limited;

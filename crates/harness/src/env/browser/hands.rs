@@ -170,7 +170,8 @@ impl Hands {
                 self.go(browser, point.0, point.1).await?;
                 let event = dragged.try_next().and_then(|event| event.read::<DragIntercepted>());
                 let Some(begun) = event else { continue };
-                let begun = begun.map_err(|error| lost(format!("a drag of another form: {error}")))?;
+                let begun =
+                    begun.map_err(|error| lost(format!("chromium sent a malformed drag event: {error}")))?;
                 data = Some(begun.data);
                 self.carry(browser, session, DragEventKind::DragEnter, data.as_ref()).await?;
             } else {

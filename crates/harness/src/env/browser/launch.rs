@@ -114,7 +114,7 @@ pub(super) async fn launch(
                 start(format!("chromium ended before it was ready; it said: {said}{}", remedy(&said)))
             });
         }
-        Ok(Err(error)) => return Err(start(format!("chromium could not be listened to: {error}"))),
+        Ok(Err(error)) => return Err(start(format!("chromium's output could not be read: {error}"))),
         Err(_) => return Err(start(format!("chromium was not ready within {START:?}"))),
     };
     let output = tokio::spawn(async move {

@@ -41,10 +41,7 @@ impl BrowserSource {
     async fn open_one(&self, spec: &WorldSpec) -> Result<World, WorldError> {
         let start = |story: String| WorldError::new(WorldFault::Start, story);
         if spec.environment != EnvironmentKind::Browser {
-            return Err(start(format!(
-                "a {:?} world was asked for where browsers are opened",
-                spec.environment
-            )));
+            return Err(start(format!("this source opens browser worlds, not {:?}", spec.environment)));
         }
         let cell = Cell::start(&CellSpec { screen: None, ..self.cell.clone() }, self.clock.clone()).await?;
         let machine = cell.machine();

@@ -69,7 +69,7 @@ impl BrowserWorld {
                 Err(Trouble::Replaced(_) | Trouble::Refused(_)) => self.calm = false,
             }
         }
-        Err(lost("the page is replaced again and again, so that it cannot be read"))
+        Err(lost("the page is replaced repeatedly and cannot be read"))
     }
 
     async fn try_look(&mut self, want: Want) -> Result<Observation, Trouble> {
