@@ -1,4 +1,4 @@
-//! The [`Machine`] port of the user's own desktop. It offers no capabilities: files and commands belong to the user.
+//! The [`Machine`] port of the user's own desktop. It offers only the size of the screen: files and commands belong to the user.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use apprentice_protocol::{
     PortFuture, Size, TreeBudget, UiTree, Window,
 };
 
-/// A machine that offers no capabilities and knows only the size of its screen.
+/// A machine that offers only the size of its screen.
 pub(crate) struct HostMachine {
     offers: Offers,
 }

@@ -205,7 +205,7 @@ impl Link {
     }
 }
 
-/// Body of the thread: start the cell, talk to its supervisor, end it.
+/// Body of the thread: start the cell, exchange messages with its supervisor, end it.
 fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<Loss>>, doom: &Doom) {
     let lose = |story: String| {
         lost.send_modify(|loss| {

@@ -30,7 +30,7 @@ pub(super) struct CellMachine {
     offers: Offers,
 }
 
-/// The error for a reply of the wrong kind.
+/// The error for a reply of an unexpected kind.
 pub(super) fn wrong() -> MachineError {
     MachineError::Lost("the supervisor sent an unexpected reply".into())
 }

@@ -270,7 +270,7 @@ fn written(found: &[Found], roots: &[usize]) -> String {
         let _ = write!(xml, " xmlns:{prefix}=\"{SPACE}/{part}\"");
     }
     xml.push('>');
-    // Elements to open, and open elements, which come up again once their children are written.
+    // Elements to open, and open elements, which come up again after their children.
     let mut stack: Vec<(usize, bool)> = roots.iter().rev().map(|root| (*root, false)).collect();
     while let Some((index, opened)) = stack.pop() {
         let Some((one, told)) = found.get(index).and_then(|one| Some((one, one.told.as_ref()?))) else {

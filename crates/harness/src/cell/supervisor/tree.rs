@@ -409,7 +409,7 @@ pub(super) async fn by_index(bus: &Connection, at: &Address, count: i32) -> Vec<
     in_order(bus, at, (0..count).map(Cell::Index)).await
 }
 
-/// Addresses a managed descendant by index, or by row and column.
+/// Addresses a descendant by index, or by row and column.
 enum Cell {
     Index(i32),
     Place(i32, i32),

@@ -14,7 +14,7 @@ use super::keyboard;
 
 /// Pixels scrolled per notch of the wheel.
 const NOTCH: f64 = 100.0;
-/// Moves between two points of a drag's path. Pages recognise a drag by its moves.
+/// Moves between two points of a drag's path. A page recognises a drag by its moves.
 const DRAG_MOVES: u32 = 6;
 
 /// Position of the pointer and the buttons held between actions.

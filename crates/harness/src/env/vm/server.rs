@@ -71,7 +71,7 @@ pub(super) struct Server {
     /// Held while a screenshot or tree is read: servers keep the screenshot in one file, and two concurrent tree
     /// requests have crashed some.
     looking: Mutex<()>,
-    /// Relation of screenshots to the screen, once it is known.
+    /// Relation of screenshots to the screen, when it is known.
     fit: OnceLock<Fit>,
 }
 
@@ -94,7 +94,7 @@ impl Server {
 
     /// Sets the relation of screenshots to the screen.
     pub(super) fn set_fit(&self, fit: Fit) {
-        // Called once, when the world opens.
+        // Called only when the world opens.
         let _ = self.fit.set(fit);
     }
 
@@ -102,7 +102,7 @@ impl Server {
         picture::read(bytes, self.fit.get().copied().unwrap_or_default())
     }
 
-    /// Sends a request once.
+    /// Sends a single request.
     async fn once(
         &self,
         (method, path): (Method, &str),
