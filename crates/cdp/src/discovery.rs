@@ -59,7 +59,7 @@ where
                 return Ok(version);
             }
             if count == 0 || answer.len() as u64 > LARGEST_ANSWER {
-                return Err(DiscoveryError::Answer(format!("{} bytes and the answer is still incomplete", answer.len())));
+                return Err(DiscoveryError::Answer(format!("{} bytes, still incomplete", answer.len())));
             }
         }
     };
