@@ -276,7 +276,7 @@ fn explain(story: &str, status: &str, complaints: &str) -> String {
 
 fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
     let failed = |error: std::io::Error| {
-        WorldError::new(WorldFault::Start, format!("the cell could not be started: {error}"))
+        WorldError::new(WorldFault::Start, format!("its first process could not be started: {error}"))
     };
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
