@@ -1,4 +1,4 @@
-//! The connection: one task owns the socket, a table of pending calls, and the subscribers.
+//! The connection: one task owns the socket; the table of pending calls and subscribers is shared with the handles.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,64 +19,64 @@ use crate::event::{Event, EventFilter, Events, Subscriber};
 use crate::message::{Incoming, Outgoing, Refusal};
 use crate::session::{Session, SessionId};
 
-/// The largest message taken: an accessibility tree of a huge page is some 10 MB.
+/// Largest message accepted, in bytes. The accessibility tree of a huge page takes about 10 MB.
 const LARGEST_MESSAGE: usize = 256 << 20;
-/// Calls that may wait for the socket.
+/// Capacity of the queue of calls waiting for the socket.
 const QUEUE: usize = 256;
 
 /// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The handshake was refused or broke off.
+    /// The handshake was refused, or the connection broke during it.
     #[error("the DevTools handshake at {path} failed: {source}")]
     Handshake {
-        /// The path asked for.
+        /// The requested path.
         path: String,
-        /// What went wrong.
+        /// The WebSocket error.
         #[source]
         source: Box<tungstenite::Error>,
     },
-    /// It did not end in time.
+    /// The handshake exceeded its deadline.
     #[error("the DevTools handshake took longer than {0:?}")]
     TimedOut(Duration),
 }
 
-/// Why a call has no reply.
+/// Why a call failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
-    /// The connection is closed; no later call will do better.
+    /// The connection is closed. Later calls will fail too.
     #[error("the connection to the browser is closed: {0}")]
     Closed(Arc<str>),
-    /// The deadline passed; the browser may still be doing it.
+    /// The deadline passed. The browser may still execute the call.
     #[error("{method} was not answered within {after:?}")]
     TimedOut {
-        /// The call.
+        /// The call's method.
         method: String,
-        /// Its deadline.
+        /// The deadline that passed.
         after: Duration,
     },
-    /// The browser refused the call.
+    /// The browser answered with an error.
     #[error("{method} was refused")]
     Refused {
-        /// The call.
+        /// The call's method.
         method: String,
-        /// In the browser's words.
+        /// The browser's error.
         #[source]
         refusal: Refusal,
     },
-    /// The reply, or the call's own parameters, have another form than expected.
+    /// The reply or the call's parameters do not match the expected type.
     #[error("{method} has a malformed reply or parameters")]
     Malformed {
-        /// The call.
+        /// The call's method.
         method: String,
-        /// Where it differs.
+        /// The error of deserializing or serializing.
         #[source]
         source: Arc<serde_json::Error>,
     },
 }
 
 impl CallError {
-    /// The browser's own refusal, if this is one.
+    /// The browser's error, if the browser refused the call.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused { refusal, .. } => Some(refusal),
@@ -85,8 +85,8 @@ impl CallError {
     }
 }
 
-/// An open connection. It owns the task that owns the socket: dropping it closes both, and every handle
-/// fails at once from then on.
+/// An open connection, which owns the task that owns the socket. Dropping it closes both, and all calls through its
+/// handles fail immediately from then on.
 #[derive(Debug)]
 pub struct Connection {
     shared: Arc<Shared>,
@@ -94,7 +94,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Shakes hands over `stream` for the DevTools endpoint at `path`, within `deadline`.
+    /// Performs the WebSocket handshake over `stream` for the DevTools endpoint at `path`, within `deadline`.
     pub async fn open<S>(stream: S, path: &str, deadline: Duration) -> Result<Self, OpenError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -119,7 +119,7 @@ impl Connection {
         Ok(Self { shared, task })
     }
 
-    /// A handle on the browser itself, whose calls have this deadline.
+    /// Returns a handle on the browser target, whose calls have this deadline.
     pub fn browser(&self, deadline: Duration) -> Session {
         Session::browser(Arc::clone(&self.shared), deadline)
     }
@@ -139,7 +139,7 @@ struct Table {
     subscribers: Vec<Subscriber>,
 }
 
-/// What the task and the handles share. No lock is held across an await.
+/// State shared by the task and the handles. No lock is held across an await.
 #[derive(Debug)]
 pub(crate) struct Shared {
     table: Mutex<Table>,
@@ -176,7 +176,7 @@ impl Shared {
         let (sender, receiver) = oneshot::channel();
         self.table().pending.insert(id, sender);
         let _forget = Forget { shared: self, id };
-        // An ending that comes after the insertion drops the sender; one before it is seen here.
+        // If the connection ends after the insertion, the sender is dropped; if it ended before, this check sees it.
         if let Some(why) = self.ended.borrow().clone() {
             return Err(CallError::Closed(why));
         }
@@ -198,7 +198,7 @@ impl Shared {
 
     pub(crate) fn subscribe(&self, filter: EventFilter, capacity: usize) -> Events {
         let (subscriber, events) = Subscriber::new(filter, capacity);
-        // On a closed connection the sender is dropped at once, and the stream ends.
+        // On a closed connection the sender is dropped at once, which ends the stream.
         let mut table = self.table();
         if self.ended.borrow().is_none() {
             table.subscribers.push(subscriber);
@@ -214,10 +214,10 @@ impl Shared {
         }
     }
 
-    /// Gives a message to whom it concerns; an error ends the connection.
+    /// Delivers a message to its caller or subscribers. An error ends the connection.
     fn deliver(&self, text: &str) -> Result<(), String> {
         let message: Incoming<'_> = serde_json::from_str(text)
-            .map_err(|error| format!("the browser sent a message that is none: {error}"))?;
+            .map_err(|error| format!("the browser sent an invalid message: {error}"))?;
         match (message.id, message.method) {
             (Some(id), _) => {
                 let reply = match (message.error, message.result) {
@@ -227,7 +227,7 @@ impl Shared {
                         return Err(format!("the reply to call {id} holds neither result nor error"));
                     }
                 };
-                // A call whose caller has left is not in the table any more.
+                // A call whose caller has left is no longer in the table.
                 if let Some(caller) = self.table().pending.remove(&id) {
                     let _ = caller.send(reply);
                 }
@@ -258,7 +258,7 @@ impl Shared {
     }
 }
 
-/// Takes a call out of the table when its caller leaves, however it leaves.
+/// Removes a call from the table when its future completes or is dropped.
 struct Forget<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
@@ -270,7 +270,7 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// Fails every waiting call when the task ends, however it ends.
+/// Fails every pending call when the task ends, even if it is aborted or panics.
 struct Ending(Arc<Shared>);
 
 impl Drop for Ending {

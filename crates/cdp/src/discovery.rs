@@ -1,4 +1,4 @@
-//! Finding the DevTools endpoint: by the browser's own announcement, or by asking its HTTP port.
+//! Finds the DevTools endpoint, from the browser's announcement on its output or by asking its HTTP port.
 
 use std::time::Duration;
 
@@ -8,39 +8,39 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 const REQUEST: &[u8] = b"GET /json/version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 const LARGEST_ANSWER: u64 = 64 << 10;
 
-/// What `/json/version` says.
+/// The fields read from `/json/version`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct BrowserVersion {
-    /// Product and version.
+    /// Product and version, for example `Chrome/156`.
     #[serde(rename = "Browser")]
     pub browser: String,
-    /// The address of the browser's own endpoint.
+    /// WebSocket URL of the browser target.
     #[serde(rename = "webSocketDebuggerUrl")]
     pub endpoint: String,
 }
 
 impl BrowserVersion {
-    /// The endpoint's path, as [`Connection::open`](crate::Connection::open) takes it.
+    /// Path of the endpoint, as [`Connection::open`](crate::Connection::open) takes it.
     pub fn path(&self) -> &str {
         path_of(&self.endpoint)
     }
 }
 
-/// Why no endpoint was found.
+/// Why the endpoint was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
     /// The stream broke.
-    #[error("the DevTools port broke off")]
+    #[error("the connection to the DevTools port broke")]
     Io(#[from] std::io::Error),
-    /// There was no answer in time.
+    /// The port did not answer within the deadline.
     #[error("the DevTools port did not answer within {0:?}")]
     TimedOut(Duration),
-    /// The answer is not what a browser says there.
+    /// The answer is not the one that a browser gives.
     #[error("the DevTools port gave an unusable answer: {0}")]
     Answer(String),
 }
 
-/// Asks over a fresh stream to the DevTools port; the stream is used up.
+/// Asks the DevTools port over a new stream, which is consumed.
 pub async fn discover<S>(mut stream: S, deadline: Duration) -> Result<BrowserVersion, DiscoveryError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -50,7 +50,8 @@ where
         stream.flush().await?;
         let mut answer = Vec::new();
         let mut chunk = [0; 4096];
-        // Some versions keep the connection open in spite of the request, so the length counts, not the end.
+        // Some versions keep the connection open despite the header, so the content length decides when the answer
+        // ends.
         loop {
             let count = stream.read(&mut chunk).await?;
             answer.extend_from_slice(&chunk[..count]);
@@ -58,14 +59,14 @@ where
                 return Ok(version);
             }
             if count == 0 || answer.len() as u64 > LARGEST_ANSWER {
-                return Err(DiscoveryError::Answer(format!("{} bytes without an end", answer.len())));
+                return Err(DiscoveryError::Answer(format!("{} bytes, still incomplete", answer.len())));
             }
         }
     };
     tokio::time::timeout(deadline, ask).await.unwrap_or(Err(DiscoveryError::TimedOut(deadline)))
 }
 
-/// The version in an HTTP answer, or nothing while the answer is not whole.
+/// Parses the HTTP answer. `None` while it is incomplete.
 fn read_answer(answer: &[u8]) -> Result<Option<BrowserVersion>, DiscoveryError> {
     let unusable = |why: String| DiscoveryError::Answer(why);
     let mut headers = [httparse::EMPTY_HEADER; 32];
@@ -89,7 +90,7 @@ fn read_answer(answer: &[u8]) -> Result<Option<BrowserVersion>, DiscoveryError> 
     serde_json::from_slice(body).map(Some).map_err(|error| unusable(error.to_string()))
 }
 
-/// The endpoint's path in a line of the browser's own output, if the line announces one.
+/// The endpoint's path, if this line of the browser's output announces one.
 pub fn read_endpoint(line: &str) -> Option<&str> {
     line.trim().strip_prefix("DevTools listening on ").map(path_of)
 }

@@ -1,4 +1,4 @@
-//! Events and bounded subscriptions to them.
+//! Events, and bounded subscriptions to them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,40 +10,40 @@ use tokio::sync::mpsc;
 use crate::message::Happening;
 use crate::session::SessionId;
 
-/// Something that the browser reports of its own accord.
+/// An event sent by the browser.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The session it belongs to; none for the browser's own.
+    /// The session that it belongs to. `None` for events of the browser target.
     pub session: Option<SessionId>,
-    /// Its name.
+    /// The event's method, for example `Page.frameDetached`.
     pub method: Arc<str>,
-    /// Its parameters, unread.
+    /// The parameters, not yet deserialized.
     pub params: Arc<RawValue>,
 }
 
 impl Event {
-    /// The parameters as `T`, if this is such an event; the error is that of their form.
+    /// Deserializes the parameters as `T`. `None` if the event has another method.
     pub fn read<T: Happening>(&self) -> Option<Result<T, serde_json::Error>> {
         (*self.method == *T::METHOD).then(|| serde_json::from_str(self.params.get()))
     }
 }
 
-/// Which events a subscription gets.
+/// Selects the events of a subscription.
 #[derive(Clone, Debug, Default)]
 pub struct EventFilter {
-    /// Names of events; every event if empty.
+    /// Methods of the wanted events. Empty selects all.
     pub methods: BTreeSet<&'static str>,
-    /// One session alone; all if absent.
+    /// The wanted session. `None` selects all.
     pub session: Option<SessionId>,
 }
 
 impl EventFilter {
-    /// Every event of every session.
+    /// Selects every event of every session.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// The events of these names, from every session.
+    /// Selects events by method, from all sessions.
     pub fn named(methods: impl IntoIterator<Item = &'static str>) -> Self {
         Self { methods: methods.into_iter().collect(), session: None }
     }
@@ -54,12 +54,12 @@ impl EventFilter {
     }
 }
 
-/// The subscription's reader was too slow, and so many events were dropped.
+/// Number of events dropped because the subscriber read too slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} browser events were dropped because their reader was too slow")]
 pub struct Missed(pub u64);
 
-/// A bounded subscription; dropping it ends it.
+/// A bounded subscription. Dropping it ends it.
 #[derive(Debug)]
 pub struct Events {
     receiver: mpsc::Receiver<Event>,
@@ -67,18 +67,18 @@ pub struct Events {
 }
 
 impl Events {
-    /// The next event; none once the connection is closed. What was missed is reported before what
-    /// follows it.
+    /// Waits for the next event. `None` once the connection is closed. A gap is reported before the events that follow
+    /// it.
     pub async fn next(&mut self) -> Option<Result<Event, Missed>> {
         let event = self.receiver.recv().await;
         match self.missed.swap(0, Ordering::AcqRel) {
             0 => event.map(Ok),
-            // The event in hand is older or newer than the gap: its reader must start afresh either way.
+            // This event may be older or newer than the gap. The reader must start over in both cases.
             count => Some(Err(Missed(count + u64::from(event.is_some())))),
         }
     }
 
-    /// The next event, if one is waiting.
+    /// Returns the next event if one is queued.
     pub fn try_next(&mut self) -> Option<Event> {
         self.receiver.try_recv().ok()
     }
@@ -98,7 +98,7 @@ impl Subscriber {
         (Self { filter, sender, missed: Arc::clone(&missed) }, Events { receiver, missed })
     }
 
-    /// Hands the event over; false when nobody listens any more.
+    /// Delivers an event. Returns false when the subscription has ended.
     pub(crate) fn offer(&self, event: &Event) -> bool {
         if !self.filter.takes(event) {
             return !self.sender.is_closed();

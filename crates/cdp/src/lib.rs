@@ -1,16 +1,15 @@
-//! A small client of the Chrome DevTools Protocol over any byte stream.
+//! A small client for the Chrome DevTools Protocol over any byte stream.
 //!
-//! One task owns the WebSocket; [`Session`] handles send a message and await their reply, each with a
-//! deadline. Targets are attached in flat mode, so that one socket carries every page and frame. Events
-//! go to bounded subscriptions that say when they missed something. Typed structs exist for the calls we
-//! make; everything else goes through [`Session::raw`].
+//! One task owns the WebSocket. [`Session`] handles send messages and await the replies, each with a deadline. Targets
+//! are attached in flat mode, so one socket carries all pages and frames. Events go to bounded subscriptions, which
+//! report gaps. Structs exist for the calls that we make; any other call goes through [`Session::raw`].
 //!
 //! # Why not chromiumoxide
 //!
-//! Both were measured in debug builds against Chromium 156, headless, 1280x800, on two cores over TCP on
-//! the loopback (chromiumoxide 0.9.1 takes nothing else; this client also takes the stream that leads
-//! into a cell, so that no relay has to listen). Medians of `1+1` evaluated 200 times, 50 pictures (PNG
-//! for speed) and 50 accessibility trees of 543 nodes:
+//! Both clients were measured in debug builds against Chromium 156, headless, 1280x800, on two cores over TCP on the
+//! loopback interface. chromiumoxide 0.9.1 supports only TCP; this client also takes the stream that leads into a
+//! cell, so no relay has to listen. Medians of evaluating `1+1` 200 times, of 50 screenshots (PNG, optimised for
+//! speed) and of 50 accessibility trees of 543 nodes:
 //!
 //! | | this client | chromiumoxide |
 //! |---|---|---|
@@ -20,8 +19,8 @@
 //! | cold build, processor time | 23 s | 89 s |
 //! | packages in the tree | 61 | 155 |
 //!
-//! The browser's own work decides the time of a call, so what decides for us is the build, the stream,
-//! and that a call has one deadline and one typed error.
+//! The browser's own work dominates the time of a call. The choice therefore rests on the build time, on the support
+//! for streams, and on each call having one deadline and one typed error.
 
 mod connection;
 mod discovery;

@@ -1,4 +1,4 @@
-//! The wire form of the protocol: what is sent, what comes back, and how both get types.
+//! The wire format: outgoing and incoming messages, and the traits that give them types.
 
 use std::borrow::Cow;
 
@@ -6,27 +6,27 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A typed call: its parameters serialise as themselves.
+/// A typed call. The value serializes to the call's parameters.
 pub trait Command: Serialize + Sync {
-    /// Its name, for example `Page.navigate`.
+    /// The method, for example `Page.navigate`.
     const METHOD: &'static str;
-    /// What a successful reply holds.
+    /// Type of the reply's result.
     type Reply: DeserializeOwned;
 }
 
-/// A typed event's parameters.
+/// The parameters of a typed event.
 pub trait Happening: DeserializeOwned {
-    /// Its name, for example `Page.javascriptDialogOpening`.
+    /// The method, for example `Page.javascriptDialogOpening`.
     const METHOD: &'static str;
 }
 
-/// The browser's own refusal of a call.
+/// The browser's error reply to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct Refusal {
-    /// JSON-RPC's code; `-32000` for most.
+    /// JSON-RPC error code, `-32000` for most errors.
     pub code: i64,
-    /// In the browser's words.
+    /// The browser's error message.
     pub message: String,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Outgoing<'a, P: ?Sized> {
     pub(crate) params: &'a P,
 }
 
-/// A message as it arrives: a reply has an id, an event a method.
+/// An incoming message. A reply has an id, an event has a method.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Incoming<'a> {

@@ -1,5 +1,4 @@
-//! A session: the handle through which one target (the browser, a page, a frame of another process) is
-//! called.
+//! Sessions: handles for calling one target (the browser, a page, an out-of-process frame).
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use crate::domain::target::AttachToTarget;
 use crate::event::{EventFilter, Events};
 use crate::message::Command;
 
-/// The browser's name for an attached session.
+/// The browser's id of an attached session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(pub(crate) Box<str>);
@@ -32,7 +31,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// A cheap handle on one target. Dropping a call's future forgets the call.
+/// A cheap handle on one target. Dropping a call's future discards its reply.
 #[derive(Clone, Debug)]
 pub struct Session {
     shared: Arc<Shared>,
@@ -45,54 +44,54 @@ impl Session {
         Self { shared, id: None, deadline }
     }
 
-    /// The session's id; none for the browser itself.
+    /// The session's id. `None` for the browser target.
     pub fn id(&self) -> Option<&SessionId> {
         self.id.as_ref()
     }
 
-    /// A handle on another session of the same connection.
+    /// Returns a handle on another session of the same connection.
     #[must_use]
     pub fn sibling(&self, id: SessionId) -> Self {
         Self { id: Some(id), ..self.clone() }
     }
 
-    /// The same session with another deadline for every call.
+    /// Returns the same session with another deadline for its calls.
     #[must_use]
     pub fn within(&self, deadline: Duration) -> Self {
         Self { deadline, ..self.clone() }
     }
 
-    /// Attaches to a target and returns its session.
+    /// Attaches to a target and returns the new session.
     pub async fn attach(&self, target: &str) -> Result<Self, CallError> {
         let reply = self.call(&AttachToTarget { target_id: target.to_owned(), flatten: true }).await?;
         Ok(self.sibling(reply.session_id))
     }
 
-    /// Makes a call and reads its reply.
+    /// Makes a call and awaits its reply.
     pub async fn call<C: Command>(&self, command: &C) -> Result<C::Reply, CallError> {
         let raw = self.exchange(C::METHOD, command).await?;
         serde_json::from_str(raw.get())
             .map_err(|source| CallError::Malformed { method: C::METHOD.to_owned(), source: Arc::new(source) })
     }
 
-    /// Makes any call by its name.
+    /// Makes any call by method name, with untyped parameters and result.
     pub async fn raw(&self, method: &str, params: &Value) -> Result<Value, CallError> {
         let raw = self.exchange(method, params).await?;
         serde_json::from_str(raw.get())
             .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
     }
 
-    /// Sends a call and awaits no reply: for cleaning up where nothing can be awaited. Best effort.
+    /// Sends a call without awaiting the reply, for cleanup code that cannot await. Best effort.
     pub fn post<C: Command>(&self, command: &C) {
         self.shared.post(self.id.as_ref(), C::METHOD, command);
     }
 
-    /// Subscribes to events; at most `capacity` wait unread.
+    /// Subscribes to events. At most `capacity` unread events are queued.
     pub fn events(&self, filter: EventFilter, capacity: usize) -> Events {
         self.shared.subscribe(filter, capacity)
     }
 
-    /// Completes when the connection is closed, with the reason.
+    /// Waits until the connection is closed, and returns the reason.
     pub async fn closed(&self) -> Arc<str> {
         self.shared.closed().await
     }

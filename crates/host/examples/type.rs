@@ -1,4 +1,4 @@
-//! Types a line into whatever lies in the middle of the user's own desktop, and saves a picture of the screen.
+//! Types a line into the window in the middle of the user's own desktop, and saves a screenshot.
 //!
 //! `cargo run -p apprentice-host --example type -- "some text" picture.png`
 
@@ -11,7 +11,7 @@ use apprentice_protocol::{
     Want, Why, WorldSpec,
 };
 
-/// The example never pauses, so its clock only has to exist.
+/// A clock for the example, which never pauses.
 struct NoClock;
 
 impl Clock for NoClock {

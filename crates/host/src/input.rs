@@ -1,4 +1,4 @@
-//! Pointer and keyboard through enigo. Held keys and buttons are released when this is dropped.
+//! Pointer and keyboard input through enigo. Dropping the handle releases held keys and buttons.
 
 use apprentice_protocol::{ActReport, Action, Button, Chord, ScreenPoint, Target, WorldError, WorldFault};
 use enigo::{
@@ -15,7 +15,7 @@ pub(crate) struct Input {
     buttons: Vec<NativeButton>,
 }
 
-/// Why an action was not done: the model's mistake, or ours.
+/// Why an action failed: a mistake of the model, or a fault of the input system.
 enum Trouble {
     Refused(String),
     Lost(InputError),
@@ -28,7 +28,7 @@ impl From<InputError> for Trouble {
 }
 
 impl Input {
-    /// Takes hold of pointer and keyboard.
+    /// Connects to the system's pointer and keyboard.
     pub(crate) fn open() -> Result<Self, WorldError> {
         let settings = Settings { linux_delay: 0, ..Settings::default() };
         let enigo = Enigo::new(&settings)
@@ -36,7 +36,7 @@ impl Input {
         Ok(Self { enigo, buttons: Vec::new() })
     }
 
-    /// Does one action.
+    /// Performs one action.
     pub(crate) fn act(
         &mut self,
         action: &Action<ScreenPoint>,
@@ -129,7 +129,7 @@ impl Input {
         moved
     }
 
-    /// A line break is the Enter key: as a character, some toolkits drop it.
+    /// Types a text. Line breaks are sent as the Enter key, because some toolkits drop them as characters.
     fn type_text(&mut self, text: &str) -> Result<(), Trouble> {
         for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
@@ -147,7 +147,7 @@ impl Input {
         Ok(())
     }
 
-    /// Presses the chord, does `inside`, and releases in reverse order whatever happened.
+    /// Holds a chord while `inside` runs, then releases its keys in reverse order, even after an error.
     fn while_holding(
         &mut self,
         chord: Option<&Chord>,
@@ -178,7 +178,7 @@ impl Input {
 impl Drop for Input {
     fn drop(&mut self) {
         for button in std::mem::take(&mut self.buttons) {
-            // Nobody is left to tell when even this fails.
+            // A failure at this point cannot be reported.
             let _ = self.enigo.button(button, Direction::Release);
         }
     }

@@ -1,10 +1,10 @@
-//! Our key names in enigo's words.
+//! Translation of our key names to enigo's.
 
 use enigo::Key as Native;
 
 use apprentice_protocol::Key;
 
-/// The native key, or nothing for a key that this platform cannot press.
+/// The native key. `None` for a key that this platform cannot press.
 pub(crate) fn native(key: &Key) -> Option<Native> {
     let name = key.as_str();
     let mut characters = name.chars();

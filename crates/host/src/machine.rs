@@ -1,4 +1,4 @@
-//! What setup and checks get of the user's own desktop: nothing. Its files and commands are the user's.
+//! The [`Machine`] port of the user's own desktop. It offers only the size of the screen: files and commands belong to the user.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use apprentice_protocol::{
     PortFuture, Size, TreeBudget, UiTree, Window,
 };
 
-/// A machine that offers nothing but the knowledge of its screen's size.
+/// A machine that offers only the size of its screen.
 pub(crate) struct HostMachine {
     offers: Offers,
 }

@@ -1,4 +1,4 @@
-//! Pictures of the primary monitor through xcap.
+//! Screenshots of the primary monitor through xcap.
 
 use std::io::Cursor;
 
@@ -12,17 +12,19 @@ use xcap::Monitor;
 /// The primary monitor.
 pub(crate) struct Screen {
     monitor: Monitor,
-    /// Top left corner in the units that input is given in.
+    /// Top left corner, in input units.
     origin: (i32, i32),
-    /// Input units per picture pixel: below 1 on displays whose pixels are denser than their points.
+    /// Input units per screenshot pixel. Below 1 on high-density displays.
     scale: f64,
     size: Size,
 }
 
 impl Screen {
-    /// Finds the primary monitor and learns its scale from one picture.
+    /// Finds the primary monitor and determines its scale from one screenshot.
     pub(crate) fn open() -> Result<Self, WorldError> {
-        let lost = |error: xcap::XCapError| WorldError::new(WorldFault::Start, format!("no screen: {error}"));
+        let lost = |error: xcap::XCapError| {
+            WorldError::new(WorldFault::Start, format!("no screen can be captured: {error}"))
+        };
         let monitors = Monitor::all().map_err(lost)?;
         let primary = monitors.iter().position(|monitor| monitor.is_primary().unwrap_or(false)).unwrap_or(0);
         let monitor = monitors.into_iter().nth(primary);
@@ -35,12 +37,12 @@ impl Screen {
         Ok(Self { monitor, origin, scale, size })
     }
 
-    /// The size of the pictures.
+    /// Size of the screenshots.
     pub(crate) fn size(&self) -> Size {
         self.size
     }
 
-    /// A picture's pixel in input units; nothing when it lies outside the screen.
+    /// Converts a screenshot pixel to input units. `None` outside the screen.
     pub(crate) fn to_input(&self, point: ScreenPoint) -> Option<(i32, i32)> {
         let inside = |value: i32, limit: u32| u32::try_from(value).is_ok_and(|value| value < limit);
         if !inside(point.x, self.size.width) || !inside(point.y, self.size.height) {
@@ -54,13 +56,14 @@ impl Screen {
         Some((across(point.x, self.origin.0), across(point.y, self.origin.1)))
     }
 
-    /// Takes a picture.
+    /// Takes a screenshot.
     pub(crate) fn picture(&self) -> Result<Image, WorldError> {
-        let lost =
-            |error: String| WorldError::new(WorldFault::Lost, format!("no picture of the screen: {error}"));
+        let lost = |error: String| {
+            WorldError::new(WorldFault::Lost, format!("no screenshot could be taken: {error}"))
+        };
         let picture = self.monitor.capture_image().map_err(|error| lost(error.to_string()))?;
         let size = Size::new(picture.width(), picture.height());
-        // Without the alpha channel the file is smaller and quicker to write.
+        // Without the alpha channel the file is smaller and is written faster.
         let opaque = image::DynamicImage::ImageRgba8(picture).into_rgb8();
         let mut bytes = Vec::new();
         opaque

@@ -1,4 +1,4 @@
-//! The world of the user's own desktop. One thread owns screen, pointer and keyboard, and watches the stop key.
+//! The user's own desktop as a world. One thread owns screen, pointer and keyboard, and polls the stop key.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -19,7 +19,7 @@ use crate::screen::Screen;
 /// The key that the user holds to stop a run.
 pub const STOP_KEY: &str = "Escape";
 
-/// How often the stop key is looked at while nothing else is asked of the thread.
+/// How often the stop key is polled while the thread is idle.
 const WATCH: Duration = Duration::from_millis(50);
 
 /// Opens the user's own desktop as a world.
@@ -29,7 +29,7 @@ pub struct HostSource {
 }
 
 impl HostSource {
-    /// A source that calls `on_stop` when the user holds the stop key.
+    /// Creates a source that calls `on_stop` when the user holds the stop key.
     pub fn new(clock: Arc<dyn Clock>, on_stop: Arc<dyn Fn() + Send + Sync>) -> Self {
         Self { clock, on_stop }
     }
@@ -51,7 +51,7 @@ impl EnvironmentSource for HostSource {
             if spec.environment != EnvironmentKind::Host {
                 return Err(WorldError::new(
                     WorldFault::Start,
-                    "this source opens the user's own desktop only",
+                    "this source opens only the user's own desktop",
                 ));
             }
             let (requests, inbox) = mpsc::channel();
@@ -83,7 +83,7 @@ fn serve(
     let opened = Screen::open().and_then(|screen| Ok((Input::open()?, screen)));
     let (mut input, screen) = match opened {
         Ok(opened) => opened,
-        // When nobody waits for the answer any more there is nothing to open.
+        // If the caller has gone, the error has no reader.
         Err(error) => return drop(ready.send(Err(error))),
     };
     if ready.send(Ok(screen.size())).is_err() {
@@ -92,7 +92,7 @@ fn serve(
     let keyboard = DeviceState::checked_new();
     let stopped = || keyboard.as_ref().is_some_and(|keys| keys.get_keys().contains(&Keycode::Escape));
     loop {
-        // The stop key is looked at between requests only: during an action the key may be ours.
+        // The stop key is polled only between requests: during an action, we may be pressing it ourselves.
         match inbox.recv_timeout(WATCH) {
             Ok(Request::Picture(answer)) => drop(answer.send(screen.picture())),
             Ok(Request::Act(action, answer)) => drop(answer.send(input.act(&action, &screen))),

@@ -1,4 +1,4 @@
-//! PNG in and out, JPEG in, cropping and resizing.
+//! PNG encoding and decoding, JPEG decoding, cropping and resizing.
 
 use std::io::Cursor;
 
@@ -10,10 +10,10 @@ use image::{ColorType, ExtendedColorType, ImageEncoder, ImageFormat, ImageReader
 
 use crate::{Area, Frame, PixelError};
 
-/// The most memory that a picture may take while it is decoded.
+/// Memory limit for decoding a picture, in bytes.
 const DECODE_LIMIT: u64 = 512 << 20;
 
-/// Encodes a frame as PNG, quickly rather than small.
+/// Encodes a frame as PNG, preferring speed over size.
 pub fn encode_png(frame: &Frame) -> Result<Vec<u8>, PixelError> {
     let mut bytes = Vec::with_capacity(frame.rgb().len() / 8);
     PngEncoder::new_with_quality(&mut bytes, CompressionType::Fast, PngFilter::Adaptive).write_image(
@@ -25,22 +25,22 @@ pub fn encode_png(frame: &Frame) -> Result<Vec<u8>, PixelError> {
     Ok(bytes)
 }
 
-/// Decodes a PNG of any colour type; transparency is dropped.
+/// Decodes a PNG of any colour type and drops transparency.
 pub fn decode_png(bytes: &[u8]) -> Result<Frame, PixelError> {
     decode(bytes, Kind::Png).map(|(frame, _)| frame)
 }
 
-/// How a picture is coded.
+/// Encoding of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Portable Network Graphics.
     Png,
-    /// JPEG, as its files are.
+    /// JPEG.
     Jpeg,
 }
 
 impl Kind {
-    /// What the first bytes say, whatever the picture is called; none if it is neither.
+    /// Detects the encoding from the first bytes, regardless of any file name. `None` if it is neither.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x89, b'P', b'N', b'G', ..] => Some(Self::Png),
@@ -50,8 +50,8 @@ impl Kind {
     }
 }
 
-/// Decodes a picture; transparency is dropped. Also tells whether the bytes are a PNG of just these pixels, which can
-/// be passed on as it stands.
+/// Decodes a picture and drops transparency. The flag tells whether the bytes already are a PNG of exactly these
+/// pixels, which can be passed on unchanged.
 pub fn decode(bytes: &[u8], kind: Kind) -> Result<(Frame, bool), PixelError> {
     let format = match kind {
         Kind::Png => ImageFormat::Png,
@@ -68,14 +68,14 @@ pub fn decode(bytes: &[u8], kind: Kind) -> Result<(Frame, bool), PixelError> {
     Ok((Frame::from_rgb(image.width(), image.height(), image.into_raw())?, plain))
 }
 
-/// Whether a JPEG has its end: the decoder takes one without and makes the rest up in grey.
+/// Whether a JPEG is complete. The decoder accepts a truncated one and fills the missing part with grey.
 fn has_end(bytes: &[u8]) -> bool {
-    /// Bytes that some writers leave behind the end.
+    /// Trailing bytes that some writers add after the end marker.
     const PADDING: usize = 64;
     bytes[bytes.len().saturating_sub(PADDING)..].windows(2).any(|two| two == [0xff, 0xd9])
 }
 
-/// The part of a frame within an area.
+/// Returns the part of a frame within an area.
 pub fn crop(frame: &Frame, area: Area) -> Result<Frame, PixelError> {
     let inside =
         |start: u32, length: u32, side: u32| start.checked_add(length).is_some_and(|end| end <= side);
@@ -89,14 +89,14 @@ pub fn crop(frame: &Frame, area: Area) -> Result<Frame, PixelError> {
     Frame::from_rgb(area.width, area.height, rgb)
 }
 
-/// The frame at another size.
+/// Returns the frame scaled to another size.
 pub fn resize(frame: &Frame, width: u32, height: u32) -> Result<Frame, PixelError> {
     if (frame.width(), frame.height()) == (width, height) {
         return Ok(frame.clone());
     }
     let blank = vec![0; (width as usize).saturating_mul(height as usize).saturating_mul(3)];
     Frame::from_rgb(width, height, blank)?;
-    // The typed form compiles one kind of pixel; choosing the kind at run time compiles all of them.
+    // The typed form compiles for one pixel type; choosing the type at run time would compile all of them.
     let from = TypedImageRef::<U8x3>::from_buffer(frame.width(), frame.height(), frame.rgb())
         .map_err(|error| PixelError::Resize(error.to_string()))?;
     let mut to = TypedImage::<U8x3>::new(width, height);

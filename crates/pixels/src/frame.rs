@@ -1,9 +1,9 @@
-//! A picture in memory and the comparison of two.
+//! A picture in memory, and the comparison of two pictures.
 
 /// The longest side a picture may have.
 const SIDE_LIMIT: u32 = 16_384;
 
-/// A picture of 8-bit red, green and blue, row after row without gaps.
+/// A picture with 8 bits each of red, green and blue, stored row by row without gaps.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Frame {
     width: u32,
@@ -24,57 +24,57 @@ pub struct Area {
     pub x: u32,
     /// Top edge.
     pub y: u32,
-    /// Pixels across.
+    /// Width in pixels.
     pub width: u32,
-    /// Pixels down.
+    /// Height in pixels.
     pub height: u32,
 }
 
-/// Why pixels could not be used.
+/// Why a picture could not be processed.
 #[derive(Debug, thiserror::Error)]
 pub enum PixelError {
-    /// A side is zero or absurdly long.
+    /// A side is zero or too long.
     #[error("a picture of {width} by {height} pixels is not possible, sides go from 1 to {SIDE_LIMIT}")]
     Side {
-        /// Pixels across.
+        /// Width in pixels.
         width: u32,
-        /// Pixels down.
+        /// Height in pixels.
         height: u32,
     },
-    /// The bytes do not fit the size.
+    /// The number of bytes does not match the size.
     #[error("a picture of {width} by {height} pixels needs {needed} bytes and came with {found}")]
     Length {
-        /// Pixels across.
+        /// Width in pixels.
         width: u32,
-        /// Pixels down.
+        /// Height in pixels.
         height: u32,
-        /// Bytes needed.
+        /// Number of bytes needed.
         needed: usize,
-        /// Bytes found.
+        /// Number of bytes given.
         found: usize,
     },
     /// The area is not within the picture.
     #[error("the area {area:?} lies outside a picture of {width} by {height} pixels")]
     Outside {
-        /// The area.
+        /// The requested area.
         area: Area,
-        /// Pixels across.
+        /// Width of the picture in pixels.
         width: u32,
-        /// Pixels down.
+        /// Height of the picture in pixels.
         height: u32,
     },
-    /// The end of a picture is missing.
-    #[error("the picture is torn: it ends in the middle")]
+    /// The picture's data is truncated.
+    #[error("the picture is truncated")]
     Torn,
-    /// The codec refused.
-    #[error("the picture could not be coded")]
+    /// The codec failed.
+    #[error("the picture could not be encoded or decoded")]
     Codec(#[from] image::ImageError),
-    /// The resizer refused.
+    /// The resizer failed.
     #[error("the picture could not be resized: {0}")]
     Resize(String),
 }
 
-/// The number of pixels of a possible picture.
+/// Returns the number of pixels of a picture, after checking its size.
 fn pixels(width: u32, height: u32) -> Result<usize, PixelError> {
     let possible = |side: u32| (1..=SIDE_LIMIT).contains(&side);
     if possible(width) && possible(height) {
@@ -85,7 +85,7 @@ fn pixels(width: u32, height: u32) -> Result<usize, PixelError> {
 }
 
 impl Frame {
-    /// A frame of RGB bytes.
+    /// Creates a frame from RGB bytes.
     pub fn from_rgb(width: u32, height: u32, rgb: Vec<u8>) -> Result<Self, PixelError> {
         let needed = pixels(width, height)? * 3;
         if rgb.len() == needed {
@@ -95,7 +95,7 @@ impl Frame {
         }
     }
 
-    /// A frame from four bytes a pixel: blue, green, red and one that is ignored, as an X server gives them.
+    /// Creates a frame from an X server's format: four bytes per pixel, blue, green, red and one that is ignored.
     pub fn from_bgrx(width: u32, height: u32, bgrx: &[u8]) -> Result<Self, PixelError> {
         let count = pixels(width, height)?;
         let needed = count * 4;
@@ -109,22 +109,22 @@ impl Frame {
         Ok(Self { width, height, rgb })
     }
 
-    /// Pixels across.
+    /// Width in pixels.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Pixels down.
+    /// Height in pixels.
     pub fn height(&self) -> u32 {
         self.height
     }
 
-    /// The bytes: red, green, blue, row after row.
+    /// The RGB bytes, row by row.
     pub fn rgb(&self) -> &[u8] {
         &self.rgb
     }
 
-    /// The red, green and blue of one pixel, if it is within the frame.
+    /// The red, green and blue of one pixel. `None` outside the frame.
     pub fn pixel(&self, x: u32, y: u32) -> Option<[u8; 3]> {
         if x >= self.width || y >= self.height {
             return None;
@@ -134,8 +134,8 @@ impl Frame {
     }
 }
 
-/// The smallest area outside which two frames are equal; nothing if they are equal. Frames of unequal
-/// size differ everywhere.
+/// Returns the smallest area that contains all differences. `None` if the frames are equal. Frames of different sizes
+/// differ everywhere.
 pub fn diff(one: &Frame, other: &Frame) -> Option<Area> {
     if (one.width, one.height) != (other.width, other.height) {
         return Some(Area { x: 0, y: 0, width: other.width, height: other.height });

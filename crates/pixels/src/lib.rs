@@ -1,7 +1,7 @@
-//! Codecs, frame comparison and shared memory.
+//! Picture codecs, frame comparison and shared memory.
 //!
-//! Nothing here is generic, so that it is compiled, optimised, in this crate alone, and it is the only
-//! crate with `unsafe`. Input that is malformed is an error: sizes are checked before anything is read.
+//! The crate has no generic functions, so it is compiled once, with optimisation. It is the only crate with `unsafe`.
+//! Malformed input is an error: all sizes are checked before any data is read.
 
 mod codec;
 mod frame;

@@ -1,4 +1,4 @@
-//! Memory shared with another process, mapped from a descriptor that it passed.
+//! Shared memory of another process, mapped from a file descriptor that it passed.
 #![expect(unsafe_code, reason = "mapping foreign memory is what this file is for")]
 
 use std::ffi::c_void;
@@ -8,8 +8,8 @@ use std::ptr::{self, NonNull};
 use rustix::fs::fstat;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// A mapped piece of shared memory. Its bytes are only ever copied out, never borrowed: the other side
-/// may write at any time.
+/// A mapping of shared memory. Its bytes are always copied out, never borrowed, because the other process may write at
+/// any time.
 #[derive(Debug)]
 pub struct Segment {
     start: NonNull<c_void>,
@@ -19,53 +19,53 @@ pub struct Segment {
 /// Why a descriptor could not be mapped or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
-    /// The file behind the descriptor is shorter than the memory asked for.
-    #[error("shared memory of {needed} bytes was asked for and {found} were given")]
+    /// The file behind the descriptor is shorter than the requested mapping.
+    #[error("shared memory of {needed} bytes is needed, the file has {found}")]
     Short {
-        /// Bytes needed.
+        /// Number of bytes requested.
         needed: usize,
-        /// Bytes there.
+        /// Size of the file in bytes.
         found: i64,
     },
-    /// More bytes were asked for than the segment has.
-    #[error("{asked} bytes were asked of shared memory of {length}")]
+    /// The requested copy is longer than the mapping.
+    #[error("cannot copy {asked} bytes out of {length} bytes of shared memory")]
     Beyond {
-        /// Bytes asked for.
+        /// Number of bytes requested.
         asked: usize,
-        /// Bytes there.
+        /// Size of the mapping in bytes.
         length: usize,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("shared memory could not be mapped")]
     System(#[from] rustix::io::Errno),
 }
 
-// SAFETY: the mapping belongs to the whole process, and `Segment` has no state but its address.
+// SAFETY: the mapping belongs to the whole process, and `Segment` has no state except its address.
 unsafe impl Send for Segment {}
 
 impl Segment {
-    /// Maps the first `length` bytes behind a descriptor, to be read.
+    /// Maps the first `length` bytes behind a descriptor, read-only.
     pub fn map(descriptor: &OwnedFd, length: usize) -> Result<Self, SegmentError> {
         let found = fstat(descriptor)?.st_size;
         if length == 0 || usize::try_from(found).is_ok_and(|found| found < length) || found < 0 {
             return Err(SegmentError::Short { needed: length, found });
         }
-        // SAFETY: a fresh shared mapping at an address of the kernel's choice; the length was checked
-        // against the file, so that every page of it is backed.
+        // SAFETY: this is a new shared mapping at an address chosen by the kernel. The length was checked against the
+        // file, so every page of the mapping is backed.
         let start =
             unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, descriptor, 0)? };
         let start = NonNull::new(start).ok_or(rustix::io::Errno::NOMEM)?;
         Ok(Self { start, length })
     }
 
-    /// Copies the first `length` bytes out.
+    /// Copies the first `length` bytes out of the mapping.
     pub fn copy(&self, length: usize) -> Result<Vec<u8>, SegmentError> {
         if length > self.length {
             return Err(SegmentError::Beyond { asked: length, length: self.length });
         }
         let mut bytes = Vec::with_capacity(length);
-        // SAFETY: the source is mapped for `self.length >= length` bytes and lives as long as `self`; the
-        // target has room for `length` bytes, which are initialised by the copy before the length is set.
+        // SAFETY: the source is mapped for `self.length >= length` bytes and lives as long as `self`. The target has
+        // room for `length` bytes, and the copy initialises them before the length is set.
         unsafe {
             ptr::copy_nonoverlapping(self.start.as_ptr().cast::<u8>(), bytes.as_mut_ptr(), length);
             bytes.set_len(length);
@@ -76,7 +76,7 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by `map` and is unmapped once.
+        // SAFETY: `map` created this mapping, and it is unmapped only here.
         let unmapped = unsafe { munmap(self.start.as_ptr(), self.length) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
     }

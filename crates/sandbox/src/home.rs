@@ -1,11 +1,11 @@
-//! What stands in a fresh home: settings that keep programs still, quiet and free of first-run dialogs.
+//! The files of a fresh home: settings that stop animations, notifications and first-run dialogs.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Files of the home that are not there yet, by path.
+/// Files written into a home unless they exist already, by path.
 const SEEDS: &[(&str, &str)] = &[
     (".config/gtk-3.0/settings.ini", include_str!("seeds/gtk3.ini")),
     (".config/gtk-4.0/settings.ini", include_str!("seeds/gtk3.ini")),
@@ -15,7 +15,7 @@ const SEEDS: &[(&str, &str)] = &[
     (".config/user-dirs.locale", "C"),
     (".config/libreoffice/4/user/registrymodifications.xcu", include_str!("seeds/libreoffice.xcu")),
     (".config/xfce4/xfconf/xfce-perchannel-xml/thunar.xml", include_str!("seeds/thunar.xml")),
-    // Sound without a session's services: it begins when it is first asked for, and then stays.
+    // Sound without session services: PulseAudio starts on first use and then keeps running.
     (".config/pulse/client.conf", "autospawn = yes\n"),
     (".config/pulse/daemon.conf", "exit-idle-time = -1\n"),
     (".config/pulse/default.pa", include_str!("seeds/pulse.pa")),
@@ -25,29 +25,29 @@ const SEEDS: &[(&str, &str)] = &[
     (".config/chromium/Default/Preferences", include_str!("seeds/chromium-preferences.json")),
 ];
 
-/// Which program opens what. Each kind of file names several, best first; `xdg-open` looks at the first alone, so that
-/// those that are not installed are left out.
+/// Default programs by file type. Each type lists several, best first; `xdg-open` considers only the first, so programs
+/// that are not installed are removed from the list.
 const OPENERS: (&str, &str) = (".config/mimeapps.list", include_str!("seeds/mimeapps.list"));
-/// Where programs say how they are started.
+/// Folders with the `.desktop` files of installed programs.
 const STARTERS: [&str; 2] = ["/usr/local/share/applications", "/usr/share/applications"];
 
-/// Programs under the names that tasks written for other machines use, for when the system has none of that name:
-/// their folder is the last in which programs are looked for.
+/// Wrappers under program names that tasks written for other machines use. Their folder comes last in `PATH`, so a
+/// program installed under that name wins.
 const PROGRAMS: &[(&str, &str)] = &[
     (".local/bin/google-chrome", include_str!("seeds/google-chrome.sh")),
     (".local/bin/python", include_str!("seeds/python.sh")),
     (SUDO, include_str!("seeds/sudo.sh")),
 ];
 
-/// What a cell has of `sudo`. The system's own cannot work in there, as nobody in there has more rights than the user:
-/// this stands in its place.
+/// The cell's `sudo`. The system's own cannot work inside, because the user namespace grants no further rights; this
+/// script replaces it.
 pub(super) const SUDO: &str = ".local/bin/sudo";
 
-/// Folders that a desktop's user has.
+/// The usual folders of a desktop user.
 const FOLDERS: &[&str] =
     &["Desktop", "Documents", "Downloads", "Music", "Pictures", "Public", "Templates", "Videos"];
 
-/// Puts into a home what it does not have yet.
+/// Writes the seed files that a home does not have yet.
 pub(super) fn seed(home: &Path) -> io::Result<()> {
     for folder in FOLDERS {
         fs::create_dir_all(home.join(folder))?;
@@ -69,7 +69,7 @@ pub(super) fn seed(home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A list of openers without the programs that are not there, and without the kinds of file that none is left for.
+/// Removes uninstalled programs from a list of default programs, and file types for which no program is left.
 fn installed(list: &str, is_there: impl Fn(&str) -> bool) -> String {
     let mut kept = String::new();
     for line in list.lines() {
@@ -85,7 +85,7 @@ fn installed(list: &str, is_there: impl Fn(&str) -> bool) -> String {
     kept
 }
 
-/// Copies what stands in one home into another.
+/// Copies the contents of one home into another.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

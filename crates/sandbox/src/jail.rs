@@ -1,5 +1,5 @@
-//! What a cell may see: its folder on the host, its user, its files of `/etc`, its environment, and the
-//! command that starts it.
+//! The sandbox of a cell: its folder on the host, its user, its `/etc`, its environment, and the command that
+//! starts it.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,21 +16,21 @@ use super::supervisor::{Entrance, Home};
 use super::wire::Desk;
 use super::{CellIsolation, CellSpec, home};
 
-/// The user inside.
+/// The user id inside.
 const USER: u32 = 1000;
 /// The home folder inside a cell with namespaces.
 const HOME: &str = "/home/user";
-/// The folder of the session's sockets inside.
+/// The folder for the session's sockets inside (`XDG_RUNTIME_DIR`).
 const RUNTIME: &str = "/run/user/1000";
-/// Where our own program stands inside.
+/// The path of our own program inside.
 const PROGRAM: &str = "/run/supervisor";
-/// User ids of the host, one of which is taken when root starts a cell; no account is made.
+/// User ids of the host. When root starts a cell, the cell runs as a free one of these; no account is created.
 const SPARE_USERS: std::ops::Range<u32> = 61_500..61_600;
-/// Where programs of the host are looked for.
+/// Folders searched for programs of the host.
 const FOLDERS: [&str; 6] =
     ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/usr/libexec", "/usr/lib/at-spi2-core"];
 
-/// What of the host's `/etc` is shown: what programs need, and nothing that may hold a secret.
+/// Entries of the host's `/etc` that the cell sees: what programs need, and no file that may hold a secret.
 const ETC: &[&str] = &[
     "ImageMagick-6",
     "X11",
@@ -82,8 +82,8 @@ const ETC: &[&str] = &[
     "xml",
 ];
 
-/// What of the host's `/var` is shown: caches that programs need, and the lists of installed packages, which tell what
-/// versions they have. The packages' files are in sight anyway.
+/// Entries of the host's `/var` that the cell sees: caches that programs need, and the package database, which tells
+/// the installed versions. The files of those packages are visible anyway.
 const VAR: &[&str] = &[
     "/var/cache/fontconfig",
     "/var/lib/openbox",
@@ -93,25 +93,25 @@ const VAR: &[&str] = &[
     "/var/lib/rpm",
 ];
 
-/// A cell that is ready to be started.
+/// A prepared cell, ready to start.
 pub(super) struct Jail {
-    /// Its folder on the host, removed with this value.
+    /// The cell's folder on the host, removed when this value is dropped.
     pub(super) folder: TempDir,
-    /// Held as long as the cell lives; whoever gets it knows that the owner is dead.
+    /// Locked for as long as the cell lives. Another process that obtains the lock knows that the owner is dead.
     _lock: File,
     program: PathBuf,
     argument: String,
     pub(super) isolation: CellIsolation,
     golden: Option<PathBuf>,
-    /// The host's user that the cell runs as, when it is not our own.
+    /// The host user id that the cell runs as, when it is not our own.
     user: Option<u32>,
-    /// What the supervisor is told first.
+    /// The desktop configuration for the supervisor's first request.
     pub(super) desk: Option<Desk>,
 }
 
-/// The name of the file in a state folder, and in a cell's, that locks it.
+/// Name of the lock file, in the state folder and in each cell's folder.
 pub(super) const LOCK: &str = "lock";
-/// How names of cells' folders begin.
+/// Prefix of the names of cell folders.
 pub(super) const PREFIX: &str = "cell-";
 
 fn failed(what: impl std::fmt::Display, error: &io::Error) -> WorldError {
@@ -120,7 +120,7 @@ fn failed(what: impl std::fmt::Display, error: &io::Error) -> WorldError {
     WorldError::new(fault, format!("{what}: {error}"))
 }
 
-/// Finds a program of the host.
+/// Finds a program of the host by name.
 fn find(name: &str) -> Option<PathBuf> {
     FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
@@ -132,7 +132,7 @@ fn need(name: &str, package: &str) -> Result<PathBuf, WorldError> {
     })
 }
 
-/// Opens and locks the state folder, so that nobody clears a cell that is being made.
+/// Opens and locks the state folder, so that no other process reaps a cell while it is being created.
 pub(super) fn lock_state(state: &Path) -> io::Result<File> {
     fs::create_dir_all(state)?;
     let lock = File::options().create(true).truncate(false).write(true).open(state.join(LOCK))?;
@@ -141,7 +141,7 @@ pub(super) fn lock_state(state: &Path) -> io::Result<File> {
 }
 
 impl Jail {
-    /// Checks what is needed and makes the cell's folder.
+    /// Checks the prerequisites and creates the cell's folder.
     pub(super) fn prepare(spec: &CellSpec) -> Result<Self, WorldError> {
         if spec.isolation == CellIsolation::Bubblewrap {
             need("bwrap", "bubblewrap")?;
@@ -186,7 +186,7 @@ impl Jail {
         Ok(Self { folder, _lock: lock, program, argument, isolation: spec.isolation, golden, user, desk })
     }
 
-    /// The command that starts the cell, with one end of the socket as its standard input.
+    /// Returns the command that starts the cell, with one end of the socket as its standard input.
     pub(super) fn command(&self, socket: OwnedFd) -> Result<Command, WorldError> {
         let mut command = match self.isolation {
             CellIsolation::Bubblewrap => self.bubblewrap()?,
@@ -204,8 +204,12 @@ impl Jail {
             etc: etc(),
             argv: self.argv()?,
         };
-        let entrance = serde_json::to_string(&entrance)
-            .map_err(|error| WorldError::new(WorldFault::Start, format!("the cell's plan: {error}")))?;
+        let entrance = serde_json::to_string(&entrance).map_err(|error| {
+            WorldError::new(
+                WorldFault::Start,
+                format!("the instructions for the cell could not be written: {error}"),
+            )
+        })?;
         let mut command = Command::new(need("unshare", "util-linux")?);
         command.args(["--user", "--map-root-user", "--mount", "--propagation", "private", "--"]);
         command.arg(&self.program).arg(&self.argument).arg("enter").arg(entrance);
@@ -233,7 +237,7 @@ impl Jail {
         Ok(command)
     }
 
-    /// Bubblewrap with all its arguments.
+    /// Builds bubblewrap's command line.
     fn argv(&self) -> Result<Vec<String>, WorldError> {
         let mut argv = vec![need("bwrap", "bubblewrap")?.to_string_lossy().into_owned()];
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
@@ -283,7 +287,7 @@ impl Jail {
         add(&["--ro-bind", &own("etc/machine-id"), "/var/lib/dbus/machine-id"]);
         add(&["--symlink", "/run", "/var/run", "--dir", "/var/tmp"]);
         add(&["--bind", &own("tmp"), "/tmp", "--bind", &own("home"), HOME, "--bind", &own("run"), RUNTIME]);
-        // Nothing can be laid over a link, only over what it leads to.
+        // A mount cannot cover a symbolic link, only the link's target.
         let sudo = find("sudo").and_then(|sudo| sudo.canonicalize().ok());
         if let Some(sudo) = sudo.filter(|sudo| sudo.starts_with("/usr")) {
             add(&["--ro-bind", &own(&format!("home/{}", home::SUDO)), &sudo.to_string_lossy()]);
@@ -297,7 +301,7 @@ impl Jail {
     }
 }
 
-/// The whole environment inside; nothing is taken over from ours.
+/// The complete environment inside. No variable is inherited from our own process.
 fn environment(home: &str, runtime: &str) -> Vec<(&'static str, String)> {
     let path =
         format!("/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games:{home}/.local/bin");
@@ -313,7 +317,7 @@ fn environment(home: &str, runtime: &str) -> Vec<(&'static str, String)> {
         ("TERM", "xterm-256color"),
         ("XDG_SESSION_TYPE", "x11"),
         ("GDK_BACKEND", "x11"),
-        // Accessibility, for each toolkit in its own words.
+        // Turns accessibility on, with each toolkit's own variable.
         ("GTK_MODULES", "gail:atk-bridge"),
         ("QT_ACCESSIBILITY", "1"),
         ("QT_LINUX_ACCESSIBILITY_ALWAYS_ON", "1"),
@@ -324,7 +328,7 @@ fn environment(home: &str, runtime: &str) -> Vec<(&'static str, String)> {
     fixed.map(|(name, value)| (name, value.to_owned())).to_vec()
 }
 
-/// The files of `/etc` that are the cell's own.
+/// Files of `/etc` that the cell has its own version of, as name and content.
 fn etc() -> Vec<(String, String)> {
     let files = [
         ("passwd", format!("root:x:0:0:root:/root:/bin/sh\nuser:x:{USER}:{USER}:User:{HOME}:/bin/bash\n")),
@@ -339,8 +343,8 @@ fn etc() -> Vec<(String, String)> {
     files.map(|(name, text)| (name.to_owned(), text)).to_vec()
 }
 
-/// A user id that no account of the host has; none where root is alone, as in some containers, and
-/// could become nobody else.
+/// Finds a user id that belongs to no account of the host. `None` when root is the only mapped user, as in some
+/// containers: then the cell cannot switch to another id.
 fn spare_user() -> Result<Option<u32>, WorldError> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let accounts = read("/etc/passwd");
@@ -352,7 +356,7 @@ fn spare_user() -> Result<Option<u32>, WorldError> {
     Ok(exists.then_some(spare))
 }
 
-/// Whether an id exists by the map of a user namespace: lines of first id, first id outside, count.
+/// Whether a user namespace's map contains an id. Each line holds first id, first id outside, count.
 fn maps(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -360,13 +364,13 @@ fn maps(map: &str, id: u32) -> bool {
     })
 }
 
-/// Whether everybody may pass through all folders above, and has these rights on the path itself.
+/// Whether any user may traverse all parent folders and has these rights on the path itself.
 fn reachable(path: &Path, rights: u32) -> bool {
     let mode = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.mode());
     mode(path) & rights == rights && path.ancestors().skip(1).all(|folder| mode(folder) & 0o001 != 0)
 }
 
-/// Puts the program where a cell's user reaches it: once for each build of it.
+/// Copies the program to a place that a cell's user can reach, once per build of it.
 fn stage(program: &Path, state: &Path) -> io::Result<PathBuf> {
     let metadata = fs::metadata(program)?;
     let name = format!("program-{}-{}-{}", metadata.dev(), metadata.ino(), metadata.mtime_nsec());

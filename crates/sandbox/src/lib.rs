@@ -1,7 +1,7 @@
-//! One isolated cell on this machine: own user, processes, network, home, buses and, on demand, a display.
+//! An isolated cell on this machine: its own user, processes, network, home and buses, and optionally a display.
 //!
-//! The desktop and the browser world are built on it. A cell dies with its owner, whatever kills it: its
-//! first process ends with our socket, and bubblewrap with the thread that started it.
+//! The desktop and browser worlds are built on cells. A cell dies with its owner, even when the owner is killed: its
+//! first process ends when our socket closes, and bubblewrap ends with the thread that started it.
 
 mod clock;
 mod display;
@@ -34,18 +34,18 @@ use link::Link;
 use machine::CellMachine;
 use wire::{Ask, Reply};
 
-/// A connection to a port inside a cell: a socket of the cell's own network, held out here.
+/// A connection to a port inside a cell: a socket of the cell's network namespace, held by this process.
 pub use tokio::net::TcpStream as CellStream;
 
 /// How long a cell may take to start.
 const START: Duration = Duration::from_secs(30);
 
-/// How a cell is kept apart.
+/// How a cell is isolated from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellIsolation {
-    /// Namespaces of its own, by bubblewrap.
+    /// Linux namespaces, created by bubblewrap.
     Bubblewrap,
-    /// A process group and a home of its own, and nothing else.
+    /// Only a process group and a home of its own.
     Plain,
 }
 
@@ -58,20 +58,20 @@ impl From<CellIsolation> for Isolation {
     }
 }
 
-/// What is needed to start a cell.
+/// The configuration for starting a cell.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
-    /// Size of the screen; no display, window manager or accessibility bus if absent.
+    /// Size of the screen. `None` starts no display, window manager or accessibility bus.
     pub screen: Option<Size>,
-    /// How it is kept apart.
+    /// How the cell is isolated from the host.
     pub isolation: CellIsolation,
-    /// Our own program, which is started again as the supervisor inside.
+    /// Path of our own program, which is started again inside the cell as its supervisor.
     pub program: PathBuf,
     /// The hidden argument under which that program calls [`supervise`].
     pub argument: String,
     /// A folder for run-time state, shared by all cells of this user.
     pub state: PathBuf,
-    /// A home to start from, under the built-in seeds.
+    /// A home to start from. The built-in seed files are added to it.
     pub golden: Option<PathBuf>,
 }
 
@@ -84,13 +84,13 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Starts a cell and waits until its desk is ready.
+    /// Starts a cell and waits until its display and buses are ready.
     pub async fn start(spec: &CellSpec, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
         let failed = |story: String| WorldError::new(WorldFault::Start, story);
         let mut jail = Jail::prepare(spec)?;
-        let desk = jail.desk.take().ok_or_else(|| failed("the cell has no desk".into()))?;
+        let desk = jail.desk.take().ok_or_else(|| failed("the cell has no desktop configuration".into()))?;
         let home = desk.home.to_string_lossy().into_owned();
-        // From here on, leaving early ends the cell.
+        // From here on, returning early ends the cell.
         let mut cell = Unready(Some(Arc::new(Link::open(jail)?)));
         let link = cell.0.clone().ok_or_else(|| failed("the cell is gone".into()))?;
         let ready = tokio::time::timeout(START, link.ask(Ask::Start(desk), Vec::new())).await;
@@ -108,7 +108,7 @@ impl Cell {
         };
         let mut descriptors = frame.descriptors.into_iter();
         let supervisor = descriptors.next().filter(|_| matches!(frame.head, Reply::Ready));
-        link.guard(supervisor.ok_or_else(|| failed("the supervisor gave a wrong answer".into()))?);
+        link.guard(supervisor.ok_or_else(|| failed("the supervisor sent an unexpected reply".into()))?);
         let display = match (descriptors.next(), spec.screen) {
             (Some(socket), Some(_)) => {
                 let opened = tokio::task::spawn_blocking(move || Display::open(socket, clock)).await;
@@ -122,32 +122,33 @@ impl Cell {
         Ok(Self { link, display, machine: Arc::new(machine), isolation: spec.isolation })
     }
 
-    /// The port for setup and checks.
+    /// Returns the port for setup and checks.
     pub fn machine(&self) -> Arc<dyn Machine> {
         self.machine.clone()
     }
 
-    /// How it is kept apart.
+    /// Returns how the cell is isolated from the host.
     pub fn isolation(&self) -> Isolation {
         self.isolation.into()
     }
 
-    /// Connects to a TCP port inside.
+    /// Connects to a TCP port inside the cell.
     pub async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
         self.machine.connect(port).await
     }
 
-    /// What made the cell worthless, if anything did: infrastructure, never the model's failure.
+    /// Why the cell has become unusable, or `None` while it works. A loss is an infrastructure fault, never the model's
+    /// failure.
     pub fn loss(&self) -> Option<WorldError> {
         self.link.loss().map(|loss| loss.world())
     }
 
-    /// Waits until the cell is worthless.
+    /// Waits until the cell becomes unusable, and returns the reason.
     pub async fn lost(&self) -> WorldError {
         self.link.lost().await.world()
     }
 
-    /// Kills the cell and waits until nothing of it is left.
+    /// Kills the cell and waits until all of it is gone.
     pub async fn close(self, deadline: Duration) -> Result<(), WorldError> {
         let link = self.link.clone();
         let ended = tokio::task::spawn_blocking(move || link.end());
@@ -174,7 +175,7 @@ impl Cell {
             loss = self.link.lost() => Err(loss.world()),
             done = display.run(job) => match done {
                 Ok(done) => Ok(done),
-                // The supervisor's story, if there is one, says more than a torn connection.
+                // If the supervisor reports a reason, it is more informative than a broken connection.
                 Err(error) => Err(match tokio::time::timeout(Duration::from_secs(1), self.link.lost()).await {
                     Ok(loss) => loss.world(),
                     Err(_) => WorldError::new(WorldFault::Input, error.to_string()),
@@ -209,7 +210,7 @@ impl Drop for Cell {
     }
 }
 
-/// A cell that is starting; unless it is disarmed, it ends with this value.
+/// A cell that is starting. Dropping this value ends the cell, unless the value was disarmed.
 struct Unready(Option<Arc<Link>>);
 
 impl Drop for Unready {
@@ -220,7 +221,7 @@ impl Drop for Unready {
     }
 }
 
-/// The image of a frame, with its identity.
+/// Encodes a frame as an image with its hash.
 fn picture(frame: &apprentice_pixels::Frame) -> Result<Image, apprentice_pixels::PixelError> {
     use sha2::{Digest, Sha256};
     let bytes = apprentice_pixels::encode_png(frame)?;
@@ -233,7 +234,7 @@ fn picture(frame: &apprentice_pixels::Frame) -> Result<Image, apprentice_pixels:
     })
 }
 
-/// A stream out of a passed descriptor.
+/// Turns a received descriptor into a stream.
 fn stream(descriptor: OwnedFd) -> std::io::Result<CellStream> {
     let stream = std::net::TcpStream::from(descriptor);
     stream.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! The host's end of a cell: the thread that starts it, lives as long as it, and speaks with its supervisor.
+//! The host's end of a cell: a thread that starts the cell, lives as long as it, and talks to its supervisor.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,13 +22,13 @@ use super::jail::Jail;
 use super::wire::{self, Ask, Frame, Note, Part, Reply, Request};
 use super::{CellIsolation, reap};
 
-/// Requests that may wait to be sent.
+/// Capacity of the queue of requests to send.
 const QUEUE: usize = 64;
-/// How much of what bubblewrap complains of is kept.
+/// Bytes of bubblewrap's error output that are kept.
 const COMPLAINT: usize = 2000;
-/// How long the last words of a cell that ended are awaited.
+/// How long to wait for the remaining error output of a cell that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long the end of a killed cell is awaited.
+/// How long to wait for a killed cell to end.
 const END: Duration = Duration::from_secs(5);
 
 type Answer = Result<Frame<Reply>, MachineError>;
@@ -42,7 +42,7 @@ pub(super) struct Link {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What made a cell worthless.
+/// Why a cell has become unusable.
 #[derive(Clone, Debug)]
 pub(super) struct Loss {
     pub(super) part: Part,
@@ -50,7 +50,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// The fault it is for an environment.
+    /// Converts the loss into the error of an environment.
     pub(super) fn world(&self) -> WorldError {
         let fault = match self.part {
             Part::WindowManager => WorldFault::Input,
@@ -65,45 +65,46 @@ enum Outgoing {
     Cancel { number: u64 },
 }
 
-/// What is killed to end the cell, named by descriptors that never mean another process.
+/// Handles for killing the cell: process descriptors, which never refer to another process.
 #[derive(Default)]
 struct Doom {
-    /// Tells the thread that it is over, also while there is nothing to kill yet: nobody but it knows how far
-    /// the start has come.
+    /// Tells the thread to stop, even before there is a process to kill: only the thread knows how far the start has
+    /// come.
     over: CancellationToken,
-    /// With the number of its process group.
+    /// The first process that we started, with the number of its process group.
     starter: OnceLock<(OwnedFd, Pid)>,
     supervisor: OnceLock<OwnedFd>,
-    /// Our end of the socket, where the supervisor has to kill what no namespace holds together.
+    /// Our end of the socket. Without namespaces, the supervisor has to kill the cell's processes when it closes.
     socket: OnceLock<OwnedFd>,
 }
 
 impl Doom {
-    /// Ends the cell: by its supervisor, which sees the socket close, or with it.
+    /// Ends the cell: through its supervisor, which sees the socket close, or by killing it.
     fn end(&self) {
         self.over.cancel();
         match self.socket.get() {
-            // A socket that is closed already has done its work.
+            // An error means that the socket is closed already.
             Some(socket) => drop(rustix::net::shutdown(socket, rustix::net::Shutdown::Both)),
             None => self.kill(),
         }
     }
 
-    /// Kills the cell: all of it, where its supervisor is the first process of a namespace.
+    /// Kills the starter and the supervisor. With namespaces, this takes the whole cell down.
     fn kill(&self) {
         if let Some(supervisor) = self.supervisor.get() {
-            // It may be dead already.
+            // The process may be dead already.
             let _ = pidfd_send_signal(supervisor, Signal::KILL);
         }
         let Some((starter, group)) = self.starter.get() else { return };
-        // Its first child is bound to its life only some moments after it begins, and until then waits for it for
-        // ever; it is of its group. While the starter can be signalled, nobody else has the group's number.
+        // The starter's first child sets its parent-death signal only some moments after it begins; until then it would
+        // outlive the starter and wait for it forever. It belongs to the starter's process group. While the starter can
+        // still be signalled, no other group can have the same number.
         if pidfd_send_signal(starter, Signal::KILL).is_ok() {
             let _ = kill_process_group(*group, Signal::KILL);
         }
     }
 
-    /// Waits until the supervisor's whole namespace is gone.
+    /// Waits until the supervisor's whole PID namespace is gone.
     fn await_end(&self) {
         if let Some(supervisor) = self.supervisor.get() {
             let timeout = Timespec::try_from(END).ok();
@@ -112,7 +113,7 @@ impl Doom {
     }
 }
 
-/// Gives up a request when its caller does.
+/// Cancels a request when its caller drops the future.
 struct Abandon<'a> {
     link: &'a Link,
     number: u64,
@@ -122,14 +123,14 @@ struct Abandon<'a> {
 impl Drop for Abandon<'_> {
     fn drop(&mut self) {
         if !self.answered {
-            // A full queue means that the cell has other troubles; the request then runs to its deadline.
+            // A full queue means that the cell has bigger problems; the request then runs until its deadline.
             let _ = self.link.outgoing.try_send(Outgoing::Cancel { number: self.number });
         }
     }
 }
 
 impl Link {
-    /// Starts the cell on a thread of its own. Nothing has been asked of it yet.
+    /// Starts the cell on a thread of its own. Sends no request yet.
     pub(super) fn open(jail: Jail) -> Result<Self, WorldError> {
         let (outgoing, inbox) = mpsc::channel(QUEUE);
         let (lost, loss) = watch::channel(None);
@@ -138,13 +139,14 @@ impl Link {
             let doom = doom.clone();
             move || run(jail, inbox, &lost, &doom)
         });
-        let thread = thread
-            .map_err(|error| WorldError::new(WorldFault::Start, format!("a thread for the cell: {error}")))?;
+        let thread = thread.map_err(|error| {
+            WorldError::new(WorldFault::Start, format!("no thread for the cell could be started: {error}"))
+        })?;
         let thread = Mutex::new(Some(thread));
         Ok(Self { outgoing, count: AtomicU64::new(1), loss, doom, thread })
     }
 
-    /// Asks the supervisor. Dropping the future gives the request up.
+    /// Sends a request to the supervisor and awaits the reply. Dropping the future cancels the request.
     pub(super) async fn ask(&self, ask: Ask, body: Vec<u8>) -> Answer {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
@@ -162,21 +164,21 @@ impl Link {
         }
     }
 
-    /// Asks without waiting for an answer.
+    /// Sends a request without waiting for the reply.
     pub(super) fn tell(&self, ask: Ask) {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (answer, _) = oneshot::channel();
         let request = Request { number, ask };
-        // A full queue means that the cell has other troubles; it takes what was asked along at its end.
+        // A full queue means that the cell has bigger problems; its end also ends what this request is about.
         let _ = self.outgoing.try_send(Outgoing::Ask { request, body: Vec::new(), answer });
     }
 
-    /// What was lost, if anything was.
+    /// Why the cell was lost, or `None` while it works.
     pub(super) fn loss(&self) -> Option<Loss> {
         self.loss.borrow().clone()
     }
 
-    /// Waits until something is lost.
+    /// Waits until the cell is lost.
     pub(super) async fn lost(&self) -> Loss {
         let mut loss = self.loss.clone();
         let closed = || Loss { part: Part::Supervisor, story: "the cell is closed".to_owned() };
@@ -186,24 +188,24 @@ impl Link {
         }
     }
 
-    /// Remembers the supervisor's process.
+    /// Stores the supervisor's process descriptor.
     pub(super) fn guard(&self, supervisor: OwnedFd) {
-        // There is one supervisor; a second answer would be a fault of ours without consequence.
+        // There is one supervisor; a second answer would be a harmless bug of ours.
         let _ = self.doom.supervisor.set(supervisor);
     }
 
-    /// Kills the cell and waits until nothing of it is left. May be called again.
+    /// Kills the cell and waits until all of it is gone. May be called again.
     pub(super) fn end(&self) {
         self.doom.end();
         let thread = self.thread.lock().map_or(None, |mut thread| thread.take());
         if let Some(thread) = thread {
-            // A panic of the thread has been reported by then, and its cell is dead.
+            // If the thread panicked, the panic has been reported by now, and its cell is dead.
             let _ = thread.join();
         }
     }
 }
 
-/// The thread's life: start, speak, end.
+/// Body of the thread: start the cell, exchange messages with its supervisor, end it.
 fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<Loss>>, doom: &Doom) {
     let lose = |story: String| {
         lost.send_modify(|loss| {
@@ -241,7 +243,7 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
                     }
                 };
                 if !heard {
-                    // Its last words may come after its end.
+                    // Error output may arrive after the process has ended.
                     let _ = tokio::time::timeout(LAST_WORDS, listener).await;
                 }
                 await_silence(&socket).await;
@@ -255,11 +257,11 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
             }
         }
     });
-    // The folder goes with it, now that nothing is mounted there any more.
+    // Also removes the folder: by now no mount is left in it.
     drop(jail);
 }
 
-/// Makes the sentence that tells why a cell ended.
+/// Builds the sentence that tells why a cell ended.
 fn explain(story: &str, status: &str, complaints: &str) -> String {
     let barred = complaints.contains("unshare failed") || complaints.contains("uid_map");
     let remedy = if barred {
@@ -273,12 +275,13 @@ fn explain(story: &str, status: &str, complaints: &str) -> String {
 }
 
 fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
-    let failed =
-        |error: std::io::Error| WorldError::new(WorldFault::Start, format!("starting a cell: {error}"));
+    let failed = |error: std::io::Error| {
+        WorldError::new(WorldFault::Start, format!("its first process could not be started: {error}"))
+    };
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
     if jail.isolation == CellIsolation::Plain {
-        // Set once, here, as is the starter below.
+        // Both this and the starter below are set only here, once.
         let _ = doom.socket.set(ours.try_clone().map_err(failed)?.into());
     }
     let child = jail.command(theirs.into())?.spawn().map_err(failed)?;
@@ -289,10 +292,10 @@ fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
     Ok((UnixStream::from_std(ours).map_err(failed)?, child))
 }
 
-/// Waits until nothing inside holds the other end of the socket. What was killed too early to have been bound
-/// to its parent's life finds the socket closed, and ends by itself.
+/// Waits until no process inside holds the other end of the socket. A process killed before its parent-death signal
+/// was set finds the socket closed and ends by itself.
 async fn await_silence(socket: &UnixStream) {
-    // It may be closed already.
+    // The socket may be closed already.
     let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
     let silent = async {
         let mut rest = [0; 4096];
@@ -308,7 +311,7 @@ async fn await_silence(socket: &UnixStream) {
     let _ = tokio::time::timeout(END, silent).await;
 }
 
-/// Keeps what the starting programs complain of.
+/// Keeps the error output of the programs that start the cell.
 async fn listen(errors: Option<ChildStderr>, kept: Rc<RefCell<Vec<u8>>>) {
     if let Some(mut errors) = errors {
         let mut buffer = [0; 512];
@@ -320,7 +323,7 @@ async fn listen(errors: Option<ChildStderr>, kept: Rc<RefCell<Vec<u8>>>) {
     }
 }
 
-/// Carries requests in and notes out until one side ends; tells which part of the cell it was.
+/// Forwards requests to the supervisor and replies to their callers until one side ends. Returns the reason.
 async fn talk(
     socket: &UnixStream,
     mut inbox: mpsc::Receiver<Outgoing>,
@@ -340,7 +343,7 @@ async fn talk(
                 }
             };
             if wire::send(socket, &Frame { head: request, body, descriptors: Vec::new() }).await.is_err() {
-                // The reader sees the end too, and has the reason.
+                // The reading half sees the end too, and knows the reason.
                 std::future::pending::<()>().await;
             }
         }
@@ -351,17 +354,17 @@ async fn talk(
             let Frame { head, body, descriptors } = match wire::receive::<Note>(socket).await {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return "the supervisor ended".to_owned(),
-                // The same, with a request of ours still unread.
+                // Also an end, with a request of ours still unread.
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
                     return "the supervisor ended".to_owned();
                 }
-                Err(error) => return format!("the supervisor broke off: {error}"),
+                Err(error) => return format!("the connection to the supervisor broke: {error}"),
             };
             match head {
                 Note::Reply { number, result } => {
                     let answer = result.map(|head| Frame { head, body, descriptors });
                     if let Some(waiting) = waiting.borrow_mut().remove(&number) {
-                        // The caller may have gone; then nobody wants the answer.
+                        // The caller may have dropped its future; then the answer is not needed.
                         let _ = waiting.send(answer.map_err(MachineError::from));
                     }
                 }

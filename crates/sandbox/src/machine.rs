@@ -1,4 +1,4 @@
-//! The machine port of a cell: requests to its supervisor, and descriptors that come back.
+//! The [`Machine`] port of a cell: requests to its supervisor, answered by values or file descriptors.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -20,19 +20,19 @@ use super::display::Display;
 use super::link::Link;
 use super::wire::{Ask, Frame, Program, Reply};
 
-/// Bytes of a file that is read whole. Larger ones are refused: whoever works in the cell chooses what they hold.
+/// Largest file that is read, in bytes. The agent controls the files in a cell, so their size has to be bounded.
 const FILE_LIMIT: u64 = 256 << 20;
 
-/// What setup and checks reach a cell by.
+/// A cell as setup and checks see it.
 pub(super) struct CellMachine {
     link: Arc<Link>,
     display: Option<Arc<Display>>,
     offers: Offers,
 }
 
-/// An answer that does not fit its question.
+/// The error for a reply of an unexpected kind.
 pub(super) fn wrong() -> MachineError {
-    MachineError::Lost("the supervisor gave a wrong answer".into())
+    MachineError::Lost("the supervisor sent an unexpected reply".into())
 }
 
 fn refused(what: impl Into<String>, why: &dyn std::fmt::Display) -> MachineError {
@@ -69,7 +69,7 @@ impl CellMachine {
         self.link.ask(ask, Vec::new()).await
     }
 
-    /// The descriptor that comes as the answer.
+    /// Sends a request whose reply is a single file descriptor.
     async fn descriptor(&self, ask: Ask) -> Result<OwnedFd, MachineError> {
         self.ask(ask).await?.descriptors.pop().ok_or_else(wrong)
     }
@@ -84,7 +84,7 @@ impl CellMachine {
     }
 }
 
-/// Does file work where it may block.
+/// Runs file I/O on a thread where it may block.
 async fn blocking<R: Send + 'static>(
     what: String,
     work: impl FnOnce() -> std::io::Result<R> + Send + 'static,
@@ -112,7 +112,7 @@ impl Machine for CellMachine {
                 if file.metadata()?.len() > FILE_LIMIT {
                     return large();
                 }
-                // It may grow while it is read.
+                // The file may grow while it is read.
                 file.take(FILE_LIMIT + 1).read_to_end(&mut bytes)?;
                 if bytes.len() as u64 > FILE_LIMIT { large() } else { Ok(bytes) }
             })
@@ -231,7 +231,7 @@ impl Machine for CellMachine {
     }
 }
 
-/// Relays connections to a port until it is dropped, with all that it carries.
+/// Relays connections to a port inside the cell until the future is dropped, which also closes the connections.
 async fn relay(listener: TcpListener, link: Arc<Link>, port: u16) {
     let mut carried = JoinSet::new();
     while let Ok((mut near, _)) = listener.accept().await {
@@ -240,7 +240,7 @@ async fn relay(listener: TcpListener, link: Arc<Link>, port: u16) {
             let answer = link.ask(Ask::Connect { port }, Vec::new()).await;
             let far = answer.ok().and_then(|mut frame| frame.descriptors.pop()).map(super::stream);
             if let Some(Ok(mut far)) = far {
-                // The two ends see each other's fault as the end of the stream.
+                // Each end sees a failure of the other as the end of the stream.
                 let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
             }
         });
@@ -248,7 +248,7 @@ async fn relay(listener: TcpListener, link: Arc<Link>, port: u16) {
     }
 }
 
-/// Keeps a relay open.
+/// Keeps a relay running until it is dropped.
 struct Open(AbortHandle);
 
 impl Drop for Open {
@@ -257,7 +257,7 @@ impl Drop for Open {
     }
 }
 
-/// A piped process inside the cell.
+/// A process inside the cell, with pipes for its standard input and output.
 struct CellChild {
     link: Arc<Link>,
     number: u64,

@@ -1,8 +1,8 @@
-//! Clears what dead owners of cells left behind.
+//! Removes what the cells of dead owners left behind.
 //!
-//! A cell with namespaces dies with its owner and leaves an empty folder, unless the owner died in the moment in which
-//! bubblewrap was not bound to it yet: that bubblewrap is known by its arguments. Without namespaces a supervisor that
-//! was killed together with its owner may leave programs; they are known by their home.
+//! A cell with namespaces dies with its owner and leaves an empty folder, unless the owner died before bubblewrap's
+//! parent-death signal was set; such a bubblewrap is recognised by its arguments. Without namespaces, a supervisor
+//! that was killed together with its owner may leave programs running; they are recognised by their `HOME`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,16 +14,16 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::jail::{LOCK, PREFIX, lock_state};
 
-/// What was cleared.
+/// The result of [`reap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaped {
-    /// Folders of cells whose owner is dead.
+    /// Folders removed, each of a cell whose owner is dead.
     pub cells: u32,
-    /// Processes of theirs that still ran.
+    /// Processes killed that such cells had left running.
     pub processes: u32,
 }
 
-/// Clears the cells of dead owners below a state folder. Cells of living owners are left alone.
+/// Removes the cells of dead owners below a state folder. Cells of living owners are not touched.
 pub fn reap(state: &Path) -> io::Result<Reaped> {
     let mut reaped = Reaped::default();
     if !state.is_dir() {
@@ -37,7 +37,7 @@ pub fn reap(state: &Path) -> io::Result<Reaped> {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        // A folder without its lock was left by an owner that died while making it.
+        // A folder without a lock file belonged to an owner that died while creating it.
         let lock = File::options().write(true).open(entry.path().join(LOCK));
         if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
             living = true;
@@ -57,7 +57,7 @@ pub fn reap(state: &Path) -> io::Result<Reaped> {
     Ok(reaped)
 }
 
-/// Kills processes whose home is below a folder, and bubblewraps that show something of it inside.
+/// Kills processes whose home is below a folder, and bubblewrap processes that mount anything from it.
 pub(super) fn end_processes(folder: &Path) -> u32 {
     let home = format!("HOME={}", folder.join("home").display());
     let mut ended = 0;
@@ -76,7 +76,7 @@ pub(super) fn end_processes(folder: &Path) -> u32 {
     ended
 }
 
-/// Whether a command line is one of bubblewrap with arguments from a folder.
+/// Whether a command line is one of bubblewrap with arguments below a folder.
 fn wraps(line: &[u8], folder: &Path) -> bool {
     let mut arguments = line.split(|byte| *byte == 0).map(|argument| Path::new(OsStr::from_bytes(argument)));
     arguments.next().is_some_and(|program| program.ends_with("bwrap"))

@@ -1,7 +1,7 @@
-//! What the two ends of a cell's socket say to each other, and how it is framed.
+//! The protocol on a cell's socket: messages and framing.
 //!
-//! A frame is two little-endian lengths, a JSON head and a body of raw bytes; descriptors travel with its
-//! first byte. Files, pipes and connections are passed as descriptors, so that no stream is copied twice.
+//! A frame is two little-endian lengths, a JSON head and a body of raw bytes; file descriptors travel with its first
+//! byte. Files, pipes and connections are passed as descriptors, so that no stream is copied twice.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// No frame's head or body is larger.
+/// Largest head or body of a frame, in bytes.
 const FRAME_LIMIT: usize = 256 << 20;
-/// No frame carries more descriptors.
+/// Most descriptors in one frame.
 const DESCRIPTOR_LIMIT: usize = 4;
 
-/// A head with what travels beside it.
+/// A message with the raw bytes and descriptors that travel beside it.
 #[derive(Debug)]
 pub(super) struct Frame<T> {
     pub(super) head: T,
@@ -34,46 +34,46 @@ pub(super) struct Frame<T> {
 }
 
 impl<T> Frame<T> {
-    /// A frame with nothing beside its head.
+    /// A frame with a head only.
     pub(super) fn plain(head: T) -> Self {
         Self { head, body: Vec::new(), descriptors: Vec::new() }
     }
 }
 
-/// What is asked of the supervisor. Every numbered request gets one [`Reply`].
+/// A request to the supervisor. Every numbered request gets one [`Reply`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Ask {
-    /// Starts the buses and, with a screen, display and window manager. The first request.
+    /// Starts the buses and, with a screen, display and window manager. Must be the first request.
     Start(Desk),
-    /// A fresh connection to the display.
+    /// Opens a new connection to the display.
     Display,
-    /// Opens a file to be read.
+    /// Opens a file for reading.
     Read { path: String },
-    /// Opens a file to be written from its start, making its folders.
+    /// Opens a file for writing, truncates it, and creates its parent folders.
     Write { path: String },
-    /// Lists what is below a folder.
+    /// Lists all entries below a folder.
     List { path: String },
     /// Removes a file or folder.
     Remove { path: String },
-    /// Runs a command to its end; the body is its standard input.
+    /// Runs a command to its end. The body is its standard input.
     Run(Program),
-    /// Starts a command and passes its standard input and output.
+    /// Starts a command. The reply carries pipes for its standard input and output.
     Spawn(Program),
     /// Starts a command that outlives the request.
     Launch(Program),
-    /// Waits for the end of a spawned command.
+    /// Waits for a spawned command to end.
     Wait { child: u64 },
-    /// Kills a spawned command with what it started.
+    /// Kills a spawned command with all its descendants.
     Kill { child: u64 },
-    /// Gives up a request that was made before; it is not answered itself.
+    /// Cancels an earlier request. Gets no reply itself.
     Cancel { request: u64 },
-    /// Walks the interface.
+    /// Reads the interface tree.
     Tree { budget: TreeBudget },
-    /// Writes the interface as a document, which comes as the answer's body.
+    /// Writes the interface as an XML document, which comes in the reply's body.
     Document,
-    /// Looks a node up as it is now.
+    /// Reads the current facts about a node.
     Node { node: NodeRef },
-    /// Does a node's own default action.
+    /// Performs a node's default action.
     Press { node: NodeRef },
     /// Chooses an option of a list box.
     Choose { node: NodeRef, option: String },
@@ -83,20 +83,20 @@ pub(super) enum Ask {
     Connect { port: u16 },
 }
 
-/// How the cell's desk is to be set up.
+/// The desktop configuration of a cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Desk {
     /// The user's home folder.
     pub(super) home: PathBuf,
-    /// Where sockets of the session stand.
+    /// The folder for the session's sockets.
     pub(super) runtime: PathBuf,
-    /// Size of the screen; no display at all if absent.
+    /// Size of the screen. `None` starts no display.
     pub(super) screen: Option<Size>,
-    /// The display's number; a free one if absent.
+    /// The display's number. `None` takes a free one.
     pub(super) display: Option<u32>,
 }
 
-/// A command as the supervisor needs it.
+/// A command for the supervisor to start.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Program {
     pub(super) argv: Vec<String>,
@@ -113,35 +113,35 @@ pub(super) struct Request {
     pub(super) ask: Ask,
 }
 
-/// What the supervisor says.
+/// A message from the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Note {
     /// The answer to a request.
     Reply { number: u64, result: Result<Reply, Fault> },
-    /// Something without which the cell is worth nothing has ended.
+    /// An essential part of the cell has ended, so the cell is unusable.
     Died { part: Part, story: String },
-    /// The cell could not even be entered.
+    /// The cell could not be entered.
     NotEntered { story: String },
 }
 
-/// A part of a cell whose end is the cell's end.
+/// An essential part of a cell. When it ends, the cell ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Part {
     Display,
     WindowManager,
     SessionBus,
     Supervisor,
-    /// A program that was launched to be worked with.
+    /// A program that was launched for the agent to work in.
     Program,
 }
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// Done; nothing to tell. Descriptors may come with it.
+    /// Success without a value. Descriptors may come with it.
     Done,
-    /// The desk is set up. With it come a process descriptor of the supervisor and, with a screen, a
-    /// connection to the display.
+    /// The desktop is running. A process descriptor of the supervisor comes with it and, with a screen, a connection to
+    /// the display.
     Ready,
     Entries(Vec<DirEntry>),
     /// The body holds standard output, then standard error.
@@ -161,7 +161,7 @@ pub(super) enum Reply {
     Node(NodeFacts),
 }
 
-/// What is known of a node at this moment.
+/// The current facts about an accessible object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NodeFacts {
     /// Its role.
@@ -176,7 +176,7 @@ pub struct NodeFacts {
     pub pressable: bool,
 }
 
-/// Why a request was not done; [`MachineError`] as it travels.
+/// Why a request failed: [`MachineError`] in serialized form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Fault {
     Unsupported(Capability),
@@ -188,7 +188,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// A request that is refused.
+    /// A refused request.
     pub(super) fn refused(what: impl Into<String>, why: &dyn std::fmt::Display) -> Self {
         Self::Refused { what: what.into(), why: why.to_string() }
     }
@@ -236,7 +236,7 @@ fn send_with(stream: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) 
     Ok(sendmsg(stream, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?)
 }
 
-/// Reads one frame; nothing at an orderly end.
+/// Reads one frame. `None` at an orderly end of the stream.
 pub(super) async fn receive<T: DeserializeOwned>(stream: &UnixStream) -> io::Result<Option<Frame<T>>> {
     let mut lengths = [0; 8];
     let mut descriptors = Vec::new();

@@ -1,4 +1,4 @@
-//! The accessibility tree.
+//! The `Accessibility` domain: the accessibility tree.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,56 +6,56 @@ use serde_json::Value;
 use super::{bare_commands, command};
 
 bare_commands! {
-    /// Keeps the tree alive between reads, so that they are quick.
+    /// Keeps the tree up to date between reads, which makes reading it fast.
     Enable = "Accessibility.enable";
 }
 
-/// Reads the whole tree of one frame.
+/// Reads the complete tree of one frame.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetFullAxTree {
-    /// How deep; everything if absent.
+    /// Depth limit. `None` reads all levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// The frame; the session's root if absent.
+    /// The frame. `None` reads the session's root frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_id: Option<String>,
 }
 
-/// A frame's tree.
+/// The accessibility tree of a frame.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AxTree {
-    /// Its nodes, the root first.
+    /// The nodes, the root first.
     pub nodes: Vec<AxNode>,
 }
 
 command!(GetFullAxTree, "Accessibility.getFullAXTree", AxTree);
 
-/// One node of the tree.
+/// A node of the tree.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AxNode {
-    /// Its id within this reply.
+    /// The node's id, valid within this reply only.
     pub node_id: String,
-    /// Whether assistive programs pass over it.
+    /// Whether assistive technology skips the node.
     #[serde(default)]
     pub ignored: bool,
-    /// What it is.
+    /// The role.
     #[serde(default)]
     pub role: Option<AxValue>,
-    /// Its name.
+    /// The accessible name.
     #[serde(default)]
     pub name: Option<AxValue>,
-    /// Its value.
+    /// The value.
     #[serde(default)]
     pub value: Option<AxValue>,
-    /// Its states and other properties.
+    /// States and other properties.
     #[serde(default)]
     pub properties: Vec<AxProperty>,
-    /// Its children, in order.
+    /// Ids of the children, in order.
     #[serde(default)]
     pub child_ids: Vec<String>,
-    /// The node of the document that it stands for.
+    /// The DOM node that this node represents.
     #[serde(default, rename = "backendDOMNodeId")]
     pub backend_dom_node_id: Option<i64>,
 }
@@ -63,16 +63,16 @@ pub struct AxNode {
 /// A named property.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AxProperty {
-    /// Its name.
+    /// The property's name.
     pub name: String,
-    /// Its value.
+    /// The property's value.
     pub value: AxValue,
 }
 
-/// A value.
+/// A value with a type.
 #[derive(Clone, Debug, Deserialize)]
 pub struct AxValue {
-    /// The value itself: text, a number, a truth value.
+    /// The plain value: text, a number or a boolean.
     #[serde(default)]
     pub value: Value,
 }

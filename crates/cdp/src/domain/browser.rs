@@ -1,73 +1,73 @@
-//! The browser as a whole: downloads and its end.
+//! The `Browser` domain: downloads, and closing the browser.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Nothing, bare_commands, command, happening};
 
 bare_commands! {
-    /// Ends the browser in good order.
+    /// Closes the browser gracefully.
     Close = "Browser.close";
 }
 
-/// What to do with downloads.
+/// Whether downloads are allowed.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DownloadBehavior {
-    /// Keep them under their own names.
+    /// Saves downloads under their own names.
     Allow,
-    /// Refuse them.
+    /// Denies downloads.
     Deny,
 }
 
-/// Says where downloads go.
+/// Sets the download folder.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetDownloadBehavior {
-    /// Keep or refuse.
+    /// Whether downloads are saved or denied.
     pub behavior: DownloadBehavior,
-    /// The folder, by the browser's own paths.
+    /// The folder, as a path on the browser's machine.
     pub download_path: String,
-    /// Whether progress is reported.
+    /// Whether the browser sends download events.
     pub events_enabled: bool,
 }
 
 command!(SetDownloadBehavior, "Browser.setDownloadBehavior", Nothing);
 
-/// A download began.
+/// Event: a download began.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DownloadWillBegin {
-    /// Its id.
+    /// The download's id.
     pub guid: String,
-    /// The name it asks for.
+    /// The suggested file name.
     pub suggested_filename: String,
 }
 
 happening!(DownloadWillBegin, "Browser.downloadWillBegin");
 
-/// How a download stands.
+/// The state of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DownloadState {
-    /// It goes on.
+    /// Still receiving data.
     InProgress,
-    /// It is whole.
+    /// Finished.
     Completed,
-    /// It was given up.
+    /// Canceled or failed.
     Canceled,
 }
 
-/// A download went on.
+/// Event: a download made progress or ended.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DownloadProgress {
-    /// Its id.
+    /// The download's id.
     pub guid: String,
-    /// Bytes so far.
+    /// Bytes received so far.
     pub received_bytes: f64,
-    /// How it stands.
+    /// The current state.
     pub state: DownloadState,
-    /// Where it was kept, which may differ from the name it asked for.
+    /// Path of the saved file, whose name may differ from the suggested one.
     #[serde(default)]
     pub file_path: Option<String>,
 }

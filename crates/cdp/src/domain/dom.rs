@@ -1,4 +1,4 @@
-//! Documents: handles on elements, owners of frames, layout.
+//! The `DOM` and `DOMSnapshot` domains: handles on elements, frame owners, layout.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use super::{Nothing, command};
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolveNode {
-    /// Which.
+    /// The node.
     pub backend_node_id: i64,
 }
 
-/// A handle on a node.
+/// A resolved node.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Resolved {
     /// The handle.
@@ -22,7 +22,7 @@ pub struct Resolved {
 
 command!(ResolveNode, "DOM.resolveNode", Resolved);
 
-/// Describes a node by a handle.
+/// Describes the node behind a handle.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DescribeNode {
@@ -37,22 +37,22 @@ pub struct Described {
     pub node: Node,
 }
 
-/// What is read of a node.
+/// The description of a node, as far as it is read.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// Its id within its process.
+    /// The node's id, unique within its process.
     pub backend_node_id: i64,
-    /// Its tag in upper case, for elements.
+    /// The tag name in upper case, for elements.
     pub node_name: String,
-    /// The frame it holds, for frame elements.
+    /// The frame that the element contains, for frame elements.
     #[serde(default)]
     pub frame_id: Option<String>,
 }
 
 command!(DescribeNode, "DOM.describeNode", Described);
 
-/// Finds the element that holds a frame, from the frame's parent.
+/// Finds the element that contains a frame. Called on the session of the frame's parent.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetFrameOwner {
@@ -60,7 +60,7 @@ pub struct GetFrameOwner {
     pub frame_id: String,
 }
 
-/// The element that holds a frame.
+/// The element that contains a frame.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrameOwner {
@@ -70,106 +70,106 @@ pub struct FrameOwner {
 
 command!(GetFrameOwner, "DOM.getFrameOwner", FrameOwner);
 
-/// Reads where an element lies, in the viewport of its process.
+/// Reads an element's box model, in the coordinates of its process's viewport.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetBoxModel {
-    /// Which.
+    /// The element.
     pub backend_node_id: i64,
 }
 
-/// The answer to [`GetBoxModel`].
+/// The reply to [`GetBoxModel`].
 #[derive(Clone, Debug, Deserialize)]
 pub struct BoxModelReply {
-    /// The boxes.
+    /// The box model.
     pub model: BoxModel,
 }
 
-/// An element's boxes as quads of four points.
+/// An element's boxes as quads, each of four points.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BoxModel {
-    /// The content box: for a frame's owner, where the frame is shown.
+    /// The content box. For a frame's owner, the area that shows the frame.
     pub content: Vec<f64>,
 }
 
 command!(GetBoxModel, "DOM.getBoxModel", BoxModelReply);
 
-/// Chooses files in a file input.
+/// Sets the files of a file input.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetFileInputFiles {
     /// Paths on the browser's machine.
     pub files: Vec<String>,
-    /// The input.
+    /// The file input.
     pub backend_node_id: i64,
 }
 
 command!(SetFileInputFiles, "DOM.setFileInputFiles", Nothing);
 
-/// Takes a flat picture of all documents of the session with their layout.
+/// Takes a flattened snapshot of all documents of the session, with their layout.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaptureSnapshot {
-    /// Styles to read of each laid-out node; may be empty.
+    /// Computed styles to include for each laid-out node. May be empty.
     pub computed_styles: Vec<String>,
 }
 
-/// All documents of a session.
+/// A snapshot of all documents of a session.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Snapshot {
     /// The documents, the root first.
     pub documents: Vec<DocumentSnapshot>,
 }
 
-/// One document's nodes and boxes, as parallel lists.
+/// The nodes and layout boxes of one document, as parallel lists.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentSnapshot {
-    /// Its nodes.
+    /// The nodes.
     pub nodes: SnapshotNodes,
-    /// Its boxes.
+    /// The layout boxes.
     pub layout: SnapshotLayout,
-    /// How far it is scrolled across.
+    /// Horizontal scroll position.
     #[serde(default)]
     pub scroll_offset_x: f64,
-    /// How far it is scrolled down.
+    /// Vertical scroll position.
     #[serde(default)]
     pub scroll_offset_y: f64,
 }
 
-/// Nodes by index.
+/// Columns of node data, by node index.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotNodes {
-    /// Ids within the process.
+    /// Node ids, unique within the process.
     pub backend_node_id: Vec<i64>,
-    /// Which nodes hold which documents.
+    /// For nodes that contain a document, the index of that document.
     #[serde(default)]
     pub content_document_index: Option<RareInteger>,
 }
 
-/// A property that few nodes have.
+/// A sparse column: a property of few nodes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RareInteger {
-    /// The nodes.
+    /// Indices of the nodes.
     pub index: Vec<usize>,
-    /// Its value for each.
+    /// The property's value for each of them.
     pub value: Vec<usize>,
 }
 
-/// Boxes by index.
+/// Columns of layout data, by box index.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotLayout {
-    /// The node of each box.
+    /// Index of the node of each box.
     pub node_index: Vec<usize>,
-    /// Left, top, width, height of each, in the document.
+    /// Left, top, width and height of each box, in document coordinates.
     pub bounds: Vec<Vec<f64>>,
 }
 
 command!(CaptureSnapshot, "DOMSnapshot.captureSnapshot", Snapshot);
 
-/// Reads where a node's parts lie, in the viewport of its process.
+/// Reads the quads that cover a node, in the coordinates of its process's viewport.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GetContentQuads {
@@ -177,16 +177,16 @@ pub struct GetContentQuads {
     pub object_id: String,
 }
 
-/// Quads of four points each, as eight numbers.
+/// Quads of four points, each as eight numbers.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ContentQuads {
-    /// One for each line of an inline element.
+    /// One quad per line of an inline element.
     pub quads: Vec<[f64; 8]>,
 }
 
 command!(GetContentQuads, "DOM.getContentQuads", ContentQuads);
 
-/// Scrolls all that contains the node, in every frame of its process, until it is in view.
+/// Scrolls the node into view, in every containing frame of its process.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScrollIntoViewIfNeeded {

@@ -1,103 +1,103 @@
-//! Input, as if from devices.
+//! The `Input` domain: simulated pointer and keyboard input.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Nothing, command, happening};
 
-/// What the pointer does.
+/// Type of a mouse event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MouseEventKind {
-    /// Moves.
+    /// The pointer moves.
     MouseMoved,
-    /// Presses a button.
+    /// A button goes down.
     MousePressed,
-    /// Releases it.
+    /// A button comes up.
     MouseReleased,
-    /// Turns the wheel.
+    /// The wheel turns.
     MouseWheel,
 }
 
-/// Which button.
+/// A mouse button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MouseButton {
-    /// None.
+    /// No button.
     #[default]
     None,
-    /// The primary one.
+    /// The primary button.
     Left,
-    /// The wheel.
+    /// The middle button (the wheel).
     Middle,
-    /// The secondary one.
+    /// The secondary button.
     Right,
 }
 
-/// Moves the pointer, presses or releases a button, turns the wheel.
+/// Sends a mouse event.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchMouseEvent {
-    /// What it does.
+    /// Type of the event.
     #[serde(rename = "type")]
     pub kind: MouseEventKind,
-    /// Pixels from the left of the viewport.
+    /// Pixels from the left edge of the viewport.
     pub x: f64,
-    /// Pixels from its top.
+    /// Pixels from the top edge of the viewport.
     pub y: f64,
-    /// Bits of held modifiers: 1 alt, 2 control, 4 meta, 8 shift.
+    /// Bit mask of held modifiers: 1 Alt, 2 Ctrl, 4 Meta, 8 Shift.
     pub modifiers: u8,
-    /// The button.
+    /// The button that changes.
     pub button: MouseButton,
-    /// Bits of held buttons: 1 left, 2 right, 4 middle.
+    /// Bit mask of held buttons: 1 left, 2 right, 4 middle.
     pub buttons: u8,
-    /// Which click in a row this is.
+    /// Number of this click within a multiple click.
     pub click_count: u8,
-    /// Wheel across, in pixels.
+    /// Horizontal scroll distance in pixels.
     pub delta_x: f64,
-    /// Wheel down, in pixels.
+    /// Vertical scroll distance in pixels.
     pub delta_y: f64,
 }
 
 command!(DispatchMouseEvent, "Input.dispatchMouseEvent", Nothing);
 
-/// What a key does.
+/// Type of a key event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyEventKind {
-    /// Goes down and gives text.
+    /// The key goes down and generates text.
     KeyDown,
-    /// Goes down without text.
+    /// The key goes down without text.
     RawKeyDown,
-    /// Comes up.
+    /// The key comes up.
     KeyUp,
 }
 
-/// Presses or releases a key.
+/// Sends a key event.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchKeyEvent {
-    /// What it does.
+    /// Type of the event.
     #[serde(rename = "type")]
     pub kind: KeyEventKind,
-    /// Bits of held modifiers, this key included.
+    /// Bit mask of held modifiers, including this key.
     pub modifiers: u8,
-    /// DOM's `key`.
+    /// `KeyboardEvent.key`.
     pub key: String,
-    /// DOM's `code`.
+    /// `KeyboardEvent.code`.
     pub code: String,
-    /// The key code of old.
+    /// The Windows virtual key code, which is the legacy `keyCode`.
     pub windows_virtual_key_code: u32,
-    /// The text it gives.
+    /// The generated text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Which of several keys of this name: 0 the usual one, 1 the left one.
+    /// `KeyboardEvent.location`: 0 for the standard key, 1 for the left one of a pair.
     pub location: u8,
 }
 
 command!(DispatchKeyEvent, "Input.dispatchKeyEvent", Nothing);
 
-/// Puts text where the caret is.
+/// Inserts text at the caret.
 #[derive(Clone, Debug, Serialize)]
 pub struct InsertText {
     /// The text.
@@ -106,47 +106,47 @@ pub struct InsertText {
 
 command!(InsertText, "Input.insertText", Nothing);
 
-/// Reports drags instead of handing them to the window system.
+/// Reports drags as events instead of handing them to the window system.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SetInterceptDrags {
-    /// On or off.
+    /// Whether drags are intercepted.
     pub enabled: bool,
 }
 
 command!(SetInterceptDrags, "Input.setInterceptDrags", Nothing);
 
-/// A drag began in the page.
+/// Event: a drag began in the page.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DragIntercepted {
-    /// What is dragged, as the browser wants it back.
+    /// The drag data, to be passed back in [`DispatchDragEvent`].
     pub data: Value,
 }
 
 happening!(DragIntercepted, "Input.dragIntercepted");
 
-/// What a drag does.
+/// Type of a drag event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DragEventKind {
-    /// Comes in.
+    /// The drag enters the page.
     DragEnter,
-    /// Moves.
+    /// The drag moves.
     DragOver,
-    /// Is let go.
+    /// The data is dropped.
     Drop,
 }
 
-/// Moves or drops what is dragged.
+/// Sends a drag event.
 #[derive(Clone, Debug, Serialize)]
 pub struct DispatchDragEvent {
-    /// What it does.
+    /// Type of the event.
     #[serde(rename = "type")]
     pub kind: DragEventKind,
-    /// Pixels from the left of the viewport.
+    /// Pixels from the left edge of the viewport.
     pub x: f64,
-    /// Pixels from its top.
+    /// Pixels from the top edge of the viewport.
     pub y: f64,
-    /// What is dragged.
+    /// The drag data from [`DragIntercepted`].
     pub data: Value,
 }
 

@@ -1,4 +1,4 @@
-//! The parts of the protocol we use, as types; a field we do not read is not there.
+//! Types for the parts of the protocol that we use. Fields that we do not read are left out.
 
 pub mod accessibility;
 pub mod browser;
@@ -11,11 +11,11 @@ pub mod target;
 
 use serde::{Deserialize, Serialize};
 
-/// A call without parameters or an empty reply.
+/// Empty parameters or an empty reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nothing {}
 
-/// Names a call's method and its reply.
+/// Implements `Command` with a method and a reply type.
 macro_rules! command {
     ($name:ident, $method:literal, $reply:ty) => {
         impl crate::message::Command for $name {
@@ -25,7 +25,7 @@ macro_rules! command {
     };
 }
 
-/// Names an event.
+/// Implements the event trait with a method.
 macro_rules! happening {
     ($name:ident, $method:literal) => {
         impl crate::message::Happening for $name {
@@ -34,7 +34,7 @@ macro_rules! happening {
     };
 }
 
-/// Declares calls that take no parameters and answer nothing.
+/// Declares calls without parameters and with an empty reply.
 macro_rules! bare_commands {
     ($($(#[$doc:meta])* $name:ident = $method:literal;)*) => {$(
         $(#[$doc])*

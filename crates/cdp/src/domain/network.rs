@@ -1,42 +1,42 @@
-//! Requests, as far as they tell whether a page is still busy.
+//! The `Network` domain, as far as needed to tell whether a page is still loading.
 
 use serde::Deserialize;
 
 use super::{bare_commands, happening};
 
 bare_commands! {
-    /// Turns on the events of requests.
+    /// Turns on network events.
     Enable = "Network.enable";
 }
 
-/// A request is about to go out.
+/// Event: a request is about to be sent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestWillBeSent {
-    /// Its id.
+    /// The request's id.
     pub request_id: String,
-    /// What it is for: `Document`, `XHR`, `Fetch`, `Script`, …
+    /// Resource type: `Document`, `XHR`, `Fetch`, `Script`, …
     #[serde(rename = "type", default)]
     pub kind: Option<String>,
 }
 
 happening!(RequestWillBeSent, "Network.requestWillBeSent");
 
-/// A request has been answered in full.
+/// Event: a response was received completely.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadingFinished {
-    /// Its id.
+    /// The request's id.
     pub request_id: String,
 }
 
 happening!(LoadingFinished, "Network.loadingFinished");
 
-/// A request failed.
+/// Event: a request failed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadingFailed {
-    /// Its id.
+    /// The request's id.
     pub request_id: String,
 }
 

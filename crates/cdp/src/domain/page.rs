@@ -1,35 +1,35 @@
-//! Pages: addresses, history, frames, pictures, dialogs, file choosers.
+//! The `Page` domain: navigation, history, frames, screenshots, dialogs, file choosers.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Nothing, bare_commands, command, happening};
 
 bare_commands! {
-    /// Turns on the page's events.
+    /// Turns on page events.
     Enable = "Page.enable";
-    /// Loads the page again.
+    /// Reloads the page.
     Reload = "Page.reload";
     /// Brings the tab to the front.
     BringToFront = "Page.bringToFront";
-    /// Ends whatever is loading.
+    /// Stops all loading.
     StopLoading = "Page.stopLoading";
 }
 
-/// Opens an address in the tab.
+/// Navigates the tab to a URL.
 #[derive(Clone, Debug, Serialize)]
 pub struct Navigate {
-    /// The address.
+    /// The URL.
     pub url: String,
 }
 
-/// What became of a navigation.
+/// The result of a navigation.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Navigated {
-    /// The network's error, for example `net::ERR_NAME_NOT_RESOLVED`.
+    /// The network error, for example `net::ERR_NAME_NOT_RESOLVED`.
     #[serde(default)]
     pub error_text: Option<String>,
-    /// Whether the address turned out to be a file to keep.
+    /// Whether the navigation became a download.
     #[serde(default)]
     pub is_download: bool,
 }
@@ -44,38 +44,38 @@ pub struct GetNavigationHistory {}
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NavigationHistory {
-    /// Where in the list the tab stands.
+    /// Index of the current entry.
     pub current_index: i64,
-    /// Oldest first.
+    /// The entries, oldest first.
     pub entries: Vec<NavigationEntry>,
 }
 
-/// One place in a tab's history.
+/// An entry of a tab's history.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NavigationEntry {
-    /// Its id.
+    /// The entry's id.
     pub id: i64,
-    /// Its address.
+    /// The entry's URL.
     pub url: String,
 }
 
 command!(GetNavigationHistory, "Page.getNavigationHistory", NavigationHistory);
 
-/// Goes to a place in the history.
+/// Navigates to an entry of the history.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NavigateToHistoryEntry {
-    /// Which.
+    /// The entry.
     pub entry_id: i64,
 }
 
 command!(NavigateToHistoryEntry, "Page.navigateToHistoryEntry", Nothing);
 
-/// Reads the frames of the session.
+/// Reads the session's frame tree.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct GetFrameTree {}
 
-/// The answer to [`GetFrameTree`].
+/// The reply to [`GetFrameTree`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Frames {
@@ -83,35 +83,35 @@ pub struct Frames {
     pub frame_tree: FrameTree,
 }
 
-/// A frame with the frames in it.
+/// A frame with its child frames.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrameTree {
     /// The frame.
     pub frame: Frame,
-    /// Frames of the same process in it.
+    /// Child frames in the same process.
     #[serde(default)]
     pub child_frames: Vec<Self>,
 }
 
-/// One frame.
+/// A frame.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Frame {
-    /// Its id; the same for as long as the frame exists.
+    /// The frame's id, which stays the same for as long as the frame exists.
     pub id: String,
-    /// The load that made its document: another for every document.
+    /// Id of the load that created the document. Each document has another.
     pub loader_id: String,
-    /// Its parent, also one of another process.
+    /// The parent frame, which may be in another process.
     #[serde(default)]
     pub parent_id: Option<String>,
-    /// Its address.
+    /// The frame's URL.
     pub url: String,
 }
 
 command!(GetFrameTree, "Page.getFrameTree", Frames);
 
-/// How a picture is encoded.
+/// Encoding of a screenshot.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PictureFormat {
@@ -119,20 +119,20 @@ pub enum PictureFormat {
     Png,
 }
 
-/// Takes a picture of the visible page.
+/// Takes a screenshot of the visible page.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaptureScreenshot {
     /// The encoding.
     pub format: PictureFormat,
-    /// Rather quick than small.
+    /// Whether to prefer encoding speed over a small size.
     pub optimize_for_speed: bool,
 }
 
-/// A picture.
+/// A screenshot.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Picture {
-    /// Base64 of the encoded bytes.
+    /// The encoded picture in Base64.
     pub data: String,
 }
 
@@ -142,72 +142,72 @@ command!(CaptureScreenshot, "Page.captureScreenshot", Picture);
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HandleJavaScriptDialog {
-    /// OK rather than Cancel.
+    /// Whether to accept the dialog (OK) or dismiss it (Cancel).
     pub accept: bool,
-    /// The text for a prompt.
+    /// The text to enter in a prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_text: Option<String>,
 }
 
 command!(HandleJavaScriptDialog, "Page.handleJavaScriptDialog", Nothing);
 
-/// Reports file choosers instead of showing them.
+/// Reports file choosers as events instead of showing them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SetInterceptFileChooserDialog {
-    /// On or off.
+    /// Whether file choosers are intercepted.
     pub enabled: bool,
 }
 
 command!(SetInterceptFileChooserDialog, "Page.setInterceptFileChooserDialog", Nothing);
 
-/// Gives the page a size of its own, apart from the window's.
+/// Sets the size of the page, independently of the window.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetDeviceMetricsOverride {
-    /// Pixels across.
+    /// Width in pixels.
     pub width: u32,
-    /// Pixels down.
+    /// Height in pixels.
     pub height: u32,
-    /// Device pixels per pixel of the page.
+    /// Device pixels per CSS pixel.
     pub device_scale_factor: f64,
-    /// Whether it behaves like a phone.
+    /// Whether to emulate a mobile device.
     pub mobile: bool,
 }
 
 command!(SetDeviceMetricsOverride, "Emulation.setDeviceMetricsOverride", Nothing);
 
-/// A dialog opened; it blocks the page until it is answered.
+/// Event: a dialog opened. It blocks the page until it is answered.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JavascriptDialogOpening {
     /// `alert`, `confirm`, `prompt` or `beforeunload`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its text.
+    /// The dialog's text.
     pub message: String,
-    /// What a prompt starts with.
+    /// The initial text of a prompt.
     #[serde(default)]
     pub default_prompt: Option<String>,
 }
 
 happening!(JavascriptDialogOpening, "Page.javascriptDialogOpening");
 
-/// The dialog was answered.
+/// Event: the dialog was answered.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct JavascriptDialogClosed {
-    /// With OK.
+    /// Whether it was accepted.
     pub result: bool,
 }
 
 happening!(JavascriptDialogClosed, "Page.javascriptDialogClosed");
 
-/// A file chooser would have been shown.
+/// Event: a file chooser would have been shown.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChooserOpened {
     /// `selectSingle` or `selectMultiple`.
     pub mode: String,
-    /// The file input that asked for it.
+    /// The file input that opened the chooser.
     #[serde(default)]
     pub backend_node_id: Option<i64>,
 }
@@ -220,7 +220,7 @@ macro_rules! frame_happenings {
         #[derive(Clone, Debug, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            /// Which frame.
+            /// The frame.
             pub frame_id: String,
         }
         happening!($name, $method);
@@ -228,23 +228,23 @@ macro_rules! frame_happenings {
 }
 
 frame_happenings! {
-    /// A frame began to load.
+    /// Event: a frame began to load.
     FrameStartedLoading = "Page.frameStartedLoading";
-    /// A frame has loaded, or stopped trying.
+    /// Event: a frame has loaded or stopped loading.
     FrameStoppedLoading = "Page.frameStoppedLoading";
-    /// A frame was asked to go elsewhere.
+    /// Event: a navigation of a frame was requested.
     FrameRequestedNavigation = "Page.frameRequestedNavigation";
-    /// A frame is gone, or moved to another process.
+    /// Event: a frame was removed or moved to another process.
     FrameDetached = "Page.frameDetached";
 }
 
-/// The page's process died.
+/// Event: the page's process died.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct InspectorTargetCrashed {}
 
 happening!(InspectorTargetCrashed, "Inspector.targetCrashed");
 
-/// Turns on the event of a dying process.
+/// Turns on [`InspectorTargetCrashed`].
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct InspectorEnable {}
 

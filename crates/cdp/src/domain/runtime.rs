@@ -1,4 +1,4 @@
-//! Scripts in the page.
+//! The `Runtime` domain: scripts in the page.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{Nothing, bare_commands, command};
 
 bare_commands! {
-    /// Lets a target run that stands still since it appeared.
+    /// Resumes a target that was paused when it appeared.
     RunIfWaitingForDebugger = "Runtime.runIfWaitingForDebugger";
-    /// Ends the script that runs.
+    /// Terminates the running script.
     TerminateExecution = "Runtime.terminateExecution";
 }
 
@@ -19,31 +19,31 @@ bare_commands! {
 pub struct Evaluate {
     /// The expression.
     pub expression: String,
-    /// Whether to wait for the promise it gives.
+    /// Whether to await a returned promise.
     pub await_promise: bool,
-    /// Whether the result comes as JSON.
+    /// Whether to return the result as JSON rather than as a handle.
     pub return_by_value: bool,
 }
 
 command!(Evaluate, "Runtime.evaluate", Evaluated);
 
-/// Calls a function on an object of the page.
+/// Calls a function with an object of the page as `this`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallFunctionOn {
-    /// The function's source.
+    /// Source of the function.
     pub function_declaration: String,
-    /// What `this` is.
+    /// Handle on the object used as `this`.
     pub object_id: String,
-    /// Its arguments.
+    /// The arguments.
     pub arguments: Vec<Argument>,
-    /// Whether to wait for the promise it gives.
+    /// Whether to await a returned promise.
     pub await_promise: bool,
-    /// Whether the result comes as JSON.
+    /// Whether to return the result as JSON rather than as a handle.
     pub return_by_value: bool,
 }
 
-/// One argument of a call, by value.
+/// An argument, passed by value.
 #[derive(Clone, Debug, Serialize)]
 pub struct Argument {
     /// The value.
@@ -52,52 +52,52 @@ pub struct Argument {
 
 command!(CallFunctionOn, "Runtime.callFunctionOn", Evaluated);
 
-/// What a script left.
+/// The result of a script.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluated {
-    /// Its result.
+    /// The returned value.
     pub result: RemoteObject,
-    /// What it threw.
+    /// The thrown exception.
     #[serde(default)]
     pub exception_details: Option<ExceptionDetails>,
 }
 
-/// A value of the page, or a handle on one.
+/// A value in the page, or a handle on it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteObject {
-    /// The value, if it was asked for.
+    /// The value, if it was returned by value.
     #[serde(default)]
     pub value: Value,
-    /// The handle, if it has one.
+    /// The handle, if the value is an object.
     #[serde(default)]
     pub object_id: Option<String>,
-    /// What kind of object, for example `node`.
+    /// Kind of object, for example `node`.
     #[serde(default)]
     pub subtype: Option<String>,
-    /// In the page's own words.
+    /// The browser's textual description.
     #[serde(default)]
     pub description: Option<String>,
 }
 
-/// What was thrown.
+/// A thrown exception.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ExceptionDetails {
-    /// In short.
+    /// Short description.
     pub text: String,
     /// The thrown value.
     #[serde(default)]
     pub exception: Option<RemoteObject>,
 }
 
-/// A script threw, or gave something else than expected.
+/// A script threw an exception or returned a value of an unexpected type.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("a script in the page failed: {0}")]
 pub struct ScriptError(pub String);
 
 impl Evaluated {
-    /// The result, or what was thrown.
+    /// Returns the result as `T`, or the thrown exception as an error.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, ScriptError> {
         if let Some(details) = self.exception_details {
             let thrown = details.exception.and_then(|thrown| thrown.description);
@@ -107,11 +107,11 @@ impl Evaluated {
     }
 }
 
-/// Lets a handle go.
+/// Releases a handle.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReleaseObject {
-    /// Which.
+    /// The handle.
     pub object_id: String,
 }
 

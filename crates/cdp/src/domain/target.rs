@@ -1,22 +1,22 @@
-//! Targets: tabs, frames of other processes, workers; how they appear, are attached and go.
+//! The `Target` domain: tabs, out-of-process frames and workers, and sessions on them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Nothing, command, happening};
 use crate::session::SessionId;
 
-/// A target as the browser describes it.
+/// The browser's description of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetInfo {
-    /// Its id.
+    /// The target's id.
     pub target_id: String,
     /// `page`, `iframe`, `worker`, …
     #[serde(rename = "type")]
     pub kind: String,
     /// The page's title.
     pub title: String,
-    /// Its address.
+    /// The page's URL.
     pub url: String,
     /// The target that opened it.
     #[serde(default)]
@@ -27,40 +27,40 @@ pub struct TargetInfo {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachToTarget {
-    /// Which.
+    /// The target.
     pub target_id: String,
-    /// Whether its messages travel on this same socket.
+    /// Whether the session's messages travel on this socket (flat mode).
     pub flatten: bool,
 }
 
-/// The session of an attached target.
+/// The reply to [`AttachToTarget`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attached {
-    /// The session.
+    /// The new session.
     pub session_id: SessionId,
 }
 
 command!(AttachToTarget, "Target.attachToTarget", Attached);
 
-/// Attaches to what is there and to what appears under the session.
+/// Attaches automatically to existing and new targets related to the session.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetAutoAttach {
-    /// On or off.
+    /// Whether to attach automatically.
     pub auto_attach: bool,
-    /// Whether a new target stands still until `Runtime.runIfWaitingForDebugger`.
+    /// Whether new targets are paused until `Runtime.runIfWaitingForDebugger`.
     pub wait_for_debugger_on_start: bool,
-    /// Whether messages travel on this same socket.
+    /// Whether messages travel on this socket (flat mode).
     pub flatten: bool,
 }
 
 command!(SetAutoAttach, "Target.setAutoAttach", Nothing);
 
-/// Reports every target as it appears, changes and goes.
+/// Reports the creation, changes and destruction of all targets.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SetDiscoverTargets {
-    /// On or off.
+    /// Whether to report targets.
     pub discover: bool,
 }
 
@@ -69,15 +69,15 @@ command!(SetDiscoverTargets, "Target.setDiscoverTargets", Nothing);
 /// Opens a tab.
 #[derive(Clone, Debug, Serialize)]
 pub struct CreateTarget {
-    /// Its address.
+    /// The tab's initial URL.
     pub url: String,
 }
 
-/// The tab that was opened.
+/// The reply to [`CreateTarget`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
-    /// Its target.
+    /// The tab's target.
     pub target_id: String,
 }
 
@@ -87,7 +87,7 @@ command!(CreateTarget, "Target.createTarget", Created);
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CloseTarget {
-    /// Which.
+    /// The tab's target.
     pub target_id: String,
 }
 
@@ -97,7 +97,7 @@ command!(CloseTarget, "Target.closeTarget", Nothing);
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivateTarget {
-    /// Which.
+    /// The tab's target.
     pub target_id: String,
 }
 
@@ -107,69 +107,69 @@ command!(ActivateTarget, "Target.activateTarget", Nothing);
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct GetTargets {}
 
-/// All targets.
+/// The reply to [`GetTargets`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Targets {
-    /// Their descriptions.
+    /// Descriptions of all targets.
     pub target_infos: Vec<TargetInfo>,
 }
 
 command!(GetTargets, "Target.getTargets", Targets);
 
-/// A target was attached to.
+/// Event: a session on a target began.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachedToTarget {
-    /// Its session.
+    /// The new session.
     pub session_id: SessionId,
-    /// What it is.
+    /// The target.
     pub target_info: TargetInfo,
-    /// Whether it stands still until told to run.
+    /// Whether the target is paused until told to run.
     pub waiting_for_debugger: bool,
 }
 
 happening!(AttachedToTarget, "Target.attachedToTarget");
 
-/// A session ended.
+/// Event: a session ended.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DetachedFromTarget {
-    /// Which.
+    /// The session.
     pub session_id: SessionId,
 }
 
 happening!(DetachedFromTarget, "Target.detachedFromTarget");
 
-/// A target's title or address changed.
+/// Event: a target's title or URL changed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetInfoChanged {
-    /// How it is now.
+    /// The new description.
     pub target_info: TargetInfo,
 }
 
 happening!(TargetInfoChanged, "Target.targetInfoChanged");
 
-/// A target's process died.
+/// Event: a target's process died.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetCrashed {
-    /// Which.
+    /// The target.
     pub target_id: String,
     /// How the process ended.
     pub status: String,
-    /// With which code.
+    /// The process's exit code.
     pub error_code: i64,
 }
 
 happening!(TargetCrashed, "Target.targetCrashed");
 
-/// A target is gone.
+/// Event: a target was destroyed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetDestroyed {
-    /// Which.
+    /// The target.
     pub target_id: String,
 }
 

@@ -1,4 +1,4 @@
-//! What callers and subscribers get, whatever the other end does.
+//! Behaviour of calls and subscriptions for good, bad and missing messages of the other end.
 
 use std::time::Duration;
 
@@ -207,7 +207,7 @@ async fn events_are_filtered_read_and_bounded() {
         let event = all.next().await.expect("open").expect("in time");
         assert_eq!(event.session.as_ref().map(apprentice_cdp::SessionId::as_str), Some("S1"));
     }
-    // Two fit, three were dropped; the one in hand when the gap is noticed counts as dropped too.
+    // Two fit, three were dropped; the event in hand when the gap is noticed counts as dropped too.
     let gap = dialogs.next().await;
     assert!(matches!(gap, Some(Err(Missed(4)))), "{gap:?}");
     let kept = dialogs.next().await.expect("open").expect("no gap");

@@ -1,4 +1,4 @@
-//! Environments: adapters to worlds. They do not know each other.
+//! Environments: one adapter per kind of world. The adapters do not depend on each other.
 
 pub mod browser;
 pub mod desktop;

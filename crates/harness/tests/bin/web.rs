@@ -1,9 +1,9 @@
-//! The smallest web server that a page can be loaded from: one file a request, below one folder.
+//! A minimal web server for page tests: serves the files of one folder, one per connection.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// Serves until killed; says `ready` once it listens.
+/// Serves until killed. Prints `ready` once it listens.
 pub(crate) fn serve(port: u16, folder: &str) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
     io::stdout().write_all(b"ready\n")?;
@@ -11,7 +11,7 @@ pub(crate) fn serve(port: u16, folder: &str) -> io::Result<()> {
     for stream in listener.incoming() {
         let stream = stream?;
         let folder = folder.to_owned();
-        // A thread each: browsers open connections on which they ask for nothing yet.
+        // One thread per connection, because browsers open connections before they have a request.
         std::thread::spawn(move || answer(stream, &folder));
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! The one owner of a display's keyboard map: types any text, presses any chord.
+//! The keyboard map of a display, changed only here: types any text and presses any chord.
 //!
-//! What the map has is typed as it stands, with Shift where that is needed. What it lacks is bound to
-//! spare keys, many in one request, since a window manager reads everything anew after each. A binding
-//! stays until its key is needed again, and is then left alone long enough for programs to have used it.
+//! Keysyms in the map are typed with their own key, with Shift where needed. Missing ones are bound to spare keys,
+//! many in one request, because a window manager reads the whole map again after each change. A binding stays until
+//! its key is needed again; before that, programs get time to use it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,33 +16,33 @@ use x11rb::rust_connection::RustConnection;
 use super::keysym::{self, Keysym};
 use super::{DisplayError, Screen, Stop};
 
-/// How long programs get to learn of new bindings before they are used.
+/// Wait after binding keys, so that programs learn of the new bindings before they are used.
 const BOUND: Duration = Duration::from_millis(30);
-/// How long programs get to use a binding before its key is bound anew.
+/// Wait before a key is bound again, so that programs have used the old binding.
 const USED: Duration = Duration::from_millis(150);
 /// How long a key of a chord stays down.
 const HOLD: Duration = Duration::from_millis(12);
-/// After so many characters the server is asked whether it keeps up.
+/// Characters typed between two round trips to the server.
 const BURST: usize = 32;
 
-/// A key and whether Shift goes with it.
+/// A key, and whether Shift is needed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stroke {
     code: Keycode,
     shift: bool,
 }
 
-/// The map as we know it.
+/// Our copy of the display's keyboard map.
 pub(super) struct Keyboard {
     first: Keycode,
     width: usize,
     map: Vec<Keysym>,
     strokes: HashMap<Keysym, Stroke>,
-    /// Keys to bind, the one used longest ago first.
+    /// Keys available for binding with their current keysyms, the least recently used first.
     spare: Vec<(Keycode, Option<Keysym>)>,
 }
 
-/// Takes the meaning from the media keys, so that they are spare.
+/// Removes the keysyms of the media keys, which makes those keys spare.
 pub(super) fn clear_spare_keys(connection: &RustConnection) -> Result<(), DisplayError> {
     let (first, last) = (connection.setup().min_keycode, connection.setup().max_keycode);
     let count = last - first + 1;
@@ -75,7 +75,7 @@ impl Keyboard {
             for (level, shift) in [(0, false), (1, true)] {
                 if let Some(keysym) = key.get(level).copied().filter(|keysym| *keysym != 0) {
                     let known = keyboard.strokes.entry(keysym).or_insert(Stroke { code, shift });
-                    // Without Shift is always better.
+                    // A stroke without Shift is preferred.
                     if known.shift && !shift {
                         *known = Stroke { code, shift };
                     }
@@ -85,14 +85,14 @@ impl Keyboard {
         keyboard
     }
 
-    /// Binds what is missing of these keysyms, as far as spare keys go; tells whether the map changed and
-    /// whether a key lost an older meaning. `kept` keysyms keep theirs.
+    /// Binds the missing ones of these keysyms to spare keys, as far as those suffice. Tells which keys changed and
+    /// whether a key lost an older meaning. Keysyms wanted now keep their keys.
     fn bind(&mut self, wanted: &[Keysym]) -> Binding {
         let missing: Vec<Keysym> =
             wanted.iter().copied().filter(|keysym| !self.strokes.contains_key(keysym)).collect();
         let mut binding = Binding::default();
         for keysym in missing {
-            // Those bound for this text must stay.
+            // Keys bound for this text keep their bindings.
             let at =
                 self.spare.iter().position(|(_, bound)| bound.is_none_or(|bound| !wanted.contains(&bound)));
             let Some(at) = at else { break };
@@ -114,14 +114,14 @@ impl Keyboard {
     }
 }
 
-/// What binding came to.
+/// Keys to bind, and whether an older binding is replaced.
 #[derive(Debug, Default)]
 struct Binding {
     codes: Vec<Keycode>,
     replaces: bool,
 }
 
-/// Cuts a text into runs whose different keysyms fit into so many spare keys.
+/// Splits a text into runs, each with no more unknown keysyms than there are spare keys.
 fn runs(keysyms: &[Keysym], spare: usize, known: impl Fn(Keysym) -> bool) -> Vec<&[Keysym]> {
     let mut runs = Vec::new();
     let (mut start, mut new) = (0, Vec::new());
@@ -181,7 +181,8 @@ impl Screen {
         held_out.map(|()| true)
     }
 
-    /// Presses a chord's keys and keeps them down; none if one of them cannot be typed.
+    /// Presses a chord's keys and keeps them down. Returns `None`, without pressing any, if one of them cannot be
+    /// typed.
     pub(super) fn hold_chord(
         &mut self,
         chord: &Chord,
@@ -205,7 +206,7 @@ impl Screen {
         Ok(Some(held))
     }
 
-    /// Lets the server know of new bindings, gently.
+    /// Binds keysyms on the server and gives programs time to learn of the new bindings.
     fn bind(&mut self, wanted: &[Keysym], stop: &Stop) -> Result<(), DisplayError> {
         let mut distinct = wanted.to_vec();
         distinct.sort_unstable();
@@ -225,9 +226,9 @@ impl Screen {
         self.pause(BOUND, stop)
     }
 
-    /// One key, with Shift where it needs it.
+    /// Types one key, with Shift where it is needed.
     fn strike(&mut self, stroke: Stroke, keysym: Keysym) -> Result<(), DisplayError> {
-        // Caps Lock turns letters round, and Shift turns them back.
+        // Caps Lock inverts the case of letters; Shift inverts it back.
         let letter = char::from_u32(keysym & 0x00ff_ffff).is_some_and(char::is_alphabetic);
         let shifted = stroke.shift ^ (letter && self.caps_lock);
         let shift = self.keyboard.strokes.get(&keysym::SHIFT).copied().filter(|_| shifted);
@@ -242,7 +243,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Presses or releases one key, and remembers it.
+    /// Presses or releases one key and keeps track of held keys.
     pub(super) fn key(&mut self, code: Keycode, down: bool) -> Result<(), DisplayError> {
         let kind = if down { KEY_PRESS_EVENT } else { KEY_RELEASE_EVENT };
         self.connection.xtest_fake_input(kind, code, 0, self.root, 0, 0, 0)?;
@@ -253,7 +254,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Waits until the server has taken all input, and looks whether Caps Lock is on.
+    /// Waits until the server has processed all input, and reads the state of Caps Lock.
     pub(super) fn sync(&mut self) -> Result<(), DisplayError> {
         let pointer = self.connection.query_pointer(self.root)?.reply()?;
         self.caps_lock = pointer.mask.contains(KeyButMask::LOCK);
@@ -265,7 +266,7 @@ impl Screen {
 mod tests {
     use super::{Keyboard, Stroke, runs};
 
-    /// Two keys with two levels, then two spare ones.
+    /// Two keys with two levels each, then two spare keys.
     fn keyboard() -> Keyboard {
         Keyboard::new(8, 2, vec![0x61, 0x41, 0x31, 0x21, 0, 0, 0, 0])
     }

@@ -1,18 +1,18 @@
-//! Which X keysym a character or a named key is. Pure.
+//! X keysyms of characters and named keys. Pure.
 
 use apprentice_protocol::Key;
 
-/// A keysym, as the X server knows keys by what they print or do.
+/// An X keysym: what a key prints or does.
 pub(super) type Keysym = u32;
 
 pub(super) const SHIFT: Keysym = 0xffe1;
 pub(super) const RETURN: Keysym = 0xff0d;
 pub(super) const TAB: Keysym = 0xff09;
 
-/// Keysyms of media keys, which no program of ours is driven by.
+/// Keysyms of media keys. Programs are not driven by them, so their keys serve as spare keys.
 pub(super) const MEDIA: std::ops::RangeInclusive<Keysym> = 0x1008_fe01..=0x1008_ffff;
 
-/// The keysym that types a character; none for control characters.
+/// The keysym that types a character. `None` for control characters.
 pub(super) fn of_char(character: char) -> Option<Keysym> {
     match character {
         '\n' | '\r' => Some(RETURN),

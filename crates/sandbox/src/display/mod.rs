@@ -1,6 +1,7 @@
-//! The thread that owns a cell's display: its keyboard map, its held keys and buttons, its pixels.
+//! The thread that owns a cell's display: its keyboard map, held keys and buttons, and screenshots.
 //!
-//! Jobs reach it one after another; a job whose caller has gone is stopped, and lets go of what it held.
+//! The thread runs one job at a time. When the caller of a job drops its future, the job stops and releases the keys
+//! and buttons that it held.
 
 mod keyboard;
 mod keysym;
@@ -27,22 +28,22 @@ use x11rb::rust_connection::{DefaultStream, RustConnection};
 pub use pointer::Pointer;
 pub use screen::Screen;
 
-/// Why the display did not do what it was asked.
+/// Why a job on the display failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DisplayError {
     /// The connection is gone, and the display with it.
     #[error("the display's connection broke: {0}")]
     Broken(String),
-    /// The thread is gone.
+    /// The display's thread has ended.
     #[error("the display's thread has ended")]
     Ended,
-    /// Its caller gave the job up.
+    /// The caller dropped the job's future.
     #[error("the input was stopped")]
     Stopped,
-    /// The display's pixels made no picture.
-    #[error("the screen could not be pictured: {0}")]
+    /// The screen's pixels could not be turned into a picture.
+    #[error("no screenshot could be taken: {0}")]
     Picture(String),
-    /// Something did not happen in time.
+    /// The display, or a program on it, did not react in time.
     #[error("{0} took too long")]
     Late(&'static str),
 }
@@ -58,7 +59,7 @@ macro_rules! broken_by {
 }
 broken_by!(ConnectError, ConnectionError, ReplyError, ReplyOrIdError, std::io::Error, rustix::io::Errno);
 
-/// Tells a job that its caller has gone.
+/// Cancellation token of a job.
 #[derive(Clone, Debug)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
@@ -73,7 +74,7 @@ impl Stop {
 
     fn ask(&self) {
         self.asked.store(true, Ordering::Release);
-        // A counter that is full rings too.
+        // An error means that the counter is full, and a full counter wakes the job too.
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
 
@@ -83,7 +84,7 @@ impl Stop {
     }
 }
 
-/// Asks for a stop when the caller's future is dropped.
+/// Cancels the job when the caller's future is dropped.
 struct Leash(Option<Stop>);
 
 impl Drop for Leash {
@@ -96,14 +97,14 @@ impl Drop for Leash {
 
 type Job = Box<dyn FnOnce(&mut Screen) + Send>;
 
-/// A handle on the display's thread.
+/// A handle on the display's thread. Dropping it ends the thread.
 pub(super) struct Display {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Display {
-    /// Takes the display over. Blocks.
+    /// Takes over the display behind a socket. Blocks until the connection is set up.
     pub(super) fn open(socket: OwnedFd, clock: Arc<dyn Clock>) -> Result<Self, DisplayError> {
         let mut screen = Screen::open(connect(UnixStream::from(socket))?, clock)?;
         let (jobs, inbox) = mpsc::channel::<Job>();
@@ -115,7 +116,7 @@ impl Display {
         Ok(Self { jobs: Some(jobs), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Does a job on the thread. Dropping the future stops it, and it lets go of what it holds.
+    /// Runs a job on the thread. Dropping the future stops the job, which then releases the keys and buttons it holds.
     pub(super) async fn run<R, F>(&self, job: F) -> Result<R, DisplayError>
     where
         R: Send + 'static,
@@ -129,7 +130,7 @@ impl Display {
             if stop.check().is_err() {
                 screen.let_go();
             }
-            // Nobody may be there to take the answer.
+            // The caller may have dropped its future.
             let _ = answer.send(done);
         });
         let jobs = self.jobs.as_ref().ok_or(DisplayError::Ended)?;
@@ -145,7 +146,7 @@ impl Drop for Display {
         self.jobs = None;
         let thread = self.thread.lock().map_or(None, |mut thread| thread.take());
         if let Some(thread) = thread {
-            // A panic of the thread has been reported by then.
+            // If the thread panicked, the panic has been reported by then.
             let _ = thread.join();
         }
     }
@@ -156,7 +157,7 @@ fn connect(stream: UnixStream) -> Result<RustConnection, DisplayError> {
     Ok(RustConnection::connect_to_stream(stream, 0)?)
 }
 
-/// Waits until the connection has something to read, a stop is asked for, or the time is over.
+/// Waits until the connection has data to read, the job is cancelled, or the time is over.
 fn await_event(connection: &RustConnection, stop: Option<&Stop>, time: Duration) -> Result<(), DisplayError> {
     let timeout = Timespec::try_from(time).ok();
     let stream = connection.stream().as_fd();
@@ -168,7 +169,7 @@ fn await_event(connection: &RustConnection, stop: Option<&Stop>, time: Duration)
     }
 }
 
-/// A display on which no window manager runs yet.
+/// A display before a window manager runs on it.
 pub(super) struct Bare {
     connection: RustConnection,
     root: u32,
@@ -176,7 +177,7 @@ pub(super) struct Bare {
 }
 
 impl Bare {
-    /// Connects and takes the spare keys for typing.
+    /// Connects, and frees the spare keys for typing.
     pub(super) fn open(stream: UnixStream) -> Result<Self, DisplayError> {
         let connection = connect(stream)?;
         let root = connection.setup().roots.first().ok_or(DisplayError::Late("a screen"))?.root;
@@ -187,7 +188,7 @@ impl Bare {
         Ok(Self { connection, root, check })
     }
 
-    /// Waits until a window manager has taken the screen.
+    /// Waits until a window manager manages the screen.
     pub(super) fn await_manager(&self, deadline: Duration) -> Result<(), DisplayError> {
         loop {
             let found = self.connection.get_property(false, self.root, self.check, AtomEnum::WINDOW, 0, 1)?;

@@ -1,4 +1,4 @@
-//! The pointer: moves, real button holds, drags through points, wheel notches.
+//! The pointer: moves, clicks with real button holds, drags along a path, wheel notches.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use super::{DisplayError, Screen, Stop};
 
 /// How long a button stays down in a click.
 const HOLD: Duration = Duration::from_millis(20);
-/// Between the clicks of a double click: far below any toolkit's limit.
+/// Pause between the clicks of a double click, far below any toolkit's limit.
 const BETWEEN: Duration = Duration::from_millis(40);
-/// Between a move and what follows, so that what is below has noticed the pointer.
+/// Pause after a move, so that the program below notices the pointer.
 const HOVER: Duration = Duration::from_millis(10);
-/// Between the small moves of a drag.
+/// Pause between the small moves of a drag.
 const STRIDE: Duration = Duration::from_millis(8);
-/// A drag moves by at most so many pixels at once.
+/// Longest single move of a drag, in pixels.
 const STRIDE_PIXELS: i32 = 24;
-/// Twice that a dragged thing is held over where it is to fall.
+/// Pause before a dragged item is dropped; applied twice.
 const DWELL: Duration = Duration::from_millis(120);
-/// Between two notches of the wheel.
+/// Pause between two notches of the wheel.
 const NOTCH: Duration = Duration::from_millis(6);
 
-/// What the pointer is to do.
+/// An action of the pointer.
 #[derive(Clone, Debug)]
 pub enum Pointer {
     /// Only move.
@@ -39,7 +39,7 @@ pub enum Pointer {
     },
     /// Press and keep down.
     Press(Button),
-    /// Let go.
+    /// Releases a button.
     Release(Button),
     /// Drag to these points.
     Drag {
@@ -65,7 +65,7 @@ const fn number(button: Button) -> u8 {
     }
 }
 
-/// The steps from one point to another, the last one included.
+/// The steps from one point to another, including the last point.
 fn strides(from: ScreenPoint, to: ScreenPoint) -> Vec<ScreenPoint> {
     let (dx, dy) = (to.x - from.x, to.y - from.y);
     let count = (dx.abs().max(dy.abs()) / STRIDE_PIXELS).max(3);
@@ -94,7 +94,8 @@ impl Screen {
                     },
                     None => Vec::new(),
                 };
-                // All at once, timed by the server: on a busy machine two clicks would else drift apart.
+                // All clicks are sent at once and timed by the server: on a busy machine they would otherwise drift
+                // apart.
                 for turn in 0..*count {
                     let before = if turn == 0 { Duration::ZERO } else { BETWEEN };
                     self.button_after(before, number(*button), true)?;
@@ -133,14 +134,14 @@ impl Screen {
                 self.move_to(step)?;
                 self.pause(STRIDE, stop)?;
                 if leg == 0 && stride == 2 {
-                    // By now the program knows a drag from a click, and gets the time to pick the thing up.
+                    // By now the program has recognised a drag; give it time to pick the item up.
                     self.rest(stop)?;
                 }
             }
             from = *to;
         }
-        // Where a thing may fall is settled between programs, unseen, and again at each move; letting go too
-        // early drops it nowhere. A person hesitates too.
+        // Drag and drop negotiates the target between programs, invisibly and again at each move. An early release
+        // drops the item nowhere. A person hesitates here too.
         self.rest(stop)?;
         for place in [ScreenPoint::new(from.x + 1, from.y), from] {
             self.move_to(place)?;
@@ -149,7 +150,7 @@ impl Screen {
         self.button(button, false)
     }
 
-    /// Waits until the screen shows what the input so far has done.
+    /// Waits until the screen shows the effect of all input so far.
     fn rest(&mut self, stop: &Stop) -> Result<(), DisplayError> {
         self.disturbed();
         self.settle(stop)
@@ -167,7 +168,7 @@ impl Screen {
         self.sync()
     }
 
-    /// Presses or releases a button a while after the input before it.
+    /// Presses or releases a button, delayed after the previous input.
     fn button_after(&mut self, delay: Duration, button: u8, down: bool) -> Result<(), DisplayError> {
         let kind = if down { BUTTON_PRESS_EVENT } else { BUTTON_RELEASE_EVENT };
         let delay = u32::try_from(delay.as_millis()).unwrap_or(0);
@@ -183,7 +184,7 @@ impl Screen {
     pub fn let_go(&mut self) {
         let keys = std::mem::take(&mut self.held_keys);
         let buttons = std::mem::take(&mut self.held_buttons);
-        // A display that takes no more input holds nothing either.
+        // A display that accepts no input has no keys held either.
         let _ = keys.into_iter().rev().try_for_each(|code| self.key(code, false));
         let _ = buttons.into_iter().try_for_each(|button| self.button(button, false));
         let _ = self.sync();

@@ -1,4 +1,4 @@
-//! The display as its thread sees it: pixels through shared memory, and the windows on it.
+//! The display as its thread sees it: screenshots through shared memory, and the list of windows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::settle::Unrest;
 use super::{DisplayError, Stop, await_event};
 
 x11rb::atom_manager! {
-    /// Names of properties.
+    /// Atoms of the X properties that are read.
     pub(super) Atoms: AtomsCookie {
         _NET_ACTIVE_WINDOW,
         _NET_CLIENT_LIST,
@@ -52,7 +52,10 @@ impl Screen {
         let (root, size) =
             (setup.root, Size::new(setup.width_in_pixels.into(), setup.height_in_pixels.into()));
         if setup.root_depth != 24 {
-            return Err(DisplayError::Picture(format!("a depth of {} is not expected", setup.root_depth)));
+            return Err(DisplayError::Picture(format!(
+                "a colour depth of {} bits is not supported",
+                setup.root_depth
+            )));
         }
         let atoms = Atoms::new(&connection)?.reply()?;
         connection.damage_query_version(1, 1)?.reply()?;
@@ -104,7 +107,7 @@ impl Screen {
         crate::picture(&frame).map_err(|error| DisplayError::Picture(error.to_string()))
     }
 
-    /// Waits a fixed time, as holds and gestures need; input that is stopped ends it.
+    /// Waits a fixed time, as holds and gestures need. Cancelling the job ends the wait.
     pub(super) fn pause(&mut self, time: Duration, stop: &Stop) -> Result<(), DisplayError> {
         let end = self.clock.mono() + time;
         loop {
@@ -126,7 +129,7 @@ impl Screen {
         let active = self.numbers(root, active, AtomEnum::WINDOW.into())?.first().copied();
         let mut windows = Vec::with_capacity(stacked.len());
         for id in stacked.into_iter().rev() {
-            // One that closes meanwhile is none any more.
+            // A window that has closed meanwhile is left out.
             if let Some(window) = self.window(id, active == Some(id))? {
                 windows.push(window);
             }
@@ -151,7 +154,7 @@ impl Screen {
         Ok(Some(Window {
             id: format!("0x{id:x}"),
             title,
-            // Instance and class, each ended by a zero byte.
+            // `WM_CLASS` holds instance and class, each terminated by a zero byte.
             class: class.split('\0').nth(1).unwrap_or_default().to_owned(),
             bounds: Rect::new(
                 place.dst_x.into(),
@@ -177,7 +180,7 @@ impl Screen {
     }
 }
 
-/// Takes a protocol error (a window that closed) for nothing, and a broken connection for an error.
+/// Turns a protocol error (the window has closed) into `None`, and keeps a broken connection as an error.
 fn gone<T>(reply: Result<T, x11rb::errors::ReplyError>) -> Result<Option<T>, DisplayError> {
     match reply {
         Ok(reply) => Ok(Some(reply)),

@@ -1,4 +1,4 @@
-//! When the screen has come to rest after input: decided by damage and window events, never by a clock alone.
+//! Detects when the screen has settled after input, from damage and window events rather than from a fixed delay.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use x11rb::protocol::damage::ConnectionExt as _;
 
 use super::{DisplayError, Screen, Stop, await_event};
 
-/// The screen is at rest when nothing was drawn for so long.
+/// The screen has settled when no drawing happened for this long.
 const QUIET: Duration = Duration::from_millis(90);
-/// A new or closing window draws its contents late, so that it takes so long.
+/// The same after a window was opened or closed, because new windows draw their contents late.
 const QUIET_WINDOW: Duration = Duration::from_millis(300);
-/// Nobody waits longer for a screen that never rests.
+/// Longest wait for a screen that never settles.
 const CAP: Duration = Duration::from_millis(1500);
-/// Nor for windows that keep coming.
+/// Longest wait while windows keep opening or closing.
 const CAP_WINDOW: Duration = Duration::from_millis(3500);
 
-/// What last disturbed the screen.
+/// Times of the last events that disturbed the screen.
 #[derive(Debug)]
 pub(super) struct Unrest {
     drawn: Duration,
@@ -30,7 +30,7 @@ impl Unrest {
         Self { drawn: now, window: None, input: now }
     }
 
-    /// How long to wait for another event before looking again; nothing if the screen is at rest.
+    /// How long to wait for another event before checking again. `None` if the screen has settled.
     fn left(&self, now: Duration) -> Option<Duration> {
         let window = self.window.filter(|window| *window >= self.input);
         let cap = self.input + if window.is_some() { CAP_WINDOW } else { CAP };
@@ -58,7 +58,7 @@ impl Screen {
         self.unrest.window = None;
     }
 
-    /// Takes what the display has reported.
+    /// Processes the display's pending events.
     pub(super) fn take_events(&mut self) -> Result<(), DisplayError> {
         while let Some(event) = self.connection.poll_for_event()? {
             match event {

@@ -1,4 +1,4 @@
-//! What stands on a cell's desk: display, window manager, session bus, accessibility bus.
+//! Starts a cell's desktop session: display, session bus, accessibility bus, window manager.
 
 use std::cell::RefCell;
 use std::io;
@@ -18,26 +18,26 @@ use super::process::{Child, Processes, Streams};
 use crate::display;
 use crate::wire::{Desk, Fault, Frame, Note, Part, Program};
 
-/// How long any one part may take to start.
+/// How long any one component may take to start.
 const START: Duration = Duration::from_secs(20);
 
-/// How long the last words of a program that ended are awaited.
+/// How long to wait for the remaining output of a program that has ended.
 pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How much of what a program complains of is kept, and how much of it is read at once.
+/// Bytes of a program's error output that are kept, and most bytes of one line.
 const COMPLAINT: usize = 2000;
 const LINE_LIMIT: u64 = 4096;
 
-/// What was started.
+/// The components that were started.
 pub(super) struct Running {
-    /// The display's socket.
+    /// Path of the display's socket.
     pub(super) display: Option<PathBuf>,
-    /// The display's process.
+    /// The display server's process.
     pub(super) server: Option<Child>,
     /// A connection to the accessibility bus.
     pub(super) accessibility: Option<zbus::Connection>,
 }
 
-/// Starts what the desk asks for and watches over it.
+/// Starts the components of a desktop session and watches them.
 pub(super) async fn start(
     processes: &Rc<Processes>,
     desk: &Desk,
@@ -52,7 +52,7 @@ pub(super) async fn start(
         let notes = notes.clone();
         tokio::task::spawn_local(async move {
             let code = child.ended().await;
-            // What only fell with the thing under it is not what is to be told.
+            // A component that only ended because the display did is not the cause to report.
             if let Some(mut under) = under
                 && tokio::time::timeout(LAST_WORDS, under.ended()).await.is_ok()
             {
@@ -93,7 +93,7 @@ pub(super) async fn start(
     Ok(Running { display: socket, server: display, accessibility })
 }
 
-/// A fresh connection to the display.
+/// Opens a new connection to the display.
 pub(super) fn connect(socket: &Path) -> io::Result<OwnedFd> {
     UnixStream::connect(socket).map(OwnedFd::from)
 }
@@ -102,20 +102,20 @@ fn program(argv: Vec<String>) -> Program {
     Program { argv, cwd: None, env: Vec::new(), timeout_ms: 0, output_limit: 0 }
 }
 
-/// A program that has said that it is ready, with what it complained of so far.
+/// A program that has announced on its output that it is ready, with its error output so far.
 struct Announced {
     child: Child,
     line: String,
     complaints: Rc<RefCell<String>>,
 }
 
-/// Starts a program that says on a line of its output that it is ready.
+/// Starts a program and waits for the line of output that says it is ready.
 async fn announced(processes: &Processes, argv: Vec<String>) -> Result<Announced, Fault> {
     let name = argv.first().cloned().unwrap_or_default();
     let streams = Streams { input: Stdio::null(), output: Stdio::piped(), errors: Stdio::piped() };
     let (mut child, process) = processes.spawn(&program(argv), streams)?;
     let complaints = Rc::new(RefCell::new(String::new()));
-    let mute = |error: io::Error| Fault::Lost(format!("{name} said nothing: {error}"));
+    let mute = |error: io::Error| Fault::Lost(format!("the output of {name} could not be read: {error}"));
     let (Some(output), Some(errors)) = (process.stdout, process.stderr) else {
         return Err(mute(io::ErrorKind::BrokenPipe.into()));
     };
@@ -127,7 +127,7 @@ async fn announced(processes: &Processes, argv: Vec<String>) -> Result<Announced
         Ok(Ok(1..)) => Ok(Announced { child, line: line.trim().to_owned(), complaints }),
         Ok(Ok(0)) => {
             let code = child.ended().await;
-            // What it complained of is wanted whole.
+            // The complete error output is needed for the message.
             let _ = tokio::time::timeout(LAST_WORDS, listener).await;
             let complaints = complaints.borrow();
             Err(Fault::Lost(format!("{name} ended at once with exit code {code}: {}", complaints.trim())))
@@ -137,7 +137,7 @@ async fn announced(processes: &Processes, argv: Vec<String>) -> Result<Announced
     }
 }
 
-/// Reads what a program complains of as long as it runs: one that nobody reads from would be stopped.
+/// Reads a program's error output for as long as it runs: with a full pipe, the program would block.
 async fn listen(errors: pipe::Receiver, kept: Rc<RefCell<String>>) {
     let mut errors = BufReader::new(errors);
     let mut line = Vec::new();
@@ -150,8 +150,8 @@ async fn listen(errors: pipe::Receiver, kept: Rc<RefCell<String>>) {
     }
 }
 
-/// Starts the window manager and waits until it manages. The keyboard's spare keys are taken before,
-/// as every later change of the keyboard map costs a window manager dearly.
+/// Starts the window manager and waits until it manages the screen. The keyboard's spare keys are taken before that,
+/// because each later change of the keyboard map is expensive for a window manager.
 async fn manage(processes: &Processes, socket: &Path) -> Result<Child, Fault> {
     let socket = socket.to_owned();
     let watched = tokio::task::spawn_blocking(move || {

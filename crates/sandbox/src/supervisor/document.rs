@@ -1,7 +1,7 @@
-//! The interface as one XML document, in the form of OSWorld's own server, which checks of trees are written for.
+//! The interface as one XML document in the format of OSWorld's server, which accessibility-tree checks expect.
 //!
-//! Unlike the walk for models, nothing is chosen, translated or mended here: every element of every program, with
-//! all that it says of itself. Only Chromium stands under the name that tasks call it by.
+//! Unlike the tree for models, this document filters and corrects nothing: it holds every element of every program
+//! with all its attributes. The one exception is Chromium's name, which is replaced by the name that tasks use.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use super::node::{self, ACCESSIBLE, ACTION, Address, COMPONENT, Miss, OBJECT, VA
 use super::tree::{self, Bus};
 use crate::wire::Fault;
 
-/// What stands before the names of attributes, and the address of each kind.
+/// Prefixes of attribute names, each with the last part of its namespace.
 const SPACES: [(&str, &str); 8] = [
     ("st", "state"),
     ("attr", "attributes"),
@@ -28,33 +28,33 @@ const SPACES: [(&str, &str); 8] = [
     ("act", "action"),
 ];
 const SPACE: &str = "https://accessibility.ubuntu.example.org/ns";
-/// As deep, and as many children of one element, as that server goes.
+/// Limits of depth and of children per element, the same as in OSWorld's server.
 const DEPTH: u32 = 50;
 const WIDTH: i32 = 1024;
-/// Elements, bytes and time that a document may take: with more it is refused, as half a document tells nothing of
-/// what is not in it.
+/// Limits of elements, bytes and time for one document. A larger document is refused, because an incomplete one cannot
+/// show that an element is absent.
 const ELEMENTS: usize = 50_000;
 const BYTES: usize = 32 << 20;
 const TIME: Duration = Duration::from_secs(60);
-/// So many elements are read at once.
+/// Elements that are read concurrently.
 const IN_FLIGHT: usize = 64;
-/// More actions of one element are not told.
+/// Most actions reported of one element.
 const ACTIONS: i32 = 32;
 
-/// An element as it is found.
+/// An element found by the traversal.
 struct Found {
     address: Address,
     depth: u32,
-    /// Whether it lies in a spreadsheet, of whose cells only those on the screen are told.
+    /// Whether the element lies in a spreadsheet. Of a spreadsheet's cells, only those on the screen are written.
     in_sheet: bool,
     told: Option<Told>,
     children: Vec<usize>,
 }
 
-/// What an element says of itself.
+/// The attributes and text of an element.
 struct Told {
     tag: String,
-    /// By name with its prefix.
+    /// Attributes by prefixed name.
     attributes: BTreeMap<String, String>,
     text: String,
     is_sheet: bool,
@@ -62,7 +62,7 @@ struct Told {
 }
 
 impl Bus {
-    /// Writes the interface of every program.
+    /// Writes the interfaces of all programs.
     pub(super) async fn document(&self) -> Result<String, Fault> {
         let bus = self.connection()?;
         let programs = node::children(&bus, &tree::registry()).await;
@@ -77,12 +77,12 @@ impl Bus {
     }
 }
 
-/// Reads all elements, those of one parent in their order; none when there are too many.
+/// Reads all elements, siblings in order. `None` when there are too many.
 async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<Found>, Vec<usize>)> {
     let (mut found, mut seen, mut waiting) = (Vec::<Found>::new(), HashSet::new(), VecDeque::new());
     let mut bytes = 0;
     let mut add = |found: &mut Vec<Found>, addresses: Vec<Address>, depth, in_sheet| {
-        // Programs with loops in their trees exist.
+        // Some programs have loops in their trees.
         let fresh: Vec<Address> =
             addresses.into_iter().filter(|address| seen.insert(address.clone())).collect();
         let first = found.len();
@@ -107,7 +107,7 @@ async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<Found
             pending.push(async move { (index, ask(bus, &address, in_sheet, leaf).await) });
         }
         let Some((index, told)) = pending.next().await else { return Some((found, roots)) };
-        // One that is gone by now is in no tree.
+        // An element that has disappeared meanwhile is left out.
         let Ok(mut told) = told else { continue };
         bytes += told.weight();
         let below = std::mem::take(&mut told.below);
@@ -126,7 +126,7 @@ async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<Found
     }
 }
 
-/// Asks an element for everything that it says of itself.
+/// Reads all attributes of an element.
 async fn ask(bus: &Connection, at: &Address, in_sheet: bool, leaf: bool) -> Result<Told, Miss> {
     let name = node::property::<String>(bus, at, ACCESSIBLE, "Name");
     let (name, role, states) = tokio::try_join!(name, node::bus_role(bus, at), node::bus_states(bus, at))?;
@@ -168,7 +168,7 @@ async fn ask(bus: &Connection, at: &Address, in_sheet: bool, leaf: bool) -> Resu
     })
 }
 
-/// Its place, whatever it says.
+/// The element's extents, exactly as reported.
 async fn extents(bus: &Connection, at: &Address) -> Option<Rect> {
     let (x, y, width, height) = node::call(bus, at, COMPONENT, "GetExtents", &(0u32,)).await.ok()?;
     Some(Rect::new(x, y, width, height))
@@ -223,7 +223,7 @@ impl Told {
     }
 }
 
-/// The name of an element's role as the bus of the suite's machines has it.
+/// The element's role name, as the accessibility bus of OSWorld's machines spells it.
 fn tag(role: BusRole) -> String {
     match role {
         BusRole::Button => "push-button".into(),
@@ -231,7 +231,7 @@ fn tag(role: BusRole) -> String {
     }
 }
 
-/// Its name. Tasks call every Chromium by the name of Google's own build, which is what their machines have.
+/// The element's name. Tasks refer to any Chromium as "Google Chrome", the build on OSWorld's machines.
 fn called(role: BusRole, name: &str) -> String {
     match (role, name.strip_suffix("Chromium")) {
         (BusRole::Application, Some("")) => "Google Chrome".into(),
@@ -242,14 +242,14 @@ fn called(role: BusRole, name: &str) -> String {
     }
 }
 
-/// Whether this may be the name of an attribute.
+/// Whether a text can be the name of an XML attribute.
 fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.'))
 }
 
-/// A number as Python writes it.
+/// Formats a number as Python does.
 fn python_float(number: f64) -> String {
     let plain = format!("{number:?}");
     let small = number != 0.0 && number.abs() < 1e-4;
@@ -270,7 +270,7 @@ fn written(found: &[Found], roots: &[usize]) -> String {
         let _ = write!(xml, " xmlns:{prefix}=\"{SPACE}/{part}\"");
     }
     xml.push('>');
-    // Elements to be opened, and those that are open, which come back once their children are written.
+    // Elements to open, and open elements, which come up again after their children.
     let mut stack: Vec<(usize, bool)> = roots.iter().rev().map(|root| (*root, false)).collect();
     while let Some((index, opened)) = stack.pop() {
         let Some((one, told)) = found.get(index).and_then(|one| Some((one, one.told.as_ref()?))) else {
@@ -295,7 +295,7 @@ fn written(found: &[Found], roots: &[usize]) -> String {
     xml
 }
 
-/// Text as it may stand in a document; what may stand in none is left out.
+/// Escapes text for XML and leaves out characters that XML does not allow.
 fn escape(text: &str, xml: &mut String) {
     for letter in text.chars() {
         match letter {

@@ -1,7 +1,7 @@
-//! The way into a cell: mounts in a fresh mount namespace, then bubblewrap in our place.
+//! Enters a cell: mounts in a new mount namespace, then replaces this process with bubblewrap.
 //!
-//! This runs as the root of an outer user namespace, so that the last process of the cell takes every
-//! mount along, whoever started it.
+//! This process is the root of an outer user namespace, so the mounts disappear with the last process of the cell,
+//! whichever process started it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::home;
 
-/// What the entering process is told.
+/// The instructions for the entering process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Entrance {
     /// The cell's folder, which the cell's own memory is mounted over.
@@ -32,16 +32,16 @@ pub(crate) struct Entrance {
     pub(crate) argv: Vec<String>,
 }
 
-/// Where a home comes from.
+/// The source of a home's files.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Home {
     /// The built-in seeds alone.
     Seeds,
-    /// A folder, under the seeds.
+    /// A folder, to which the seed files are added.
     Golden(PathBuf),
 }
 
-/// Makes the mounts and becomes bubblewrap; returns only if that fails.
+/// Creates the mounts and executes bubblewrap. Returns only on failure.
 pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let entrance = arguments.next().unwrap_or_default();
     let entrance: Entrance = serde_json::from_slice(entrance.as_encoded_bytes())?;
@@ -87,8 +87,8 @@ fn place_mount(filesystem: &rustix::fd::OwnedFd, folder: &Path) -> rustix::io::R
     move_mount(&mount, "", rustix::fs::CWD, folder, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-/// Puts the golden home under the cell's: laid over where it is ours, copied where its files belong to
-/// somebody who does not exist in here, as those could never be changed through an overlay.
+/// Provides the golden home's files: as an overlay if we own them, else as a copy, because an overlay could not change
+/// files of an owner who has no id in this namespace.
 fn furnish(golden: &Path, folder: &Path) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     let home = folder.join("home");

@@ -1,4 +1,4 @@
-//! Files inside the cell: opened here, read and written by whoever holds the descriptor.
+//! Files inside the cell: opened here, then read and written by the process that receives the descriptor.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,10 +10,10 @@ use apprentice_protocol::{DirEntry, EntryKind};
 use super::Outcome;
 use crate::wire::{Fault, Frame, Reply};
 
-/// A listing ends here.
+/// Most entries of one listing.
 const ENTRY_LIMIT: usize = 100_000;
 
-/// A path as the world's user means it: from the home folder, with `~` for it.
+/// Resolves a path relative to the home folder, which `~` also stands for.
 fn resolve(home: &Path, path: &str) -> Result<PathBuf, Fault> {
     if path.is_empty() || path.contains('\0') {
         return Err(Fault::refused(format!("{path:?}"), &"this is not a path"));
@@ -37,7 +37,7 @@ fn passed(file: File) -> Frame<Reply> {
 }
 
 pub(super) fn read(home: &Path, path: &str) -> Outcome {
-    // Not blocking: a named pipe without a writer would be waited for.
+    // Non-blocking, because opening a named pipe without a writer would block.
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     let open = || -> io::Result<File> {
@@ -74,7 +74,7 @@ pub(super) fn list(home: &Path, path: &str) -> Outcome {
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if folder == root => return Err(fault(path, &error)),
-            // A folder that went away meanwhile, or that nobody may read, is listed without its entries.
+            // A folder that has disappeared or cannot be read is listed without its entries.
             Err(_) => continue,
         };
         for entry in entries.flatten() {

@@ -1,7 +1,7 @@
 //! The first process inside a cell: our own program, started again.
 //!
-//! It starts display, bus and window manager, serves requests over the socket it got as standard input,
-//! reaps whatever ends, and ends everything when that socket closes. It prints nothing.
+//! It starts display, bus and window manager, serves requests over the socket that is its standard input, reaps all
+//! child processes, and ends everything when that socket closes. It prints nothing.
 
 mod desk;
 mod document;
@@ -35,22 +35,22 @@ use tree::Bus;
 
 pub(super) use enter::{Entrance, Home};
 
-/// What a request came to, with body and descriptors.
+/// The result of a request: a reply with body and descriptors, or a fault.
 type Outcome = Result<Frame<Reply>, Fault>;
 
-/// The body of the hidden command: enters a cell or serves in it, as its arguments say, and returns the
-/// exit code. It is to be called before anything else is done in the process.
+/// Body of the hidden command: enters a cell or serves in it, depending on the arguments, and returns the exit code.
+/// Must be the first thing that the process does.
 pub fn supervise(mut arguments: impl Iterator<Item = OsString>) -> i32 {
-    // What our own parents left open is no business of the cell.
+    // Descriptors that our parents left open must not leak into the cell.
     close_fds::set_fds_cloexec(3, &[]);
     let duty = arguments.next().unwrap_or_default();
     let ended = match duty.to_str() {
         Some("enter") => enter::enter(arguments),
         Some("serve") => serve(),
-        Some(_) | None => Err(io::Error::other("this command is for the program itself")),
+        Some(_) | None => Err(io::Error::other("this command is internal")),
     };
     let Err(error) = ended else { return 0 };
-    // The other end reads this; if it is gone, nobody is left to tell.
+    // The other end reads this. If it has gone, there is no other place to report to.
     let _ = tell(&error.to_string());
     21
 }
@@ -63,7 +63,7 @@ fn socket() -> io::Result<UnixStream> {
     UnixStream::from_std(socket)
 }
 
-/// Says that the cell could not be entered.
+/// Reports that the cell could not be entered.
 fn tell(story: &str) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -72,7 +72,7 @@ fn tell(story: &str) -> io::Result<()> {
     })
 }
 
-/// Serves until the socket closes, then ends what is left.
+/// Serves requests until the socket closes, then kills all remaining processes.
 fn serve() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -101,7 +101,7 @@ async fn attend(processes: &Rc<Processes>) -> io::Result<()> {
         notes,
         open: RefCell::default(),
     });
-    // The end of the socket, orderly or not, is the end of the cell.
+    // When the socket ends, orderly or not, the cell ends.
     while let Ok(Some(frame)) = wire::receive::<Request>(&socket).await {
         supervisor.clone().take(frame);
     }
@@ -110,20 +110,20 @@ async fn attend(processes: &Rc<Processes>) -> io::Result<()> {
     Ok(())
 }
 
-/// The signal that nobody can refuse.
+/// Number of `SIGKILL`.
 const KILL: i32 = 9;
-/// Signals by which no program ends in good order.
+/// Signals that mean a crash.
 const CRASHES: [(i32, &str); 6] =
     [(4, "ILL"), (5, "TRAP"), (6, "ABRT"), (7, "BUS"), (KILL, "KILL"), (11, "SEGV")];
 
-/// What serves requests.
+/// State of the request server.
 struct Supervisor {
     processes: Rc<Processes>,
     running: RefCell<Option<Running>>,
     bus: Rc<Bus>,
-    /// Unbounded, as everything sent is an answer to a bounded number of requests.
+    /// Unbounded, because every message answers one of a bounded number of requests.
     notes: mpsc::UnboundedSender<Frame<Note>>,
-    /// Requests not answered yet.
+    /// Requests not answered yet, by number.
     open: RefCell<HashMap<u64, AbortHandle>>,
 }
 
@@ -138,7 +138,7 @@ impl Supervisor {
         }
         let this = self.clone();
         let task = tokio::task::spawn_local(async move {
-            // A fault of this program's own is an answer, too: nobody waits for what will not come.
+            // A panic of ours is answered too, so that the caller does not wait forever.
             let outcome = AssertUnwindSafe(this.answer(ask, body)).catch_unwind().await;
             let outcome = outcome.unwrap_or_else(|panic| Err(failed(panic.as_ref())));
             this.open.borrow_mut().remove(&number);
@@ -198,10 +198,10 @@ impl Supervisor {
         Ok(Frame { head: Reply::Ready, body: Vec::new(), descriptors })
     }
 
-    /// Starts a program to be worked with, and watches over it: one that crashes or is killed from outside
-    /// takes the world with it. One that ends in any other way, or by a command that was asked for, does not;
-    /// nor does one that is killed while a terminal is in use in here, as whoever works here may have done it,
-    /// unless the system says that it was out of memory.
+    /// Starts a program for the agent to work in, and watches it. If the program crashes or is killed from outside, the
+    /// world is lost. Any other end, or an end caused by a requested command, does not count as a loss. Neither does a
+    /// kill while a terminal is in use inside the cell, because the agent may have typed it, unless the kernel reports
+    /// that it ran out of memory.
     fn launch(&self, program: &wire::Program) -> Outcome {
         let mut child = self.processes.launch(program)?;
         let mut server = self.running.borrow().as_ref().and_then(|running| running.server.clone());
@@ -218,7 +218,7 @@ impl Supervisor {
             if processes.runs_command() || by_hand {
                 return;
             }
-            // What only fell with the display is not what is to be told.
+            // A program that only ended because the display did is not the cause to report.
             if let Some(server) = &mut server
                 && tokio::time::timeout(desk::LAST_WORDS, server.ended()).await.is_ok()
             {
@@ -241,14 +241,14 @@ impl Supervisor {
     }
 }
 
-/// What is told of a request that this program itself fell over; where it did stands in what the cell complained of.
+/// The reply to a request during which this program panicked; the panic's location is in the cell's error output.
 fn failed(panic: &(dyn Any + Send)) -> Fault {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("for an unknown reason");
     Fault::Lost(format!("the supervisor failed: {text}"))
 }
 
-/// Connects to a port in the cell's network; the socket stays there, whoever holds it.
+/// Connects to a port in the cell's network namespace. The socket stays in it, whichever process holds it.
 async fn connect(port: u16) -> Outcome {
     let stream = tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
     let stream = stream.and_then(tokio::net::TcpStream::into_std);

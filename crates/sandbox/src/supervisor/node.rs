@@ -1,4 +1,4 @@
-//! One accessible object: its address on the bus, its reference, and what can be asked of it.
+//! One accessible object: its address on the bus, its reference, and its properties and actions.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use super::role;
 use super::tree::Bus;
 use crate::wire::{Fault, NodeFacts};
 
-/// A busy program blocks; nobody waits longer for one answer.
+/// Deadline of one call: a busy program does not answer.
 const CALL: Duration = Duration::from_secs(2);
-/// More of a text is not read.
+/// Most characters of a text that are read.
 const TEXT_LIMIT: i32 = 4000;
-/// More of a description is not read.
+/// Most characters of a description that are kept.
 const DESCRIPTION_LIMIT: usize = 80;
-/// An option is looked for among so many nodes.
+/// Most nodes searched for an option.
 const OPTION_LIMIT: usize = 500;
 
-/// What stands in a text for an element that is embedded there, which tells of itself.
+/// The character that stands in a text for an embedded element, which is read on its own.
 pub(super) const OBJECT: char = '\u{fffc}';
 
 pub(super) const ACCESSIBLE: &str = "org.a11y.atspi.Accessible";
@@ -35,7 +35,7 @@ const TEXT: &str = "org.a11y.atspi.Text";
 pub(super) const VALUE: &str = "org.a11y.atspi.Value";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
-/// Where an object lives: neither half is ever used again for another one while the bus lives.
+/// The bus address of an object. Neither part is reused for another object while the bus lives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Address {
     pub(super) name: String,
@@ -43,30 +43,30 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// The address of a reference as the bus gives it; none for the null object.
+    /// Parses a reference received from the bus. `None` for the null object.
     pub(super) fn of((name, path): (String, OwnedObjectPath)) -> Option<Self> {
         let path = path.as_str().to_owned();
         (!name.is_empty() && path != "/org/a11y/atspi/null").then_some(Self { name, path })
     }
 }
 
-/// Why an object did not answer.
+/// Why a call to an object failed.
 #[derive(Debug)]
 pub(super) enum Miss {
-    /// It, or its program, is no more.
+    /// The object or its program is gone.
     Gone,
-    /// It did not answer in time.
+    /// The object did not answer in time.
     Slow,
-    /// It does not do this.
+    /// The object does not support the call.
     Unable(String),
 }
 
-/// References given out, for the life of the cell.
+/// References given out during the life of the cell.
 #[derive(Default)]
 pub(super) struct Refs {
-    /// What never changes about an object.
+    /// Roles of objects, which never change.
     pub(super) roles: HashMap<Address, BusRole>,
-    /// How much lower objects are than they say, where they are.
+    /// Vertical corrections in pixels, for objects that report a position above their real one.
     lower: HashMap<Address, i32>,
     given: HashMap<Address, u64>,
     known: HashMap<u64, Address>,
@@ -74,7 +74,7 @@ pub(super) struct Refs {
 }
 
 impl Refs {
-    /// The reference of an address.
+    /// Returns the reference of an address, the same one each time.
     pub(super) fn give(&mut self, address: &Address) -> NodeRef {
         let number = self.given.get(address).copied().unwrap_or_else(|| {
             self.count += 1;
@@ -85,7 +85,7 @@ impl Refs {
         NodeRef(format!("n{number}"))
     }
 
-    /// Remembers that an object is so much lower than it says.
+    /// Records that an object lies lower than it reports, by this many pixels.
     pub(super) fn put_lower(&mut self, address: &Address, by: i32) {
         if by == 0 {
             self.lower.remove(address);
@@ -94,13 +94,13 @@ impl Refs {
         }
     }
 
-    /// The address of a reference that was given out.
+    /// The address behind a reference given out earlier.
     pub(super) fn find(&self, node: &NodeRef) -> Option<&Address> {
         self.known.get(&node.0.strip_prefix('n')?.parse().ok()?)
     }
 }
 
-/// Calls a method.
+/// Calls a method of an object.
 pub(super) async fn call<R, B>(
     bus: &Connection,
     at: &Address,
@@ -127,7 +127,7 @@ where
     }
 }
 
-/// Reads a property.
+/// Reads a property of an object.
 pub(super) async fn property<R>(
     bus: &Connection,
     at: &Address,
@@ -141,31 +141,31 @@ where
     R::try_from(value).map_err(|_| Miss::Unable(format!("{name} is of another type")))
 }
 
-/// Its name, without the blanks that some programs fill it up with.
+/// Reads the name, trimmed: some programs pad it with blanks.
 pub(super) async fn name(bus: &Connection, at: &Address) -> Result<String, Miss> {
     let name: String = property(bus, at, ACCESSIBLE, "Name").await?;
     Ok(name.trim().to_owned())
 }
 
-/// What it says of itself, cut to a line: what a person reads when the pointer rests on it.
+/// Reads the description (a tooltip, for most elements), cut to one line.
 pub(super) async fn description(bus: &Connection, at: &Address) -> Option<String> {
     let text: String = property(bus, at, ACCESSIBLE, "Description").await.ok()?;
     let line = text.lines().next().unwrap_or_default().trim();
     (!line.is_empty()).then(|| line.chars().take(DESCRIPTION_LIMIT).collect())
 }
 
-/// Its role.
+/// Reads the role.
 pub(super) async fn bus_role(bus: &Connection, at: &Address) -> Result<BusRole, Miss> {
     let number: u32 = call(bus, at, ACCESSIBLE, "GetRole", &()).await?;
     Ok(BusRole::try_from(number).unwrap_or(BusRole::Unknown))
 }
 
-/// Its states.
+/// Reads the states.
 pub(super) async fn bus_states(bus: &Connection, at: &Address) -> Result<StateSet, Miss> {
     call(bus, at, ACCESSIBLE, "GetState", &()).await
 }
 
-/// Where it is on the screen; none where it says nothing that could be.
+/// Reads the position on the screen. `None` where the object reports none or an impossible one.
 pub(super) async fn bounds(bus: &Connection, at: &Address) -> Option<Rect> {
     let (x, y, width, height): (i32, i32, i32, i32) =
         call(bus, at, COMPONENT, "GetExtents", &(0u32,)).await.ok()?;
@@ -173,8 +173,8 @@ pub(super) async fn bounds(bus: &Connection, at: &Address) -> Option<Rect> {
     bounds.centre().map(|_| bounds)
 }
 
-/// Its states, with what an older toolkit keeps to itself: GTK 2 never says of a menu's items that they show, but
-/// they have a place on the screen while they do.
+/// Reads the states and adds missing ones: GTK 2 never sets the showing state of menu items, but they have a position
+/// on the screen only while they show.
 pub(super) async fn states_on_screen(
     bus: &Connection,
     at: &Address,
@@ -188,7 +188,7 @@ pub(super) async fn states_on_screen(
     states
 }
 
-/// Its text or number, where it has one. [`OBJECT`] stands for each element within the text.
+/// Reads the text or number of an object that has one. [`OBJECT`] stands for each element embedded in the text.
 pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option<String> {
     if role::has_text(of) {
         let count: i32 = property(bus, at, TEXT, "CharacterCount").await.ok()?;
@@ -204,12 +204,13 @@ pub(super) async fn value(bus: &Connection, at: &Address, of: BusRole) -> Option
     None
 }
 
-/// The first characters of its text; of all of it for a negative number. [`OBJECT`] stands for each element within.
+/// Reads the first `count` characters of the text, or all of it if `count` is negative. [`OBJECT`] stands for each
+/// embedded element.
 pub(super) async fn text(bus: &Connection, at: &Address, count: i32) -> Option<String> {
     call(bus, at, TEXT, "GetText", &(0i32, count)).await.ok()
 }
 
-/// Its children, by reference.
+/// Reads the addresses of the children.
 pub(super) async fn children(bus: &Connection, at: &Address) -> Result<Vec<Address>, Miss> {
     let found: Vec<(String, OwnedObjectPath)> = call(bus, at, ACCESSIBLE, "GetChildren", &()).await?;
     Ok(found.into_iter().filter_map(Address::of).collect())
@@ -233,7 +234,7 @@ impl Bus {
         Ok((self.connection()?, address))
     }
 
-    /// What a node is like now.
+    /// Reads the current facts about a node.
     pub(super) async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, Fault> {
         let (bus, at) = self.address(node)?;
         let asked = async { tokio::try_join!(name(&bus, &at), bus_role(&bus, &at), bus_states(&bus, &at)) };
@@ -256,13 +257,13 @@ impl Bus {
         })
     }
 
-    /// Does the node's first action.
+    /// Performs the node's first action.
     pub(super) async fn press(&self, node: &NodeRef) -> Result<(), Fault> {
         let (bus, at) = self.address(node)?;
         do_action(&bus, &at).await.map_err(|miss| fault(node, miss))
     }
 
-    /// Gives the node the focus.
+    /// Gives the node the keyboard focus.
     pub(super) async fn focus(&self, node: &NodeRef) -> Result<(), Fault> {
         let (bus, at) = self.address(node)?;
         let focused: bool =

@@ -1,4 +1,4 @@
-//! Processes inside the cell: started, awaited, killed with all that they started, and reaped.
+//! Processes inside the cell: started, awaited, killed with their descendants, and reaped.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -20,18 +20,19 @@ use tokio::sync::watch;
 use super::Outcome;
 use crate::wire::{Fault, Frame, Program, Reply};
 
-/// How long the pipes of an ended command are still read when something else keeps them open.
+/// How long the pipes of an ended command are still read when another process keeps them open.
 const DRAIN: Duration = Duration::from_millis(100);
-/// The exit code of a command that its deadline ended.
+/// The exit code of a command that was killed at its deadline.
 const TIMED_OUT: i32 = 124;
-/// How often what a command started is looked for: programs that are just starting show no mark yet.
+/// Rounds of looking for a command's descendants: a process that is just starting does not show its mark yet.
 const KILL_ROUNDS: u32 = 400;
-/// How often is looked for what is left at the end.
+/// Rounds of looking for remaining processes when the cell ends.
 const END_ROUNDS: u32 = 50;
-/// Marks what a command started, so that a daemon is found although it left its parent and its session.
+/// Environment variable that marks a command's descendants, so that daemons are found after they left their parent and
+/// session.
 const MARK: &str = "CELL_COMMAND";
 
-/// The processes of the cell that the supervisor started, by process id.
+/// The processes that the supervisor started, by process id.
 #[derive(Default)]
 pub(super) struct Processes {
     environment: RefCell<Vec<(String, String)>>,
@@ -39,11 +40,11 @@ pub(super) struct Processes {
     exits: RefCell<HashMap<Pid, watch::Sender<Option<i32>>>>,
     children: RefCell<HashMap<u64, Child>>,
     count: Cell<u64>,
-    /// How many commands are being run to their end.
+    /// Number of commands being run to their end.
     commands: Cell<u32>,
 }
 
-/// A process with its way to be awaited and killed.
+/// A process that can be awaited and killed.
 #[derive(Clone)]
 pub(super) struct Child {
     number: u64,
@@ -51,7 +52,7 @@ pub(super) struct Child {
     exit: watch::Receiver<Option<i32>>,
 }
 
-/// What a program's standard streams are tied to.
+/// A program's standard streams.
 pub(super) struct Streams {
     pub(super) input: Stdio,
     pub(super) output: Stdio,
@@ -59,13 +60,13 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Tied to nothing.
+    /// All three streams connected to `/dev/null`.
     pub(super) fn none() -> Self {
         Self { input: Stdio::null(), output: Stdio::null(), errors: Stdio::null() }
     }
 }
 
-/// Collects the exit status of whatever ends, our own children and orphans alike.
+/// Collects the exit status of every process that ends, including orphans.
 pub(super) fn reap(processes: Rc<Processes>) -> io::Result<impl Future<Output = ()>> {
     let mut ended = signal(SignalKind::child())?;
     Ok(async move {
@@ -82,7 +83,7 @@ pub(super) fn reap(processes: Rc<Processes>) -> io::Result<impl Future<Output = 
 }
 
 impl Child {
-    /// The exit code, once there is one.
+    /// Waits for the exit code.
     pub(super) async fn ended(&mut self) -> i32 {
         match self.exit.wait_for(Option::is_some).await {
             Ok(code) => code.unwrap_or_default(),
@@ -90,7 +91,7 @@ impl Child {
         }
     }
 
-    /// Kills it with all that it started.
+    /// Kills the process and its descendants.
     pub(super) fn kill(&self) {
         let mark = format!("{MARK}={}", self.number);
         let running = self.exit.borrow().is_none();
@@ -121,20 +122,20 @@ impl Child {
     }
 }
 
-/// A process that runs.
+/// A running process.
 struct Entry {
     pid: Pid,
     parent: Pid,
 }
 
-/// Every process that descends from this one and is not dead already. As orphans become our children,
-/// that is all that was ever started here.
+/// All living descendants of this process. Orphans become our children, so these are all the processes ever started
+/// here.
 fn living() -> Vec<Entry> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
     let entry = |name: &str| -> Option<Entry> {
         let pid = Pid::from_raw(name.parse().ok()?)?;
         let status = fs::read_to_string(format!("/proc/{name}/stat")).ok()?;
-        // The name in the second field may hold anything, parentheses too.
+        // The name in the second field may contain any characters, parentheses included.
         let mut fields = status.rsplit_once(')')?.1.split_whitespace();
         let dead = matches!(fields.next()?, "Z" | "X");
         let parent = Pid::from_raw(fields.next()?.parse().ok()?)?;
@@ -148,12 +149,12 @@ fn living() -> Vec<Entry> {
     table
 }
 
-/// Whether some process in here takes orders from a terminal of the world. The one that we may have been
-/// started from ourselves is none.
+/// Whether a process in the cell has a controlling terminal, other than the one that this program may have been
+/// started from.
 pub(super) fn terminal_in_use() -> bool {
     let terminal = |process: &str| -> Option<i64> {
         let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // After the name: state, parent, group, session, terminal.
+        // Fields after the name: state, parent, group, session, terminal.
         status.rsplit_once(')')?.1.split_whitespace().nth(4)?.parse().ok()
     };
     let own = terminal("self").unwrap_or(0);
@@ -162,14 +163,14 @@ pub(super) fn terminal_in_use() -> bool {
     terminals.into_iter().any(|terminal| terminal != 0 && terminal != own)
 }
 
-/// How many processes the system has ended for want of memory, since it was started.
+/// How many processes the kernel has killed for lack of memory since it was started.
 pub(super) fn out_of_memory_kills() -> u64 {
     let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let count = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
     count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// These processes and all that descend from them.
+/// These processes and all their descendants.
 fn with_descendants(table: &[Entry], mut roots: HashSet<Pid>) -> HashSet<Pid> {
     loop {
         let before = roots.len();
@@ -182,7 +183,7 @@ fn with_descendants(table: &[Entry], mut roots: HashSet<Pid>) -> HashSet<Pid> {
     }
 }
 
-/// Whether a process carries a mark; nothing while it is starting or ending, when it shows no environment.
+/// Whether a process carries a mark. `None` while it starts or ends, when its environment cannot be read.
 fn is_marked(pid: Pid, mark: &str) -> Option<bool> {
     let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
     let marked = environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
@@ -197,7 +198,7 @@ impl Processes {
         environment.push((name.to_owned(), value.into()));
     }
 
-    /// Settles the user's home; later calls change nothing.
+    /// Sets the user's home. Later calls have no effect.
     pub(super) fn settle(&self, home: &Path) {
         let _ = self.home.set(home.to_owned());
     }
@@ -207,7 +208,7 @@ impl Processes {
         self.home.get().map_or(Path::new("/"), PathBuf::as_path)
     }
 
-    /// Starts a process in a group of its own.
+    /// Starts a process in a process group of its own.
     pub(super) fn spawn(
         &self,
         program: &Program,
@@ -244,13 +245,13 @@ impl Processes {
         Ok((Child { number, pid, exit }, spawned))
     }
 
-    /// Runs a command to its end or its deadline.
+    /// Runs a command until it ends or its deadline passes.
     pub(super) async fn run(&self, program: Program, input: Vec<u8>) -> Outcome {
         let _counted = Counted::new(&self.commands);
         let input_stream = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
         let streams = Streams { input: input_stream, output: Stdio::piped(), errors: Stdio::piped() };
         let (mut child, mut process) = self.spawn(&program, streams)?;
-        // A request that is given up kills what it started.
+        // Cancelling the request kills the command.
         let guard = Doomed(Some(child.clone()));
         let fault = |error: io::Error| Fault::refused("a command's pipes", &error);
         let sink = process.stdin.take().map(|sink| pipe::Sender::from_owned_fd(sink.into()));
@@ -276,7 +277,7 @@ impl Processes {
             if ended.is_none() {
                 child.kill();
             }
-            // What it left in the background may keep its pipes open for ever.
+            // Background processes of the command may keep its pipes open forever.
             if !drained {
                 let _ = tokio::time::timeout(DRAIN, &mut streams).await;
             }
@@ -291,7 +292,7 @@ impl Processes {
         Ok(Frame { head, body, descriptors: Vec::new() })
     }
 
-    /// Starts a command whose input and output are passed out.
+    /// Starts a command and passes out pipes for its input and output.
     pub(super) fn start(&self, program: &Program) -> Outcome {
         let streams = Streams { input: Stdio::piped(), output: Stdio::piped(), errors: Stdio::null() };
         let (child, mut process) = self.spawn(program, streams)?;
@@ -302,12 +303,12 @@ impl Processes {
         Ok(Frame { head: Reply::Child { child: number }, body: Vec::new(), descriptors })
     }
 
-    /// Starts a command that nobody waits for.
+    /// Starts a command without waiting for it.
     pub(super) fn launch(&self, program: &Program) -> Result<Child, Fault> {
         self.spawn(program, Streams::none()).map(|(child, _)| child)
     }
 
-    /// Whether a command is being run that might be what ended another process.
+    /// Whether a command is running that might have ended another process.
     pub(super) fn runs_command(&self) -> bool {
         self.commands.get() > 0
     }
@@ -317,7 +318,7 @@ impl Processes {
         child.ok_or_else(|| Fault::refused("a process", &"it was never started or is forgotten"))
     }
 
-    /// Waits for a started command; its exit code may be asked for once.
+    /// Waits for a started command. Its exit code can be asked for once.
     pub(super) async fn wait(&self, number: u64) -> Outcome {
         let code = self.child(number)?.ended().await;
         Ok(Frame::plain(Reply::Exit { code }))
@@ -329,8 +330,8 @@ impl Processes {
         Ok(Frame::plain(Reply::Done))
     }
 
-    /// Kills whatever descends from this process. Its own end does the rest in a cell; without
-    /// namespaces, this is all there is.
+    /// Kills all descendants of this process. With namespaces, the end of this process kills the rest; without them,
+    /// this is all there is.
     pub(super) fn end_all(&self) {
         for _ in 0..END_ROUNDS {
             let doomed: Vec<Pid> = living().iter().map(|entry| entry.pid).collect();
@@ -340,7 +341,7 @@ impl Processes {
             for pid in doomed {
                 let _ = kill_process(pid, Signal::KILL);
             }
-            // One child at least is dying. Then what it left is ours, and is looked for again.
+            // At least one child is dying. Its own children become ours and are found in the next round.
             let mut options = WaitOptions::empty();
             while let Ok(Some(_)) = rustix::process::wait(options) {
                 options = WaitOptions::NOHANG;
@@ -349,7 +350,7 @@ impl Processes {
     }
 }
 
-/// Counts something for as long as it lives.
+/// Increments a counter for as long as this value lives.
 struct Counted<'a>(&'a Cell<u32>);
 
 impl<'a> Counted<'a> {
@@ -365,7 +366,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Kills a process unless it is released.
+/// Kills a process when dropped, unless it was released.
 struct Doomed(Option<Child>);
 
 impl Doomed {
@@ -388,7 +389,7 @@ fn source(pipe: Option<OwnedFd>) -> io::Result<Option<pipe::Receiver>> {
 
 async fn feed(sink: Option<pipe::Sender>, bytes: Vec<u8>) {
     if let Some(mut sink) = sink {
-        // A command that does not read its input is no fault.
+        // A command may ignore its input; that is no error.
         let _ = sink.write_all(&bytes).await;
     }
 }

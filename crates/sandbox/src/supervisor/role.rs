@@ -1,11 +1,11 @@
-//! Translates the accessibility bus's roles and states into ARIA's words. Pure.
+//! Translates roles and states of the accessibility bus into ARIA's. Pure.
 
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{Role, State};
 use atspi::{Role as BusRole, State as BusState, StateSet};
 
-/// ARIA's word for a role. A menu with a name is the item that opens it, as in a menu bar.
+/// The ARIA role of a bus role. A menu with a name is the item that opens it, as in a menu bar.
 pub(super) fn role(role: BusRole, name: &str, states: StateSet) -> Role {
     let word = match role {
         BusRole::Button | BusRole::PushButtonMenu | BusRole::ToggleButton => "button",
@@ -31,7 +31,7 @@ pub(super) fn role(role: BusRole, name: &str, states: StateSet) -> Role {
         BusRole::Icon | BusRole::DesktopIcon | BusRole::Image => "img",
         BusRole::TreeTable => "treegrid",
         BusRole::DocumentSpreadsheet => "document",
-        // One that only holds others together.
+        // A cell without a name only groups other elements.
         BusRole::TableCell if name.is_empty() => "generic",
         BusRole::TableCell => "cell",
         BusRole::TableRow => "row",
@@ -54,7 +54,7 @@ pub(super) fn role(role: BusRole, name: &str, states: StateSet) -> Role {
     Role::new(word)
 }
 
-/// The states worth telling.
+/// The states that are reported.
 pub(super) fn states(role: BusRole, states: StateSet) -> BTreeSet<State> {
     let has = |state| states.contains(state);
     let mut told = BTreeSet::new();
@@ -77,7 +77,7 @@ pub(super) fn states(role: BusRole, states: StateSet) -> BTreeSet<State> {
     tell(State::Checked, checked);
     tell(State::Unchecked, !checked && (toggles || has(BusState::Checkable)));
     tell(State::Selected, has(BusState::Selected));
-    // A submenu does not say that it can be opened; an open one is selected.
+    // A submenu does not report that it can be expanded; an open one is selected.
     let submenu = role == BusRole::Menu;
     let opens = submenu || has(BusState::Expandable);
     let open = has(BusState::Expanded) || submenu && has(BusState::Selected);
@@ -92,7 +92,7 @@ pub(super) fn states(role: BusRole, states: StateSet) -> BTreeSet<State> {
     told
 }
 
-/// Whether the role's text is worth reading apart from its name. Passwords are not.
+/// Whether the role's text is read in addition to its name. Passwords are not read.
 pub(super) fn has_text(role: BusRole) -> bool {
     matches!(
         role,
@@ -107,18 +107,18 @@ pub(super) fn has_text(role: BusRole) -> bool {
     )
 }
 
-/// Whether the role's text is worth reading where no child tells it: word processors keep it in the paragraph,
-/// browsers in texts below.
+/// Whether the role's text is read unless the children hold it: word processors keep text in the paragraph itself,
+/// browsers in text nodes below it.
 pub(super) fn has_text_unless_children_tell(role: BusRole) -> bool {
     matches!(role, BusRole::Paragraph | BusRole::Heading | BusRole::BlockQuote | BusRole::Caption)
 }
 
-/// Whether the role is one that shows a picture in place of a name, explained by its description.
+/// Whether the role may show a picture instead of a name, so that its description explains it.
 pub(super) fn is_button(role: BusRole) -> bool {
     matches!(role, BusRole::Button | BusRole::ToggleButton | BusRole::RadioButton | BusRole::PushButtonMenu)
 }
 
-/// Whether the role is one of a menu's lines.
+/// Whether the role is an item of a menu.
 pub(super) fn is_menu_item(role: BusRole) -> bool {
     matches!(
         role,
@@ -131,7 +131,7 @@ pub(super) fn is_menu_item(role: BusRole) -> bool {
     )
 }
 
-/// Whether the role stands for a number.
+/// Whether the role has a numeric value.
 pub(super) fn has_number(role: BusRole) -> bool {
     matches!(role, BusRole::Slider | BusRole::ProgressBar | BusRole::LevelBar | BusRole::Dial)
 }

@@ -1,8 +1,8 @@
-//! The walk over the accessibility bus, within budgets.
+//! Reads the interface tree from the accessibility bus, within budgets.
 //!
-//! What is showing is read before what is hidden, so that closed menus never use up the budget. Requests
-//! go out many at a time, each with a deadline of its own. A node that manages its descendants (a
-//! spreadsheet says it has billions) is never asked for all of them.
+//! Showing nodes are read before hidden ones, so closed menus never use up the budget. Many requests are in flight at
+//! once, each with its own deadline. A node that manages its descendants itself (a spreadsheet reports billions) is
+//! never asked for all of them.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -17,28 +17,29 @@ use super::node::{self, ACCESSIBLE, Address, COMPONENT, Miss, Refs, TABLE};
 use super::role;
 use crate::wire::Fault;
 
-/// So many nodes are read at once.
+/// Nodes that are read concurrently.
 const IN_FLIGHT: usize = 128;
-/// So many children of one node are followed.
+/// Most children of one node that are followed.
 const CHILD_LIMIT: usize = 1000;
-/// How far inside an area its first and last cells are looked for: where a header or empty space lies, further in.
+/// Distances from an area's edge, in pixels, at which its first and last cells are probed; further in where a header
+/// or empty space lies at the edge.
 const EDGES: [i32; 5] = [EDGE, 28, 52, 76, 120];
 const EDGE: i32 = 4;
-/// How deep the parts of a cell lie at most.
+/// Most levels between a cell and a part of it.
 const PARTS: usize = 4;
-/// Pixels by which two edges may differ that are meant to be one.
+/// Largest difference in pixels between two edges that count as the same.
 const NEAR: i32 = 4;
-/// So many descendants of a node that manages them itself are read one by one.
+/// Most descendants that are read one by one of a node that manages them itself.
 const MANAGED_LIMIT: i32 = 400;
 
-/// The accessibility bus of the cell, once there is one.
+/// The cell's accessibility bus, once it is connected.
 #[derive(Default)]
 pub(super) struct Bus {
     connection: RefCell<Option<Connection>>,
     pub(super) refs: RefCell<Refs>,
 }
 
-/// A node as the walk finds it.
+/// A node found by the walk.
 struct Found {
     address: Address,
     parent: Option<usize>,
@@ -48,7 +49,7 @@ struct Found {
     children: Vec<usize>,
 }
 
-/// What a node says of itself.
+/// The properties of a node.
 struct Read {
     name: String,
     role: BusRole,
@@ -58,10 +59,10 @@ struct Read {
     children: Vec<Address>,
 }
 
-/// The walk's state, which outlives its deadline.
+/// The walk's state, which remains usable after its deadline.
 struct Walk<'a> {
     budget: &'a TreeBudget,
-    /// The roles of nodes that were read before.
+    /// Roles of nodes read by earlier walks.
     roles: HashMap<Address, BusRole>,
     found: Vec<Found>,
     seen: HashSet<Address>,
@@ -70,7 +71,7 @@ struct Walk<'a> {
     truncated: Option<Truncated>,
 }
 
-/// What all programs are below.
+/// The registry, whose children are the programs.
 pub(super) fn registry() -> Address {
     Address { name: "org.a11y.atspi.Registry".into(), path: "/org/a11y/atspi/accessible/root".into() }
 }
@@ -81,12 +82,12 @@ impl Bus {
         *self.connection.borrow_mut() = connection;
     }
 
-    /// The connection.
+    /// Returns the connection.
     pub(super) fn connection(&self) -> Result<Connection, Fault> {
         self.connection.borrow().clone().ok_or(Fault::Unsupported(Capability::Tree))
     }
 
-    /// Reads the interface of every program.
+    /// Reads the interfaces of all programs.
     pub(super) async fn walk(&self, budget: &TreeBudget) -> Result<UiTree, Fault> {
         let bus = self.connection()?;
         let programs = match node::children(&bus, &registry()).await {
@@ -94,7 +95,7 @@ impl Bus {
             Err(Miss::Slow) => return Err(Fault::TimedOut("the accessibility registry".into())),
             Err(miss) => return Err(Fault::Lost(format!("the accessibility registry is gone: {miss:?}"))),
         };
-        // Taken out for the time of the walk: nothing is held across a wait.
+        // Moved out for the duration of the walk, so that no borrow is held across an await.
         let roles = std::mem::take(&mut self.refs.borrow_mut().roles);
         let mut walk = Walk::new(budget, roles);
         let whole = async {
@@ -136,7 +137,7 @@ impl<'a> Walk<'a> {
             self.truncated = Some(Truncated::Nodes);
         }
         for address in addresses.into_iter().take(CHILD_LIMIT) {
-            // Programs with loops in their trees exist.
+            // Some programs have loops in their trees.
             if !self.seen.insert(address.clone()) {
                 continue;
             }
@@ -151,11 +152,11 @@ impl<'a> Walk<'a> {
 
     async fn run(&mut self, bus: &Connection, cached: HashMap<Address, Brief>) {
         let mut pending = FuturesUnordered::new();
-        // How many are asked for, and how many of those that show are not answered yet.
+        // Number of requests sent, and number of pending requests to showing nodes.
         let (mut started, mut reading) = (0, 0);
         loop {
             while pending.len() < IN_FLIGHT {
-                // Hidden ones wait until nothing is left that shows or may lead to something that does.
+                // Hidden nodes wait until no node is left that shows or may lead to one that does.
                 let next = match self.showing.pop_front() {
                     None if reading == 0 => self.hidden.pop_front(),
                     next => next,
@@ -193,15 +194,16 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The roles of the nodes that were read now.
+    /// Returns the roles of the nodes read by this walk.
     fn take_roles(&mut self) -> HashMap<Address, BusRole> {
         let read =
             self.found.iter().filter_map(|found| Some((found.address.clone(), found.read.as_ref()?.role)));
         read.collect()
     }
 
-    /// How much lower each node is than it says. LibreOffice forgets the menu bar above what it draws itself: all
-    /// of that lies lower by the bar's height; other toolkits' elements within it, which begin with a box, do not.
+    /// How much lower each node lies than it reports, in pixels. LibreOffice ignores the menu bar in the positions of
+    /// elements that it draws itself, so those lie lower by the bar's height. Elements of other toolkits within it,
+    /// whose outermost is a box, report correct positions.
     fn drops(&self) -> Vec<i32> {
         let mut drops = Vec::with_capacity(self.found.len());
         for (index, found) in self.found.iter().enumerate() {
@@ -216,7 +218,7 @@ impl<'a> Walk<'a> {
         drops
     }
 
-    /// How far a root pane lies under the menu bar of its window, if it says that both are at the same place.
+    /// How far a root pane lies below its window's menu bar, if both report the same position.
     fn drop_of(&self, pane: usize) -> Option<i32> {
         let above = |from: usize| {
             std::iter::successors(Some(from), |at| self.found.get(*at).and_then(|found| found.parent))
@@ -231,7 +233,7 @@ impl<'a> Walk<'a> {
         (pane.y >= bar.y - NEAR && under > 0).then_some(under)
     }
 
-    /// The tree, depth first, of the nodes that answered.
+    /// Builds the tree, depth first, from the nodes that answered.
     fn finish(self, refs: &mut Refs) -> UiTree {
         let mut nodes: Vec<UiNode> = Vec::new();
         let drops = self.drops();
@@ -253,7 +255,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A node in the words of the protocol.
+/// Converts a node to the protocol's form.
 fn told(address: &Address, read: &Read, parent: Option<u32>, hidden: bool, refs: &mut Refs) -> UiNode {
     let mut states = role::states(read.role, read.states);
     if hidden {
@@ -271,17 +273,17 @@ fn told(address: &Address, read: &Read, parent: Option<u32>, hidden: bool, refs:
     }
 }
 
-/// What a program says of a node in one answer about all of its nodes.
+/// A node's properties from the program's reply about all of its nodes at once.
 #[derive(Clone)]
 struct Brief {
     name: String,
     role: BusRole,
     states: StateSet,
-    /// How many children it has; negative if the program does not count them.
+    /// Number of children, negative if the program does not count them.
     children: i32,
 }
 
-/// Asks a program for all its nodes at once. A toolkit that cannot say is asked node by node instead.
+/// Asks a program for all its nodes at once. Toolkits without a cache are asked node by node instead.
 async fn cached(bus: &Connection, program: &Address) -> HashMap<Address, Brief> {
     let cache = Address { name: program.name.clone(), path: "/org/a11y/atspi/cache".into() };
     let items: Result<Vec<CacheItem>, Miss> =
@@ -297,18 +299,18 @@ async fn cached(bus: &Connection, program: &Address) -> HashMap<Address, Brief> 
     items.unwrap_or_default().into_iter().filter_map(brief).collect()
 }
 
-/// What is known of a node before it is asked.
+/// What is known about a node before it is asked.
 #[derive(Default)]
 struct Known {
-    /// What its program said of all of its nodes.
+    /// Properties from the program's reply about all of its nodes.
     brief: Option<Brief>,
-    /// Its role, which never changes.
+    /// The node's role, which never changes.
     role: Option<BusRole>,
-    /// Whether nodes that do not show are wanted.
+    /// How nodes that do not show are handled.
     hidden: HiddenNodes,
 }
 
-/// Asks a node for what is wanted of it and is not known yet.
+/// Asks a node for the required properties that are not known yet.
 async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss> {
     let role = async {
         match known.role {
@@ -332,7 +334,7 @@ async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss
     let wanted = showing || role == BusRole::Application || known.hidden == HiddenNodes::Read;
     let bounds = async { if showing { node::bounds(bus, at).await } else { None } };
     let value = async { if showing { node::value(bus, at, role).await } else { None } };
-    // A cell that has a name has it from what it holds: there is more to it only where its text says so.
+    // A cell that has a name takes it from its content; it holds more only where its text says so.
     let cell = role == BusRole::TableCell && !name.is_empty();
     let (bounds, value) = tokio::join!(bounds, value);
     let plain = cell && !value.as_deref().is_some_and(|value| value.contains(node::OBJECT));
@@ -362,8 +364,8 @@ async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss
     Ok(Read { name: described.unwrap_or(name), role, states, bounds, value, children })
 }
 
-/// Whether these are the items of a closed menu: of an open one, the first shows, or the one after a handle or a
-/// line that may stand there.
+/// Whether these are the items of a closed menu. In an open menu the first item shows, or the one after a tear-off
+/// handle or a separator.
 async fn is_closed(bus: &Connection, role: BusRole, items: &[Address]) -> bool {
     if role != BusRole::Menu || items.is_empty() {
         return false;
@@ -376,8 +378,8 @@ async fn is_closed(bus: &Connection, role: BusRole, items: &[Address]) -> bool {
     !futures_util::future::join_all(shows).await.contains(&true)
 }
 
-/// The descendants worth reading of a node that manages them itself: all, where they are few; else those
-/// between the corners of what is on the screen.
+/// The descendants to read of a node that manages them itself: all of them if they are few, else those between the
+/// corners of the visible area.
 pub(super) async fn managed(bus: &Connection, at: &Address) -> Vec<Address> {
     let count: i32 = node::property(bus, at, ACCESSIBLE, "ChildCount").await.unwrap_or(0);
     if count <= MANAGED_LIMIT {
@@ -394,7 +396,7 @@ pub(super) async fn managed(bus: &Connection, at: &Address) -> Vec<Address> {
     let columns = node::property::<i32>(bus, at, TABLE, "NColumns");
     let (first, last, columns) = tokio::join!(first, last, columns);
     let Some((top, left)) = first else { return Vec::new() };
-    // Below the last row there is nothing to be found.
+    // There is nothing to find below the last row.
     let (bottom, right) = last.unwrap_or((top + 60, columns.unwrap_or(1).min(left + 20) - 1));
     let cells =
         (top..=bottom.max(top)).flat_map(|row| (left..=right.max(left)).map(move |column| (row, column)));
@@ -407,7 +409,7 @@ pub(super) async fn by_index(bus: &Connection, at: &Address, count: i32) -> Vec<
     in_order(bus, at, (0..count).map(Cell::Index)).await
 }
 
-/// How a managed descendant is named.
+/// Addresses a descendant by index, or by row and column.
 enum Cell {
     Index(i32),
     Place(i32, i32),
@@ -448,7 +450,7 @@ async fn place(bus: &Connection, at: &Address, x: i32, y: i32) -> Option<(i32, i
     row.ok().zip(column.ok()).filter(|(row, column)| *row >= 0 && *column >= 0)
 }
 
-/// The node itself or the one above it that is a child of `at`: a point may lie on a part of a cell.
+/// The child of `at` that is the node itself or an ancestor of it: a point may lie on a part of a cell.
 async fn child_above(bus: &Connection, at: &Address, mut node: Address) -> Option<Address> {
     for _ in 0..PARTS {
         let parent: (String, OwnedObjectPath) =

@@ -1,4 +1,4 @@
-//! The program that tests start again as a cell's supervisor, and the owner of a cell that they kill.
+//! A program for the tests: they start it as a cell's supervisor, and as an owner of a cell that they kill.
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a program of the tests")]
 
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use apprentice_protocol::{Command, Size, WorldError};
 use apprentice_sandbox::{Cell, CellIsolation, CellSpec, SystemClock, supervise};
 
-/// The argument under which this program is a supervisor.
+/// The argument that makes this program a supervisor.
 const SUPERVISOR: &str = "cell-supervisor";
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts a cell below the first word; runs the second word inside, or holds the cell for ever.
+/// Starts a cell with the first word as its state folder. Runs the second word inside, or keeps the cell running.
 async fn own(isolation: CellIsolation, words: &[String]) -> Result<(), WorldError> {
     let [state, rest @ ..] = words else { return Ok(()) };
     let spec = CellSpec {

@@ -1,8 +1,8 @@
-//! Addresses as a person writes them, and which of them may be opened. Pure.
+//! Completes URLs as a person types them, and decides which may be opened. Pure.
 
 const ALLOWED: &[&str] = &["http", "https", "file", "about", "data", "chrome", "blob", "view-source"];
 
-/// The full address for what was written, or why it is none.
+/// Returns the full URL for what was typed, or the reason why it is not one.
 pub(super) fn complete(written: &str) -> Result<String, String> {
     let written = written.trim();
     if written.is_empty() {

@@ -1,4 +1,4 @@
-//! The open browser: calls that no dialog, crash or silence can hang, and the wait until a page is calm.
+//! The open browser: calls that a dialog, a crash or a hanging page cannot block, and the wait until a page settles.
 
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,35 +22,35 @@ use super::watch::Watch;
 
 const QUIET: &str = include_str!("page/quiet.js");
 
-/// How long one call may take.
+/// Deadline of a single call.
 pub(super) const CALL: Duration = Duration::from_secs(15);
-/// How long the first tab may take to appear.
+/// Deadline for the first tab to appear.
 const FIRST_TAB: Duration = Duration::from_secs(20);
-/// How long an orderly end may take.
+/// Deadline for a graceful end of the browser.
 const FINISH: Duration = Duration::from_secs(10);
-/// How long settling waits for documents.
+/// Longest wait for documents to load.
 const LOADING: Duration = Duration::from_secs(10);
-/// How long it waits for requests that scripts made.
+/// Longest wait for requests made by scripts.
 const ASKING: Duration = Duration::from_secs(2);
-/// How long it waits for a download.
+/// Longest wait for a download.
 const DOWNLOADING: Duration = Duration::from_secs(10);
-/// How long a document must be left alone, in milliseconds of the page.
+/// How long a document must stay unchanged, in milliseconds of the page's clock.
 const STILL_MS: u32 = 40;
-/// How long a document may go on changing, in milliseconds of the page.
+/// How long a document may keep changing, in milliseconds of the page's clock.
 const RESTLESS_MS: u32 = 1000;
-/// How often a document may be replaced by another while we wait for calm.
+/// How often a document may be replaced by another while we wait for the page to settle.
 const ROUNDS: usize = 6;
 
-/// Why something was not done.
+/// Why a call or an action failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
-    /// The model can act on it.
+    /// The model can correct the action.
     #[error("{0}")]
     Refused(String),
-    /// A dialog opened and blocks the page.
+    /// A dialog opened, and it blocks the page.
     #[error("a page dialog is open")]
     Dialog(PageDialog),
-    /// The document went away meanwhile.
+    /// The document was replaced meanwhile.
     #[error("the page changed meanwhile: {0}")]
     Replaced(String),
     /// The infrastructure failed.
@@ -63,11 +63,11 @@ impl Trouble {
         Self::Refused(problem.into())
     }
 
-    /// What the model is told, unless the world is at fault.
+    /// Turns the error into a report for the model, unless the world is at fault.
     pub(super) fn report(self) -> Result<ActReport, WorldError> {
         match self {
             Self::Refused(problem) => Ok(ActReport::refused(problem)),
-            // The input was delivered: it is what opened the dialog.
+            // The input was delivered: it opened the dialog.
             Self::Dialog(dialog) => Ok(ActReport {
                 text: Some(format!("a dialog opened: {}", dialog.describe())),
                 ..ActReport::delivered()
@@ -89,31 +89,31 @@ fn trouble(error: &CallError) -> Trouble {
         CallError::Refused { refusal, .. } => Trouble::Replaced(refusal.message.clone()),
         CallError::Closed(why) => lost(format!("chromium is gone: {why}")).into(),
         CallError::TimedOut { .. } | CallError::Malformed { .. } => {
-            lost(format!("the browser does not answer as it should: {error}")).into()
+            lost(format!("the browser gave an unexpected answer: {error}")).into()
         }
     }
 }
 
-/// An open browser. Everything it does takes `&self`: the agent and the checks use it side by side.
+/// An open browser. All methods take `&self`, because the agent and the checks use it concurrently.
 #[derive(Debug)]
 pub(super) struct Browser {
     root: Session,
     watch: Watch,
     refs: Mutex<Refs>,
     pub(super) size: Size,
-    // Last, so that the handles above are gone when it closes.
+    // Declared last, so that the handles above are dropped before it closes.
     _connection: Connection,
 }
 
 impl Browser {
-    /// Takes a connection over and waits for the first tab.
+    /// Takes over a connection and waits for the first tab.
     pub(super) async fn take_over(connection: Connection, size: Size) -> Result<Self, WorldError> {
         let start = |why: String| WorldError::new(WorldFault::Start, why);
         let root = connection.browser(CALL);
         let watch = Watch::start(root.clone(), size);
         let browser = Self { root, watch, refs: Mutex::default(), size, _connection: connection };
         let attach = SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true };
-        let failed = |error: CallError| start(format!("the browser did not let itself be driven: {error}"));
+        let failed = |error: CallError| start(format!("the browser could not be controlled: {error}"));
         browser.root.call(&SetDiscoverTargets { discover: true }).await.map_err(failed)?;
         browser.root.call(&attach).await.map_err(failed)?;
         let first = browser.watch.until(|pages| pages.front().map(|_| ()));
@@ -132,7 +132,7 @@ impl Browser {
         &self.watch
     }
 
-    /// The references given so far.
+    /// The element references given out so far.
     pub(super) fn refs(&self) -> MutexGuard<'_, Refs> {
         self.refs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -141,7 +141,7 @@ impl Browser {
         self.root.sibling(id.clone())
     }
 
-    /// The tab in front.
+    /// The active tab.
     pub(super) fn front(&self) -> Result<PageTab, Trouble> {
         let front = self.watch.with(|pages| pages.front().cloned());
         let tab = front.ok_or_else(|| lost("the browser has no tab any more"))?;
@@ -151,12 +151,12 @@ impl Browser {
         }
     }
 
-    /// Makes a call on a session of the tab in front, unless a dialog or a crash comes first.
+    /// Makes a call on a session of the active tab. A dialog or a crash ends the wait.
     pub(super) async fn call<C: Command>(&self, session: &Session, command: &C) -> Result<C::Reply, Trouble> {
         self.guard(session.call(command)).await
     }
 
-    /// Awaits calls on the tab in front, unless a dialog or a crash comes first.
+    /// Awaits calls on the active tab. A dialog or a crash ends the wait.
     pub(super) async fn guard<T>(
         &self,
         calls: impl Future<Output = Result<T, CallError>>,
@@ -205,7 +205,7 @@ impl Browser {
         done.read().map_err(|error: ScriptError| Trouble::Replaced(error.0))
     }
 
-    /// Takes a picture of the tab in front.
+    /// Takes a screenshot of the active tab.
     pub(super) async fn picture(&self) -> Result<Image, Trouble> {
         let tab = self.front()?;
         let capture = CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true };
@@ -213,11 +213,11 @@ impl Browser {
         let bytes = BASE64
             .decode(picture.data)
             .map_err(|error| lost(format!("the browser sent a broken picture: {error}")))?;
-        picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is no PNG").into())
+        picture::of_png(bytes).ok_or_else(|| lost("the browser sent a picture that is not a PNG").into())
     }
 
-    /// Waits until the tab in front is calm: documents loaded, requests answered, nothing changing. Each
-    /// wait has a cap, after which the page is taken as it is.
+    /// Waits until the active tab settles: documents loaded, requests answered, no more changes. Each wait is limited;
+    /// after the limit, the page is used as it is.
     pub(super) async fn settle(&self) -> Result<(), Trouble> {
         for _ in 0..ROUNDS {
             let tab = self.front()?;
@@ -244,7 +244,7 @@ impl Browser {
         self.wait(DOWNLOADING, |pages| !pages.is_downloading()).await
     }
 
-    /// Has the browser show a tab: one behind another is not drawn and takes no input.
+    /// Makes the browser show a tab: a background tab is not rendered and takes no input.
     pub(super) async fn bring_to_front(&self, target: &str, session: &SessionId) -> Result<(), Trouble> {
         if self.watch.with(|pages| pages.shown.as_ref() == Some(session)) {
             return Ok(());
@@ -258,34 +258,34 @@ impl Browser {
         Ok(())
     }
 
-    /// Ends the browser in good order, unless it has ended, and waits until nothing more is heard of it.
+    /// Closes the browser gracefully, unless it has ended already, and waits for the end of its events.
     pub(super) async fn finish(&self) {
-        // One that is gone has ended too, in whatever order.
+        // An error means that the browser has ended already.
         let _ = self.root.call(&Close::default()).await;
         let _ = tokio::time::timeout(FINISH, self.watch.until::<()>(|_| None)).await;
     }
 
-    /// Asks for titles and addresses, whose events come late.
+    /// Reads titles and URLs of the tabs, because the events about them come late.
     pub(super) async fn refresh_tabs(&self) -> Result<(), Trouble> {
         let targets = self.root.call(&GetTargets {}).await.map_err(|error| trouble(&error))?;
         self.watch.with(|pages| targets.target_infos.into_iter().for_each(|info| pages.describe(info)));
         Ok(())
     }
 
-    /// Waits for a state of the pages, for a dialog of the one in front, or for the cap.
+    /// Waits until `calm` holds, the active tab opens a dialog, or the time limit is reached.
     async fn wait(&self, cap: Duration, calm: impl Fn(&super::pages::Pages) -> bool) -> Result<(), Trouble> {
         let reached = self.watch.until(|pages| {
             let blocked = pages.front().is_none_or(|tab| tab.dialog.is_some() || tab.crashed.is_some());
             (blocked || calm(pages)).then_some(())
         });
-        // Both the cap and the end of all events are found out by the next call.
+        // The next call detects both the time limit and the end of the events.
         let _ = tokio::time::timeout(cap, reached).await;
         Ok(())
     }
 }
 
 impl PageDialog {
-    /// The dialog in one sentence.
+    /// Describes the dialog in one sentence.
     pub(super) fn describe(&self) -> String {
         let default = self.default.as_deref().filter(|text| !text.is_empty());
         let default = default.map(|text| format!(" (it starts with {text:?})")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Elements by reference: which node a reference names, whether it still lives, where to point at it.
+//! Elements by reference: the node of a reference, whether it still exists, and where to point at it.
 
 use std::collections::HashMap;
 
@@ -18,18 +18,18 @@ const AIM: &str = include_str!("page/aim.js");
 const CHOOSE: &str = include_str!("page/choose.js");
 const UNDER: &str = include_str!("page/under.js");
 
-/// What makes a node itself. Node ids count within a process, so that alone they would name another node
-/// after the frame got another document.
+/// Identity of a node. Node ids are unique only within a process, so the id alone could denote another node after the
+/// frame has loaded another document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeKey {
     pub(super) session: SessionId,
     pub(super) frame: String,
-    /// The load that made the document.
+    /// Id of the load that created the document.
     pub(super) loader: String,
     pub(super) node: i64,
 }
 
-/// All references given in this trial; none is ever given to another node.
+/// All references given out in this trial. A reference is never reused for another node.
 #[derive(Debug, Default)]
 pub(super) struct Refs {
     known: HashMap<NodeKey, usize>,
@@ -37,7 +37,7 @@ pub(super) struct Refs {
 }
 
 impl Refs {
-    /// The node's reference, the same as ever.
+    /// Returns the node's reference, the same one each time.
     pub(super) fn name(&mut self, key: NodeKey) -> NodeRef {
         let index = *self.known.entry(key).or_insert_with_key(|key| {
             self.keys.push(key.clone());
@@ -52,21 +52,21 @@ impl Refs {
     }
 }
 
-/// A handle on a living node.
+/// A handle on an existing node.
 #[derive(Debug)]
 pub(super) struct Element {
     pub(super) session: Session,
     pub(super) object: String,
 }
 
-/// What a pointer meets at an element.
+/// What the pointer would hit at an element.
 #[derive(Debug)]
 pub(super) enum Aim {
     /// The element, at this point of the page.
     At(f64, f64),
-    /// A native list box: its list is drawn by the system, outside the page.
+    /// A native list box, whose list is drawn by the system outside the page.
     List,
-    /// An option of one.
+    /// An option of a native list box.
     Choice(Element),
 }
 
@@ -92,7 +92,7 @@ enum Chosen {
 }
 
 impl Browser {
-    /// The living node that a reference names, in the tab in front.
+    /// Finds the existing node of a reference, in the active tab.
     pub(super) async fn find(&self, node: &NodeRef) -> Result<Element, Trouble> {
         let gone = || Trouble::refused(format!("element {node} is gone; look again"));
         let key = self.refs().find(node).cloned();
@@ -121,7 +121,7 @@ impl Browser {
         }
     }
 
-    /// The innermost element at a point of the page in front.
+    /// The innermost element at a point of the active page.
     pub(super) async fn under(&self, x: f64, y: f64) -> Result<Element, Trouble> {
         let session = self.session(&self.front()?.session);
         let expression = format!("({UNDER})({x}, {y})");
@@ -131,12 +131,13 @@ impl Browser {
         Ok(Element { session, object })
     }
 
-    /// Scrolls an element into view and says where to point at it.
+    /// Scrolls an element into view and determines where to point at it.
     pub(super) async fn aim(&self, node: &NodeRef) -> Result<Aim, Trouble> {
         let element = self.find(node).await?;
         let object_id = element.object.clone();
         match self.call(&element.session, &ScrollIntoViewIfNeeded { object_id }).await {
-            // What cannot be scrolled to has no box, which the aim finds out too, with a better reason.
+            // An element that cannot be scrolled to has no box. The following script detects that too and gives a
+            // better reason.
             Ok(_) | Err(Trouble::Replaced(_)) => {}
             Err(other) => return Err(other),
         }
@@ -166,7 +167,7 @@ impl Browser {
         if inside { Ok(Aim::At(x, y)) } else { refuse("could not be scrolled into view") }
     }
 
-    /// Where a session's viewport lies in the tab's: frames of other processes know only their own.
+    /// Offset of a session's viewport within the tab's: out-of-process frames know only their own.
     pub(super) async fn offset(&self, session: Option<&SessionId>) -> Result<(f64, f64), Trouble> {
         let (mut x, mut y) = (0.0, 0.0);
         let mut at = session.cloned();
@@ -185,7 +186,7 @@ impl Browser {
         Ok((x, y))
     }
 
-    /// Chooses an option of a native list box, by its text or, if the element is one, itself.
+    /// Chooses an option of a native list box, by its text or, if the element is an option, the element itself.
     pub(super) async fn choose(&self, element: &Element, option: &str) -> Result<(), Trouble> {
         let chosen = self.apply(&element.session, &element.object, CHOOSE, [json!(option)]).await?;
         Err(Trouble::Refused(match chosen {

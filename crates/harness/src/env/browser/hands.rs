@@ -1,4 +1,4 @@
-//! The pointer and the keyboard. What is pressed for the length of one action is released however it ends.
+//! Pointer and keyboard input. Whatever one action presses is released, even if the action is cancelled.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use apprentice_protocol::{Button, Chord, Clock, Key, ScreenPoint, Why};
 use super::driver::{Browser, Trouble, lost};
 use super::keyboard;
 
-/// Pixels that one notch of the wheel scrolls.
+/// Pixels scrolled per notch of the wheel.
 const NOTCH: f64 = 100.0;
-/// Moves between two points of a drag's path: pages tell a drag by its moves.
+/// Moves between two points of a drag's path. A page recognises a drag by its moves.
 const DRAG_MOVES: u32 = 6;
 
-/// Where the pointer is and what it holds between actions.
+/// Position of the pointer and the buttons held between actions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hands {
     x: f64,
@@ -31,7 +31,7 @@ enum Held {
     Keys(Vec<DispatchKeyEvent>),
 }
 
-/// Releases without waiting when dropped.
+/// Releases a button or keys when dropped, without waiting for the reply.
 struct Release<'a> {
     session: &'a Session,
     held: Option<Held>,
@@ -47,7 +47,7 @@ impl Drop for Release<'_> {
     }
 }
 
-/// A click's details.
+/// The details of a click.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Click<'a> {
     pub(super) button: Button,
@@ -74,14 +74,14 @@ impl Hands {
         }
     }
 
-    /// Moves the pointer, with held buttons held.
+    /// Moves the pointer, keeping held buttons down.
     pub(super) async fn go(&mut self, browser: &Browser, x: f64, y: f64) -> Result<(), Trouble> {
         (self.x, self.y) = (x, y);
         let button = named(self.buttons);
         self.send(browser, self.event(MouseEventKind::MouseMoved, button)).await
     }
 
-    /// Presses and releases at the pointer's place.
+    /// Clicks at the pointer's position.
     pub(super) async fn click(&mut self, browser: &Browser, click: Click<'_>) -> Result<(), Trouble> {
         let session = front(browser)?;
         let keys = click.hold.map(Chord::keys).unwrap_or_default();
@@ -126,14 +126,14 @@ impl Hands {
         self.send(browser, DispatchMouseEvent { click_count: 1, ..event }).await
     }
 
-    /// Turns the wheel at the pointer's place.
+    /// Turns the wheel at the pointer's position.
     pub(super) async fn scroll(&mut self, browser: &Browser, dx: i32, dy: i32) -> Result<(), Trouble> {
         let event = self.event(MouseEventKind::MouseWheel, MouseButton::None);
         let (delta_x, delta_y) = (f64::from(dx) * NOTCH, f64::from(dy) * NOTCH);
         self.send(browser, DispatchMouseEvent { delta_x, delta_y, ..event }).await
     }
 
-    /// Drags along a path. A page that drags by the system's own means gets its drop at the last point.
+    /// Drags along a path. A page that uses HTML drag and drop receives its drop at the last point.
     pub(super) async fn drag(
         &mut self,
         browser: &Browser,
@@ -170,7 +170,8 @@ impl Hands {
                 self.go(browser, point.0, point.1).await?;
                 let event = dragged.try_next().and_then(|event| event.read::<DragIntercepted>());
                 let Some(begun) = event else { continue };
-                let begun = begun.map_err(|error| lost(format!("a drag of another form: {error}")))?;
+                let begun =
+                    begun.map_err(|error| lost(format!("chromium sent a malformed drag event: {error}")))?;
                 data = Some(begun.data);
                 self.carry(browser, session, DragEventKind::DragEnter, data.as_ref()).await?;
             } else {
@@ -204,7 +205,7 @@ impl Hands {
     }
 }
 
-/// Presses a chord, holds it for a while if asked to, and releases it.
+/// Presses a chord, holds it for the given time, and releases it.
 pub(super) async fn press_chord(
     browser: &Browser,
     clock: &dyn Clock,
@@ -221,7 +222,7 @@ pub(super) async fn press_chord(
     strike(browser, &session, &keyboard::release(keys)).await
 }
 
-/// Types text where the caret is; line breaks and tabs are keys.
+/// Types text at the caret. Line breaks and tabs are sent as keys.
 pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), Trouble> {
     let session = front(browser)?;
     let text = text.replace("\r\n", "\n");
@@ -254,7 +255,7 @@ fn front(browser: &Browser) -> Result<Session, Trouble> {
     Ok(browser.session(&browser.front()?.session))
 }
 
-/// Equal steps from one point to the next, without the first.
+/// Equal steps from one point to the next, excluding the first point.
 fn steps(from: ScreenPoint, to: ScreenPoint) -> impl Iterator<Item = (f64, f64)> {
     (1..=DRAG_MOVES).map(move |step| {
         let part = f64::from(step) / f64::from(DRAG_MOVES);
@@ -283,7 +284,7 @@ fn bit(button: Button) -> u8 {
     }
 }
 
-/// The button that a move with these bits is made with.
+/// The button to report in a move, from the mask of held buttons.
 fn named(bits: u8) -> MouseButton {
     match bits {
         0 => MouseButton::None,

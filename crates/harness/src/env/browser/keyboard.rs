@@ -1,4 +1,4 @@
-//! Keys as the page sees them: names, codes and text of a US keyboard. Pure.
+//! Key events as a page sees them: names, codes and text of a US keyboard. Pure.
 
 use apprentice_cdp::domain::input::{DispatchKeyEvent, KeyEventKind};
 use apprentice_protocol::{Chord, Key};
@@ -8,7 +8,7 @@ pub(super) const CTRL: u8 = 2;
 pub(super) const META: u8 = 4;
 pub(super) const SHIFT: u8 = 8;
 
-/// Characters that share a key, unshifted and shifted, with the key's code and number.
+/// Keys that print characters: unshifted character, shifted character, `code` and virtual key code.
 const PRINTED: &[(char, char, &str, u32)] = &[
     ('1', '!', "Digit1", 49),
     ('2', '@', "Digit2", 50),
@@ -33,7 +33,7 @@ const PRINTED: &[(char, char, &str, u32)] = &[
     ('/', '?', "Slash", 191),
 ];
 
-/// A key as DOM names it.
+/// A key press in DOM terms.
 struct Stroke {
     key: String,
     code: String,
@@ -42,7 +42,7 @@ struct Stroke {
     location: u8,
 }
 
-/// The bit of a modifier; none for other keys.
+/// The modifier's bit. 0 for other keys.
 pub(super) fn modifier(key: &Key) -> u8 {
     match key.as_str() {
         "alt" => ALT,
@@ -64,7 +64,7 @@ pub(super) fn press(keys: &[Key]) -> Vec<DispatchKeyEvent> {
     let down = |key: &Key| {
         held |= modifier(key);
         let stroke = stroke(key, held & SHIFT != 0);
-        // With control, alt or super a key is a command and gives no text.
+        // With Ctrl, Alt or Meta held, a key is a command and generates no text.
         let text = stroke.text.filter(|_| held & (CTRL | ALT | META) == 0);
         let kind = if text.is_some() { KeyEventKind::KeyDown } else { KeyEventKind::RawKeyDown };
         DispatchKeyEvent {
@@ -80,7 +80,7 @@ pub(super) fn press(keys: &[Key]) -> Vec<DispatchKeyEvent> {
     keys.iter().map(down).collect()
 }
 
-/// The events that release them again, the last one first.
+/// The events that release the keys, in reverse order.
 pub(super) fn release(keys: &[Key]) -> Vec<DispatchKeyEvent> {
     let mut held = keys.iter().fold(0, |bits, key| bits | modifier(key));
     let up = |key: &Key| {
@@ -142,7 +142,7 @@ fn held(key: &str, code: &str, number: u32) -> Stroke {
     Stroke { key: key.into(), code: code.into(), number, text: None, location: 1 }
 }
 
-/// `f1` to `f12`; any other name is a key without a number.
+/// A stroke of `f1` to `f12`. Other names get the key code 0.
 fn function_key(name: &str) -> Stroke {
     let which = name.strip_prefix('f').and_then(|digits| digits.parse::<u32>().ok());
     let upper = name.to_uppercase();

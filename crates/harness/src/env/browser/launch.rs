@@ -1,4 +1,4 @@
-//! Starting Chromium through a [`Machine`], and the word that it is ready.
+//! Starts Chromium through a [`Machine`] and waits until it is ready.
 
 use std::time::Duration;
 
@@ -8,28 +8,29 @@ use tokio::task::JoinHandle;
 
 /// How long Chromium may take to announce its port.
 const START: Duration = Duration::from_secs(40);
-/// How much of what it says is kept for the story of a failed start.
+/// Bytes of Chromium's output that are kept for the error message of a failed start.
 const STORY: usize = 2000;
 
-/// The DevTools port inside; OSWorld's getters look for it there.
+/// The DevTools port inside the cell. OSWorld's getters use this port too.
 pub(super) const PORT: u16 = 9222;
 
-/// Whether Chromium keeps its own sandbox.
+/// Whether Chromium's own sandbox is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BrowserSandbox {
-    /// It does.
+    /// The sandbox is on.
     #[default]
     On,
-    /// It does not: only by name, and recorded, since a page may then reach whatever the cell holds.
+    /// The sandbox is off. Chosen by explicit configuration only, and recorded, because a malicious page may then reach
+    /// everything in the cell.
     Off,
 }
 
 /// A running Chromium. Dropping it kills it.
 #[derive(Debug)]
 pub(super) struct Chromium {
-    /// The path of the browser's endpoint.
+    /// Path of the browser's DevTools endpoint.
     pub(super) path: String,
-    /// Reads what it says, so that it never waits for a reader, and owns the process.
+    /// Task that owns the process and reads its output, so that a full pipe never blocks it.
     output: JoinHandle<()>,
 }
 
@@ -39,10 +40,11 @@ impl Drop for Chromium {
     }
 }
 
-/// The command line. What is turned off would call home, ask first-run questions, or draw over the page.
+/// Builds the command line. The features turned off would contact servers, ask first-run questions, or draw over the
+/// page.
 fn command(program: &str, home: &str, size: Size, sandbox: BrowserSandbox) -> Command {
     let mut argv: Vec<String> = [
-        // Its announcement is on standard error, and only standard output is read.
+        // Chromium announces its port on standard error; only standard output is read.
         "sh",
         "-c",
         "exec \"$@\" 2>&1",
@@ -73,7 +75,7 @@ fn command(program: &str, home: &str, size: Size, sandbox: BrowserSandbox) -> Co
     .map(str::to_owned)
     .into();
     argv.push(format!("--remote-debugging-port={PORT}"));
-    // The profile's usual place, where setup steps and checks expect bookmarks and preferences.
+    // The profile's default place, where setup steps and checks expect bookmarks and preferences.
     argv.push(format!("--user-data-dir={home}/.config/chromium"));
     argv.push(format!("--window-size={},{}", size.width, size.height));
     if sandbox == BrowserSandbox::Off {
@@ -81,7 +83,7 @@ fn command(program: &str, home: &str, size: Size, sandbox: BrowserSandbox) -> Co
     }
     argv.push("about:blank".to_owned());
     let mut command = Command::new(argv).within(Duration::MAX);
-    // Without a display there is nobody on the buses, and Chromium aborts when one hangs up on it.
+    // Without a display, no accessibility service is on the buses, and Chromium aborts when a bus disconnects.
     command.env = [("DBUS_SESSION_BUS_ADDRESS", "disabled:"), ("NO_AT_BRIDGE", "1")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
@@ -112,7 +114,7 @@ pub(super) async fn launch(
                 start(format!("chromium ended before it was ready; it said: {said}{}", remedy(&said)))
             });
         }
-        Ok(Err(error)) => return Err(start(format!("chromium could not be listened to: {error}"))),
+        Ok(Err(error)) => return Err(start(format!("chromium's output could not be read: {error}"))),
         Err(_) => return Err(start(format!("chromium was not ready within {START:?}"))),
     };
     let output = tokio::spawn(async move {
@@ -126,7 +128,7 @@ pub(super) async fn launch(
     Ok(Chromium { path, output })
 }
 
-/// The endpoint's path, or the end of what was said instead.
+/// Waits for the announcement. Returns the endpoint's path, or the end of Chromium's output if it ended.
 async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<String, String>, MachineError> {
     let mut said = String::new();
     loop {
@@ -137,7 +139,7 @@ async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<Strin
             return Ok(Err(said[from..].trim().to_owned()));
         }
         said.push_str(&String::from_utf8_lossy(&bytes));
-        // The last line may not be whole yet.
+        // The last line may be incomplete.
         let whole = said.rfind('\n').map_or(0, |end| end + 1);
         if let Some(path) = said[..whole].lines().find_map(read_endpoint) {
             return Ok(Ok(path.to_owned()));
@@ -149,7 +151,7 @@ fn start(story: String) -> WorldError {
     WorldError::new(WorldFault::Start, story)
 }
 
-/// What to do where it is its own sandbox that keeps Chromium from starting.
+/// Advice for the user when Chromium's own sandbox prevents the start.
 fn remedy(said: &str) -> &'static str {
     if !said.contains("sandbox") {
         return "";

@@ -1,4 +1,4 @@
-//! The machine port of a browser world: the cell's, with the page's tree and picture.
+//! The [`Machine`] port of a browser world: the cell's, but with the page's interface tree and screenshot.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use apprentice_protocol::{
 use super::driver::{Browser, Trouble};
 use super::snapshot::dialog_tree;
 
-/// Chromium's profile, from the home folder.
+/// Chromium's profile folder, relative to the home folder.
 const PROFILE: &str = ".config/chromium";
-/// How long it may take to write it.
+/// How long Chromium may take to write its profile.
 const WRITTEN: Duration = Duration::from_secs(10);
 
-/// What setup and checks reach a browser world by.
+/// A browser world as setup and checks see it.
 pub(super) struct BrowserMachine {
     cell: Arc<dyn Machine>,
     browser: Arc<Browser>,
@@ -39,12 +39,12 @@ impl BrowserMachine {
         inside.unwrap_or(path).trim_start_matches('/').starts_with(PROFILE)
     }
 
-    /// Has Chromium write its profile, which it does seconds after a change, or when it ends: so it ends. Who
-    /// reads its files wants to know what was set, and looks at its pages before.
+    /// Makes Chromium write its profile. It does so some seconds after a change, or when it ends, so this ends it. A
+    /// check that reads profile files wants the latest settings, and has read the pages before.
     async fn write_profile(&self) -> Result<(), MachineError> {
         self.browser.finish().await;
-        // Its lock goes before its last files are written, so it is the process that is waited for. The brackets keep
-        // the shell's own line from being found.
+        // Chromium removes its lock before it writes its last files, so this waits for the process. The brackets keep
+        // the pattern from matching the shell's own command line.
         let line =
             "pid=$(pgrep -fo -- '[-]-remote-debugging-port=') && tail --pid=\"$pid\" -s 0.05 -f /dev/null";
         self.cell.run(&Command::shell(line).within(WRITTEN)).await.map(|_| ())

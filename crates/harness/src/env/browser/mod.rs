@@ -1,11 +1,10 @@
-//! Browser worlds: Chromium in a cell without a display, driven over its own protocol.
+//! Browser worlds: Chromium in a cell without a display, driven over the DevTools protocol.
 //!
-//! Every world has a cell, a Chromium and a profile of its own, so that its context is fresh and still
-//! the ordinary one, with bookmarks, settings and a profile on disk. The page is as large as the world's
-//! screen; there is no window frame around it, no tab strip and no address bar: tabs, addresses and
-//! history are actions. References name nodes by document and number, so they survive every new look and
-//! die with their node. Native list boxes are chosen from with `select`; file inputs are answered by
-//! typing a path. A page that hangs or whose process dies makes the attempt void.
+//! Each world has its own cell, Chromium and profile. The browser context is therefore fresh but still the default one,
+//! with bookmarks, settings and a profile on disk. The page is as large as the world's screen. There is no window
+//! frame, tab strip or address bar: tabs, addresses and history are actions. A reference identifies a node by document
+//! and id, so it stays valid across observations until the node is removed. Options of native list boxes are chosen
+//! with `select`; file inputs are filled by typing a path. If a page hangs or its process dies, the attempt is void.
 
 mod address;
 mod driver;

@@ -1,5 +1,5 @@
-//! What the browser has said so far, folded into tabs, frames, dialogs and downloads. Pure: the task that
-//! reads the events does what [`Pages::apply`] asks for.
+//! The state of tabs, frames, dialogs and downloads, computed from the browser's events. Pure: the task that reads the
+//! events carries out what [`Pages::apply`] returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ pub(super) struct Chooser {
 /// A tab.
 #[derive(Clone, Debug)]
 pub(super) struct PageTab {
-    /// What actions call it: `t1`, `t2`, …, never given twice.
+    /// The tab's name in actions: `t1`, `t2`, …, never reused.
     pub(super) name: String,
     pub(super) target: String,
     pub(super) session: SessionId,
@@ -43,18 +43,18 @@ pub(super) struct PageTab {
     pub(super) url: String,
     pub(super) dialog: Option<PageDialog>,
     pub(super) chooser: Option<Chooser>,
-    /// How its process died.
+    /// How the tab's process died, if it did.
     pub(super) crashed: Option<String>,
 }
 
-/// A session below a tab: the tab's own, or one of a frame in another process.
+/// A session belonging to a tab: the tab's own, or one of an out-of-process frame.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     /// The tab's own session.
     pub(super) tab: SessionId,
-    /// The session it was attached under; none for the tab's own.
+    /// The session under which it was attached. `None` for the tab's own.
     pub(super) parent: Option<SessionId>,
-    /// The target, which for a frame is the frame's id.
+    /// The target. For a frame, this is the frame's id.
     pub(super) target: String,
     loading: BTreeSet<String>,
     requests: BTreeSet<String>,
@@ -68,29 +68,29 @@ pub(super) struct Download {
     pub(super) bytes: f64,
 }
 
-/// What the reader of the events has to do about one.
+/// What the reader of the events has to do after an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Duty {
-    /// Turn on what we listen to in a new page or frame, then let it run.
+    /// Turn on the events of a new page or frame, then let it run.
     Prepare(SessionId),
-    /// Let something run that we do not look at.
+    /// Let a target run that is not observed.
     LetRun(SessionId),
 }
 
-/// The state.
+/// The state of the browser's pages.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     tabs: Vec<PageTab>,
-    /// Tabs by how recently they were in front, the front one last.
+    /// Tabs from the least to the most recently active; the last one is the active tab.
     order: Vec<SessionId>,
     parts: BTreeMap<SessionId, Part>,
     downloads: BTreeMap<String, Download>,
     named: u32,
-    /// Whether a page opened by another comes to the front.
+    /// Whether a page opened by another becomes the active tab.
     pub(super) follow: bool,
     /// The tab that the browser was last told to show.
     pub(super) shown: Option<SessionId>,
-    /// Whether the events have ended: nothing will change any more.
+    /// Whether the event stream has ended. The state changes no more then.
     pub(super) over: bool,
 }
 
@@ -99,7 +99,7 @@ impl Pages {
         Self { follow: true, ..Self::default() }
     }
 
-    /// The tab in front.
+    /// The active tab.
     pub(super) fn front(&self) -> Option<&PageTab> {
         let session = self.order.last()?;
         self.tabs.iter().find(|tab| tab.session == *session)
@@ -113,7 +113,7 @@ impl Pages {
         self.tabs.iter().find(|tab| tab.target == target)
     }
 
-    /// Brings a tab to the front.
+    /// Makes a tab the active one.
     pub(super) fn bring_forward(&mut self, session: &SessionId) {
         if let Some(at) = self.order.iter().position(|other| other == session) {
             let session = self.order.remove(at);
@@ -121,7 +121,7 @@ impl Pages {
         }
     }
 
-    /// The sessions of a tab, its own first and parents before children.
+    /// The sessions of a tab: its own first, and parents before children.
     pub(super) fn parts_of(&self, tab: &SessionId) -> Vec<(SessionId, Part)> {
         let mut found: Vec<(SessionId, Part)> = Vec::new();
         let mut waiting = vec![tab.clone()];
@@ -143,12 +143,12 @@ impl Pages {
         self.parts.contains_key(session)
     }
 
-    /// Whether a document of the tab is still coming.
+    /// Whether a document of the tab is still loading.
     pub(super) fn is_loading(&self, tab: &SessionId) -> bool {
         self.parts.values().any(|part| part.tab == *tab && !part.loading.is_empty())
     }
 
-    /// Whether the tab waits for an answer to a request that may change what is shown.
+    /// Whether the tab waits for the response to a request that may change the page.
     pub(super) fn is_asking(&self, tab: &SessionId) -> bool {
         self.parts.values().any(|part| part.tab == *tab && !part.requests.is_empty())
     }
@@ -157,19 +157,19 @@ impl Pages {
         self.downloads.values().any(|download| download.state == DownloadState::InProgress)
     }
 
-    /// Takes the downloads that have ended since the last time.
+    /// Takes the downloads that have ended since the last call.
     pub(super) fn take_ended_downloads(&mut self) -> Vec<Download> {
         let ended = self.downloads.extract_if(.., |_, one| one.state != DownloadState::InProgress);
         ended.map(|(_, download)| download).collect()
     }
 
-    /// Takes the file input that waits for files in front.
+    /// Takes the file input that waits for files in the active tab.
     pub(super) fn take_chooser(&mut self) -> Option<Chooser> {
         let front = self.order.last()?.clone();
         self.tabs.iter_mut().find(|tab| tab.session == front)?.chooser.take()
     }
 
-    /// Folds one event in; an event of another form than ours is passed over.
+    /// Applies one event. Events of unexpected form are ignored.
     pub(super) fn apply(&mut self, event: &Event) -> Option<Duty> {
         match &*event.method {
             AttachedToTarget::METHOD => return self.attach(read(event)?, event.session.as_ref()),
@@ -238,7 +238,7 @@ impl Pages {
             }
             RequestWillBeSent::METHOD => {
                 let request: RequestWillBeSent = read(event)?;
-                // Streams never end and pictures move nothing that can be acted on.
+                // Streams never end, and images change nothing that can be acted on.
                 if matches!(request.kind.as_deref(), Some("XHR" | "Fetch" | "Script")) {
                     self.parts.get_mut(session)?.requests.insert(request.request_id);
                 }

@@ -1,11 +1,11 @@
-//! Pictures as the browser sends them.
+//! Screenshots as the browser sends them.
 
 use apprentice_protocol::{BlobHash, Image, ImageBytes, MediaType, Size};
 use sha2::{Digest as _, Sha256};
 
-/// Wraps the bytes of a PNG; nothing if they are none.
+/// Wraps the bytes of a PNG. `None` if they are not one.
 pub(super) fn of_png(bytes: Vec<u8>) -> Option<Image> {
-    // Signature, then the length and name of the header chunk, then width and height.
+    // The signature, the length and name of the header chunk, then width and height.
     let head = bytes.get(..24).filter(|head| head.starts_with(b"\x89PNG\r\n\x1a\n"))?;
     let number = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
     let size = Size::new(number(16)?, number(20)?);

@@ -1,4 +1,4 @@
-//! The accessibility trees of all frames as one interface tree.
+//! Joins the accessibility trees of all frames into one interface tree.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use super::driver::{Browser, Trouble};
 use super::element::{NodeKey, Refs};
 use super::pages::Part;
 
-/// Roles of Chromium's own that ARIA calls otherwise.
+/// Roles that Chromium names differently from ARIA.
 const ROLES: &[(&str, &str)] = &[
     ("rootwebarea", "document"),
     ("statictext", "text"),
@@ -33,29 +33,29 @@ const ROLES: &[(&str, &str)] = &[
     ("gridcell", "cell"),
 ];
 
-/// Roles that say nothing a model could use: parts of text, and boxes for layout.
+/// Roles of no use to a model: fragments of text, and layout boxes.
 const SKIPPED: &[&str] =
     &["inlinetextbox", "linebreak", "listmarker", "none", "generic", "ignored", "labeltext", "menulistpopup"];
 
-/// One frame as it was read.
+/// The accessibility tree of one frame.
 struct Reading {
     session: SessionId,
     frame: Frame,
-    /// The frame and the element in it that show this one.
+    /// The parent frame, and the element in it that contains this frame.
     owner: Option<(String, i64)>,
     nodes: Vec<AxNode>,
 }
 
-/// What was read, as far as time allowed.
+/// The trees and boxes read within the time budget.
 #[derive(Default)]
 struct Readings {
     frames: Vec<Reading>,
-    /// Boxes in the tab's viewport, by session and node.
+    /// Boxes in the coordinates of the tab's viewport, by session and node.
     boxes: HashMap<(SessionId, i64), Rect>,
 }
 
 impl Browser {
-    /// Reads the interface of the tab in front within the budget.
+    /// Reads the interface of the active tab within the budget.
     pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, Trouble> {
         let front = self.front()?;
         if let Some(dialog) = front.dialog {
@@ -66,7 +66,7 @@ impl Browser {
         let read = async {
             for (session, part) in &parts {
                 match self.read_part(session, part, &readings).await {
-                    // A frame that goes away meanwhile is not there.
+                    // A frame that is removed meanwhile is left out.
                     Ok(()) | Err(Trouble::Replaced(_)) => {}
                     Err(other) => return Err(other),
                 }
@@ -125,10 +125,10 @@ impl Browser {
     }
 }
 
-/// The boxes of all nodes in the tab's viewport; `offset` is where the session's lies in it.
+/// The boxes of all nodes in the tab's viewport. `offset` is the position of the session's viewport in it.
 fn boxes(snapshot: &Snapshot, offset: (f64, f64)) -> HashMap<i64, Rect> {
     let mut found = HashMap::new();
-    // Where each document's own origin lies, as far as its owner was seen.
+    // The origin of each document, as far as its owner has been seen.
     let mut origins: HashMap<usize, (f64, f64)> = HashMap::from([(0, offset)]);
     for (index, document) in snapshot.documents.iter().enumerate() {
         let Some(origin) = origins.get(&index).copied() else { continue };
@@ -150,7 +150,7 @@ fn boxes(snapshot: &Snapshot, offset: (f64, f64)) -> HashMap<i64, Rect> {
     found
 }
 
-/// Which of a document's nodes show which other documents.
+/// Maps the indices of nodes that contain a document to the indices of those documents.
 fn held_documents(document: &DocumentSnapshot) -> HashMap<usize, usize> {
     let held = document.nodes.content_document_index.as_ref();
     held.map(|held| held.index.iter().copied().zip(held.value.iter().copied()).collect()).unwrap_or_default()
@@ -162,7 +162,7 @@ fn round(x: f64, y: f64, width: f64, height: f64) -> Rect {
     Rect::new(whole(x), whole(y), whole(width), whole(height))
 }
 
-/// Where an assembled node hangs.
+/// The position of a node in the assembled tree.
 #[derive(Clone, Copy)]
 struct Place {
     parent: Option<u32>,
@@ -174,9 +174,9 @@ struct Assembly<'a> {
     readings: &'a Readings,
     refs: &'a mut Refs,
     budget: &'a TreeBudget,
-    /// By frame: nodes by their id in the reading.
+    /// For each frame, its nodes by id.
     nodes: Vec<HashMap<&'a str, &'a AxNode>>,
-    /// Frames by the element that shows them.
+    /// Frames by the element that contains them.
     shown_by: HashMap<(&'a str, i64), usize>,
     tree: UiTree,
 }
@@ -194,7 +194,7 @@ impl<'a> Assembly<'a> {
     }
 
     fn run(mut self) -> UiTree {
-        // Depth first by a stack of our own: pages nest deeper than a thread's stack should have to.
+        // Depth first with an explicit stack: pages may nest deeper than the thread's stack allows.
         let mut stack = Vec::new();
         if let Some(root) = self.readings.frames.first().and_then(|frame| frame.nodes.first()) {
             stack.push((0, root, Place { parent: None, depth: 0 }));
@@ -234,13 +234,13 @@ impl<'a> Assembly<'a> {
         stack.extend(children.map(|child| (frame, *child, place)));
     }
 
-    /// Adds a node and says where its children hang.
+    /// Adds a node and returns the place of its children.
     fn add(&mut self, frame: usize, node: &AxNode, place: Place) -> Place {
         let reading = &self.readings.frames[frame];
         let name = text(node.name.as_ref().map(|name| &name.value));
         let role = role(node);
         let parent = place.parent.and_then(|parent| self.tree.nodes.get(parent as usize));
-        // The text of a button is its name already.
+        // The text of a button is already its name.
         if role == "text"
             && (name.trim().is_empty() || parent.is_some_and(|up| up.name.contains(name.trim())))
         {
@@ -292,7 +292,7 @@ fn text(value: Option<&Value>) -> String {
 
 fn value(node: &AxNode, role: &str) -> Option<String> {
     let own = node.value.as_ref().map(|value| text(Some(&value.value)));
-    // An empty entry is worth saying; an empty value of anything else is none.
+    // An empty text box is worth reporting; any other empty value is not.
     own.filter(|value| !value.is_empty())
         .or_else(|| matches!(role, "textbox" | "searchbox").then(String::new))
 }
@@ -301,7 +301,7 @@ fn property<'a>(node: &'a AxNode, name: &str) -> Option<&'a Value> {
     node.properties.iter().find(|property| property.name == name).map(|property| &property.value.value)
 }
 
-/// Properties come as truth values or as words.
+/// Properties are booleans or words.
 fn is_true(value: &Value) -> bool {
     value.as_bool().unwrap_or_else(|| value.as_str() == Some("true"))
 }
@@ -326,7 +326,7 @@ fn states(node: &AxNode, role: &str) -> BTreeSet<State> {
     set(property(node, "editable").is_some() && !has("readonly"), State::Editable);
     for name in ["checked", "pressed"] {
         if let Some(value) = property(node, name) {
-            // A box that is neither is not what it would be after a click.
+            // A checkbox in the mixed state is neither checked nor unchecked.
             set(is_true(value), State::Checked);
             set(!is_true(value), State::Unchecked);
         }
@@ -338,7 +338,7 @@ fn states(node: &AxNode, role: &str) -> BTreeSet<State> {
     states
 }
 
-/// The tree of a page that a dialog blocks: the dialog alone, since nothing else can be read or used.
+/// The tree of a page that is blocked by a dialog: only the dialog, because the page can neither be read nor used.
 pub(super) fn dialog_tree(message: String) -> UiTree {
     let node = UiNode {
         id: NodeRef("dialog".to_owned()),

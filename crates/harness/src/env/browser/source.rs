@@ -1,4 +1,4 @@
-//! Opening and ending browser worlds: a cell, Chromium in it, and the connection between.
+//! Opens and ends browser worlds: a cell, Chromium in it, and the connection between them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use super::machine::BrowserMachine;
 use super::world::BrowserWorld;
 use apprentice_sandbox::{Cell, CellSpec};
 
-/// How long the handshake may take once Chromium has announced its port.
+/// Deadline of the handshake after Chromium has announced its port.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Opens browser worlds, each with a Chromium, a profile and a cell of its own.
+/// Opens browser worlds, each with its own Chromium, profile and cell.
 pub struct BrowserSource {
-    /// The cell to put Chromium in; its screen is left out.
+    /// The configuration of the cell for Chromium. Its screen is ignored.
     pub cell: CellSpec,
-    /// Chromium's program, by its name inside the cell.
+    /// Chromium's program name inside the cell.
     pub program: String,
-    /// Whether Chromium keeps its own sandbox.
+    /// Whether Chromium's own sandbox is on.
     pub sandbox: BrowserSandbox,
-    /// For pauses that a model asks for.
+    /// The clock for holds and pauses that a model asks for.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -41,10 +41,7 @@ impl BrowserSource {
     async fn open_one(&self, spec: &WorldSpec) -> Result<World, WorldError> {
         let start = |story: String| WorldError::new(WorldFault::Start, story);
         if spec.environment != EnvironmentKind::Browser {
-            return Err(start(format!(
-                "a {:?} world was asked for where browsers are opened",
-                spec.environment
-            )));
+            return Err(start(format!("this source opens browser worlds, not {:?}", spec.environment)));
         }
         let cell = Cell::start(&CellSpec { screen: None, ..self.cell.clone() }, self.clock.clone()).await?;
         let machine = cell.machine();
@@ -82,14 +79,14 @@ impl BrowserSource {
     }
 }
 
-/// What has to end with a world, in this order.
+/// The parts of a world that must be ended, in this order.
 pub(super) struct Ending {
     chromium: Chromium,
     cell: Cell,
 }
 
 impl Ending {
-    /// Ends everything within the deadline.
+    /// Ends all parts within the deadline.
     pub(super) fn end(self, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
         let Self { chromium, cell } = self;
         drop(chromium);

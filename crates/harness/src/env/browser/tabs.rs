@@ -1,4 +1,4 @@
-//! Tabs, addresses, history and dialogs: what a person does to the browser rather than to a page.
+//! Tabs, addresses, history and dialogs: actions on the browser rather than on a page.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::address;
 use super::driver::{Browser, Trouble, lost};
 use super::pages::PageTab;
 
-/// How long a server may take to answer at all.
+/// How long a server may take to respond.
 const NAVIGATION: Duration = Duration::from_secs(30);
 /// How long a tab may take to open or close.
 const TAB: Duration = Duration::from_secs(10);
 
 impl Browser {
-    /// Opens an address in the tab in front.
+    /// Navigates the active tab to an address.
     pub(super) async fn navigate(&self, written: &str) -> Result<(), Trouble> {
         let url = address::complete(written).map_err(Trouble::Refused)?;
         let session = self.session(&self.front()?.session);
@@ -31,7 +31,7 @@ impl Browser {
             return Err(Trouble::refused(format!("{url} did not answer within {NAVIGATION:?}")));
         };
         let navigated = match navigated {
-            // The browser's word for an address that it cannot read.
+            // This is how the browser reports a URL that it cannot parse.
             Err(Trouble::Replaced(why)) => {
                 return Err(Trouble::refused(format!("{url} was not opened: {why}")));
             }
@@ -44,7 +44,7 @@ impl Browser {
         }
     }
 
-    /// Moves through the history of the tab in front.
+    /// Moves through the history of the active tab.
     pub(super) async fn go(&self, way: History) -> Result<(), Trouble> {
         let session = self.session(&self.front()?.session);
         let (step, end) = match way {
@@ -60,7 +60,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Opens, switches or closes a tab.
+    /// Opens, switches to or closes a tab.
     pub(super) async fn tab(&self, action: &TabAction) -> Result<(), Trouble> {
         match action {
             TabAction::Open { url } => self.open_tab(url.as_deref()).await,
@@ -69,7 +69,7 @@ impl Browser {
         }
     }
 
-    /// Shows the tab `step` places further in the row of tabs, round the end.
+    /// Switches to the tab `step` places further in the list of tabs, wrapping around.
     pub(super) async fn step_tab(&self, step: isize) -> Result<(), Trouble> {
         let front = self.front()?;
         let next = self.watch().with(|pages| {
@@ -119,17 +119,17 @@ impl Browser {
         if tokio::time::timeout(TAB, gone).await.is_err() {
             return Err(Trouble::refused(format!("tab {} did not close", tab.name)));
         }
-        // The browser chooses its own next tab; ours is the one that was in front before.
+        // The browser picks another tab by its own rule; ours is the one that was active before.
         self.show_tab(&self.front()?).await
     }
 
-    /// Answers the dialog of the tab in front.
+    /// Answers the dialog of the active tab.
     pub(super) async fn answer(&self, accept: bool, text: Option<&str>) -> Result<(), Trouble> {
         let front = self.front()?;
         let Some(dialog) = front.dialog else {
             return Err(Trouble::refused("no page dialog is open"));
         };
-        // An accepted prompt without a text keeps the one that it started with.
+        // An accepted prompt without a text keeps its initial text.
         let prompt_text = text.map(str::to_owned).or_else(|| dialog.default.clone());
         let answer = HandleJavaScriptDialog { accept, prompt_text };
         match self.session(&dialog.session).call(&answer).await {
@@ -150,7 +150,7 @@ impl Browser {
         }
     }
 
-    /// The tabs as an observation lists them.
+    /// The tabs, as an observation lists them.
     pub(super) fn list_tabs(&self) -> Vec<Tab> {
         self.watch().with(|pages| {
             let front = pages.front().map(|tab| tab.session.clone());

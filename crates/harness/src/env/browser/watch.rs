@@ -1,4 +1,4 @@
-//! The task that follows the browser's events, and the handle through which others see their outcome.
+//! The task that reads the browser's events, and the handle through which others read the resulting state.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,10 +11,10 @@ use tokio::task::JoinHandle;
 
 use super::pages::{Duty, Pages};
 
-/// Events that may wait unread; a page that makes thousands of requests at once fits.
+/// Most events that may wait unread: enough for a page that makes thousands of requests at once.
 const QUEUE: usize = 1 << 14;
 
-/// The state that the events make, kept up to date by a task that ends with this value.
+/// The state of the pages, kept up to date by a task. Dropping this value ends the task.
 #[derive(Debug)]
 pub(super) struct Watch {
     shared: Arc<Shared>,
@@ -34,7 +34,7 @@ impl Shared {
 }
 
 impl Watch {
-    /// Starts to follow. Call it before anything is turned on, so that nothing is missed.
+    /// Starts to read events. Call this before any events are turned on, so that none are missed.
     pub(super) fn start(browser: Session, size: Size) -> Self {
         let events = browser.events(EventFilter::all(), QUEUE);
         let shared = Arc::new(Shared { pages: Mutex::new(Pages::new()), changes: watch::Sender::new(0) });
@@ -47,8 +47,7 @@ impl Watch {
         look(&mut self.shared.pages())
     }
 
-    /// Completes with the first answer that `look` gives, now or after some change; none once the
-    /// events have ended.
+    /// Waits until `look` returns a value, now or after some change. `None` once the events have ended.
     pub(super) async fn until<T>(&self, mut look: impl FnMut(&mut Pages) -> Option<T>) -> Option<T> {
         let mut changes = self.shared.changes.subscribe();
         loop {
@@ -94,8 +93,8 @@ async fn follow(browser: Session, mut events: Events, shared: Arc<Shared>, size:
     shared.changes.send_modify(|count| *count += 1);
 }
 
-/// Turns on what we listen to. The calls are queued in order before any later call on the session, so
-/// none of them is awaited: a page that waits for its first script would not answer some of them.
+/// Turns on the events that we read. The calls are queued before any later call on the session and none is awaited: a
+/// page that is paused before its first script would not answer some of them.
 fn prepare(session: &Session, size: Size) {
     session.post(&page::Enable::default());
     session.post(&page::InspectorEnable::default());

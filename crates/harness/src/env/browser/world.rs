@@ -1,4 +1,4 @@
-//! The browser as an [`Environment`]: each action's meaning, and what is told about it.
+//! The browser as an [`Environment`]: performs actions and reports their side effects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::source::Ending;
 
 const FOCUS: &str = include_str!("page/focus.js");
 
-/// How long a chord may be held.
+/// Longest time that a chord may be held.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
 
 /// The agent's handle on an open browser.
@@ -28,7 +28,7 @@ pub(super) struct BrowserWorld {
     pub(super) machine: Arc<dyn Machine>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) hands: Hands,
-    /// Whether the page is known to be calm since the last action.
+    /// Whether the page has settled since the last action.
     pub(super) calm: bool,
     pub(super) ending: Ending,
 }
@@ -52,7 +52,7 @@ impl Environment for BrowserWorld {
 
 impl BrowserWorld {
     async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
-        // Pages may change a dialog or a process under our hands; what they change to is looked at again.
+        // A dialog may open or a process may change during the observation; then it is repeated.
         for _ in 0..3 {
             match self.try_look(want).await {
                 Ok(seen) => return Ok(seen),
@@ -69,7 +69,7 @@ impl BrowserWorld {
                 Err(Trouble::Replaced(_) | Trouble::Refused(_)) => self.calm = false,
             }
         }
-        Err(lost("the page is replaced again and again, so that it cannot be read"))
+        Err(lost("the page is replaced repeatedly and cannot be read"))
     }
 
     async fn try_look(&mut self, want: Want) -> Result<Observation, Trouble> {
@@ -137,7 +137,7 @@ impl BrowserWorld {
             Action::Scroll { at, dx, dy } => self.scroll(at.as_ref(), *dx, *dy).await,
             Action::Type { text } => self.type_text(text).await,
             Action::Key { chord, hold_ms } => self.key(chord, *hold_ms).await,
-            // The picture itself comes with the next observation, and it is the loop that waits.
+            // The screenshot comes with the next observation, and the agent loop does the waiting.
             Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(()),
             Action::Select { at, option } => self.select(at, option).await,
             Action::Navigate { url } => self.browser.navigate(url).await,
@@ -155,7 +155,7 @@ impl BrowserWorld {
             }
             Target::Ref(node) => match self.browser.aim(node).await? {
                 Aim::At(x, y) => (x, y),
-                // Clicking an option is choosing it, whether or not its list could be drawn open.
+                // Clicking an option chooses it, whether or not its list could be opened.
                 Aim::Choice(option) => return self.browser.choose(&option, "").await,
                 Aim::List => {
                     return Err(Trouble::refused(
@@ -165,7 +165,7 @@ impl BrowserWorld {
             },
         };
         self.hands.go(&self.browser, x, y).await?;
-        // As in any browser, a link opened with control or the wheel stays in the background.
+        // As in any browser, a link opened with Ctrl or the middle button stays in the background.
         let behind = click.button == Button::Middle || click.hold.is_some_and(holds_control);
         self.browser.watch().with(|pages| {
             pages.take_chooser();
@@ -174,7 +174,7 @@ impl BrowserWorld {
         self.hands.click(&self.browser, click).await
     }
 
-    /// Moves the pointer to a target; to none, it stays.
+    /// Moves the pointer to a target. Without a target, the pointer stays where it is.
     async fn point(&mut self, target: Option<&Target<ScreenPoint>>) -> Result<(), Trouble> {
         let (x, y) = match target {
             None => self.hands.place(),
@@ -208,7 +208,7 @@ impl BrowserWorld {
         type_text(&self.browser, text).await
     }
 
-    /// Gives a waiting file input the paths that were typed, one a line.
+    /// Gives a waiting file input the typed paths, one per line.
     async fn choose_files(&self, chooser: &Chooser, text: &str) -> Result<(), Trouble> {
         let files: Vec<String> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
@@ -234,7 +234,7 @@ impl BrowserWorld {
         if text == "escape" && self.browser.watch().with(super::pages::Pages::take_chooser).is_some() {
             return Ok(());
         }
-        // Chords that the browser keeps for itself never reach a page.
+        // Chords that the browser handles itself never reach a page.
         match text.as_str() {
             "ctrl+t" => self.browser.tab(&TabAction::Open { url: None }).await,
             "ctrl+w" | "ctrl+f4" => {
@@ -279,7 +279,7 @@ impl BrowserWorld {
         )))
     }
 
-    /// What happened beside the action itself and is worth telling.
+    /// Reports side effects of an action: downloads, a new active tab, a waiting file input.
     fn news(&self, tab_before: &str, action: &Action<ScreenPoint>) -> Option<String> {
         let mut lines = Vec::new();
         self.browser.watch().with(|pages| {

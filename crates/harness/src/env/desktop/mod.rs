@@ -1,8 +1,8 @@
-//! The desktop world: an agent's hands and eyes in a cell with a display.
+//! The desktop world: lets an agent observe and act in a cell with a display.
 //!
-//! Input goes out as a person's would, with held buttons and single keys, and the screen is awaited
-//! before the next action. What cannot be done is refused with a sentence that the model can act on;
-//! what breaks is an error of the world.
+//! Input is sent as a person would give it, with held buttons and single keys, and the screen settles before the next
+//! action. An action that cannot be performed is refused with a sentence for the model; a failure of the system is an
+//! error of the world.
 
 mod target;
 
@@ -19,36 +19,36 @@ use apprentice_protocol::{
 use apprentice_sandbox::{Cell, CellIsolation, CellSpec, Pointer};
 use target::Aim;
 
-/// The most notches of the wheel in one action.
+/// Most notches of the wheel in one action.
 const NOTCHES: u32 = 50;
-/// The longest that a chord may be held.
+/// Longest time that a chord may be held.
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
-/// The most clicks in one action.
+/// Most clicks in one action.
 const CLICKS: u8 = 5;
 
-/// What cells of desktop worlds have in common.
+/// Configuration shared by the cells of all desktop worlds.
 #[derive(Clone, Debug)]
 pub struct DesktopConfig {
-    /// How a cell is kept apart.
+    /// How cells are isolated from the host.
     pub isolation: CellIsolation,
-    /// Our own program, which is started again as the supervisor inside.
+    /// Path of our own program, which is started again inside the cell as its supervisor.
     pub program: PathBuf,
-    /// The hidden argument under which that program serves as one.
+    /// The hidden argument that makes the program a supervisor.
     pub argument: String,
     /// A folder for run-time state.
     pub state: PathBuf,
-    /// A home to start from, under the built-in seeds.
+    /// A home to start from. The built-in seed files are added to it.
     pub golden: Option<PathBuf>,
 }
 
-/// Opens desktop worlds, each in a cell of its own.
+/// Opens desktop worlds, each in its own cell.
 pub struct DesktopSource {
     config: DesktopConfig,
     clock: Arc<dyn Clock>,
 }
 
 impl DesktopSource {
-    /// A source of worlds with this configuration.
+    /// Creates a source of desktop worlds.
     pub fn new(config: DesktopConfig, clock: Arc<dyn Clock>) -> Self {
         Self { config, clock }
     }
@@ -76,9 +76,9 @@ struct Desktop {
     screen: Size,
 }
 
-/// Why an action ended without being delivered.
+/// Why an action was not delivered.
 enum Hitch {
-    /// The model can do something about it.
+    /// The model can correct the action.
     Refused(String),
     /// The world is at fault.
     World(WorldError),
@@ -132,7 +132,7 @@ impl Desktop {
             Action::Type { text } => self.type_text(text.clone()).await,
             Action::Key { chord, hold_ms } => self.press_chord(chord.clone(), *hold_ms).await,
             Action::Select { at, option } => self.select(at, option).await,
-            // The picture itself comes with the next observation, and it is the loop that waits.
+            // The screenshot comes with the next observation, and the agent loop does the waiting.
             Action::Screenshot | Action::Zoom { .. } | Action::Wait { .. } => Ok(ActReport::delivered()),
             Action::Navigate { .. } | Action::History { .. } | Action::Tab { .. } | Action::Dialog { .. } => {
                 refuse("this is a desktop, not a browser page: use the keyboard and the mouse in its windows")
@@ -140,7 +140,7 @@ impl Desktop {
         }
     }
 
-    /// Uses the pointer at a target, and waits for the screen to come to rest.
+    /// Performs a pointer action at a target, and waits until the screen has settled.
     async fn point_and(&self, at: Option<&Target<ScreenPoint>>, what: Pointer) -> Done {
         let at = match at {
             None => None,
@@ -153,7 +153,7 @@ impl Desktop {
         let done = self.cell.on_screen(move |screen, stop| {
             screen.disturbed();
             let done = screen.use_pointer(at, &what, stop)?;
-            // Held buttons and bare moves are parts of a gesture: nothing is awaited in the middle of one.
+            // Holding a button and moving without one are parts of a gesture: no wait in between.
             screen.settle(stop)?;
             Ok(done)
         });
@@ -164,7 +164,7 @@ impl Desktop {
         }
     }
 
-    /// A point of the screen, if it is one.
+    /// Returns the point if it lies on the screen.
     fn inside(&self, point: ScreenPoint) -> Result<ScreenPoint, Hitch> {
         let (width, height) = (self.screen.width, self.screen.height);
         if (0..width.cast_signed()).contains(&point.x) && (0..height.cast_signed()).contains(&point.y) {
@@ -182,7 +182,7 @@ impl Desktop {
         target::aim(node, &facts, what, self.screen).map_err(Hitch::Refused)
     }
 
-    /// Does a node's own action, since it cannot be pointed at.
+    /// Performs a node's own action, because the node cannot be pointed at.
     async fn press_node(&self, node: &NodeRef) -> Done {
         self.disturb().await?;
         if let Err(error) = self.cell.press(node).await {
@@ -203,7 +203,7 @@ impl Desktop {
         self.settle().await
     }
 
-    /// Remembers that something is about to happen that is no input.
+    /// Records that the screen is about to change for another reason than input.
     async fn disturb(&self) -> Result<(), Hitch> {
         let noted = self.cell.on_screen(|screen, _| {
             screen.disturbed();
@@ -251,7 +251,7 @@ impl Desktop {
         }
     }
 
-    /// What a supervisor's answer means for an action.
+    /// Converts an error of the supervisor into the outcome of an action.
     fn hitch(&self, error: MachineError) -> Hitch {
         match error {
             MachineError::NotFound(what) => {
@@ -266,7 +266,7 @@ impl Desktop {
         }
     }
 
-    /// What was lost, as the cell knows it best.
+    /// The reason why the world was lost, preferably as the cell reports it.
     fn loss(&self, error: &MachineError) -> WorldError {
         self.cell.loss().unwrap_or_else(|| WorldError::new(WorldFault::Lost, error.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Where an action on a named element lands, or why it cannot. Pure.
+//! Decides how an action reaches a named element, or why it cannot. Pure.
 
 use apprentice_protocol::{Button, NodeRef, ScreenPoint, Size, State};
 
@@ -9,11 +9,11 @@ use apprentice_sandbox::{NodeFacts, Pointer};
 pub(super) enum Aim {
     /// By the pointer, at this point.
     Point(ScreenPoint),
-    /// By its own action, as it is nowhere on the screen.
+    /// By the element's own action, because it is not on the screen.
     Press,
 }
 
-/// Decides how an element is reached, from what is known of it at this moment.
+/// Decides how to reach an element, from the current facts about it.
 pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Size) -> Result<Aim, String> {
     let name = if facts.name.is_empty() {
         format!("{} {node}", facts.role.as_str())
@@ -40,7 +40,7 @@ pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Siz
         | Pointer::Drag { .. }
         | Pointer::Scroll { .. } => false,
     };
-    // Items of closed menus and lists do their work unseen; a hidden dialog's button must not.
+    // Items of closed menus and lists work while hidden; the button of a hidden dialog must not be pressed.
     let unseen = ["menuitem", "menuitemcheckbox", "menuitemradio", "option"].contains(&facts.role.as_str());
     if plain_click && facts.pressable && (unseen || !is(State::Hidden)) {
         return Ok(Aim::Press);

@@ -1,4 +1,4 @@
-//! The form in which a scene is written down.
+//! The JSON format of scenes.
 
 use std::collections::BTreeMap;
 
@@ -7,63 +7,63 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A whole scene.
+/// A scene: an in-memory world of pages and controls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scene {
-    /// The page it starts on.
+    /// Name of the first page.
     pub start: String,
-    /// The values that controls are bound to and effects change.
+    /// Initial state values. Controls are bound to them, and effects change them.
     #[serde(default)]
     pub state: BTreeMap<String, Value>,
-    /// Files by absolute path.
+    /// Initial files: content by absolute path.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
     /// The pages by name.
     pub pages: BTreeMap<String, Page>,
-    /// What goes wrong, and when.
+    /// Infrastructure faults to simulate.
     #[serde(default)]
     pub faults: Vec<Fault>,
 }
 
-/// What is on the screen at one time.
+/// A page: everything on the screen at one time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
     /// The window's title.
     pub title: String,
-    /// Its controls, top down; menus stand in a bar above the rest.
+    /// The controls, top down. Menus are placed in a menu bar above the other controls.
     #[serde(default)]
     pub controls: Vec<Control>,
-    /// Effects of chords, in canonical spelling.
+    /// Effects of key chords, by chord in canonical spelling.
     #[serde(default)]
     pub keys: BTreeMap<String, Vec<Effect>>,
 }
 
-/// One control.
+/// A control.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Control {
-    /// `button`, `textbox`, `checkbox`, `menu`, `menuitem`, `link`, `list`, `listitem`, `combobox`, `text`, …
+    /// The role: `button`, `textbox`, `checkbox`, `menu`, `menuitem`, `link`, `list`, `listitem`, `combobox`, `text`, …
     pub role: String,
-    /// Its name.
+    /// The accessible name.
     pub name: String,
-    /// The state value that it shows, and changes where its role can.
+    /// Name of the state value that the control shows, and that input changes if the role allows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bind: Option<String>,
     /// The options of a combobox.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// What is below it: a menu's items, a list's entries. A menu shows them once it is open.
+    /// Child controls: a menu's items, a list's entries. A menu shows them while it is open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Self>,
-    /// The menu that a secondary click on it opens.
+    /// The items of the context menu, opened by a secondary click.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Self>,
-    /// It is there only while these values hold.
+    /// The control exists only while these state values hold.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub when: BTreeMap<String, Value>,
-    /// It takes input only while these values hold.
+    /// The control is enabled only while these state values hold.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub enabled_when: BTreeMap<String, Value>,
     /// Effects of a click.
@@ -72,65 +72,65 @@ pub struct Control {
     /// Effects of a double click.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub double_click: Vec<Effect>,
-    /// Effects of the Enter key while it has the focus.
+    /// Effects of the Enter key while the control has the focus.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub enter: Vec<Effect>,
 }
 
-/// One thing that an input brings about.
+/// An effect of an input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Sets values.
+    /// Sets state values.
     Set(BTreeMap<String, Value>),
-    /// Copies values: the key gets the value of the name on the right.
+    /// Copies state values: each key receives the value of the name on its right.
     Copy(BTreeMap<String, String>),
-    /// Turns a truth value over.
+    /// Inverts a boolean state value.
     Toggle(String),
-    /// Shows another page.
+    /// Goes to another page.
     Go(String),
-    /// Writes files; `{name}` in a text stands for that value.
+    /// Writes files, content by path. `{name}` in a content is replaced by that state value.
     Write(BTreeMap<String, String>),
-    /// Tells the agent something.
+    /// Reports a text to the agent.
     Say(String),
-    /// Does the rest only while these values hold.
+    /// Applies further effects only while these state values hold.
     When {
-        /// The values.
+        /// The required state values.
         is: BTreeMap<String, Value>,
-        /// The rest.
+        /// The effects to apply.
         then: Vec<Self>,
     },
 }
 
-/// Where a fault strikes.
+/// The operation at which a simulated fault occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultPlace {
     /// Opening the world.
     Open,
-    /// Looking.
+    /// Observing.
     Observe,
     /// Acting.
     Act,
-    /// Reaching in for setup and checks.
+    /// Access by setup and checks.
     Machine,
-    /// Closing.
+    /// Closing the world.
     Close,
 }
 
-/// An infrastructure failure to come.
+/// A simulated infrastructure fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// Where.
+    /// The operation that fails.
     pub at: FaultPlace,
-    /// After so many uses of that place went well.
+    /// Number of successful operations of this kind before the fault.
     #[serde(default)]
     pub after: u32,
-    /// As what; without one the call never answers.
+    /// Kind of the error. Without one, the operation hangs.
     #[serde(default)]
     pub fault: Option<WorldFault>,
-    /// Only in the first so many worlds that a source opens from this scene.
+    /// Limits the fault to this many worlds, the first that a source opens from this scene. All worlds if absent.
     #[serde(default)]
     pub first_worlds: Option<u32>,
 }

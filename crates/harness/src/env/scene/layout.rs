@@ -1,4 +1,4 @@
-//! Where each control of a page stands: a menu bar, rows below it, popups above all.
+//! Places the controls of a page: a menu bar, rows below it, popups above all.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ const ROW: i32 = 28;
 const COLUMN: i32 = 320;
 const TOP: i32 = 32;
 
-/// One control in its place.
+/// A control with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Spot<'s> {
-    /// The control's identity within the scene: page and indices.
+    /// Identity of the control within the scene: page and indices.
     pub(super) key: String,
-    /// The index of the spot it belongs to.
+    /// Index of the parent control's spot.
     pub(super) parent: Option<usize>,
     /// The control.
     pub(super) control: &'s Control,
-    /// Where it is; none while its menu is closed.
+    /// The position. `None` while the control's menu is closed.
     pub(super) bounds: Option<Rect>,
-    /// Whether it lies above the page, in an open menu.
+    /// Whether the control is in an open menu above the page.
     pub(super) popup: bool,
 }
 
-/// What is open above a page.
+/// The open menus of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Popups {
-    /// Keys of open menus, from the outermost in.
+    /// Keys of the open menus, from the outermost to the innermost.
     pub(super) menus: Vec<String>,
-    /// The control whose context menu is open, and where.
+    /// Key of the control whose context menu is open, and the menu's position.
     pub(super) context: Option<(String, ScreenPoint)>,
 }
 
@@ -40,12 +40,12 @@ pub(super) fn opens_menu(control: &Control) -> bool {
     matches!(control.role.as_str(), "menu" | "menuitem") && !control.items.is_empty()
 }
 
-/// Whether all the given values hold.
+/// Whether all required state values hold.
 pub(super) fn holds(wanted: &BTreeMap<String, Value>, values: &BTreeMap<String, Value>) -> bool {
     wanted.iter().all(|(name, value)| values.get(name).unwrap_or(&Value::Null) == value)
 }
 
-/// Places every control of a page that is there, parents before children.
+/// Places all existing controls of a page, parents before children.
 pub(super) fn lay_out<'s>(
     name: &str,
     page: &'s Page,
@@ -100,7 +100,7 @@ impl<'s> Plan<'s, '_> {
         self.place_context(index);
     }
 
-    /// The items of a menu, which have a place on the screen only while it is open.
+    /// Adds the items of a menu. They have a position only while the menu is open.
     fn place_menu(&mut self, parent: usize, items: &'s [Control], mark: &str, corner: ScreenPoint) {
         let parent_key = self.spots[parent].key.clone();
         let open = if mark.is_empty() {

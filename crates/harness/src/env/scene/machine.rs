@@ -1,4 +1,4 @@
-//! What setup and checks may do with a scene: its files, its tree, its picture.
+//! The [`Machine`] port of a scene: its files, interface tree and screenshot.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use super::paint::paint;
 use super::source::STATE_FILE;
 use super::state::Stage;
 
-/// A stage that both handles of a world share, with the faults that wait in it.
+/// The stage shared by both handles of a world, with its simulated faults.
 pub(super) struct Shared {
     stage: Mutex<Stage>,
     faults: Vec<Fault>,
@@ -24,12 +24,12 @@ impl Shared {
         Self { stage: Mutex::new(stage), faults, used: Mutex::new([0; 5]) }
     }
 
-    /// Works on the stage; nothing is awaited meanwhile.
+    /// Runs a function on the stage under its lock.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Stage) -> T) -> T {
         work(&mut self.stage.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Counts one use of a place and lets the fault strike that waits for it.
+    /// Counts one operation of a kind and raises the fault that is due, if there is one.
     pub(super) async fn use_place(&self, place: FaultPlace) -> Result<(), WorldError> {
         let before = {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +41,7 @@ impl Shared {
         match struck.map(|fault| fault.fault) {
             None => Ok(()),
             Some(Some(fault)) => {
-                Err(WorldError::new(fault, format!("the scene's fault at {place:?} after {before} uses")))
+                Err(WorldError::new(fault, format!("simulated fault at {place:?} after {before} uses")))
             }
             Some(None) => std::future::pending().await,
         }
@@ -67,14 +67,14 @@ impl Shared {
     }
 }
 
-/// The side of a scene that setup and checks see.
+/// A scene as setup and checks see it.
 pub(super) struct SceneMachine {
     pub(super) shared: Arc<Shared>,
     pub(super) offers: Offers,
 }
 
 impl SceneMachine {
-    /// Does something with the stage, unless a fault strikes first.
+    /// Runs a function on the stage, unless a fault is due.
     fn work<'a, T: Send + 'a>(
         &'a self,
         work: impl FnOnce(&mut Stage) -> Result<T, MachineError> + Send + 'a,

@@ -1,5 +1,5 @@
-//! An in-memory world of pages and controls, defined as JSON: a real environment for tests, demos and
-//! learning at full speed, without a screen or a browser.
+//! In-memory worlds of pages and controls, defined in JSON: complete environments for tests, demos and fast learning,
+//! without a screen or a browser.
 
 mod definition;
 mod layout;

@@ -12,7 +12,7 @@ const FACE: [u8; 3] = [228, 228, 231];
 const FOCUS: [u8; 3] = [37, 99, 235];
 const DOT: i32 = 2;
 
-/// Each glyph is five octal digits, one per row of three dots.
+/// Glyphs as five octal digits, one per row of three dots.
 const GLYPHS: &[(char, u16)] = &[
     ('A', 0o25755),
     ('B', 0o65656),
@@ -69,10 +69,10 @@ const GLYPHS: &[(char, u16)] = &[
     ('\'', 0o22000),
     ('#', 0o57575),
 ];
-/// What stands for a character without a glyph.
+/// The glyph of characters that have none of their own.
 const BOX: u16 = 0o75557;
 
-/// The picture of a tree.
+/// Draws an interface tree.
 pub(super) fn paint(tree: &UiTree, screen: Size) -> Result<Image, PixelError> {
     let mut canvas = Canvas::new(screen);
     for node in tree.nodes.iter().filter(|node| !node.is(State::Hidden)) {

@@ -1,4 +1,4 @@
-//! Opens scenes, and acts in them.
+//! Opens scenes, and implements [`Environment`] for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use super::definition::{Effect, FaultPlace, Scene};
 use super::machine::{SceneMachine, Shared};
 use super::state::Stage;
 
-/// The file in which a check finds a scene's page and values as JSON: `{"page":…,"values":{…}}`.
+/// The file with the current page and state values as JSON, for checks: `{"page":…,"values":{…}}`.
 pub const STATE_FILE: &str = "/state.json";
 
 /// Opens in-memory worlds from the `scene` of a [`WorldSpec`].
@@ -23,7 +23,7 @@ pub struct SceneSource {
 }
 
 impl SceneSource {
-    /// How many worlds of this scene were opened before this one.
+    /// Returns how many worlds of this scene were opened before, and counts this one.
     fn count(&self, spec: &WorldSpec) -> u32 {
         let key = spec.scene.as_ref().map_or_else(String::new, ToString::to_string);
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +58,7 @@ impl EnvironmentSource for SceneSource {
     }
 }
 
-/// Reads a scene and checks that every page it names is there.
+/// Reads a scene and checks that all pages named by effects exist.
 fn read_scene(spec: &WorldSpec) -> Result<Scene, String> {
     let Some(value) = &spec.scene else {
         return Err("a scene world needs its definition in \"scene\"".into());
@@ -92,7 +92,7 @@ fn pages_named<'s>(effects: &'s [Effect], named: &mut Vec<&'s String>) {
     }
 }
 
-/// The side of a scene that an agent sees.
+/// A scene as an agent sees it.
 struct SceneEnvironment {
     shared: Arc<Shared>,
 }

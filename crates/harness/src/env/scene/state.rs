@@ -1,4 +1,4 @@
-//! A scene as it stands: what is shown, what is focused, and what each input brings about.
+//! The running state of a scene: what is shown, which control has the focus, and the effects of inputs.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct Stage {
     pages: std::sync::Arc<BTreeMap<String, Page>>,
     page: String,
     values: BTreeMap<String, Value>,
-    /// Files by path.
+    /// File contents by path.
     pub(super) files: BTreeMap<String, Vec<u8>>,
     screen: Size,
     popups: Popups,
@@ -42,7 +42,7 @@ impl Stage {
         }
     }
 
-    /// The state as a file shows it to checks.
+    /// The state as the content of [`STATE_FILE`](super::source::STATE_FILE).
     pub(super) fn as_file(&self) -> Vec<u8> {
         json!({ "page": self.page, "values": self.values }).to_string().into_bytes()
     }
@@ -61,7 +61,7 @@ impl Stage {
             .map_or_else(Vec::new, |page| lay_out(&self.page, page, &self.values, &self.popups, self.screen))
     }
 
-    /// The interface tree; a control keeps its reference for as long as the world lives.
+    /// The interface tree. A control keeps its reference for as long as the world lives.
     pub(super) fn tree(&mut self) -> UiTree {
         let pages = self.pages.clone();
         let spots = self.spots(&pages);
@@ -132,7 +132,7 @@ impl Stage {
         states
     }
 
-    /// Does one action.
+    /// Performs one action.
     pub(super) fn act(&mut self, action: &Action<ScreenPoint>) -> ActReport {
         let done = match action {
             Action::Click { at, button, count, .. } => self.click(at, *button, *count),
@@ -166,7 +166,7 @@ impl Stage {
         }
     }
 
-    /// The key of the control under a target; none for empty ground.
+    /// The key of the control under a target. `None` where there is no control.
     fn find(&self, target: &Target<ScreenPoint>) -> Result<Option<String>, String> {
         let pages = self.pages.clone();
         let spots = self.spots(&pages);
@@ -238,7 +238,7 @@ impl Stage {
         }
     }
 
-    /// What a click or the Enter key does to a control.
+    /// Applies the effects of a click or the Enter key on a control.
     fn activate(&mut self, control: &Control) {
         if let Some(name) = &control.bind {
             match control.role.as_str() {
@@ -287,7 +287,7 @@ impl Stage {
         }
     }
 
-    /// Changes the text of the focused text box, if there is one.
+    /// Changes the text of the focused text box, if one has the focus.
     fn edit(&mut self, change: impl FnOnce(&mut String)) {
         let pages = self.pages.clone();
         let Some(control) = self.focused(&pages).filter(|control| control.role == "textbox") else { return };

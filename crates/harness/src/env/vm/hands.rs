@@ -1,4 +1,4 @@
-//! Says actions in the words that machines of OSWorld act on: lines of Python that use `pyautogui`. Pure.
+//! Translates actions into Python one-liners with `pyautogui`, the form that OSWorld's machines execute. Pure.
 
 use std::fmt::Write as _;
 
@@ -6,35 +6,35 @@ use apprentice_protocol::{Action, Button, Chord, Key, NodeRef, ScreenPoint, Size
 
 use super::typing::{quoted, typed};
 
-/// The most notches of the wheel in one action.
+/// Most notches of the wheel in one action.
 const NOTCHES: u32 = 50;
-/// The longest that a chord may be held, in milliseconds.
+/// Longest time that a chord may be held, in milliseconds.
 const LONGEST_HOLD: u32 = 30_000;
-/// The most clicks in one action.
+/// Most clicks in one action.
 const CLICKS: u8 = 5;
-/// What stands before each action, as the suite's own harness has it.
+/// The prefix of each action, the same as in OSWorld's own harness.
 pub(super) const BEGIN: &str = "import pyautogui; import time; pyautogui.FAILSAFE = False; ";
 
-/// What is to be run for an action.
+/// The script for an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Script {
-    /// Nothing: it only looks, or the loop itself waits.
+    /// No script: the action only observes, or the agent loop does the waiting.
     Nothing,
-    /// This line, and what is to be told of it.
+    /// A script to run, and details for the report.
     Line {
-        /// Python.
+        /// The Python code.
         code: String,
-        /// Characters that keys are lent to there; what the code prints last names those that it could not type.
+        /// Characters that get temporary key bindings. The code's last line of output names those that were not typed.
         lent: String,
         /// Characters that no key types.
         untyped: String,
     },
 }
 
-/// Where an element is, by its reference.
+/// Returns the position of the element with this reference.
 pub(super) type Find<'a> = &'a dyn Fn(&NodeRef) -> Result<ScreenPoint, String>;
 
-/// The line for an action, or what the model is to be told in its place.
+/// Returns the script for an action, or the refusal for the model.
 pub(super) fn script(action: &Action<ScreenPoint>, screen: Size, find: Find<'_>) -> Result<Script, String> {
     let aim = |target: &Target<ScreenPoint>| match target {
         Target::Point(point) => inside(*point, screen),
@@ -91,7 +91,7 @@ pub(super) fn script(action: &Action<ScreenPoint>, screen: Size, find: Find<'_>)
     Ok(line(&lines, String::new()))
 }
 
-/// A line without characters that need a key of their own.
+/// A script without characters that need a temporary key binding.
 pub(super) fn line(lines: &str, untyped: String) -> Script {
     if lines.is_empty() && untyped.is_empty() {
         return Script::Nothing;
@@ -99,7 +99,7 @@ pub(super) fn line(lines: &str, untyped: String) -> Script {
     Script::Line { code: format!("{BEGIN}{}", lines.trim_end_matches("; ")), lent: String::new(), untyped }
 }
 
-/// A point of the screen, if it is one.
+/// Returns the point if it lies on the screen.
 fn inside(point: ScreenPoint, screen: Size) -> Result<ScreenPoint, String> {
     let (width, height) = (screen.width, screen.height);
     if (0..width.cast_signed()).contains(&point.x) && (0..height.cast_signed()).contains(&point.y) {
@@ -144,7 +144,7 @@ fn pressed(chord: &Chord, hold: Option<u32>) -> Result<String, String> {
     Ok(format!("{down}time.sleep({}.{:03}); {up}", hold / 1000, hold % 1000))
 }
 
-/// The keys of a chord by the names that `pyautogui` knows, as texts of Python.
+/// The keys of a chord by their `pyautogui` names, as Python string literals.
 fn names(chord: &Chord) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for key in chord.keys() {

@@ -1,4 +1,4 @@
-//! The port for setup and checks over the server protocol.
+//! The [`Machine`] port over the server protocol.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,21 +15,21 @@ use super::server::{Executed, Server};
 use super::tree::{self, Names};
 use super::windows;
 
-/// The server's own deadline of a command.
+/// The server's own command timeout.
 const SERVERS_OWN: Duration = Duration::from_secs(120);
-/// How much longer than the command an answer may take.
+/// Time allowed for an answer beyond the command's deadline.
 const ON_THE_WAY: Duration = Duration::from_secs(30);
-/// The exit code of `timeout` when it ended the command.
+/// Exit code of `timeout` when it ended the command.
 const ENDED: i32 = 124;
-/// The exit code of `env` when there is no such program.
+/// Exit code of `env` when the program does not exist.
 const NO_PROGRAM: i32 = 127;
 
-/// A machine, as setup and checks see it.
+/// A machine as setup and checks see it.
 pub(super) struct VmMachine {
     server: Arc<Server>,
     names: Arc<Mutex<Names>>,
     offers: Offers,
-    /// Numbers the files that stand for commands' inputs.
+    /// Numbers the files that hold commands' standard input.
     inputs: AtomicU64,
 }
 
@@ -47,12 +47,12 @@ impl VmMachine {
         Self { server, names, offers, inputs: AtomicU64::new(0) }
     }
 
-    /// Runs a command as it stands, for as long as the server lets it.
+    /// Runs a command directly, within the server's own timeout.
     async fn plain(&self, words: &[String]) -> Result<Output, MachineError> {
         Ok(output(self.server.execute(words, SERVERS_OWN + ON_THE_WAY).await?))
     }
 
-    /// Runs a command with what the server knows nothing of: a folder, variables, input, a deadline of its own.
+    /// Runs a command with features that the server lacks: a working directory, variables, standard input, a deadline.
     async fn dressed(&self, command: &Command) -> Result<Output, MachineError> {
         let time = Duration::from_millis(command.timeout_ms).min(SERVERS_OWN);
         let limited = time < SERVERS_OWN;
@@ -88,7 +88,7 @@ impl VmMachine {
     }
 }
 
-/// `env` with the folder and the variables of a command, which also says when there is no such program.
+/// An `env` command line with the directory and variables of a command. It also detects a program that does not exist.
 fn around(command: &Command) -> Vec<String> {
     let mut words = vec!["env".to_owned()];
     if let Some(folder) = &command.cwd {
@@ -100,12 +100,12 @@ fn around(command: &Command) -> Vec<String> {
 
 fn output(executed: Executed) -> Output {
     let Executed { output, error, returncode } = executed;
-    // A signal's number is negative there.
+    // The server reports the number of a signal as a negative code.
     let code = if returncode < 0 { 128 - returncode } else { returncode };
     Output { code, stdout: output.into_bytes(), stderr: error.into_bytes(), timed_out: false, cut: false }
 }
 
-/// Drops what is beyond a limit.
+/// Truncates the output to a limit.
 fn cut(mut output: Output, limit: u64) -> Output {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     for stream in [&mut output.stdout, &mut output.stderr] {
@@ -115,7 +115,7 @@ fn cut(mut output: Output, limit: u64) -> Output {
     output
 }
 
-/// What stands below a folder, out of the server's tree, which knows no sizes.
+/// Collects the entries below a folder from the server's tree, which has no sizes.
 fn entries(tree: &Value, above: &str, found: &mut Vec<DirEntry>) {
     for child in tree.get("children").and_then(Value::as_array).into_iter().flatten() {
         let name = child.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -200,7 +200,7 @@ impl Machine for VmMachine {
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
             let xml = match self.server.tree().await {
-                // Some programs' trees take minutes there: the world stands all the same.
+                // Some programs' trees take minutes there. The world is still usable.
                 Err(MachineError::TimedOut(_)) => {
                     return Ok(UiTree { truncated: Some(Truncated::Time), ..UiTree::default() });
                 }

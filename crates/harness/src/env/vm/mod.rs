@@ -1,7 +1,8 @@
-//! The world of a machine behind the server protocol of OSWorld: screen, hands, files and commands over HTTP.
+//! Worlds on machines behind OSWorld's server protocol: screenshots, input, files and commands over HTTP.
 //!
-//! The machine is somebody else's: it is reset by the user's own command, and told apart from a model's failure
-//! wherever it does not answer. Nothing is recorded there, and no length of time is slept through.
+//! The machine is not ours: the user's own command resets it, and a machine that does not answer is an infrastructure
+//! fault, never the model's failure. Nothing is recorded on the machine, and waits end on a condition, not after a
+//! fixed time.
 
 mod hands;
 mod machine;

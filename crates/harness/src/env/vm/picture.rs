@@ -1,25 +1,25 @@
-//! Reads the pictures that servers give of their screens: PNG or JPEG whatever they are called, without transparency,
-//! and in the size of the screen that the pointer moves on. Pure.
+//! Decodes the servers' screenshots: PNG or JPEG regardless of their names, without transparency, and scaled to the
+//! size of the screen that the pointer moves on. Pure.
 
 use apprentice_pixels::{Frame, Kind, decode, encode_png, resize};
 use apprentice_protocol::{BlobHash, Image, ImageBytes, MediaType, Size};
 use sha2::{Digest, Sha256};
 
-/// Characters of an answer that is no picture.
+/// Characters quoted from an answer that is not a picture.
 const SHOWN: usize = 80;
 
-/// How pictures stand to the screen that the pointer moves on.
+/// Relation of a screenshot's size to the screen that the pointer moves on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// Point by point.
+    /// Equal sizes.
     #[default]
     Same,
-    /// Pictures of the first size show a screen of the second.
+    /// Screenshots of the first size show a screen of the second size.
     Scaled(Size, Size),
 }
 
 impl Fit {
-    /// How a picture of this size shows this screen, or why it cannot show it.
+    /// Compares a screenshot's size with the screen's. An error if the screenshot cannot show that screen.
     pub(super) fn of(shown: Size, screen: Size) -> Result<Self, String> {
         if shown == screen {
             return Ok(Self::Same);
@@ -28,15 +28,15 @@ impl Fit {
         let down = u64::from(shown.height) * u64::from(screen.width);
         if across.abs_diff(down) * 50 > across.max(down) {
             return Err(format!(
-                "shows pictures of {} by {} pixels, and its pointer moves on {} by {}: let its server take one whole \
-                 screen, and one alone",
+                "shows pictures of {} by {} pixels, and its pointer moves on {} by {}: let its server capture exactly \
+                 one whole screen",
                 shown.width, shown.height, screen.width, screen.height
             ));
         }
         Ok(Self::Scaled(shown, screen))
     }
 
-    /// The size at which a picture is to be shown; a screen that has changed keeps the proportion.
+    /// The size to scale a screenshot to. If the screen has changed since, the proportion is kept.
     fn size(self, width: u32, height: u32) -> Size {
         let Self::Scaled(shown, screen) = self else { return Size::new(width, height) };
         if (width, height) == (shown.width, shown.height) {
@@ -49,7 +49,7 @@ impl Fit {
     }
 }
 
-/// A picture with its identity. What is a plain PNG of the right size stays as it came, byte for byte.
+/// Decodes a screenshot. A plain PNG of the right size is kept byte for byte.
 pub(super) fn read(bytes: Vec<u8>, fit: Fit) -> Result<Image, String> {
     let Some(kind) = Kind::of(&bytes) else {
         let said: String = String::from_utf8_lossy(&bytes).chars().take(SHOWN).collect();
@@ -106,9 +106,9 @@ mod tests {
         assert_eq!(size((40, 30), Fit::Same), Size::new(40, 30));
         let half = Fit::of(Size::new(80, 60), Size::new(40, 30)).expect("fits");
         assert_eq!(size((80, 60), half), Size::new(40, 30));
-        // The screen was given another size since.
+        // The screen has changed its size since.
         assert_eq!(size((64, 48), half), Size::new(32, 24));
-        // A row more or less is rounding, a second monitor is not.
+        // A row more or less is rounding; a second monitor is not.
         assert!(Fit::of(Size::new(2560, 1601), Size::new(1280, 800)).is_ok());
         let two = Fit::of(Size::new(2560, 800), Size::new(1280, 800)).expect_err("two screens");
         assert!(

@@ -1,27 +1,27 @@
-//! Where a machine is reached: an address, or a host with the ports that its keeper publishes.
+//! The address of a machine: a URL, or a host with the ports that its provider publishes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use reqwest::Url;
 
-/// The port of the server inside the machine.
+/// Port of the server inside the machine.
 const SERVER: u16 = 5000;
-/// The browser's debugging port inside.
+/// Port of the browser's DevTools inside the machine.
 const BROWSER: u16 = 9222;
-/// The player's web interface inside.
+/// Port of the media player's web interface inside the machine.
 const PLAYER: u16 = 8080;
 
-/// One machine.
+/// The address of one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     base: Url,
-    /// Ports inside and outside, where they differ; `None`: each is published as itself.
+    /// Pairs of inside and outside ports, where they differ. `None`: each port is published as itself.
     published: Option<Vec<(u16, u16)>>,
     text: String,
 }
 
-/// Why a text is no place.
+/// A text that is not the address of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} names no machine: give an address such as http://10.0.0.5:5000, or HOST:SERVER:BROWSER:SCREEN:PLAYER \
@@ -30,7 +30,7 @@ pub struct Place {
 pub struct PlaceError(pub String);
 
 impl Place {
-    /// The address of one of the server's paths.
+    /// The URL of one of the server's paths.
     pub(super) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base.as_str().trim_end_matches('/'))
     }
@@ -40,7 +40,7 @@ impl Place {
         self.base.host_str().unwrap_or_default().trim_matches(['[', ']'])
     }
 
-    /// The port outside that leads to one inside, if one does.
+    /// The outside port for an inside port, if it is published.
     pub(super) fn port(&self, inside: u16) -> Option<u16> {
         match &self.published {
             None => Some(inside),
@@ -69,7 +69,7 @@ impl FromStr for Place {
             let ports: Option<Vec<u16>> = ports.iter().map(|port| port.parse().ok()).collect();
             let Some([server, browser, _, player]) = ports.as_deref() else { return Err(wrong()) };
             let base = url(&format!("http://{host}:{server}"))?;
-            // A port of nought is one that is not published.
+            // Port 0 means that a port is not published.
             let pairs = [(SERVER, *server), (BROWSER, *browser), (PLAYER, *player)];
             let published = pairs.into_iter().filter(|(_, outside)| *outside != 0).collect();
             return Ok(Self { base, published: Some(published), text: text.to_owned() });

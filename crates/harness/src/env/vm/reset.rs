@@ -1,4 +1,4 @@
-//! The user's own commands that bring a machine into its first state and give it back: Docker's, a cloud's.
+//! Runs the user's own commands for resetting and releasing a machine, for example with Docker or a cloud's client.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use tokio::process::Command;
 
 use super::place::Place;
 
-/// At most so much of what a command says is kept.
+/// Most bytes kept of a command's output.
 const SAID: u64 = 64 << 10;
-/// How long the rest of what an ended command said may take.
+/// How long to wait for the remaining output of a command that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What a command is told, as environment variables.
+/// Values passed to a command as environment variables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told<'a> {
-    /// Which of the machines, from nought: `APPRENTICE_VM_SLOT`.
+    /// Number of the machine, from 0: `APPRENTICE_VM_SLOT`.
     pub(super) slot: usize,
-    /// Where it is reached, if that is known: `APPRENTICE_VM_URL`.
+    /// Address of the machine, if known: `APPRENTICE_VM_URL`.
     pub(super) place: Option<&'a Place>,
 }
 
-/// Runs a line for the shell to its end. Its last line, if it names a place, is where the machine now is.
+/// Runs a shell command line. If the last line of its output is an address, that is the machine's address now.
 pub(super) async fn run(line: &str, told: Told<'_>, within: Duration) -> Result<Option<Place>, WorldError> {
     let failed = |story: String| {
         WorldError::new(WorldFault::Start, format!("the machine was not reset: {line:?} {story}"))
@@ -43,7 +43,7 @@ pub(super) async fn run(line: &str, told: Told<'_>, within: Duration) -> Result<
         tokio::time::timeout(within, async {
             tokio::select! {
                 ended = child.wait() => {
-                    // What it leaves running may hold its output open: what was said by now is enough.
+                    // Background processes may keep the output open; the output so far is enough.
                     let _ = tokio::time::timeout(LAST_WORDS, &mut said).await;
                     ended
                 }
@@ -66,11 +66,11 @@ pub(super) async fn run(line: &str, told: Told<'_>, within: Duration) -> Result<
     Ok(last.filter(|line| line.contains(':')).and_then(|line| line.parse().ok()))
 }
 
-/// Reads what is said; a torn pipe ends it, nothing more.
+/// Reads the output. A broken pipe only ends the reading.
 async fn read(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut stream) = stream else { return };
     let _ = (&mut stream).take(SAID).read_to_end(kept).await;
-    // A command that says more is not to be stuck by it.
+    // Drains further output, so that the command does not block.
     let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
 }
 

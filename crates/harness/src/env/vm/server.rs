@@ -1,5 +1,5 @@
-//! Speaks the server protocol over HTTP: asks again where that does no harm, and knows a machine that is gone from one
-//! that says no.
+//! Client of the server protocol over HTTP. It retries where a repetition is harmless, and tells a lost machine from a
+//! refusal.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,22 +14,22 @@ use tokio::sync::Mutex;
 use super::picture::{self, Fit};
 use super::place::Place;
 
-/// How long a connection may take.
+/// Deadline for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a picture may take.
+/// Deadline for a screenshot.
 const PICTURE: Duration = Duration::from_secs(30);
-/// How long a file may take, either way.
+/// Deadline for a file transfer, in either direction.
 const FILE: Duration = Duration::from_secs(600);
-/// How long the interface tree may take: some programs' run to thousands of elements, each asked over a bus.
+/// Deadline for the interface tree: some programs have thousands of elements, each read over a bus.
 const TREE: Duration = Duration::from_secs(120);
-/// Tries at a question that changes nothing.
+/// Attempts at a request that changes nothing.
 const TRIES: u32 = 4;
-/// The pause before another try.
+/// Pause before another attempt.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Bytes of one answer.
+/// Largest answer, in bytes.
 const LIMIT: usize = 1 << 30;
 
-/// What a server answered.
+/// An HTTP answer of the server.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
@@ -40,7 +40,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// The complaint in the body.
+    /// The error message from the body, with the status.
     pub(super) fn complaint(&self) -> String {
         let said: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let said = ["message", "error"].iter().find_map(|field| said.get(field)?.as_str().map(str::to_owned));
@@ -49,7 +49,7 @@ impl Answer {
     }
 }
 
-/// What `/execute` says of a command that was run.
+/// The result of a command, as returned by `/execute`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Executed {
     #[serde(default)]
@@ -60,24 +60,24 @@ pub(super) struct Executed {
     pub(super) returncode: i32,
 }
 
-/// A request's body with its type.
+/// A request body: content type and bytes.
 type Body = (&'static str, Vec<u8>);
 
-/// One machine's server.
+/// Client of one machine's server.
 pub(super) struct Server {
     client: Client,
     place: Place,
     clock: Arc<dyn Clock>,
-    /// Pictures and trees are taken one after the other: servers keep the former in one file, and reading the latter
-    /// twice at once has killed some.
+    /// Held while a screenshot or tree is read: servers keep the screenshot in one file, and two concurrent tree
+    /// requests have crashed some.
     looking: Mutex<()>,
-    /// How its pictures stand to its screen, once that is known.
+    /// Relation of screenshots to the screen, when it is known.
     fit: OnceLock<Fit>,
 }
 
 impl Server {
     pub(super) fn new(place: Place, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
-        // Another part of the process may have chosen a provider already: then that one serves.
+        // Another part of the process may have installed a provider already; then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .connect_timeout(CONNECT)
@@ -92,9 +92,9 @@ impl Server {
         &self.place
     }
 
-    /// Says how the pictures from now on stand to the screen.
+    /// Sets the relation of screenshots to the screen.
     pub(super) fn set_fit(&self, fit: Fit) {
-        // It is asked once, as the world opens.
+        // Called only when the world opens.
         let _ = self.fit.set(fit);
     }
 
@@ -102,7 +102,7 @@ impl Server {
         picture::read(bytes, self.fit.get().copied().unwrap_or_default())
     }
 
-    /// Asks once.
+    /// Sends a single request.
     async fn once(
         &self,
         (method, path): (Method, &str),
@@ -125,7 +125,7 @@ impl Server {
         Ok(Answer { status, body })
     }
 
-    /// Asks what may be asked again: answers of the server's own faults and lost connections are not taken at once.
+    /// Sends a repeatable request. Server errors and lost connections are retried.
     async fn ask(
         &self,
         (method, path): (Method, &str),
@@ -148,7 +148,7 @@ impl Server {
         }
     }
 
-    /// Asks what must not happen twice: only a connection that never came about is tried again.
+    /// Sends a request that must not be executed twice. Only a failure to connect is retried.
     async fn order(&self, path: &str, body: &Value, within: Duration) -> Result<Answer, MachineError> {
         let body = ("application/json", body.to_string().into_bytes());
         let mut tried = 1;
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// The screen (`GET /screenshot`).
+    /// Takes a screenshot (`GET /screenshot`).
     pub(super) async fn screenshot(&self) -> Result<Image, MachineError> {
         let _turn = self.looking.lock().await;
         let mut tried = 1;
@@ -172,7 +172,7 @@ impl Server {
             let read = if answer.is_good() { self.image(answer.body) } else { Err(answer.complaint()) };
             match read {
                 Ok(image) => return Ok(image),
-                // One that is taken while the file is written comes out torn.
+                // A screenshot that is read while the server writes the file is truncated.
                 Err(_) if tried < TRIES => {}
                 Err(why) => return Err(MachineError::Lost(format!("its picture of the screen: {why}"))),
             }
@@ -181,14 +181,14 @@ impl Server {
         }
     }
 
-    /// Whether a picture can be had now, asked once.
+    /// Takes a screenshot without retries, to see whether the machine is ready.
     pub(super) async fn is_ready(&self) -> Result<Image, String> {
         let answer =
             self.once((Method::GET, "/screenshot"), None, PICTURE).await.map_err(|trouble| trouble.why)?;
         if answer.is_good() { self.image(answer.body) } else { Err(answer.complaint()) }
     }
 
-    /// The interface tree as XML (`GET /accessibility`).
+    /// Reads the interface tree as XML (`GET /accessibility`).
     pub(super) async fn tree(&self) -> Result<String, MachineError> {
         #[derive(Deserialize)]
         struct Tree {
@@ -205,7 +205,7 @@ impl Server {
         Ok(tree.xml)
     }
 
-    /// A file's bytes (`POST /file`).
+    /// Reads a file (`POST /file`).
     pub(super) async fn read(&self, path: &str) -> Result<Vec<u8>, MachineError> {
         let form = ("application/x-www-form-urlencoded", form("file_path", path));
         let answer = self.ask((Method::POST, "/file"), Some(form), FILE).await?;
@@ -216,7 +216,7 @@ impl Server {
         }
     }
 
-    /// Writes a file and its folders (`POST /setup/upload`).
+    /// Writes a file and creates its parent folders (`POST /setup/upload`).
     pub(super) async fn write(&self, path: &str, bytes: &[u8]) -> Result<(), MachineError> {
         let answer = self.ask((Method::POST, "/setup/upload"), Some(upload(path, bytes)), FILE).await?;
         if answer.is_good() {
@@ -225,7 +225,7 @@ impl Server {
         Err(MachineError::Refused { what: path.to_owned(), why: answer.complaint() })
     }
 
-    /// What stands below a folder (`POST /list_directory`); nothing where it is no folder.
+    /// Lists a folder (`POST /list_directory`). `None` if it is not a folder.
     pub(super) async fn list(&self, path: &str) -> Result<Option<Value>, MachineError> {
         let body = ("application/json", json!({"path": path}).to_string().into_bytes());
         let answer = self.ask((Method::POST, "/list_directory"), Some(body), FILE).await?;
@@ -250,7 +250,7 @@ impl Server {
             .map_err(|error| MachineError::Refused { what: what(), why: format!("its answer: {error}") })
     }
 
-    /// Starts a program that goes on (`POST /setup/launch`).
+    /// Starts a program that keeps running (`POST /setup/launch`).
     pub(super) async fn launch(&self, words: &[String]) -> Result<(), MachineError> {
         let answer = self.order("/setup/launch", &json!({"command": words, "shell": false}), FILE).await?;
         if answer.is_good() {
@@ -260,7 +260,7 @@ impl Server {
     }
 }
 
-/// What an answer to a command that was not run means.
+/// Converts the answer to a command that was not run into an error.
 fn refusal(answer: &Answer, program: &str) -> MachineError {
     let why = answer.complaint();
     if why.contains("No such file or directory") && why.contains(program) {
@@ -272,7 +272,7 @@ fn refusal(answer: &Answer, program: &str) -> MachineError {
     MachineError::Refused { what: program.to_owned(), why }
 }
 
-/// Why there is no answer.
+/// Why a request got no answer.
 struct Trouble {
     kind: TroubleKind,
     why: String,
@@ -280,11 +280,11 @@ struct Trouble {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TroubleKind {
-    /// The request never went out.
+    /// The connection was not established, so the request was not sent.
     Unreached,
     /// The deadline passed.
     Late,
-    /// The connection broke, or the answer is none.
+    /// The connection broke, or the answer is invalid.
     Broken,
 }
 
@@ -313,16 +313,16 @@ impl Trouble {
     }
 }
 
-/// One field as a form's body.
+/// Encodes one field as a form body.
 fn form(name: &str, value: &str) -> Vec<u8> {
     let Ok(mut url) = Url::parse("http://form") else { return Vec::new() };
     url.query_pairs_mut().append_pair(name, value);
     url.query().unwrap_or_default().as_bytes().to_vec()
 }
 
-/// A file with its path as a body of several parts.
+/// Encodes a file with its path as a multipart body.
 fn upload(path: &str, bytes: &[u8]) -> Body {
-    /// Long enough to stand in no file by chance.
+    /// Long enough not to occur in a file by chance.
     const BORDER: &str = "----apprentice-5f2c1d0e9b8a4763a1e0c4d2b6f87930";
     const KIND: &str = "multipart/form-data; boundary=----apprentice-5f2c1d0e9b8a4763a1e0c4d2b6f87930";
     let name = path.rsplit('/').next().unwrap_or(path).replace(['"', '\r', '\n'], "_");

@@ -1,4 +1,4 @@
-//! Opens worlds on machines: takes a free one, has it reset, and waits until it answers.
+//! Opens worlds on machines: takes a free machine, resets it, and waits until it answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,38 +17,38 @@ use super::server::Server;
 use super::tree::Names;
 use super::world::Vm;
 
-/// The least distance between two questions to a machine that starts.
+/// Shortest pause between two polls of a machine that is starting.
 const FLOOR: Duration = Duration::from_millis(500);
 /// How long the machine's first answers may take once it shows its screen.
 const FIRST: Duration = Duration::from_secs(60);
-/// The home of the suite's images, where a machine does not say its own.
+/// The home folder in OSWorld's images, used when a machine does not report its own.
 const HOME: &str = "/home/user";
 
-/// What machines have in common.
+/// Configuration shared by all machines.
 #[derive(Clone, Debug)]
 pub struct VmConfig {
-    /// Where they are reached, one attempt at a time on each; empty if the reset command says it.
+    /// Addresses of the machines. Each serves one attempt at a time. Empty if the reset command prints the address.
     pub places: Vec<Place>,
-    /// A line for the host's shell that brings a machine into its first state, run before each attempt.
+    /// Shell command line, run on the host before each attempt, that resets a machine.
     pub reset: Option<String>,
-    /// A line for the host's shell that is run after each attempt.
+    /// Shell command line, run on the host after each attempt, that releases a machine.
     pub release: Option<String>,
-    /// How many machines there are, where no places are given.
+    /// Number of machines, when no addresses are given.
     pub machines: usize,
-    /// How long a reset may take.
+    /// Deadline for a reset.
     pub reset_within: Duration,
-    /// How long a machine may take to answer after it.
+    /// Deadline for a machine to answer after a reset.
     pub ready_within: Duration,
 }
 
-/// Asks for what `First` holds.
+/// Python code that prints the fields of [`First`].
 const FIRST_QUESTION: &str = "import os, pyautogui; print(os.path.expanduser('~')); print(*pyautogui.size())";
 
-/// What a machine says of itself.
+/// A machine's home folder and screen size, as the machine reports them.
 #[derive(Debug, PartialEq, Eq)]
 struct First {
     home: String,
-    /// The screen that the pointer moves on, where the machine knows it.
+    /// The screen that the pointer moves on, if the machine reports it.
     screen: Option<Size>,
 }
 
@@ -71,11 +71,11 @@ pub struct VmSource {
     places: Arc<Semaphore>,
 }
 
-/// Numbers of the machines that nobody works on.
+/// Numbers of the free machines.
 type Free = Mutex<Vec<usize>>;
 
 impl VmSource {
-    /// A source of worlds on these machines.
+    /// Creates a source of worlds on these machines.
     pub fn new(config: VmConfig, clock: Arc<dyn Clock>) -> Self {
         let count = if config.places.is_empty() { config.machines.max(1) } else { config.places.len() };
         Self {
@@ -127,7 +127,7 @@ impl VmSource {
         Ok(World { environment: Box::new(vm), machine, isolation: Isolation::Machine })
     }
 
-    /// Waits until the machine shows its screen.
+    /// Waits until the machine delivers a screenshot.
     async fn ready(&self, server: &Server) -> Result<Image, WorldError> {
         let deadline = self.clock.mono() + self.config.ready_within;
         loop {
@@ -143,7 +143,7 @@ impl VmSource {
         }
     }
 
-    /// The user's home and the screen; also shows that commands run and that there are hands.
+    /// Asks for the home folder and the screen. This also verifies that commands run and `pyautogui` works.
     async fn first_answers(&self, server: &Server) -> Result<First, WorldError> {
         let failed = |fault, why: String| {
             Err(WorldError::new(fault, format!("the machine at {} {why}", server.place())))
@@ -174,7 +174,7 @@ impl EnvironmentSource for VmSource {
     }
 }
 
-/// The right to one machine; dropping it gives the machine back.
+/// Exclusive use of one machine. Dropping it frees the machine.
 pub(super) struct Lease {
     slot: usize,
     place: Option<Place>,
@@ -184,7 +184,7 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Gives the machine back by the user's own command, if there is one.
+    /// Releases the machine with the user's own command, if one is configured.
     pub(super) async fn end(self, deadline: Duration) -> Result<(), WorldError> {
         let Some(line) = &self.config.release else { return Ok(()) };
         let told = Told { slot: self.slot, place: self.place.as_ref() };

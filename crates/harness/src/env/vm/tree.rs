@@ -1,4 +1,4 @@
-//! Reads the interface tree as machines of OSWorld write it, and keeps the references of its elements. Pure.
+//! Parses the interface tree in the XML format of OSWorld's machines, and keeps the references of its elements. Pure.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,14 +7,14 @@ use apprentice_protocol::{
 };
 use roxmltree::{Document, Node, ParsingOptions};
 
-/// What all of the form's names of places begin with; systems differ in what follows.
+/// Common prefix of the format's XML namespaces; the rest differs between systems.
 const FAMILY: &str = "https://accessibility.";
-/// Elements of a document that is read at all.
+/// Most elements of a document that are visited.
 const NODES: u32 = 400_000;
-/// Levels that are read at all.
+/// Most levels of a document that are visited.
 const LEVELS: u32 = 400;
 
-/// The names that elements have had in one world, and those that are there now.
+/// The references given out in one world, and the elements of the latest tree.
 #[derive(Default)]
 pub(super) struct Names {
     known: HashMap<String, NodeRef>,
@@ -27,7 +27,7 @@ impl Names {
         self.known.entry(identity.to_owned()).or_insert_with(|| NodeRef(format!("n{next}"))).clone()
     }
 
-    /// Where an element of the last tree can be pointed at.
+    /// The point at which to click an element of the latest tree.
     pub(super) fn find(&self, node: &NodeRef) -> Result<ScreenPoint, String> {
         let (told, bounds) =
             self.now.get(node).ok_or_else(|| format!("{node} is gone; look at the new list of elements"))?;
@@ -37,7 +37,7 @@ impl Names {
     }
 }
 
-/// Reads a document within a budget.
+/// Parses a document within a budget.
 pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut Names) -> Result<UiTree, String> {
     let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
@@ -53,7 +53,7 @@ struct Walk<'n> {
     budget: TreeBudget,
     names: &'n mut Names,
     tree: UiTree,
-    /// Identities of this tree: equal ones are told apart by their order.
+    /// Identities of this tree's elements. Equal ones are numbered in order.
     seen: HashSet<String>,
 }
 
@@ -94,7 +94,7 @@ impl Walk<'_> {
     }
 }
 
-/// What one element says of itself.
+/// The properties of one element.
 struct Facts {
     role: Role,
     name: String,
@@ -125,7 +125,7 @@ impl Facts {
     }
 }
 
-/// An attribute of one of the form's families.
+/// An attribute, by namespace family and name.
 fn of<'a>(node: Node<'a, '_>, family: &str, name: &str) -> Option<&'a str> {
     let named = node.attributes().find(|attribute| {
         attribute.name() == name
@@ -140,7 +140,7 @@ fn is(node: Node<'_, '_>, state: &str) -> bool {
     of(node, "state", state) == Some("true")
 }
 
-/// Whether anything below shows: some programs say of what holds others that it does not.
+/// Whether any descendant shows: some programs report that a container does not show although its content does.
 fn shows_below(node: Node<'_, '_>, depth: u32) -> bool {
     depth < LEVELS
         && node
@@ -149,13 +149,13 @@ fn shows_below(node: Node<'_, '_>, depth: u32) -> bool {
             .any(|child| is(child, "showing") || shows_below(child, depth + 1))
 }
 
-/// `(12, -3)`
+/// Parses a pair such as `(12, -3)`.
 fn numbers(text: &str) -> Option<(i32, i32)> {
     let (first, second) = text.trim().strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
     Some((first.trim().parse().ok()?, second.trim().parse().ok()?))
 }
 
-/// ARIA's word for the accessibility bus's name of a role, as a tag.
+/// The ARIA role for a tag, which is the accessibility bus's name of a role.
 fn role(tag: &str, name: &str, editable: bool) -> Role {
     let word = match tag {
         "push-button" | "toggle-button" | "push-button-menu" => "button",

@@ -1,27 +1,27 @@
-//! Says text in the words that machines of OSWorld act on: what `pyautogui` has keys for by its own typing, other
-//! characters by keys that are lent to them, and names those that neither types. Pure.
+//! Translates text into Python for OSWorld's machines: characters that `pyautogui` has keys for are typed by its own
+//! `write`, others by temporary key bindings. Characters that neither types are reported. Pure.
 
 use std::fmt::Write as _;
 
 use super::hands::{Script, line};
 
-/// The most characters typed in one action: a command there may take two minutes.
+/// Most characters typed in one action: a command may take at most two minutes there.
 const CHARACTERS: usize = 4000;
-/// The most of them that keys are lent to: programs get time to learn of new meanings whenever all keys are lent.
+/// Most of them that need a temporary key binding: each time all keys are bound, programs need time to notice.
 const LENT: usize = 1000;
-/// Lends keys: defines `Keys`.
+/// Python code that binds keys temporarily: defines `Keys`.
 const KEYS: &str = include_str!("keys.py");
 
-/// What types some characters.
+/// How characters are typed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// `pyautogui.write`.
+    /// With `pyautogui.write`.
     Own,
-    /// A key lent to each.
+    /// With a temporary key binding each.
     Lent,
 }
 
-/// Lines that are being written: characters typed the same way stand in one call.
+/// Builds the script. Consecutive characters typed the same way share one call.
 #[derive(Default)]
 struct Lines {
     text: String,
@@ -53,7 +53,7 @@ impl Lines {
     }
 }
 
-/// The line that types a text, with the one sign that `pyautogui` types as another told by its keys.
+/// The script that types a text. The one character that `pyautogui` would type as another is sent as a key chord.
 pub(super) fn typed(text: &str) -> Result<Script, String> {
     if text.chars().count() > CHARACTERS {
         return Err(format!("type at most {CHARACTERS} characters at a time"));
@@ -80,22 +80,22 @@ pub(super) fn typed(text: &str) -> Result<Script, String> {
     if lent.is_empty() {
         return Ok(line(&lines.text, untyped));
     }
-    // Each call waits on its own otherwise, and such a text is of many.
+    // Without this, each call pauses for the default time, and such a text consists of many calls.
     let all = format!("pyautogui.PAUSE = 0.01; keys = Keys({}); {}keys.report()", quoted(&lent), lines.text);
     let Script::Line { code, .. } = line(&all, String::new()) else { return Ok(Script::Nothing) };
     Ok(Script::Line { code: format!("{KEYS}\n{code}"), lent, untyped })
 }
 
-/// What is to be told of a text that was typed, if something of it was not: `output` is what the machine printed.
+/// Reports the characters of a typed text that were left out. `output` is what the machine printed.
 pub(super) fn untold(untyped: &str, lent: &str, output: &str) -> Option<String> {
     let said = output.trim().lines().last().and_then(|last| serde_json::from_str::<String>(last).ok());
-    // A machine that does not say has typed nobody knows what.
+    // If the machine reports nothing, assume that no temporary binding worked.
     let missed = if lent.is_empty() { String::new() } else { said.unwrap_or_else(|| lent.to_owned()) };
     let all = format!("{untyped}{missed}");
     (!all.is_empty()).then(|| format!("characters that no key types were left out: {all:?}"))
 }
 
-/// A text of Python, in ASCII: what language the machine's server runs in does not matter.
+/// A Python string literal in ASCII, so that the locale of the machine's server does not matter.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("'");
     for c in text.chars() {

@@ -1,10 +1,10 @@
-//! Reads the list of windows as the tools of the machine write it. Pure.
+//! Parses the list of windows that the machine's tools print. Pure.
 
 use std::collections::HashMap;
 
 use apprentice_protocol::{Rect, Window};
 
-/// Prints the windows, then, where that can be asked, which is active and their order from back to front.
+/// Shell command that prints the windows and, where available, the active one and the stacking order, back to front.
 pub(super) const LINE: &str =
     "wmctrl -lGpx && echo && { xprop -root _NET_ACTIVE_WINDOW _NET_CLIENT_LIST_STACKING || true; }";
 
@@ -24,12 +24,12 @@ pub(super) fn read(text: &str) -> Vec<Window> {
         .filter_map(|line| window(line, active))
         .map(|window| (number(&window.id).and_then(|id| places.get(&id).copied()), window))
         .collect();
-    // Those that the order does not name lie behind the others.
+    // Windows missing in the stacking order are sorted behind the others.
     windows.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
     windows.into_iter().map(|(_, window)| window).collect()
 }
 
-/// `0x01e00003  0 1234 10 20 640 480 instance.Class  host Its title`
+/// Parses a line such as `0x01e00003  0 1234 10 20 640 480 instance.Class  host Its title`.
 fn window(line: &str, active: Option<u64>) -> Option<Window> {
     let (id, rest) = next(line)?;
     let (_desk, rest) = next(rest)?;
@@ -53,7 +53,7 @@ fn window(line: &str, active: Option<u64>) -> Option<Window> {
     })
 }
 
-/// The next word and what follows it.
+/// Splits off the next word.
 fn next(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     if text.is_empty() {
@@ -66,7 +66,7 @@ fn number(text: &str) -> Option<u64> {
     u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()
 }
 
-/// The class behind the instance and a dot, where either may hold dots: they are often the same but for their case.
+/// The class after instance and dot. Both may contain dots; they often differ only in case.
 fn class_of(both: &str) -> &str {
     let half = both.len() / 2;
     if both.is_char_boundary(half)

@@ -1,4 +1,4 @@
-//! The agent's hands and eyes on a machine: each action is one command there, and the screen is awaited before a look.
+//! The [`Environment`] of a machine: each action is one command there, and the screen settles before an observation.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,11 +15,11 @@ use super::source::Lease;
 use super::tree::Names;
 use super::typing;
 
-/// How long an action may take, as the suite's own harness has it.
+/// Deadline for an action, the same as in OSWorld's own harness.
 const ACTION: Duration = Duration::from_secs(90);
-/// How long the screen may take to come to rest after an action.
+/// Longest wait for the screen to settle after an action.
 const REST: Duration = Duration::from_secs(3);
-/// The least distance between two looks at a moving screen.
+/// Shortest pause between two screenshots of a changing screen.
 const FLOOR: Duration = Duration::from_millis(100);
 
 /// A machine that an agent works on.
@@ -29,7 +29,7 @@ pub(super) struct Vm {
     pub(super) names: Arc<Mutex<Names>>,
     pub(super) screen: Size,
     pub(super) clock: Arc<dyn Clock>,
-    /// When the world was last acted on.
+    /// Time of the last action, until the screen has settled.
     pub(super) disturbed: Option<Duration>,
     pub(super) lease: Lease,
 }
@@ -50,14 +50,14 @@ impl Vm {
         let done = self.server.execute(&words, ACTION).await.map_err(|error| input(&error))?;
         if done.returncode != 0 {
             let last = done.error.trim().lines().last().unwrap_or_default();
-            let story = format!("the machine's own python could not act: {last}");
+            let story = format!("python on the machine could not perform the action: {last}");
             return Err(WorldError::new(WorldFault::Input, story));
         }
         let text = typing::untold(&untyped, &lent, &done.output);
         Ok(ActReport { text, ..ActReport::delivered() })
     }
 
-    /// The screen once two pictures in a row are the same, or at the end of patience.
+    /// Returns a screenshot once two consecutive ones are equal, or after the longest wait.
     async fn picture_at_rest(&mut self) -> Result<Image, WorldError> {
         let mut picture = self.server.screenshot().await.map_err(|error| lost(&error))?;
         let Some(disturbed) = self.disturbed.take() else { return Ok(picture) };
@@ -74,7 +74,7 @@ impl Vm {
     }
 
     async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
-        // A tree is of no use either before the screen is at rest.
+        // Before the screen has settled, a tree would be useless too.
         let screenshot = if want.screenshot || self.disturbed.is_some() {
             Some(self.picture_at_rest().await?).filter(|_| want.screenshot)
         } else {
@@ -101,7 +101,7 @@ fn lost(error: &MachineError) -> WorldError {
     WorldError::new(fault, error.to_string())
 }
 
-/// What an action's failure means: the machine is lost, or only its input.
+/// Converts the failure of an action: the machine is lost, or only the input failed.
 fn input(error: &MachineError) -> WorldError {
     match error {
         MachineError::Refused { .. } | MachineError::TimedOut(_) => {

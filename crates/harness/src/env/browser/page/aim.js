@@ -1,5 +1,5 @@
-// Says what a pointer would meet at an element that was scrolled into view: in which of its boxes, and
-// where in it, the middle of the visible part lies.
+// Finds what the pointer would hit at an element that was scrolled into view: which of its boxes, and
+// where in that box the middle of the visible part lies.
 function () {
   const element = this.nodeType === Node.ELEMENT_NODE ? this : this.parentElement;
   if (!this.isConnected || !element) return { found: 'gone' };

@@ -1,4 +1,4 @@
-// Chooses an option of a native list box: by text on the box, or the option that `this` is.
+// Chooses an option of a native list box: by its text, or the option that `this` is.
 function (wanted) {
   const plain = (text) => (text || '').replace(/\s+/g, ' ').trim();
   const list = this.tagName === 'OPTION' ? this.closest('select') : this.closest && this.closest('select');

@@ -1,4 +1,4 @@
-// Says whether typed text would arrive somewhere.
+// Tells whether the focused element accepts typed text.
 (() => {
   let element = document.activeElement;
   while (element) {

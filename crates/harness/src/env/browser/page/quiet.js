@@ -1,4 +1,4 @@
-// Resolves once the document has been left alone for `still` milliseconds and drawn twice, or after `cap`.
+// Resolves once the document has been unchanged for `still` milliseconds and drawn twice, or after `cap`.
 (still, cap) => new Promise((resolve) => {
   let timer;
   const observer = new MutationObserver(() => wait());

@@ -1,4 +1,4 @@
-// The innermost element at a point of the page, through shadow roots and frames that may be looked into.
+// The innermost element at a point of the page, through shadow roots and accessible frames.
 (x, y) => {
   let root = document;
   let element = null;
