@@ -1,4 +1,4 @@
-//! The operations of a book or of one skill, as a person reads them.
+//! The history of a book or of one skill, for display.
 
 use std::collections::BTreeSet;
 
@@ -12,30 +12,31 @@ use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;
 
-/// One operation in a list.
+/// One operation of the history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Its id.
+    /// Id of the operation.
     pub id: OpId,
-    /// When.
+    /// Time of the operation.
     pub time: Timestamp,
-    /// Who.
+    /// Author of the operation.
     pub actor: Actor,
-    /// What, by its name in the log.
+    /// Kind of the operation, by its name in the log.
     pub op: String,
-    /// The skills that it is about.
+    /// Skills that the operation concerns.
     pub skills: Vec<SkillId>,
-    /// What it came from.
+    /// Cause of the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The proposal that a person accepted by it.
+    /// The proposal that a person accepted with this operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepts: Option<OpId>,
-    /// What it says, in one line.
+    /// One-line summary of the change.
     pub summary: String,
 }
 
-/// The operations of a book, oldest first; of one skill if it is named, under all names that it had.
+/// Returns the operations of a book, oldest first. With `skill`, returns the operations of that skill under all names
+/// that it had.
 pub fn history(operations: &[Operation], skill: Option<&SkillId>) -> Vec<Entry> {
     let names = skill.map(|skill| names(operations, skill));
     let of_skill = |operation: &&Operation| match &names {
@@ -45,7 +46,7 @@ pub fn history(operations: &[Operation], skill: Option<&SkillId>) -> Vec<Entry> 
     operations.iter().filter(of_skill).map(entry).collect()
 }
 
-/// A skill's name and those that it had before.
+/// Returns a skill's current and former names.
 fn names(operations: &[Operation], skill: &SkillId) -> BTreeSet<SkillId> {
     let mut names = BTreeSet::from([skill.clone()]);
     for operation in operations.iter().rev() {
