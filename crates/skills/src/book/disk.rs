@@ -106,7 +106,7 @@ impl<'a> Open<'a> {
         self.files.contains_key(path)
     }
 
-    /// Returns whether one of these operations gave the file this content.
+    /// Returns whether the file may have had this content before or after one of these operations.
     fn was(&self, path: &str, hash: &str) -> bool {
         self.files.get(path).is_some_and(|contents| contents.contains(hash))
     }
