@@ -14,7 +14,7 @@ const FALSE_ALARM: f64 = 3.0;
 /// A unit vector.
 pub(crate) type Vector = Arc<[f32]>;
 
-/// An embedder together with its cached vectors and threshold.
+/// An embedder with its measured threshold.
 pub struct Meaning {
     embedder: Arc<dyn Embedder>,
     threshold: Mutex<Option<f64>>,

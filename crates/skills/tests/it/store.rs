@@ -1,4 +1,4 @@
-//! Laws of the store: what is committed survives a crash after any byte, whatever was written.
+//! Properties of the store: committed data survives a crash after any byte, whatever was written.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ pub(crate) fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// Does what can be done; refusals are fine here.
+/// Applies a change. Refusals are acceptable here.
 pub(crate) fn act(gateway: &mut Gateway, deed: &Deed) {
     let change = match deed {
         Deed::Create(name, word) => {
