@@ -61,7 +61,7 @@ pub type Way = (ReflectMode, Option<Fallback>);
 #[derive(Debug, thiserror::Error)]
 pub enum DigestError {
     /// The reflector model failed.
-    #[error("the reflector could not be asked about {trajectory}")]
+    #[error("the request to the reflector about {trajectory} failed")]
     Reflect {
         /// The trajectory.
         trajectory: String,
@@ -70,10 +70,10 @@ pub enum DigestError {
         source: ModelError,
     },
     /// The material could not be serialized.
-    #[error("the material of a trajectory could not be written")]
+    #[error("the material of a trajectory could not be written as JSON")]
     Material(#[from] serde_json::Error),
     /// An item could not be decided.
-    #[error("an item of {trajectory} could not be decided")]
+    #[error("the manager could not decide an item of {trajectory}")]
     Manage {
         /// The trajectory.
         trajectory: String,
@@ -82,7 +82,7 @@ pub enum DigestError {
         source: ManageError,
     },
     /// Writing the book failed.
-    #[error("the skillbook refused a mark of progress")]
+    #[error("the skillbook refused to record the progress of learning")]
     Book(#[from] WriteRefusal),
 }
 

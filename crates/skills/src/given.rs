@@ -77,14 +77,14 @@ impl Given {
         let mut word = |key: &str| match fields.remove(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
-            Some(other) => Err(wrong(format!("{key} is a text, not {other}"))),
+            Some(other) => Err(wrong(format!("{key} must be a text, not {other}"))),
         };
         let (trajectory_id, consumer) = (word("trajectory_id")?, word("consumer")?);
         let verdict = match word("verdict")?.as_deref() {
             None | Some("pass") => Verdict::Pass,
             Some("fail") => Verdict::Fail,
-            Some("void") => return Err(wrong("a void attempt teaches nothing".to_owned())),
-            Some(other) => return Err(wrong(format!("verdict is pass or fail, not {other:?}"))),
+            Some("void") => return Err(wrong("a void attempt cannot be learned from".to_owned())),
+            Some(other) => return Err(wrong(format!("verdict must be pass or fail, not {other:?}"))),
         };
         let mut beside = |key: &str| fields.remove(key).unwrap_or_default();
         let retrieved: Option<Vec<SkillId>> = serde_json::from_value(beside("retrieved"))

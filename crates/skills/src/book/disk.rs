@@ -256,7 +256,7 @@ fn look(folder: &Path, path: &str, remembered: &Stamps) -> Result<(DiskPage, Sta
     let place = folder.join(path);
     let meta = fs::symlink_metadata(&place).map_err(|error| error.to_string())?;
     if !meta.is_file() {
-        return Err("not a plain file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     if meta.len() > PAGE_LIMIT {
         return Err(format!("{} bytes; a page has at most {PAGE_LIMIT}", meta.len()));

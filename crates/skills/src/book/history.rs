@@ -82,10 +82,10 @@ fn summary(change: &Change) -> String {
             format!("new {}", given.collect::<Vec<_>>().join(", "))
         }
         Change::SkillEdited { .. } => "edited by hand".to_owned(),
-        Change::SkillMerged { source, target, .. } => format!("{source} goes into {target}"),
+        Change::SkillMerged { source, target, .. } => format!("{source} is merged into {target}"),
         Change::SkillAnnotated { note, .. } => note.clone(),
-        Change::SkillDeleted { .. } => "taken out; its content stays in the log".to_owned(),
-        Change::SkillRenamed { from, to } => format!("{from} is now {to}"),
+        Change::SkillDeleted { .. } => "deleted; its content stays in the log".to_owned(),
+        Change::SkillRenamed { from, to } => format!("{from} is renamed to {to}"),
         Change::SkillReviewed { version, consumer, review, .. } => {
             let kind = review.as_ref().map_or("unreviewed", |review| review.kind());
             format!("{kind}, version {version}, received by {consumer}")
@@ -93,30 +93,32 @@ fn summary(change: &Change) -> String {
         Change::TrajectoryReflected { mode, fallback, checked } => {
             let how = match (mode, fallback) {
                 (ReflectMode::InContext, _) => ", in the attempt's own conversation".to_owned(),
-                (ReflectMode::Fresh | ReflectMode::Given, Some(why)) => format!(", by a reader, since {why}"),
+                (ReflectMode::Fresh | ReflectMode::Given, Some(why)) => {
+                    format!(", by a separate reader: {why}")
+                }
                 (ReflectMode::Fresh | ReflectMode::Given, None) => String::new(),
             };
             format!("{} reviews, {} learnings{how}", checked.reviews.len(), checked.learnings.len())
         }
         Change::CandidateRecorded { learning, .. } => learning.situation().to_owned(),
         Change::ItemClosed { outcome } => outcome.clone(),
-        Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay apart"),
+        Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay separate"),
         Change::CleanupFlagged { finding, .. } => finding.clone(),
         Change::CleanupByWords { why } => format!("compared by words alone: {why}"),
-        Change::TrajectoryLearned => "all of the trajectory is worked in".to_owned(),
+        Change::TrajectoryLearned => "learning from the trajectory is complete".to_owned(),
         Change::SkillsTried { skills, passed, .. } => {
             let followed = skills.iter().filter(|tried| tried.followed == Some(true)).count();
             let ended = if *passed { "passed" } else { "failed" };
             format!("{} received, {followed} of them followed, {ended}", skills.len())
         }
-        Change::CleanupFinished => "the book is cleaned".to_owned(),
+        Change::CleanupFinished => "the cleanup is complete".to_owned(),
         Change::PackageAttached { package, .. } => {
             format!("{} files of the package {}", package.files.len(), package.name)
         }
         Change::SkillPublished { text, package, .. } => {
             format!("{} ({} files)", text.description, package.files.len())
         }
-        Change::Reverted { operation, .. } => format!("{operation} is taken back"),
+        Change::Reverted { operation, .. } => format!("{operation} is reverted"),
         Change::WriteProposed { change, .. } => format!("proposed: {}: {}", change.name(), summary(change)),
         Change::ProposalRefused { proposal, why } => format!("{proposal} is refused. {why}"),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),

@@ -58,13 +58,12 @@ impl Log {
         let ordered = self.operations.last().is_none_or(|last| last.id < id);
         if !ordered && let Some(earlier) = self.operations.iter().find(|earlier| earlier.id == id) {
             if *earlier == operation {
-                return self.problem(line, &format!("{id} stands there a second time; it counts once"));
+                return self.problem(line, &format!("{id} is repeated; it counts once"));
             }
-            self.problem(line, &format!("{id} names two operations; both are read"));
+            self.problem(line, &format!("{id} is the id of two operations; both are applied"));
         }
         if let Change::Unknown { op, .. } = &operation.change {
-            let what =
-                format!("{op:?} is an operation of a later version; it is kept and changes nothing here");
+            let what = format!("{op:?} is an operation of a later version; it is kept and has no effect");
             self.problem(line, &what);
         }
         self.operations.push(operation);

@@ -33,7 +33,7 @@ pub enum WriteMode {
 
 /// The error for an unknown write mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no way to write; the ways are auto, propose, approve")]
+#[error("{0:?} is not a write mode; expected auto, propose or approve")]
 pub struct WriteModeError(String);
 
 impl FromStr for WriteMode {
@@ -240,11 +240,11 @@ impl Gateway {
 pub(super) fn no_proposal(state: &State, id: OpId) -> (&'static str, String) {
     let waiting: Vec<String> = state.proposals.keys().map(ToString::to_string).collect();
     let waiting = if waiting.is_empty() {
-        "nothing waits".to_owned()
+        "no proposal is waiting".to_owned()
     } else {
-        format!("there wait {}", waiting.join(", "))
+        format!("waiting: {}", waiting.join(", "))
     };
-    ("unknown_proposal", format!("{id} is no proposal that waits; {waiting}"))
+    ("unknown_proposal", format!("{id} is not a waiting proposal; {waiting}"))
 }
 
 impl Snapshot {

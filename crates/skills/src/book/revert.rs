@@ -90,7 +90,7 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Ch
         return Err(("unknown_operation", format!("the book has no operation {target}")));
     };
     if let super::Change::SkillsTried { .. } = operations[place].change {
-        return Err(("nothing_to_revert", format!("{target} notes what was seen, and changed no skill")));
+        return Err(("nothing_to_revert", format!("{target} is an observation and changed no skill")));
     }
     if let super::Change::ProposalRefused { .. } = operations[place].change {
         return refusal_forgotten(operations, target);
@@ -141,7 +141,7 @@ fn refusal_forgotten(operations: &[Operation], target: OpId) -> Result<super::Ch
             opened: Vec::new(),
         });
     }
-    Err(("nothing_to_revert", format!("the refusal {target} holds no more")))
+    Err(("nothing_to_revert", format!("the refusal {target} is no longer in effect")))
 }
 
 /// Returns the restored state of one skill from its states before and after the operation and its current state.

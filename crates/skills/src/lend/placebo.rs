@@ -62,7 +62,7 @@ pub(super) fn wrong(book: &Snapshot) -> Result<Snapshot, LendError> {
         let donors = (0..skills.len()).map(|step| skills[(place + skills.len() / 2 + step) % skills.len()]);
         let mut strangers = donors.filter(|donor| donor.id.domain() != skill.id.domain());
         let Some(donor) = strangers.next() else {
-            return Err(LendError::NothingEligible("the book has one domain only".to_owned()));
+            return Err(LendError::NothingEligible("the book has only one domain".to_owned()));
         };
         let filler: Vec<&str> = strangers.map(|other| other.text.guidance.as_str()).collect();
         let mut body = (*skill).clone();

@@ -114,7 +114,7 @@ pub struct CallMade {
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
     /// The model failed.
-    #[error("the manager could not be asked")]
+    #[error("the request to the manager failed")]
     Model(#[from] ModelError),
     /// Writing the book failed.
     #[error("the manager's decision could not be written")]

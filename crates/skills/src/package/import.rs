@@ -164,7 +164,7 @@ fn take(
     let Draft { skill, domain, text, annotations, tools, active } = draft;
     if let Some(known) = gateway.state().skills.get(&skill) {
         let same = known.text == text;
-        imported.refused = (!same).then(|| format!("exists: {skill} is in the book with another text"));
+        imported.refused = (!same).then(|| format!("exists: the book contains {skill} with another text"));
         return Ok(());
     }
     let new = (!gateway.state().domains.contains_key(&domain.domain)).then_some(domain);
@@ -197,7 +197,7 @@ fn binaries(package: &Package) -> Vec<PackageFinding> {
     let binary = |(path, bytes): (&String, &Vec<u8>)| match reading(bytes) {
         Reading::Text(_) => None,
         Reading::Binary(_) => {
-            let what = format!("{path} is no text: only the plain words in it were looked at");
+            let what = format!("{path} is a binary file: only the printable strings in it were scanned");
             Some(PackageFinding { path: path.clone(), ..PackageFinding::warning("binary_file", what) })
         }
     };

@@ -47,7 +47,7 @@ pub struct Reflected {
 #[derive(Debug, thiserror::Error)]
 pub enum ReflectError {
     /// The model failed.
-    #[error("the reflector could not be asked")]
+    #[error("the request to the reflector failed")]
     Model(#[from] ModelError),
     /// No answer was usable.
     #[error("the reflector gave no usable answer in {} tries; the last problem: {}", problems.len(), problems.last().map_or("", String::as_str))]
@@ -59,7 +59,7 @@ pub enum ReflectError {
     #[error("the conversation with the reflector does not fit its context")]
     Full,
     /// The material could not be serialized.
-    #[error("the material of the trajectory could not be written")]
+    #[error("the material of the trajectory could not be written as JSON")]
     Material(#[from] serde_json::Error),
 }
 
