@@ -1,6 +1,6 @@
-//! How long a book takes to open and to search: `cargo bench -p apprentice-skills --bench book -- BOOK QUERIES`, where
-//! the queries stand one a line. Prints medians in milliseconds, as JSON. `scripts/bench-book` makes the books and
-//! holds the numbers against those of other programs.
+//! Measures the time to open and to search a book: `cargo bench -p apprentice-skills --bench book -- BOOK QUERIES`,
+//! with one query per line. Prints medians in milliseconds, as JSON. `scripts/bench-book` creates the books and
+//! compares the results with those of other programs.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -41,7 +41,7 @@ fn main() {
     println!(r#"{{"open_ms":{opening:.2},"first_search_ms":{first:.2},"search_ms":{searching:.4}}}"#);
 }
 
-/// Milliseconds.
+/// Returns the duration in milliseconds.
 fn timed(deed: impl FnOnce()) -> f64 {
     let began = Instant::now();
     deed();

@@ -1,5 +1,5 @@
-//! Tools with which an agent writes skills itself: create, patch, delete, validate. Names are ids, never paths; every
-//! write goes through the gateway, and every refusal is an answer and an event.
+//! Tools that let an agent write skills directly: create, patch, delete, validate. Skill names are ids, never paths.
+//! Every write goes through the gateway. Every refusal is both an answer to the model and an event.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ pub(crate) const CREATE: Prompt = Prompt::new("skills/author", include_str!("pro
 const PATCH: &str =
     "Replaces a passage of a skill's page. `old` must stand there exactly once, unless replace_all is true.";
 const DELETE: &str = "Takes a skill out of the book. Its content stays in the history.";
-/// Bytes of all texts of one call; what is longer is refused before anybody reads it.
+/// Largest total size of a call's texts, in bytes. The tool refuses a longer call before it reads the texts.
 const MOST_BYTES: usize = 64 << 10;
-/// Characters of what a refusal says, which may repeat what was asked.
+/// Largest refusal text, in characters. A refusal may repeat the request.
 const REFUSAL: TextBudget = TextBudget(600);
-/// How often, and how far apart, a book that another holds is asked for again: five seconds in all.
+/// Attempts to open a book that another writer has locked, and the pause between them: five seconds in total.
 const OPEN_TRIES: u32 = 50;
 const OPEN_PAUSE: Duration = Duration::from_millis(100);
 const VALIDATE: &str = "Says what is wrong or unwise about a skill's page.";
@@ -92,7 +92,8 @@ struct AuthorTool {
     mode: WriteMode,
 }
 
-/// The tools over the book in a folder. Each call opens the book anew, so that other writers have their turn.
+/// Returns the authoring tools for the book in `folder`. Each call opens the book again, so that other writers get
+/// their turn.
 pub fn author_tools(folder: &Path, clock: &Arc<dyn Clock>, mode: WriteMode) -> Vec<Arc<dyn Tool>> {
     let tool = |deed, spec| -> Arc<dyn Tool> {
         Arc::new(AuthorTool { deed, spec, folder: folder.to_owned(), clock: Arc::clone(clock), mode })
@@ -112,7 +113,7 @@ fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     ToolSpec { name: name.to_owned(), description: description.to_owned(), schema: schema.to_value() }
 }
 
-/// A refusal: a word for programs, a sentence for the model.
+/// A refusal: a code for programs and a sentence for the model.
 type Fault = (String, String);
 
 impl Tool for AuthorTool {
@@ -183,7 +184,7 @@ impl AuthorTool {
         }
     }
 
-    /// Opens the book; another writer is waited for a while, without holding up the thread.
+    /// Opens the book. Waits for another writer for a while without blocking the thread.
     async fn open(&self) -> Result<Gateway, Fault> {
         let mut tries = 0;
         loop {

@@ -1,5 +1,5 @@
-//! The cleaner's eyes: which skills, or pairs of them, the counters single out. What becomes of them is the
-//! manager's decision; a destructive one needs evidence from those whom the book is for.
+//! The cleaner's detection: which skills or pairs of skills the counters single out. The manager decides what happens
+//! to them. A destructive decision requires evidence from the class of model that the book is for.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::meaning::{Meaning, Vector, cosine};
 use crate::search::passage;
 use crate::words::likeness;
 
-/// When a skill stands out.
+/// Thresholds for cleaning up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CleanOptions {
-    /// Trajectories between two cleanings.
+    /// Number of trajectories between two cleanups.
     pub every: usize,
-    /// Negative reviews from which on a skill may be negative-heavy.
+    /// Number of negative reviews from which a skill may be negative-heavy.
     pub negative_threshold: u32,
-    /// Share of positive reviews below which it is.
+    /// Share of positive reviews below which such a skill is negative-heavy.
     pub positive_ratio: f64,
-    /// Likeness from which on two skills of a domain may be duplicates.
+    /// Similarity from which two skills of a domain may be duplicates.
     pub similarity: f64,
-    /// Requests from which on a follow rate means something.
+    /// Number of requests from which a follow rate is meaningful.
     pub min_requests: u32,
-    /// Follow rate below which a skill stands out.
+    /// Follow rate below which a skill is singled out.
     pub follow_rate: f64,
-    /// The class of model that the book is for; without one, no class may show the contrary.
+    /// The class of model that the book is for. If `None`, no class may show the contrary.
     pub target: Option<String>,
-    /// Whether skills of `os` and `general` are compared with those of all domains, too.
+    /// Whether skills of `os` and `general` are also compared with those of all domains.
     pub cross_domain: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for CleanOptions {
     }
 }
 
-/// Whether trouble outweighs help: many negative reviews and few positive ones.
+/// Returns whether a skill hurts more than it helps: many negative reviews and few positive ones.
 pub fn negative_heavy(counts: &Counts, options: &CleanOptions) -> bool {
     let impacts = counts.impacts();
     impacts > 0
@@ -55,13 +55,13 @@ pub fn negative_heavy(counts: &Counts, options: &CleanOptions) -> bool {
         && f64::from(counts.positive_impact) / f64::from(impacts) < options.positive_ratio
 }
 
-/// Whether a skill is often received and rarely followed.
+/// Returns whether a skill is often received and rarely followed.
 pub fn low_follow_rate(counts: &Counts, options: &CleanOptions) -> bool {
     counts.times_requested >= options.min_requests
         && counts.times_followed / f64::from(counts.times_requested) < options.follow_rate
 }
 
-/// How alike two skills are, by all their texts.
+/// Returns the similarity of two skills by all their texts.
 pub fn resemblance(one: &Skill, other: &Skill) -> f64 {
     let whole = |skill: &Skill| {
         format!("{} {} {}", skill.text.description, skill.text.situation, skill.text.guidance)
@@ -69,53 +69,53 @@ pub fn resemblance(one: &Skill, other: &Skill) -> f64 {
     likeness(&whole(one), &whole(other))
 }
 
-/// Something to decide.
+/// A cleanup task for the manager.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "cleanup_type", rename_all = "snake_case")]
 pub enum CleanupTask {
-    /// A skill with more trouble than help.
+    /// A skill that hurts more than it helps.
     NegativeHeavy {
-        /// Which.
+        /// The skill.
         skill_id: SkillId,
-        /// Why.
+        /// Its counters and notes.
         context: CleanupContext,
     },
-    /// Two skills that say the same.
+    /// Two skills with the same content.
     Duplicates {
-        /// Both, in order.
+        /// Both skills, sorted by id.
         skill_ids: [SkillId; 2],
-        /// How alike, from 0 to 1.
+        /// Similarity, from 0 to 1.
         similarity: f64,
-        /// Hashes of their texts: another text is another question.
+        /// Hashes of their texts. Changed texts make a new task.
         #[serde(skip_serializing)]
         hashes: [String; 2],
     },
     /// A skill that is rarely followed.
     LowFollowRate {
-        /// Which.
+        /// The skill.
         skill_id: SkillId,
-        /// Why.
+        /// Its counters and notes.
         context: CleanupContext,
     },
 }
 
-/// What the counters say of a skill.
+/// The counters and notes of a skill.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CleanupContext {
-    /// Its version.
+    /// Version of the skill.
     pub version: u32,
-    /// Counters of this version, all classes.
+    /// Counters of this version, for all classes.
     pub metrics: Counts,
-    /// Counters of this version, of the class that the book is for.
+    /// Counters of this version, for the class that the book is for.
     pub target_metrics: Option<Counts>,
     /// Counters of this version, by class.
     pub by_consumer: BTreeMap<String, Counts>,
-    /// Notes on its page.
+    /// Notes on the skill's page.
     pub annotations: Vec<String>,
 }
 
 impl CleanupTask {
-    /// A name that is the same as long as the question is: the same text, and not twice the experience.
+    /// Returns a stable key of the task: it changes when the text changes or the experience doubles.
     pub(crate) fn key(&self) -> String {
         let experience = |context: &CleanupContext| {
             let doublings = context.metrics.times_requested.checked_ilog2().unwrap_or_default();
@@ -134,7 +134,7 @@ impl CleanupTask {
         }
     }
 
-    /// Whether those whom the book is for have shown it themselves.
+    /// Returns whether the class of model that the book is for has shown the problem itself.
     pub(crate) fn shown_by_target(&self, options: &CleanOptions) -> bool {
         let shown =
             |context: &CleanupContext, holds: fn(&Counts, &CleanOptions) -> bool| match &options.target {
@@ -148,7 +148,7 @@ impl CleanupTask {
         }
     }
 
-    /// The skill, or the pair.
+    /// Returns the skill, or the pair.
     pub fn skills(&self) -> Vec<&SkillId> {
         match self {
             Self::NegativeHeavy { skill_id, .. } | Self::LowFollowRate { skill_id, .. } => vec![skill_id],
@@ -156,7 +156,7 @@ impl CleanupTask {
         }
     }
 
-    /// It in one line, for people.
+    /// Returns a one-line summary for people.
     pub fn headline(&self) -> String {
         match self {
             Self::NegativeHeavy { skill_id, context } => format!(
@@ -176,7 +176,7 @@ impl CleanupTask {
     }
 }
 
-/// What meaning says of a book's skills: a vector for each, and from which likeness on two say the same.
+/// Embeddings of a book's skills: a vector for each, and the similarity from which two texts say the same.
 #[derive(Clone, Debug)]
 pub struct Sense {
     vectors: BTreeMap<SkillId, Vector>,
@@ -184,7 +184,7 @@ pub struct Sense {
 }
 
 impl Sense {
-    /// Asks for the meaning of all skills, if there are two to compare.
+    /// Embeds all skills if there are at least two to compare.
     pub async fn of(state: &State, meaning: &Meaning) -> Result<Self, EmbedError> {
         if state.skills.len() < 2 {
             return Ok(Self { vectors: BTreeMap::new(), threshold: 1.0 });
@@ -195,15 +195,15 @@ impl Sense {
         Ok(Self { vectors, threshold: meaning.threshold().await? })
     }
 
-    /// How alike two skills are, if that says that they are the same.
+    /// Returns the similarity of two skills if it reaches the threshold for equal content.
     fn same(&self, one: &SkillId, other: &SkillId) -> Option<f64> {
         let alike = cosine(self.vectors.get(one)?, self.vectors.get(other)?).ok()?;
         Some(alike).filter(|alike| *alike >= self.threshold)
     }
 }
 
-/// Looks through a book: negative-heavy skills, then pairs with the most alike first, then skills that are
-/// rarely followed. Two skills are a pair by their words, or by their meaning where it is known.
+/// Scans a book: negative-heavy skills first, then pairs with the most similar first, then rarely followed skills. Two
+/// skills form a pair by their words, or by their embeddings where known.
 pub fn scan(state: &State, options: &CleanOptions, sense: Option<&Sense>) -> Vec<CleanupTask> {
     let skills: Vec<&Skill> = state.skills.values().map(AsRef::as_ref).collect();
     let mut tasks = Vec::new();
@@ -218,8 +218,8 @@ pub fn scan(state: &State, options: &CleanOptions, sense: Option<&Sense>) -> Vec
     tasks.extend(pairs(state, &skills, options, sense));
     for skill in &skills {
         let target = options.target.as_ref().map(|target| skill.counts(Some(target)));
-        // The teacher's indifference says nothing about the student: its numbers serve only while there are
-        // none of the student's.
+        // A teacher's indifference says nothing about the student. The teacher's numbers count only until the student
+        // has some.
         let counts = target.filter(|counts| counts.times_requested > 0).unwrap_or_else(|| skill.counts(None));
         if low_follow_rate(&counts, options) {
             tasks.push(CleanupTask::LowFollowRate {

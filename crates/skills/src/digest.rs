@@ -1,6 +1,5 @@
-//! Works one trajectory into a book: reflect, count, decide item by item, and clean when it is time. Every
-//! step leaves its cause in the log, so that a digest that was cut off goes on where it stopped, and one that
-//! was finished does nothing.
+//! Learns from one trajectory: reflect, count, decide item by item, and clean up when it is due. Every step leaves its
+//! cause in the log. An interrupted digest therefore continues where it stopped, and a finished one does nothing.
 
 use std::sync::Arc;
 
@@ -15,79 +14,79 @@ use crate::reflect::{
     TrajectoryReflection, check, reflect, reflect_here,
 };
 
-/// Characters of the reason why an embedder did not answer.
+/// Largest length of an embedder's error message, in characters.
 const WHY: TextBudget = TextBudget(200);
 
-/// The models that learn. Both arrive with retry, budget and recording around them.
+/// The models that learn. Both arrive wrapped in retry, budget and recording.
 #[derive(Clone)]
 pub struct Staff {
     /// Reviews trajectories.
     pub reflector: Arc<dyn ChatModel>,
-    /// Decides on items.
+    /// Decides items.
     pub manager: Arc<dyn ChatModel>,
 }
 
-/// How learning goes.
+/// Options of the learning cycle.
 #[derive(Clone, Debug, Default)]
 pub struct LearnOptions {
-    /// Of reflections.
+    /// Options of reflection.
     pub reflect: ReflectOptions,
-    /// Of counting.
+    /// Options of counting.
     pub handler: HandlerOptions,
-    /// Of decisions.
+    /// Options of the manager.
     pub manage: ManageOptions,
-    /// Of cleaning.
+    /// Options of cleanup.
     pub clean: CleanOptions,
 }
 
-/// What a trajectory came to.
+/// The result of learning from one trajectory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Digest {
-    /// Whether all of it was in the book before.
+    /// Whether the book had already learned all of it.
     pub known_before: bool,
-    /// How it was reflected on; none if the reflection was in the book before.
+    /// How the reflection was made. `None` if the book already contained it.
     pub reflected: Option<Way>,
     /// The reflection as used.
     pub checked: Checked,
-    /// Decisions, in order, cleaning last.
+    /// Decisions, in order. Cleanup decisions come last.
     pub decisions: Vec<Decision>,
     /// Writes of the handler that were refused.
     pub refusals: Vec<Refusal>,
 }
 
-/// How a trajectory was reflected on, and why not in its own conversation where that had been asked for.
+/// The mode of a reflection, and the reason for not using the attempt's own conversation if that had been requested.
 pub type Way = (ReflectMode, Option<Fallback>);
 
-/// Why a trajectory is not worked in. What was done so far stays; doing it again goes on from there.
+/// The reason why learning from a trajectory failed. Completed steps stay. A repeated call continues from there.
 #[derive(Debug, thiserror::Error)]
 pub enum DigestError {
-    /// The reflector could not be asked.
-    #[error("the reflector could not be asked about {trajectory}")]
+    /// The reflector model failed.
+    #[error("the request to the reflector about {trajectory} failed")]
     Reflect {
-        /// Which trajectory.
+        /// The trajectory.
         trajectory: String,
-        /// Why.
+        /// The model's error.
         #[source]
         source: ModelError,
     },
-    /// The material could not be written.
-    #[error("the material of a trajectory could not be written")]
+    /// The material could not be serialized.
+    #[error("the material of a trajectory could not be written as JSON")]
     Material(#[from] serde_json::Error),
     /// An item could not be decided.
-    #[error("an item of {trajectory} could not be decided")]
+    #[error("the manager could not decide an item of {trajectory}")]
     Manage {
-        /// Which trajectory.
+        /// The trajectory.
         trajectory: String,
-        /// Why.
+        /// The manager's error.
         #[source]
         source: ManageError,
     },
-    /// The book failed.
-    #[error("the skillbook refused a mark of progress")]
+    /// Writing the book failed.
+    #[error("the skillbook refused to record the progress of learning")]
     Book(#[from] WriteRefusal),
 }
 
-/// Works one trajectory in.
+/// Learns from one trajectory.
 pub async fn digest(
     gateway: &mut Gateway,
     staff: &Staff,
@@ -105,7 +104,7 @@ pub async fn digest(
         work_in(gateway, staff.manager.as_ref(), lesson, &mut digest, options).await?;
         gateway.apply(done)?;
     }
-    // A cleaning that was cut off is taken up by the trajectory that had begun it, and by no earlier one.
+    // An interrupted cleanup is resumed by the trajectory that began it, never by an earlier one.
     let causes = gateway.state().causes.iter();
     let last = causes.filter(|(cause, _)| cause.stage == Stage::Learn).map(|(_, operation)| *operation).max();
     let due = gateway.state().learned_since_cleaning >= options.clean.every.max(1);
@@ -115,7 +114,7 @@ pub async fn digest(
     Ok(digest)
 }
 
-/// Counts a reflection, and has its items decided: first the reviews that the table sends on, then learnings.
+/// Counts a reflection and has its items decided: first the reviews that the table forwards, then the learnings.
 async fn work_in(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
@@ -137,7 +136,7 @@ async fn work_in(
     Ok(())
 }
 
-/// Works a reflection in that somebody else wrote, on its own word: there is no trace to hold it against.
+/// Learns from a reflection that somebody else wrote, on its own word: there is no trace to check it against.
 pub async fn digest_given(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
@@ -164,7 +163,7 @@ pub async fn digest_given(
     Ok(digest)
 }
 
-/// Cleans: finds what stands out, has it decided, looks again; until nothing new stands out.
+/// Cleans up: scans, has each finding decided, and scans again until there is no new finding.
 pub async fn clean(
     gateway: &mut Gateway,
     staff: &Staff,
@@ -173,7 +172,7 @@ pub async fn clean(
 ) -> Result<Vec<Decision>, DigestError> {
     let mut decisions: Vec<Decision> = Vec::new();
     loop {
-        // Without an answer of the embedder words decide alone.
+        // If the embedder fails, words decide alone.
         let sense = match gateway.meaning() {
             Some(meaning) => Some(Sense::of(gateway.state(), meaning).await),
             None => None,
@@ -207,7 +206,8 @@ pub async fn clean(
     Ok(decisions)
 }
 
-/// The reflection of a trajectory: from the log if it is there, else asked for, checked, sifted and kept.
+/// Returns the reflection on a trajectory: from the log if it is there; otherwise requests, checks, filters and stores
+/// it.
 async fn reflected(
     gateway: &mut Gateway,
     staff: &Staff,
@@ -235,7 +235,7 @@ async fn reflected(
     Ok((keep(gateway, lesson, mode.clone(), checked)?, Some(mode)))
 }
 
-/// Asks for a reflection in the way that was chosen, and a reader where that way is barred.
+/// Requests a reflection in the chosen mode. Falls back to a separate reader if that mode is not possible.
 async fn asked(
     reflector: &dyn ChatModel,
     lesson: &Lesson<'_>,
@@ -254,7 +254,7 @@ async fn asked(
     (reflect(reflector, lesson.trajectory, options).await, (ReflectMode::Fresh, fallback))
 }
 
-/// Writes a checked reflection down, without what no skill may hold.
+/// Stores a checked reflection without the texts that no skill may contain.
 fn keep(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,

@@ -1,5 +1,5 @@
-//! Whether an agent did what a text says, judged by the trace alone: the menu paths, keys and labels that the
-//! text names, against the actions after it was received. No model is asked.
+//! Adherence: whether an agent did what a text says, judged from the trace alone. Compares the menu paths, keys and
+//! labels that the text names with the actions after the agent received it. Needs no model.
 
 use std::sync::LazyLock;
 
@@ -7,38 +7,39 @@ use apprentice_protocol::{StepId, TrajectoryStep};
 use regex::Regex;
 use serde::Serialize;
 
-/// Something in a text that an action can show.
+/// Part of a text that an action can match.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "anchor", rename_all = "snake_case")]
 pub enum Anchor {
-    /// A way through menus; its last part tells that it was gone.
+    /// A menu path. Its last part shows that the path was taken.
     Path {
-        /// In order.
+        /// The entries, in order.
         parts: Vec<String>,
     },
-    /// A chord of keys, as `ctrl+shift+e`.
+    /// A key chord such as `ctrl+shift+e`.
     Keys {
-        /// Which.
+        /// The normalized chord.
         chord: String,
     },
-    /// A quoted name of an element.
+    /// A quoted element name.
     Label {
-        /// Which.
+        /// The name.
         name: String,
     },
 }
 
-/// What a text names, and what of it was done.
+/// The anchors of a text, split by whether the actions match them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Follow {
-    /// Named and done.
+    /// Anchors that an action matches.
     pub done: Vec<Anchor>,
-    /// Named and not done.
+    /// Anchors that no action matches.
     pub missing: Vec<Anchor>,
 }
 
 impl Follow {
-    /// Whether the text was followed: at least half of what it names was done. None if it names nothing.
+    /// Returns whether the text was followed: actions match at least half of its anchors. `None` if the text has no
+    /// anchors.
     pub fn verdict(&self) -> Option<bool> {
         let named = self.done.len() + self.missing.len();
         (named > 0).then(|| self.done.len() * 2 >= named)
@@ -54,7 +55,7 @@ static CHORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(QUOTES).ok());
 
-/// What a text names, each once, in order of kinds.
+/// Returns the anchors of a text, without duplicates, ordered by kind.
 pub fn anchors(text: &str) -> Vec<Anchor> {
     let mut found = Vec::new();
     for chord in CHORD.iter().flat_map(|regex| regex.captures_iter(text)) {
@@ -81,7 +82,7 @@ pub fn anchors(text: &str) -> Vec<Anchor> {
     found
 }
 
-/// Compares a text with the actions from a step on.
+/// Compares a text with the actions from step `since` on.
 pub fn follow(text: &str, steps: &[TrajectoryStep], since: StepId) -> Follow {
     let done: Vec<(String, String)> = steps
         .iter()
@@ -110,7 +111,7 @@ fn shows(anchor: &Anchor, action: &str, name: &str) -> bool {
     }
 }
 
-/// A chord without spaces, in lower case, modifiers in one order.
+/// Normalizes a chord: no spaces, lower case, modifiers in a fixed order.
 fn chord_of(keys: &str) -> String {
     let lower = keys.to_lowercase().replace("control", "ctrl");
     let mut parts: Vec<&str> = lower.split('+').map(str::trim).collect();
@@ -120,7 +121,7 @@ fn chord_of(keys: &str) -> String {
     parts.join("+")
 }
 
-/// A label as it compares: lower case, without dots of ellipsis, quotes and marks of access keys.
+/// Normalizes a label for comparison: lower case, without ellipsis, quotes and access key markers.
 fn plain(label: &str) -> String {
     let kept: String =
         label.chars().filter(|c| !matches!(c, '"' | '“' | '”' | '`' | '*' | '_' | '…')).collect();

@@ -1,4 +1,4 @@
-//! Reflections that somebody else wrote: read from JSON, counted and decided like any other, and reported row
+//! External reflections, written by somebody else: read from JSON, counted and decided like any other, and reported row
 //! by row.
 
 use std::collections::BTreeMap;
@@ -16,50 +16,50 @@ use crate::handle::{Lesson, Refusal, row, with_version};
 use crate::manage::Decision;
 use crate::reflect::{Dropped, SkillReview, TrajectoryReflection, gaps};
 
-/// A reflection with what is known of its attempt.
+/// An external reflection with the known facts about its attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// The attempt's name; the same name never acts twice.
+    /// Name of the attempt. The same name never acts twice.
     pub trajectory_id: String,
-    /// The class of the model that had received the skills.
+    /// Class of the model that had received the skills.
     pub consumer: String,
-    /// How the attempt was judged.
+    /// Verdict on the attempt.
     pub verdict: Verdict,
-    /// Which versions the programs had.
+    /// Versions of the programs.
     pub versions: Versions,
-    /// The skills that it had received; those reviewed, if that is not said.
+    /// Skills that the attempt had received. Defaults to the reviewed skills.
     pub retrieved: Vec<SkillId>,
-    /// What was said.
+    /// The reflection.
     pub reflection: TrajectoryReflection,
 }
 
-/// Why a text holds no reflections. Places count from 0.
+/// The reason why a text contains no reflections. Positions start at 0.
 #[derive(Debug, thiserror::Error)]
 pub enum GivenError {
-    /// It is no JSON.
+    /// The text is not JSON.
     #[error("not JSON")]
     Json(#[source] serde_json::Error),
-    /// It is neither a reflection nor a list of them.
+    /// The JSON is neither a reflection nor a list of reflections.
     #[error(
         "a reflection is an object {{\"skill_reviews\", \"new_learnings\"}}, or an array of such objects"
     )]
     Shape,
-    /// One of them does not fit.
+    /// One reflection is malformed.
     #[error("reflection {place}: {why}")]
     Reflection {
-        /// Which.
+        /// Position of the reflection in the list.
         place: usize,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
 }
 
 impl Given {
     /// Reads one reflection or an array of them. `trajectory_id`, `consumer`, `verdict`, `versions` and `retrieved` may
-    /// stand beside the two lists. Without a name an entry is known by its content and place; without a
-    /// verdict it counts as passed, as there is nothing to doubt its word with.
+    /// accompany the two lists. An entry without a name is identified by its content and position. An entry without a
+    /// verdict counts as passed, because there is no evidence against it.
     pub fn read(text: &str) -> Result<Vec<Self>, GivenError> {
-        // Some editors put a mark before the first character.
+        // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match serde_json::from_str(text).map_err(GivenError::Json)? {
             Value::Array(entries) => {
@@ -77,14 +77,14 @@ impl Given {
         let mut word = |key: &str| match fields.remove(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
-            Some(other) => Err(wrong(format!("{key} is a text, not {other}"))),
+            Some(other) => Err(wrong(format!("{key} must be a text, not {other}"))),
         };
         let (trajectory_id, consumer) = (word("trajectory_id")?, word("consumer")?);
         let verdict = match word("verdict")?.as_deref() {
             None | Some("pass") => Verdict::Pass,
             Some("fail") => Verdict::Fail,
-            Some("void") => return Err(wrong("a void attempt teaches nothing".to_owned())),
-            Some(other) => return Err(wrong(format!("verdict is pass or fail, not {other:?}"))),
+            Some("void") => return Err(wrong("a void attempt cannot be learned from".to_owned())),
+            Some(other) => return Err(wrong(format!("verdict must be pass or fail, not {other:?}"))),
         };
         let mut beside = |key: &str| fields.remove(key).unwrap_or_default();
         let retrieved: Option<Vec<SkillId>> = serde_json::from_value(beside("retrieved"))
@@ -108,7 +108,7 @@ impl Given {
         })
     }
 
-    /// The attempt as far as it is known: no steps, and the skills at their present versions.
+    /// Returns the attempt as far as it is known: without steps, and with the skills at their current versions.
     fn trajectory(&self, state: &State) -> Trajectory {
         let received = |skill: &SkillId| RetrievedSkill {
             id: skill.clone(),
@@ -127,7 +127,7 @@ impl Given {
     }
 }
 
-/// An attempt of which nothing but a name is known.
+/// Returns an attempt of which only the name is known.
 pub fn no_trajectory(id: &str) -> Trajectory {
     Trajectory {
         id: id.to_owned(),
@@ -145,51 +145,51 @@ pub fn no_trajectory(id: &str) -> Trajectory {
     }
 }
 
-/// What one review did.
+/// The effect of one review.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AppliedRow {
-    /// As it was reviewed.
+    /// The skill id in the review.
     pub skill_id: String,
-    /// The skill that was counted on: the one that took it up, if it was merged or renamed.
+    /// The skill that was counted: its successor if it was merged or renamed.
     pub counted_on: Option<SkillId>,
-    /// The version that was counted on.
+    /// The version that was counted.
     pub version: Option<u32>,
-    /// Positive, negative, neutral, not followed, or unreviewed.
+    /// Kind of review: positive, negative, neutral, not followed, or unreviewed.
     pub review_type: String,
-    /// What was added.
+    /// The contribution to the counters.
     pub added: Counts,
     /// The counters of that version and class before.
     pub before: Counts,
-    /// And after.
+    /// The counters of that version and class after.
     pub after: Counts,
     /// Notes for the page.
     pub annotations: Vec<String>,
-    /// Whether the manager was asked.
+    /// Whether the review was forwarded to the manager.
     pub to_manager: bool,
 }
 
-/// What one reflection did.
+/// The effect of one reflection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AppliedReflection {
-    /// The attempt's name.
+    /// Name of the attempt.
     pub trajectory_id: String,
-    /// The class of the model that had received the skills.
+    /// Class of the model that had received the skills.
     pub consumer: String,
-    /// How the attempt was judged.
+    /// Verdict on the attempt.
     pub verdict: Verdict,
-    /// Whether it had been worked in before, so that nothing changed.
+    /// Whether the book had already learned from it, so that nothing changed.
     pub known_before: bool,
     /// Reviews, in order.
     pub rows: Vec<AppliedRow>,
-    /// Items, in order.
+    /// Decisions about items, in order.
     pub decisions: Vec<Decision>,
-    /// What of the reflection was not used.
+    /// Parts of the reflection that were not used.
     pub dropped: Vec<Dropped>,
     /// Writes of the handler that were refused.
     pub refusals: Vec<Refusal>,
 }
 
-/// Works a given reflection into a book.
+/// Applies an external reflection to a book.
 pub async fn apply(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,

@@ -1,5 +1,5 @@
-//! The handler: what the program does with a reflection before any model is asked again. Every review is
-//! counted first; a table decides which of them a manager should see.
+//! The handler: deterministic processing of a reflection before a model is asked again. It counts every review first. A
+//! table decides which reviews the manager sees.
 
 use apprentice_protocol::{SkillId, Trajectory, Verdict, Versions};
 use jiff::Timestamp;
@@ -11,11 +11,11 @@ use crate::reflect::{
     SkillReview,
 };
 
-/// How reviews are counted.
+/// Options for counting reviews.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandlerOptions {
-    /// What a skill that helped and was followed in part adds to `times_followed`. The other kinds of
-    /// review add one half.
+    /// Contribution to `times_followed` of a skill that helped and was followed in part. Other kinds of partially
+    /// followed reviews contribute one half.
     pub positive_partial_credit: f64,
 }
 
@@ -25,18 +25,18 @@ impl Default for HandlerOptions {
     }
 }
 
-/// What one review leads to.
+/// The effect of one review.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Added to the counters.
+    /// Contribution to the counters.
     pub counts: Counts,
-    /// Written on the page.
+    /// Notes for the page.
     pub notes: Vec<String>,
-    /// Whether the manager sees it.
+    /// Whether the manager sees the review.
     pub to_manager: bool,
 }
 
-/// The table: one review in, its effects out.
+/// The review table: maps one review to its effects.
 pub fn row(review: &SkillReview, options: &HandlerOptions) -> Row {
     let credit = |followed, partial| match followed {
         Followed::Yes => 1.0,
@@ -77,51 +77,51 @@ fn not_followed(review: &SkillNotFollowed, row: &mut Row) {
     }
 }
 
-/// A trajectory and the time that its operations get.
+/// The input of learning: a trajectory and the timestamp of the resulting operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Lesson<'a> {
-    /// What happened.
+    /// The trajectory.
     pub trajectory: &'a Trajectory,
-    /// When it ended: the same however often it is learned from.
+    /// End time of the attempt. It is the same however often the trajectory is processed.
     pub time: Timestamp,
-    /// What the model that acted said and heard, if that was kept.
+    /// The conversation of the acting model, if it was kept.
     pub conversation: Option<&'a Conversation>,
 }
 
 impl<'a> Lesson<'a> {
-    /// A lesson from what an attempt did, without its conversation.
+    /// Returns the input for a trajectory without its conversation.
     pub fn new(trajectory: &'a Trajectory, time: Timestamp) -> Self {
         Self { trajectory, time, conversation: None }
     }
 }
 
 impl Lesson<'_> {
-    /// Whether the attempt passed.
+    /// Returns whether the attempt passed.
     pub fn passed(&self) -> bool {
         self.trajectory.verdict == Verdict::Pass
     }
 
-    /// A request of this lesson.
+    /// Returns a write request caused by this trajectory.
     pub(crate) fn request(&self, actor: Actor, stage: Stage, item: String, change: Change) -> WriteRequest {
         let cause = Cause { trajectory: self.trajectory.id.clone(), item, stage };
-        // Who cleans decides by what stands in the book; what this attempt saw is no part of that.
+        // The cleaner decides by the content of the book. The versions that this attempt observed are irrelevant to it.
         let seen = if stage == Stage::Clean { Versions::new() } else { self.trajectory.versions.clone() };
         WriteRequest { cause: Some(cause), seen, ..WriteRequest::of(actor, self.time, change) }
     }
 }
 
-/// A write that did not happen, for the record.
+/// The record of a refused write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// The skill concerned, if any.
     pub skill: Option<SkillId>,
-    /// The gateway's word.
+    /// The gateway's refusal code.
     pub code: String,
-    /// In words.
+    /// Explanation.
     pub why: String,
 }
 
-/// Writes, and turns a refusal into a record; a failed disk stays an error.
+/// Writes a change and turns a refusal into a record. A disk failure remains an error.
 pub(crate) fn write(
     gateway: &mut Gateway,
     request: WriteRequest,
@@ -138,16 +138,16 @@ pub(crate) fn write(
     }
 }
 
-/// What the handler leaves to others.
+/// The result of the handler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Handled {
-    /// Reviews that a manager should see, with the skill as it was received.
+    /// Reviews for the manager, with the skill id that the agent received.
     pub forward: Vec<(SkillId, SkillReview)>,
     /// Writes that were refused.
     pub refusals: Vec<Refusal>,
 }
 
-/// Counts every skill received, writes the notes of the table, and keeps candidates.
+/// Counts every received skill, writes the notes of the table, and stores candidates.
 pub fn handle(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,
@@ -170,8 +170,8 @@ pub fn handle(
     Ok(Handled { forward, refusals })
 }
 
-/// Counts one skill received, on the version that was received. A skill that was merged meanwhile counts
-/// where it went; one that is gone counts nowhere.
+/// Counts one received skill on the version that the agent received. A skill that was merged in the meantime counts on
+/// its successor. A deleted skill is not counted.
 fn count(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,
@@ -210,7 +210,7 @@ fn count(
     Ok(())
 }
 
-/// What is outdated is so on a version: a note that says so names it, where it is known.
+/// Adds the program version, if known, to a note that says that the skill is outdated.
 pub(crate) fn with_version(note: &str, skill: &SkillId, versions: &Versions) -> String {
     let head = format!("[{}]", IssueType::Outdated.word());
     match (note.strip_prefix(&head), version_of(versions, skill.domain())) {
@@ -219,7 +219,7 @@ pub(crate) fn with_version(note: &str, skill: &SkillId, versions: &Versions) -> 
     }
 }
 
-/// Suspicions and what was over the cap wait for a second attempt that says the same.
+/// Stores suspicions and learnings over the cap as candidates until a second attempt confirms them.
 fn keep_candidates(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,

@@ -1,13 +1,13 @@
-//! The port for leak checks: whether a text repeats what only a sealed task knows. The index is made
-//! outside, from hashes; this crate never sees a test task.
+//! The port for leak checks: whether a text repeats sealed material of a held-out task. The index is built elsewhere,
+//! from hashes. This crate never sees a held-out task.
 
 /// Finds sealed material in a text.
 pub trait LeakIndex: Send + Sync {
-    /// What kind of material the text repeats, in words without the material itself.
+    /// Returns the kind of sealed material that the text repeats, described without the material itself.
     fn find(&self, text: &str) -> Option<String>;
 }
 
-/// An index over nothing, for books that no sealed task stands against.
+/// An empty index, for books without held-out tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSealedTasks;
 

@@ -1,6 +1,6 @@
-//! Learns from traces: the skillbook, retrieval, reflection, curation.
+//! Learning from traces: the skillbook, retrieval, reflection, curation.
 //!
-//! Touches the file system below the book's folder and nothing else: no network, no processes, no clock.
+//! Uses only the file system below the book's folder: no network, no processes, no clock.
 
 mod author;
 pub mod book;

@@ -1,20 +1,20 @@
-//! Texts by what they mean: unit vectors from an embedder, how alike they are, and from which likeness on two texts
-//! say the same. That number is another one for each model, so it is measured on pairs that are labelled.
+//! Compares texts by embedding: unit vectors, their similarity, and the similarity from which two texts say the same.
+//! This threshold differs between models, so it is measured on labelled pairs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{EmbedError, Embedder, Side};
 
-/// Pairs of texts that say the same (`same`) or something else about the same things (`other`), one a line.
+/// Labelled pairs of texts, one per line: `same` for equal content, `other` for different content about the same
+/// things.
 const PAIRS: &str = include_str!("meaning.txt");
-/// Pairs that are called the same and are not weigh so much more than pairs that are missed: what is merged is hard
-/// to part again.
+/// Weight of a false match relative to a missed one. Merged skills are hard to separate again.
 const FALSE_ALARM: f64 = 3.0;
 
-/// A text's direction; of length one.
+/// A unit vector.
 pub(crate) type Vector = Arc<[f32]>;
 
-/// An embedder, as a book uses it.
+/// An embedder with its measured threshold.
 pub struct Meaning {
     embedder: Arc<dyn Embedder>,
     threshold: Mutex<Option<f64>>,
@@ -27,17 +27,17 @@ impl std::fmt::Debug for Meaning {
 }
 
 impl Meaning {
-    /// By this embedder. It is asked for every text of a book; one that remembers answers is best.
+    /// Wraps an embedder. Every text of a book is embedded, so a caching embedder is recommended.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         Self { embedder, threshold: Mutex::default() }
     }
 
-    /// The embedder's name.
+    /// Returns the embedder's name.
     pub fn name(&self) -> &str {
         self.embedder.name()
     }
 
-    /// One unit vector per text, in order.
+    /// Returns one unit vector per text, in order.
     pub(crate) async fn vectors(&self, side: Side, texts: &[String]) -> Result<Vec<Vector>, EmbedError> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -50,7 +50,7 @@ impl Meaning {
         answer.into_iter().map(|vector| unit(vector, self.name())).collect()
     }
 
-    /// The likeness from which on two texts say the same, by this embedder.
+    /// Returns the similarity from which two texts say the same, for this embedder.
     pub async fn threshold(&self) -> Result<f64, EmbedError> {
         if let Some(known) = *self.threshold.lock().unwrap_or_else(PoisonError::into_inner) {
             return Ok(known);
@@ -78,7 +78,7 @@ fn unit(vector: Vec<f32>, name: &str) -> Result<Vector, EmbedError> {
     Ok(vector.into_iter().map(|number| number / length).collect())
 }
 
-/// How alike two directions are, from -1 to 1.
+/// Returns the cosine of two vectors, from -1 to 1.
 pub(crate) fn cosine(one: &[f32], other: &[f32]) -> Result<f64, EmbedError> {
     if one.len() != other.len() {
         let story = format!(
@@ -92,7 +92,7 @@ pub(crate) fn cosine(one: &[f32], other: &[f32]) -> Result<f64, EmbedError> {
     Ok(f64::from(dot).clamp(-1.0, 1.0))
 }
 
-/// The labelled pairs: whether they say the same, and both texts.
+/// Returns the labelled pairs: whether they say the same, and both texts.
 pub(crate) fn labelled() -> Vec<(bool, &'static str, &'static str)> {
     let pair = |line: &'static str| {
         let (label, texts) = line.split_once('|')?;
@@ -102,7 +102,7 @@ pub(crate) fn labelled() -> Vec<(bool, &'static str, &'static str)> {
     PAIRS.lines().filter(|line| !line.starts_with('#')).filter_map(pair).collect()
 }
 
-/// Where measured likenesses part best what is the same from what is not: in the middle of the best gap.
+/// Returns the threshold that best separates equal from different pairs: the middle of the best gap.
 fn part(measured: &[(f64, bool)]) -> f64 {
     let mut sorted = measured.to_vec();
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -125,7 +125,7 @@ mod tests {
     fn the_threshold_lies_in_the_gap_and_fears_false_alarms() {
         let apart = part(&[(0.9, true), (0.8, true), (0.6, false), (0.5, false)]);
         assert!((apart - 0.7).abs() < 1e-9, "{apart}");
-        // One pair more is not worth one false alarm.
+        // One more matched pair does not outweigh one false match.
         let mixed = part(&[(0.95, true), (0.9, true), (0.8, false), (0.7, true), (0.6, false)]);
         assert!((mixed - 0.85).abs() < 1e-9, "{mixed}");
     }

@@ -1,4 +1,4 @@
-//! The list of everything that this crate says to models.
+//! The list of all prompts of this crate.
 
 use apprentice_protocol::Prompt;
 

@@ -1,7 +1,7 @@
-//! Which skills have shown that they work, and which of them a policy lets through to a trial.
+//! Verification: which skills have been shown to work, and which of them a policy admits to a trial.
 //!
-//! A skill is proved on a template other than those it was learned on: at least two attempts at tasks of one such
-//! template received its present text, did what the text names, and passed. No model is asked.
+//! A skill is verified on a task template other than those it was learned on: at least two attempts at tasks of one
+//! such template received its current text, did what the text names, and passed. No model is involved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,37 +15,37 @@ use crate::book::{
 use crate::follow::follow;
 use crate::handle::Lesson;
 
-/// Attempts at tasks of one template that prove a skill.
+/// Number of attempts at tasks of one template that verify a skill.
 pub const PROOFS: usize = 2;
-/// Characters of a template's hash.
+/// Length of a template's hash, in characters.
 const HASH: usize = 16;
 
-/// Which skills stand before an agent that is measured.
+/// Policy for the skills that a measured agent may get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Admit {
-    /// All of them.
+    /// Every skill.
     #[default]
     Auto,
-    /// Those that are proved.
+    /// Verified skills only.
     Verified,
-    /// Those whose present text a person wrote.
+    /// Only skills whose current text a person wrote.
     Human,
 }
 
-/// What a policy let through.
+/// The result of applying a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Admission {
     /// The policy.
     pub policy: Admit,
-    /// How many skills it lets through.
+    /// Number of admitted skills.
     pub eligible: usize,
-    /// Skills that wait.
+    /// Withheld skills.
     pub quarantined: Vec<SkillId>,
 }
 
-/// Notes which skills an attempt at a task of this template received and whether it followed them. Once for each
-/// attempt, however often it is called.
+/// Records which skills an attempt at a task of this template received and whether it followed them. Repeated calls for
+/// the same attempt record it once.
 pub fn note_trial(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,
@@ -63,7 +63,7 @@ pub fn note_trial(
     gateway.apply(lesson.request(Actor::Handler, Stage::Handle, "trial".to_owned(), change))
 }
 
-/// The skills that are proved as they stand.
+/// Returns the skills whose current text is verified.
 pub fn proved(state: &State) -> BTreeSet<SkillId> {
     let causes: BTreeMap<OpId, &str> =
         state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).collect();
@@ -71,7 +71,8 @@ pub fn proved(state: &State) -> BTreeSet<SkillId> {
     proved.map(|skill| skill.id.clone()).collect()
 }
 
-/// A text whose source's template is not known can be proved nowhere: it may have been learned there.
+/// Returns whether a skill is verified. A text from an unknown template never is, because any template may be the one
+/// that it was learned on.
 fn is_proved(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> bool {
     let sources = skill.history.iter().filter_map(|operation| causes.get(operation));
     let sources: Option<BTreeSet<&String>> =
@@ -87,7 +88,7 @@ fn is_proved(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> boo
     proofs.values().any(|attempts| attempts.len() >= PROOFS)
 }
 
-/// The skills whose present text a person wrote, not only took over.
+/// Returns the skills whose current text a person wrote. Merely importing a text is not enough.
 fn by_hand(book: &Snapshot) -> BTreeSet<SkillId> {
     let operations = book.operations();
     let human = operations.iter().filter(|operation| operation.actor == Actor::Human);
@@ -100,7 +101,7 @@ fn by_hand(book: &Snapshot) -> BTreeSet<SkillId> {
     book.skills().filter(wrote).map(|skill| skill.id.clone()).collect()
 }
 
-/// The book as a policy lets it through, and what waits.
+/// Returns the admitted part of the book, and the withheld skills.
 pub fn admit(book: &Snapshot, policy: Admit) -> (Snapshot, Admission) {
     let eligible = match policy {
         Admit::Auto => {

@@ -1,5 +1,5 @@
-//! Skills by words: BM25 over name, description, situation and guidance, with other names of domains and words
-//! that people use for the same thing.
+//! Searches skills by words: BM25 over name, description, situation and guidance, with aliases of domains and related
+//! words.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,37 +10,37 @@ use crate::book::{Skill, SkillText};
 use crate::related::related;
 use crate::words::{aliases, likeness, stem, words};
 
-/// The part of meaning in a score; measured, as `docs/skillbook.md` tells.
+/// Weight of meaning in a score. Measured; see `docs/skillbook.md`.
 const MEANING: f32 = 0.6;
 
-/// A skill that was found.
+/// A search hit.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Hit {
-    /// Which.
+    /// Id of the skill.
     pub id: SkillId,
-    /// Its version.
+    /// Version of the skill.
     pub version: u32,
-    /// Its line.
+    /// Description of the skill.
     pub description: String,
-    /// How well it fits; comparable within one search.
+    /// Score, comparable within one search.
     pub score: f32,
-    /// The words of the query that it shares, or means with another word: `erase (delete)`.
+    /// Words of the query that match, directly or through a related word: `erase (delete)`.
     pub matched: Vec<String>,
-    /// How near its meaning is to the query's, from -1 to 1, where meaning was asked for; comparable within one model.
+    /// Cosine similarity to the query, from -1 to 1, if embeddings were used. Comparable within one model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Searched {
-    /// Best first.
+    /// Hits, best first.
     pub hits: Vec<Hit>,
-    /// Why words alone decided although the book has an embedder.
+    /// The reason why only words were used, although the book has an embedder.
     pub words_alone: Option<String>,
 }
 
-/// Words as they come: texts are cut into words before.
+/// Tokenizer for texts that were split into words before.
 #[derive(Default)]
 struct Blanks;
 
@@ -50,7 +50,7 @@ impl Tokenizer for Blanks {
     }
 }
 
-/// A searchable set of skills: for each word the skills that hold it, with its weight in each.
+/// A search index: for each word, the skills that contain it with their weights.
 pub(crate) struct Search {
     postings: HashMap<u64, Vec<(u32, f32)>>,
     skills: Vec<(SkillId, u32, String)>,
@@ -72,7 +72,7 @@ impl Search {
         for (key, words) in (0u32..).zip(documents) {
             for token in embedder.embed(&words.join(" ")).0 {
                 let list = postings.entry(token.index).or_default();
-                // A word that comes twice is listed twice, with the same weight.
+                // The embedder lists a repeated word twice, with the same weight.
                 if list.last().is_none_or(|(last, _)| *last != key) {
                     list.push((key, token.value));
                 }
@@ -81,14 +81,15 @@ impl Search {
         Self { postings, skills: known }
     }
 
-    /// The best `limit` hits by words; equal scores are ordered by id, so that the same book answers the same.
+    /// Returns the best `limit` hits by words. Equal scores are ordered by id, so that the same book gives the same
+    /// answer.
     pub(crate) fn find(&self, query: &str, limit: usize) -> Vec<Hit> {
         let asked = asked(query);
         let scores = self.scores(&asked);
         self.best(&scores, limit).into_iter().map(|key| self.hit(key, scores[key], &asked)).collect()
     }
 
-    /// The best `limit` hits by words and by nearness of meaning, which has a number for each skill.
+    /// Returns the best `limit` hits by words and by `nearness`, the cosine similarity of each skill.
     pub(crate) fn find_by_both(&self, query: &str, nearness: &[f64], limit: usize) -> Vec<Hit> {
         let asked = asked(query);
         let scores = fuse(&self.scores(&asked), nearness);
@@ -102,7 +103,7 @@ impl Search {
         let mut meant = vec![0f32; self.skills.len()];
         let mut touched = Vec::new();
         for word in asked {
-            // One word asks once: of all words of a skill that mean it, the weightiest counts.
+            // Each query word counts once per skill: with the highest weight among its related words in the skill.
             for (token, weight, _) in &word.meanings {
                 let list = self.postings.get(token).map_or(&[][..], Vec::as_slice);
                 let rarity = self.rarity(list.len());
@@ -157,14 +158,14 @@ impl Search {
     }
 }
 
-/// A word of a query, with what it may mean.
+/// A query word with its related words.
 struct Asked {
     word: String,
-    /// Itself first, then other words for it: the token, its weight, and the other word.
+    /// The word itself, then related words: token, weight, and the related word.
     meanings: Vec<(u64, f32, Option<&'static str>)>,
 }
 
-/// The words of a query, each once.
+/// Returns the words of a query, without duplicates.
 fn asked(query: &str) -> Vec<Asked> {
     let mut seen = BTreeSet::new();
     let spelled = query
@@ -181,8 +182,8 @@ fn asked(query: &str) -> Vec<Asked> {
     meant.collect()
 }
 
-/// One score from words and meaning. Neither's numbers mean anything by themselves, so each is measured against the
-/// best that this book has to offer: words from nothing up, meaning from what is usual in the book up.
+/// Combines word scores and cosine similarities. Neither scale is absolute, so each is normalized to the best of this
+/// book: word scores from zero, similarities from the book's average.
 fn fuse(words: &[f32], nearness: &[f64]) -> Vec<f32> {
     let most = words.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than a few digits")]
@@ -197,24 +198,24 @@ fn fuse(words: &[f32], nearness: &[f64]) -> Vec<f32> {
     words.iter().zip(nearness).map(both).collect()
 }
 
-/// A skill that is like a text.
+/// A skill that is similar to a text.
 pub(crate) struct Likeness<'a> {
     pub(crate) skill: &'a Skill,
-    /// By the words, from 0 to 1.
+    /// Similarity by words, from 0 to 1.
     pub(crate) words: f64,
-    /// By the meaning, where it was asked for.
+    /// Similarity by embedding, if embeddings were used.
     pub(crate) meaning: Option<f64>,
 }
 
-/// Skills like a text, most alike first.
+/// Skills that are similar to a text, most similar first.
 pub(crate) struct Alike<'a> {
     pub(crate) skills: Vec<Likeness<'a>>,
-    /// Why words alone decided although the book has an embedder.
+    /// The reason why only words were used, although the book has an embedder.
     pub(crate) words_alone: Option<String>,
 }
 
-/// Skills like a text: how the manager looks for what is there already. `nearness` is that of each skill, if meaning
-/// was asked for.
+/// Returns skills that are similar to a text, so that the manager finds existing ones. `nearness` is the cosine
+/// similarity of each skill, if embeddings were used.
 pub(crate) fn alike<'a>(
     skills: impl Iterator<Item = &'a Skill>,
     text: &str,
@@ -223,7 +224,7 @@ pub(crate) fn alike<'a>(
 ) -> Vec<Likeness<'a>> {
     let by_words = |skill: &Skill| {
         let SkillText { description, situation, guidance } = &skill.text;
-        // A situation is often put in the words of its guidance, and the other way round.
+        // A situation is often written in the words of its guidance, and vice versa.
         likeness(text, &format!("{description} {situation}"))
             .max(likeness(text, &format!("{description} {situation} {guidance}")))
     };
@@ -235,14 +236,14 @@ pub(crate) fn alike<'a>(
         })
         .filter(|one| one.words > 0.0 || one.meaning.is_some())
         .collect();
-    // Two texts that say the same in other words share none; two that share their words say the same.
+    // Paraphrases share no words, and texts with the same words say the same, so the higher similarity counts.
     let order = |one: &Likeness<'_>| one.meaning.map_or(one.words, |meaning| meaning.max(one.words));
     found.sort_by(|a, b| order(b).total_cmp(&order(a)).then_with(|| a.skill.id.cmp(&b.skill.id)));
     found.truncate(limit);
     found
 }
 
-/// Names and description count twice: they say what a skill is about.
+/// Returns the indexed text. Name and description count twice, because they say what a skill is about.
 fn document(skill: &Skill) -> String {
     let name = skill.id.slug().replace('-', " ");
     let domain = aliases(skill.id.domain());
@@ -250,7 +251,7 @@ fn document(skill: &Skill) -> String {
     format!("{domain} {name} {name} {0} {0} {1} {2}", text.description, text.situation, text.guidance)
 }
 
-/// A skill as it is embedded: what it is about, once.
+/// Returns the embedded text of a skill, in which each part appears once.
 pub(crate) fn passage(skill: &Skill) -> String {
     let SkillText { description, situation, guidance } = &skill.text;
     let name = |part: &str| part.replace('-', " ");

@@ -1,10 +1,10 @@
-//! Words of texts, for searching and comparing: lower case, without endings, and names of domains.
+//! Words of texts, for searching and comparing: lower-case stems, and aliases of domains.
 
 use std::collections::BTreeMap;
 
 use apprentice_protocol::SkillId;
 
-/// Words that say nothing about what a text is about.
+/// Stop words.
 const STOP: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "for", "from", "has", "have", "how", "if",
     "in", "into", "is", "it", "its", "me", "my", "not", "of", "on", "or", "please", "so", "that", "the",
@@ -12,7 +12,7 @@ const STOP: &[&str] = &[
     "with", "you", "your",
 ];
 
-/// Other names under which a domain is known.
+/// Aliases of domains.
 const ALIASES: &[(&str, &str)] = &[
     ("chrome", "chromium"),
     ("google-chrome", "chromium"),
@@ -24,7 +24,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("operating-system", "os"),
 ];
 
-/// The words of a text, in order, shortened to their stems.
+/// Returns the stems of a text's words, in order.
 pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -34,7 +34,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Cuts the commonest English endings, so that `saving`, `saved` and `saves` meet.
+/// Removes the most common English endings, so that `saving`, `saved` and `saves` become equal.
 pub(crate) fn stem(word: &str) -> String {
     for ending in ["ings", "ing", "edly", "ies", "ed", "es", "s", "e"] {
         if let Some(root) = word.strip_suffix(ending).filter(|root| root.chars().count() >= 3) {
@@ -50,7 +50,7 @@ pub(crate) fn stem(word: &str) -> String {
     word.to_owned()
 }
 
-/// A line within a cap: cut where a clause or a sentence ends if that keeps half of it, else between two words.
+/// Cuts a line to a cap: at the end of a clause or sentence if that keeps half of it, otherwise between two words.
 pub(crate) fn clipped(text: &str, cap: usize) -> String {
     const MORE: &str = " …";
     if text.chars().count() <= cap {
@@ -59,7 +59,7 @@ pub(crate) fn clipped(text: &str, cap: usize) -> String {
     let room =
         text.char_indices().nth(cap.saturating_sub(MORE.chars().count())).map_or(text.len(), |(at, _)| at);
     let head = &text[..room];
-    // What follows decides whether a word or a clause ends just here.
+    // The next character decides whether a word or clause ends here.
     let whole = text[room..].starts_with(' ');
     let clause = head.rfind([';', ',', ':', '.', '(', '–', '—']).filter(|at| *at >= room / 2);
     let word = if whole { Some(room) } else { head.rfind(' ').filter(|at| *at >= room / 2) };
@@ -67,12 +67,12 @@ pub(crate) fn clipped(text: &str, cap: usize) -> String {
     text[..end].trim_end().to_owned() + MORE
 }
 
-/// How alike two texts are, from 0 to 1: the cosine of their word counts.
+/// Returns the similarity of two texts, from 0 to 1: the cosine of their word counts.
 pub(crate) fn likeness(left: &str, right: &str) -> f64 {
     let (left, right) = (counted(left), counted(right));
     let dot: f64 = left.iter().filter_map(|(word, n)| right.get(word).map(|m| n * m)).sum();
     let square = |counts: &BTreeMap<String, f64>| counts.values().map(|n| n * n).sum::<f64>();
-    // One root of the product: 17 of 20 words are 0.85 exactly, which is a threshold.
+    // A single root of the product keeps exact values exact: 17 of 20 words must give 0.85, which is a threshold.
     let lengths = (square(&left) * square(&right)).sqrt();
     if lengths > 0.0 { (dot / lengths).min(1.0) } else { 0.0 }
 }
@@ -85,7 +85,7 @@ fn counted(text: &str) -> BTreeMap<String, f64> {
     counts
 }
 
-/// A domain's name for a program's name as people write it: `LibreOffice Calc` is `libreoffice-calc`.
+/// Returns the domain name of a program's name as people write it: `LibreOffice Calc` becomes `libreoffice-calc`.
 pub fn domain_name(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let parts: Vec<&str> =
@@ -95,7 +95,7 @@ pub fn domain_name(text: &str) -> Option<String> {
     SkillId::is_slug(known).then(|| known.to_owned())
 }
 
-/// The other names of a domain, as words to search by.
+/// Returns the aliases of a domain, as search words.
 pub(crate) fn aliases(domain: &str) -> String {
     let names = ALIASES.iter().filter(|(_, name)| *name == domain).map(|(alias, _)| alias.replace('-', " "));
     names.chain([domain.replace('-', " ")]).collect::<Vec<_>>().join(" ")

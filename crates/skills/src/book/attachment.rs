@@ -1,4 +1,4 @@
-//! Files that came with a package: kept below `.meta/attachments`, each under the hash of its content.
+//! Attachments: the files of an imported package, stored below `.meta/attachments` under the SHA-256 of their content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,19 +12,20 @@ use super::state::hash;
 
 const FOLDER: &str = ".meta/attachments";
 
-/// A package that a skill was made of.
+/// The package that a skill was created from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
-    /// The name of its folder.
+    /// The name of the package's folder.
     pub name: String,
-    /// Its files, by path.
+    /// The package's files, by path.
     pub files: Vec<AttachedFile>,
-    /// The hash of the skill's view when it was made of the package: while it holds, the package is the skill.
+    /// Hash of the skill's view when the package was attached. The package represents the skill as long as this hash
+    /// matches.
     pub view_hash: String,
-    /// Tools that the skill brings, by server; an empty list stands for all of them.
+    /// Tools that the skill brings, by server. An empty list means all tools of that server.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, Vec<String>>,
-    /// Whether it is active from the start.
+    /// Whether the skill is active from the start of a trial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active: bool,
 }
@@ -32,26 +33,27 @@ pub struct Attached {
 /// One file of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedFile {
-    /// Its path within the package, with `/`.
+    /// Path within the package, with `/` as separator.
     pub path: String,
-    /// The hash of its content.
+    /// SHA-256 of the content.
     pub sha256: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
-/// A run of plain characters in a binary file that is long enough to say something.
+/// Shortest run of printable characters in a binary file that is worth scanning.
 const SAYS: usize = 8;
 
-/// What a file of a package says.
+/// The readable content of a package file.
 pub(crate) enum Reading {
-    /// It is text.
+    /// A text file, decoded.
     Text(String),
-    /// It is none; these plain words stand in it.
+    /// A binary file, reduced to the runs of printable characters in it.
     Binary(String),
 }
 
-/// Reads a file as whoever opens it would: UTF-8, or UTF-16 with a mark; of anything else, the plain words in it.
+/// Reads a file the way a person or model opening it would: as UTF-8, or as UTF-16 with a byte order mark. Returns the
+/// printable strings of any other file.
 pub(crate) fn reading(bytes: &[u8]) -> Reading {
     let wide = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
@@ -73,7 +75,7 @@ fn plain_words(bytes: &[u8]) -> String {
     runs.map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n")
 }
 
-/// Keeps files; one that is there already is not written again.
+/// Stores files under their hashes. Skips files that are already stored.
 pub(super) fn keep(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<AttachedFile>, BookError> {
     let place = folder.join(FOLDER);
     let mut kept = Vec::new();
@@ -94,7 +96,7 @@ pub(super) fn keep(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<V
     Ok(kept)
 }
 
-/// A kept file whose content is still what its name says.
+/// Reads a stored file. Returns `None` if its content no longer matches its hash.
 pub(super) fn read(folder: &Path, sha256: &str) -> Option<Vec<u8>> {
     if sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

@@ -1,5 +1,4 @@
-//! Where each line of a skill comes from: the operation that first wrote it, and the attempt and the steps
-//! that this operation rests on.
+//! Blame: for each line of a skill, the operation that first wrote it, and the attempt and steps behind that operation.
 
 use std::collections::BTreeMap;
 
@@ -12,53 +11,54 @@ use super::line::Operation;
 use super::operation::{Actor, Change, OpId};
 use super::state::{Skill, State};
 
-/// A part of a skill's page.
+/// A section of a skill page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
-    /// When it applies.
+    /// `## Situation`: when the skill applies.
     Situation,
-    /// What to do.
+    /// `## Guidance`: what to do.
     Guidance,
-    /// Notes.
+    /// `## Annotations`: notes.
     Annotations,
 }
 
-/// One line and its source.
+/// One line of a skill and its source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlameLine {
-    /// Where it stands.
+    /// The section that contains the line.
     pub section: Section,
-    /// Its place in the section, from 1.
+    /// Line number within the section, from 1.
     pub line: usize,
-    /// The line.
+    /// The text of the line.
     pub text: String,
-    /// The operation that first wrote it.
+    /// The operation that first wrote the line.
     pub operation: OpId,
-    /// When.
+    /// Time of that operation.
     pub time: Timestamp,
-    /// Who.
+    /// Author of that operation.
     pub actor: Actor,
-    /// The attempt that it was learned from.
+    /// The attempt that the line was learned from. `None` if it was not learned from an attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<String>,
     /// The item of that attempt's reflection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
-    /// The steps that show it.
+    /// The steps of the attempt that support the line.
     pub steps: Vec<StepId>,
 }
 
 type Lines = Vec<(String, OpId)>;
 
-/// Who wrote what of every skill, as the operations go by.
+/// The source of every line of every skill, updated operation by operation.
 #[derive(Default)]
 struct Ledger {
     texts: BTreeMap<SkillId, [Lines; 2]>,
 }
 
 impl Ledger {
-    /// Lines that stay keep their source; a line that comes from another skill, or comes back, brings its own.
+    /// Applies one operation. Unchanged lines keep their source. A line that comes from another skill, or that returns,
+    /// brings its own source.
     fn take(&mut self, operation: &Operation, state: &State) {
         let touched = operation.change.skills();
         let known: BTreeMap<String, OpId> = touched
@@ -98,7 +98,7 @@ fn follow(before: &Lines, text: &str, by: OpId, known: &BTreeMap<String, OpId>) 
     lines
 }
 
-/// The lines of a skill's page with their sources. None if the book never had the skill.
+/// Returns the lines of a skill page with their sources, or `None` if the book never contained the skill.
 pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>> {
     let mut state = State::default();
     let mut ledger = Ledger::default();
@@ -135,7 +135,7 @@ pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>
     Some(found)
 }
 
-/// The steps that the reflection named for the item that an operation decided.
+/// Returns the steps that the reflection cites for the item decided by `operation`.
 pub(super) fn steps(state: &State, operation: &Operation) -> Vec<StepId> {
     let evidence = operation.cause.as_ref().and_then(|cause| {
         let place: usize = cause.item.strip_prefix("learning:")?.parse().ok()?;

@@ -1,32 +1,32 @@
-//! Counters of reviews: what one review adds, and sums of them.
+//! Review counters: the contribution of one review, and sums of contributions.
 
 use serde::{Deserialize, Serialize};
 
-/// What one review adds to the counters.
+/// The contribution of one review to a skill's counters, or a sum of contributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
-    /// Times its text was received.
+    /// Times an agent received the skill's text.
     pub times_requested: u32,
-    /// Times it was followed; in part counts as configured.
+    /// Times an agent followed the skill. Partial following counts as configured.
     pub times_followed: f64,
-    /// Times it helped.
+    /// Times the skill helped.
     pub positive_impact: u32,
-    /// Times it hurt.
+    /// Times the skill hurt.
     pub negative_impact: u32,
-    /// Times it changed little.
+    /// Times the skill changed little.
     pub neutral_impact: u32,
-    /// Times it was received and the reflector said nothing.
+    /// Times an agent received the skill and the reflector left it unreviewed.
     pub times_unreviewed: u32,
 }
 
 impl Counts {
-    /// Requests that were not followed.
+    /// Returns the number of requests that the agent did not follow.
     pub fn times_not_followed(&self) -> f64 {
         f64::from(self.times_requested) - self.times_followed
     }
 
-    /// Reviews with an impact.
+    /// Returns the number of reviews with an impact: positive, negative or neutral.
     pub fn impacts(&self) -> u32 {
         self.positive_impact + self.negative_impact + self.neutral_impact
     }

@@ -1,4 +1,4 @@
-//! How two states of a book differ, skill by skill, as a person reads it.
+//! Compares two states of a book, skill by skill, for display.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,36 +10,36 @@ use similar::TextDiff;
 use super::snapshot::Snapshot;
 use super::state::Skill;
 
-/// One skill that differs.
+/// One skill that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkillDifference {
-    /// Which.
+    /// The skill.
     pub skill: SkillId,
-    /// What happened to it.
+    /// The kind of difference.
     pub kind: DifferenceKind,
-    /// Its version before, if it was there.
+    /// The version before. `None` if the skill did not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_before: Option<u32>,
-    /// Its version after, if it is there.
+    /// The version after. `None` if the skill no longer exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_after: Option<u32>,
-    /// The texts as a unified diff.
+    /// Unified diff of the skill page.
     pub diff: String,
 }
 
-/// What happened to a skill between two states.
+/// The kind of difference of a skill between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceKind {
-    /// It was not there before.
+    /// The skill is new.
     Added,
-    /// It is not there any more.
+    /// The skill is gone.
     Removed,
-    /// Its text or its notes changed.
+    /// The skill's text or notes changed.
     Changed,
 }
 
-/// The skills whose text or notes differ, by id. Counters are no text: they do not show here.
+/// Returns the skills whose text or notes differ, sorted by id. Ignores counters.
 pub fn difference(before: &Snapshot, after: &Snapshot) -> Vec<SkillDifference> {
     let (old, new) = (&before.state().skills, &after.state().skills);
     let ids: BTreeSet<&SkillId> = old.keys().chain(new.keys()).collect();

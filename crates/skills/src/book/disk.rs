@@ -1,4 +1,5 @@
-//! The pages on disk against what the log answers for: unfinished writes of ours, and edits of people.
+//! Compares the pages on disk with the state that the log describes. Finds writes of our own that were interrupted, and
+//! edits by people.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -19,36 +20,36 @@ const PAGE_LIMIT: u64 = 200_000;
 const APPLIED: &str = ".meta/cache/applied";
 const STAMPS: &str = ".meta/cache/stamps";
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Pages that the last operation did not get to.
+    /// Pages that the last operation did not write before it was interrupted.
     pub(super) unfinished: Vec<SkillId>,
-    /// What people did, as changes, with the hash that their page has.
+    /// Edits by people, as changes, with the hash of the edited page.
     pub(super) edits: Vec<Edit>,
-    /// Files that could not be read as pages.
+    /// Files that could not be parsed as pages.
     pub(super) problems: Vec<Problem>,
-    /// What the pages looked like from outside.
+    /// File metadata of the pages, for the next comparison.
     pub(super) stamps: Stamps,
 }
 
 impl Found {
-    /// Whether a page, or the folder that it is in, lies there and could not be read.
+    /// Returns whether a page, or its folder, exists but could not be read.
     fn is_unreadable(&self, id: &SkillId) -> bool {
         let path = page_path(id);
         self.problems.iter().any(|problem| problem.path == path || problem.path == id.domain())
     }
 }
 
-/// Something a person did to a page.
+/// An edit of a page by a person.
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub(super) change: Change,
-    /// Path, and hash after.
+    /// Path of the page, and its hash after the edit. `None` if the page was removed.
     pub(super) files: Vec<(String, Option<String>)>,
 }
 
-/// Compares pages with the state that the log tells.
+/// Compares pages with the state that the log describes.
 pub(super) fn compare(operations: &[Operation], state: &State, on_disk: OnDisk) -> Result<Found, BookError> {
     let OnDisk { pages, mut found, applied } = on_disk;
     let open = Open::since(applied, operations);
@@ -60,7 +61,7 @@ pub(super) fn compare(operations: &[Operation], state: &State, on_disk: OnDisk) 
             Some(page) if Some(page.hash.as_str()) == known => {}
             Some(page) if open.was(&path, &page.hash) => found.unfinished.push(id.clone()),
             Some(page) => edited(id, page, &mut found),
-            // What lies there and cannot be read is not gone.
+            // A page that exists but cannot be read is not a deleted page.
             None if found.is_unreadable(id) => {}
             None if open.writes(&path) => found.unfinished.push(id.clone()),
             None => missing.push(id.clone()),
@@ -80,14 +81,14 @@ pub(super) fn compare(operations: &[Operation], state: &State, on_disk: OnDisk) 
     Ok(found)
 }
 
-/// What the operations wrote whose files are not known to be there: a writer may be at it, or was stopped.
+/// Operations whose page writes are not confirmed. Their writer is still running, or was interrupted.
 struct Open<'a> {
-    /// The contents that each of their files had meanwhile.
+    /// For each file of these operations, all contents that it may legitimately have.
     files: HashMap<&'a str, HashSet<&'a str>>,
 }
 
 impl<'a> Open<'a> {
-    /// All after the one whose files were written; without a note of it, the last one.
+    /// Collects every operation after `applied`, or the last operation if `applied` is `None`.
     fn since(applied: Option<OpId>, operations: &'a [Operation]) -> Self {
         let last = operations.last().map(|operation| operation.id);
         let is_open = |id: OpId| applied.map_or(Some(id) == last, |applied| id > applied);
@@ -105,7 +106,7 @@ impl<'a> Open<'a> {
         self.files.contains_key(path)
     }
 
-    /// Whether a file had this content on the way.
+    /// Returns whether the file may have had this content before or after one of these operations.
     fn was(&self, path: &str, hash: &str) -> bool {
         self.files.get(path).is_some_and(|contents| contents.contains(hash))
     }
@@ -155,14 +156,14 @@ fn arrived(id: &SkillId, page: &DiskPage, at: (&State, &mut Vec<SkillId>), found
     }
 }
 
-/// A person's page has no description of its own: its first sentence serves.
+/// Returns the first sentence of the situation, as the description of a page that a person wrote.
 fn first_sentence(situation: &str) -> String {
     let flat = situation.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = flat.find(". ").map_or(flat.len(), |at| at + 1);
     flat[..end].chars().take(160).collect()
 }
 
-/// A page as it lies there. It is read as a page only if its content is not the known one.
+/// A page on disk. It is parsed only if its content differs from the known content.
 struct DiskPage {
     path: PathBuf,
     hash: String,
@@ -173,23 +174,23 @@ impl DiskPage {
         let bytes = fs::read(&self.path).map_err(|error| error.to_string())?;
         let text = std::str::from_utf8(&bytes).map_err(|error| error.to_string())?;
         let page = Page::parse(text).map_err(|error| error.to_string())?;
-        // People may name addresses; what else no writer may write, no hand may either.
+        // People may write addresses. The other rules of the scan apply to people, too.
         let barred = |text: &String| scan(text).filter(|finding| *finding != Finding::Address);
         let said = page.annotations.iter().chain([&page.situation, &page.guidance]).find_map(barred);
         said.map_or(Ok(page), |finding| Err(finding.why().to_owned()))
     }
 }
 
-/// All pages as they lie there, whatever the log says of them.
+/// All pages on disk, read independently of the log.
 pub(super) struct OnDisk {
     pages: BTreeMap<SkillId, DiskPage>,
-    /// What could not be read, and what the pages look like.
+    /// Unreadable files, and file metadata of the pages.
     found: Found,
-    /// The last operation whose files were written before anybody looked.
+    /// The last operation whose pages were completely written before the scan of the folder began.
     applied: Option<OpId>,
 }
 
-/// Looks at every page. A log that is read afterwards tells of all that may be found here.
+/// Reads every page. A log that is read afterwards covers every write that this scan may have seen.
 pub(super) fn look_around(folder: &Path) -> Result<OnDisk, BookError> {
     let applied = read_applied(folder);
     let remembered = Stamps::load(&folder.join(STAMPS));
@@ -249,12 +250,13 @@ fn names(folder: &Path) -> Result<Vec<String>, BookError> {
     Ok(names)
 }
 
-/// A page's hash: as remembered while nothing outside it changed, else of its content.
+/// Returns a page's hash: the remembered hash while the file's metadata is unchanged, otherwise the hash of its
+/// content.
 fn look(folder: &Path, path: &str, remembered: &Stamps) -> Result<(DiskPage, Stamp), String> {
     let place = folder.join(path);
     let meta = fs::symlink_metadata(&place).map_err(|error| error.to_string())?;
     if !meta.is_file() {
-        return Err("not a plain file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     if meta.len() > PAGE_LIMIT {
         return Err(format!("{} bytes; a page has at most {PAGE_LIMIT}", meta.len()));
@@ -267,12 +269,12 @@ fn look(folder: &Path, path: &str, remembered: &Stamps) -> Result<(DiskPage, Sta
     Ok((DiskPage { path: place, hash: stamp.hash.clone() }, stamp))
 }
 
-/// Remembers what pages look like, so that the next opening need not read them.
+/// Stores the file metadata of pages, so that the next opening can skip unchanged files.
 pub(super) fn remember(folder: &Path, stamps: &Stamps) -> Result<(), BookError> {
     put(folder, STAMPS, Some(&stamps.render()))
 }
 
-/// The hash of a file, or nothing if it is not there.
+/// Returns the hash of a file, or `None` if the file does not exist.
 pub(super) fn hash_of(path: &Path) -> Result<Option<String>, BookError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(hash(&bytes))),
@@ -281,12 +283,13 @@ pub(super) fn hash_of(path: &Path) -> Result<Option<String>, BookError> {
     }
 }
 
-/// Whether there is no such file, be it because a file stands where its folder was.
+/// Returns whether the error means that the file does not exist, including the case that a file has replaced its
+/// folder.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Puts a file in place whole: written beside, synced, renamed. Absent text removes it.
+/// Replaces a file atomically: writes a temporary file, syncs it, and renames it. Removes the file if `text` is `None`.
 pub(super) fn put(folder: &Path, path: &str, text: Option<&str>) -> Result<(), BookError> {
     let place = folder.join(path);
     let failed = |source| BookError::Io { path: place.clone(), source };
@@ -300,7 +303,7 @@ pub(super) fn put(folder: &Path, path: &str, text: Option<&str>) -> Result<(), B
     fs::create_dir_all(parent).map_err(failed)?;
     let cache = folder.join(".meta").join("cache");
     fs::create_dir_all(&cache).map_err(failed)?;
-    // One writer at a time, so one name is enough; a leftover is written over.
+    // One temporary name is enough because there is only one writer. A leftover file is overwritten.
     let beside = cache.join("writing");
     let mut file = fs::File::create(&beside).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;

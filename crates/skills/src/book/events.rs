@@ -1,5 +1,5 @@
-//! The log of a book in the words of the vocabulary of events: what happened to which skill, in which run and step, by
-//! whom, and between which states of the book.
+//! Translates the log of a book into skill events: what happened to which skill, in which run and step, who did it, and
+//! the states of the book before and after.
 
 use std::collections::BTreeSet;
 
@@ -15,45 +15,45 @@ use super::snapshot::Snapshot;
 use super::state::State;
 use crate::prove::proved;
 
-/// One event.
+/// One skill event, derived from the log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BookEvent {
-    /// The operation that it came with.
+    /// The operation that caused the event.
     pub id: OpId,
-    /// When.
+    /// Time of the operation.
     pub time: Timestamp,
-    /// What.
+    /// The kind of event.
     pub event: SkillHappening,
-    /// Who.
+    /// Author of the operation.
     pub actor: Actor,
-    /// The run of the attempt behind it.
+    /// The run of the attempt behind the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// That attempt, `<run>/<trial>/<attempt>`.
+    /// The attempt behind the operation, as `<run>/<trial>/<attempt>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<String>,
-    /// The steps of it that show why.
+    /// Steps of that attempt that support the operation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepId>,
-    /// The skill.
+    /// The skill concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillId>,
-    /// Its version afterwards.
+    /// The skill's version after the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// The domain, where one was opened.
+    /// The domain, if the operation opened one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     /// SHA-256 of the log before the operation.
     pub book_before: String,
-    /// SHA-256 of the log after it.
+    /// SHA-256 of the log after the operation.
     pub book_after: String,
 }
 
-/// What happened, with the skill or the domain that it happened to.
+/// A kind of event with the skill or domain that it concerns.
 type Told = (SkillHappening, Option<SkillId>, Option<String>);
 
-/// What an operation is in the vocabulary, with the skill or the domain that it is about.
+/// Returns the events of a change, each with the skill or domain that it concerns.
 fn happenings(change: &Change, state: &State) -> Vec<Told> {
     use SkillHappening::{
         Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Proposed, Refused, Reviewed,
@@ -104,7 +104,8 @@ fn happenings(change: &Change, state: &State) -> Vec<Told> {
     }
 }
 
-/// A new text has proved nothing yet: from here on it is not lent where only proved skills are.
+/// Returns a quarantine event for each new text. A new text is unproved and is withheld where only proved skills are
+/// lent.
 fn waiting(told: &[Told]) -> Vec<Told> {
     let new =
         |(happening, ..): &&Told| matches!(happening, SkillHappening::Created | SkillHappening::Updated);
@@ -117,7 +118,7 @@ fn hex(hash: &Sha256) -> String {
 }
 
 impl Snapshot {
-    /// Everything that happened to the book, oldest first.
+    /// Returns all events of the book, oldest first.
     pub fn events(&self) -> Vec<BookEvent> {
         let mut state = State::default();
         let mut hash = Sha256::new();

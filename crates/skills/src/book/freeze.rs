@@ -1,4 +1,4 @@
-//! Copies a snapshot into a folder of its own, so that a run keeps the very book it used.
+//! Copies a snapshot into a folder of its own, so that a run keeps the exact book that it used.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::disk::{mark_applied, put};
 use super::state::page_path;
 use super::{BookError, Snapshot, domains_file, index_file};
 
-/// Writes the snapshot's log, pages and indexes into `folder`, which is created.
+/// Creates `folder` and writes the snapshot's log, pages and indexes into it.
 pub fn freeze(snapshot: &Snapshot, folder: &Path) -> Result<(), BookError> {
     let meta = folder.join(".meta");
     let failed = |source| BookError::Io { path: meta.clone(), source };

@@ -1,5 +1,5 @@
-//! The gateway: the only way to write a book, whoever writes. Validate, scan, leak check, read-version check,
-//! append, write the pages, regenerate the indexes; in this order, one writer at a time.
+//! The gateway: the only way to write a book, for every writer. It validates, scans, checks for leaks, checks read
+//! versions, appends, writes the pages and regenerates the indexes, in this order, for one writer at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -26,89 +26,89 @@ use crate::leak::{LeakIndex, NoSealedTasks};
 use crate::meaning::Meaning;
 use crate::scan::{Finding, scan};
 
-/// How a book is opened for writing.
+/// Options for opening a book for writing.
 #[derive(Clone)]
 pub struct GatewayOptions {
-    /// The time that recorded edits of people get.
+    /// Timestamp for recorded edits by people.
     pub time: Timestamp,
-    /// What no skill may repeat.
+    /// Index of sealed material that skills must not repeat.
     pub leaks: Arc<dyn LeakIndex>,
-    /// Whether what models write takes effect at once.
+    /// Whether writes of models take effect at once.
     pub mode: WriteMode,
 }
 
 impl GatewayOptions {
-    /// At this time, with no sealed tasks.
+    /// Returns options for this time, without sealed tasks.
     pub fn at(time: Timestamp) -> Self {
         Self { time, leaks: Arc::new(NoSealedTasks), mode: WriteMode::Auto }
     }
 }
 
-/// What opening a book for writing did.
+/// The result of opening a book for writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opened {
-    /// Pages of an unfinished write that were completed.
+    /// Pages of an interrupted write that were completed.
     pub completed: Vec<String>,
-    /// Pages whose edits were recorded.
+    /// Pages with edits by people that were recorded.
     pub recorded: Vec<String>,
-    /// What could not be read.
+    /// Files that could not be read.
     pub problems: Vec<Problem>,
-    /// Where the last line of the log stands now, if it was cut off: it was never committed.
+    /// File that now contains the torn last line of the log. That line was never committed.
     pub set_aside: Option<String>,
 }
 
-/// One change asked for.
+/// A request for one change.
 #[derive(Clone, Debug)]
 pub struct WriteRequest {
-    /// When.
+    /// Time of the change.
     pub time: Timestamp,
-    /// Who.
+    /// Author of the change.
     pub actor: Actor,
-    /// From what; the same cause never acts twice.
+    /// The cause of the change. The same cause never acts twice.
     pub cause: Option<Cause>,
-    /// Versions of programs that the writer had before it; the log keeps what bears on the change.
+    /// Program versions that the writer observed. The log keeps those that are relevant to the change.
     pub seen: Versions,
-    /// Versions that the decision was based on.
+    /// Skill versions that the decision was based on.
     pub read: BTreeMap<SkillId, u32>,
-    /// What.
+    /// The change.
     pub change: Change,
 }
 
 impl WriteRequest {
-    /// A change that rests on nothing but its writer's word.
+    /// Returns a request without a cause, observed versions or read versions.
     pub fn of(actor: Actor, time: Timestamp, change: Change) -> Self {
         Self { time, actor, cause: None, seen: Versions::new(), read: BTreeMap::new(), change }
     }
 }
 
-/// What became of a change.
+/// The result of applying a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// It was written.
+    /// The change was written.
     Written(OpId),
-    /// It waits for a person's word, and nothing of it shows.
+    /// The change waits for a person's approval and has no effect yet.
     Proposed(OpId),
-    /// Its cause had acted before.
+    /// The cause had already acted.
     AlreadyThere(OpId),
 }
 
-/// Why a change was not written.
+/// The reason why a change was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteRefusal {
-    /// The writer can mend it.
+    /// The request was refused. The writer can correct it.
     #[error("{code}: {why}")]
     Refused {
-        /// A word for programs.
+        /// A code for programs.
         code: &'static str,
-        /// A sentence for the writer.
+        /// An explanation for the writer.
         why: String,
     },
-    /// The disk failed.
+    /// Reading or writing the book failed.
     #[error("the skillbook could not be written")]
     Book(#[from] BookError),
 }
 
-/// The only type with writes. Holds the lock of the book as long as it lives; a dead process holds none.
+/// The only type that writes a book. Holds the book's lock for its lifetime. The lock of a dead process is released.
 pub struct Gateway {
     folder: PathBuf,
     _lock: File,
@@ -123,15 +123,15 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Opens a book for writing, creating it if need be; waits for another writer to finish. Completes an
-    /// unfinished write and records what people did to the pages.
+    /// Opens a book for writing. Creates it if it does not exist, and waits for another writer to finish. Completes an
+    /// interrupted write and records edits by people.
     pub fn open(folder: &Path, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
         let lock = lock_file(folder)?;
         lock.lock().map_err(|source| BookError::Io { path: folder.to_owned(), source })?;
         Self::load(folder, lock, options)
     }
 
-    /// Like [`Gateway::open`], but another writer is an error.
+    /// Opens a book like [`Gateway::open`], but returns an error if another process is writing.
     pub fn try_open(folder: &Path, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
         let lock = lock_file(folder)?;
         match lock.try_lock() {
@@ -175,33 +175,33 @@ impl Gateway {
         Ok((gateway, opened))
     }
 
-    /// The book as it stands.
+    /// Returns the current state of the book.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Whether what models write takes effect at once.
+    /// Returns whether writes of models take effect at once.
     pub(super) fn mode(&self) -> WriteMode {
         self.mode
     }
 
-    /// The book as it stands, to lend.
+    /// Returns a snapshot of the current book.
     pub fn snapshot(&self) -> Snapshot {
         let book = Snapshot::of(self.state.clone(), self.bytes.clone()).within(&self.folder);
         book.understood(self.meaning.clone())
     }
 
-    /// Has those who decide compare skills by meaning, too.
+    /// Sets the embedder that the manager and the cleaner use to compare skills by meaning.
     pub fn understand(&mut self, meaning: Option<Arc<Meaning>>) {
         self.meaning = meaning;
     }
 
-    /// What skills are compared by beside words.
+    /// Returns the embedder that compares skills by meaning, if one is set.
     pub fn meaning(&self) -> Option<&Meaning> {
         self.meaning.as_deref()
     }
 
-    /// Writes one change, or says why not.
+    /// Writes one change, or returns the reason for refusing it.
     pub fn apply(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
         if self.broken {
             return Err(BookError::Broken(self.folder.clone()).into());
@@ -233,13 +233,14 @@ impl Gateway {
         Ok(Applied::Written(id))
     }
 
-    /// Why a change could not be written as things stand. Nothing is written.
+    /// Checks a change against the current state without writing it. Returns the refusal, if any.
     pub(crate) fn would_take(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
         validate(&self.state, actor, change)?;
         self.inspect(actor, change)
     }
 
-    /// Keeps the files of a package, each once by its content, unless one holds what no page may hold.
+    /// Stores the files of a package, each once by its hash. Refuses the package if a file contains text that no page
+    /// may contain.
     pub(crate) fn keep_files(
         &self,
         actor: Actor,
@@ -249,8 +250,8 @@ impl Gateway {
         Ok(attachment::keep(&self.folder, files)?)
     }
 
-    /// Why the files of a package may not stand in this book: the rules of a page hold for each of them and for its
-    /// name. What is no text is held to them as far as plain words stand in it.
+    /// Checks the files of a package against the rules for pages: every file and the package's name. In binary files,
+    /// checks the printable strings.
     pub(crate) fn inspect_files(
         &self,
         actor: Actor,
@@ -266,8 +267,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Takes one operation back, for a person. What came after it stays; where that cannot be told apart, the
-    /// refusal names the later operation.
+    /// Reverts one operation on a person's behalf. Later changes stay. If they cannot be separated from the operation,
+    /// the refusal names the later operation.
     pub fn revert(&mut self, operation: OpId, time: Timestamp) -> Result<Applied, WriteRefusal> {
         let operations = log::operations(&self.bytes);
         let change = revert::change(&operations, operation)
@@ -275,7 +276,7 @@ impl Gateway {
         self.apply(WriteRequest::of(Actor::Human, time, change))
     }
 
-    /// Why a learned text may not stand in this book: a secret, words to the agent, sealed material.
+    /// Returns the reason why a learned text is not allowed in this book: a secret, an injection, or sealed material.
     pub fn objection(&self, text: &str) -> Option<(&'static str, String)> {
         let unsafe_text = scan(text).map(|finding| ("unsafe_text", finding.why().to_owned()));
         unsafe_text.or_else(|| self.leak(text))
@@ -290,7 +291,7 @@ impl Gateway {
         texts(change).into_iter().find_map(|text| self.objection_to(actor, text)).map_or(Ok(()), Err)
     }
 
-    /// People may name addresses; nobody may write the rest.
+    /// Checks a text. People may write addresses; the other rules hold for every writer.
     fn objection_to(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
         match actor == Actor::Human && scan(text) == Some(Finding::Address) {
             true => self.leak(text),
@@ -309,7 +310,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// A page that a person is editing right now is not written over.
+    /// Refuses a change to a page that a person has edited in the meantime.
     pub(super) fn check_pages(&self, change: &Change) -> Result<(), WriteRefusal> {
         for skill in touched(change) {
             let path = page_path(skill);
@@ -323,8 +324,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Appends, then writes what follows from it. A failure in between leaves the committed prefix; the next
-    /// opening completes it.
+    /// Appends an operation to the log, then writes pages and indexes. After a failure in between, the committed prefix
+    /// of the log is valid and the next opening completes the write.
     pub(super) fn commit(&mut self, mut operation: Operation) -> Result<OpId, BookError> {
         let skills: Vec<SkillId> = touched(&operation.change).into_iter().cloned().collect();
         let before: Vec<Option<String>> = skills.iter().map(|skill| self.known_hash(skill)).collect();
@@ -363,7 +364,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// Records a person's edit; the page stays as the person wrote it.
+    /// Records an edit by a person. The page stays as the person wrote it.
     fn record(&mut self, edit: Edit, time: Timestamp) -> Result<(), BookError> {
         let files = edit.files.into_iter().map(|(path, after)| FileChange {
             before: self.state.files.get(&path).cloned().flatten(),
@@ -391,7 +392,7 @@ impl Gateway {
         written
     }
 
-    /// Regenerates `DOMAINS.md` and the indexes of domains; a file that is right already is not touched.
+    /// Regenerates `DOMAINS.md` and the domain indexes. Leaves files that are already up to date untouched.
     fn write_indexes(&self, domains: &BTreeSet<&str>) -> Result<(), BookError> {
         let mut wanted = BTreeMap::from([("DOMAINS.md".to_owned(), Some(domains_file(&self.state)))]);
         for domain in domains.iter().filter(|domain| !self.unreadable.contains(**domain)) {
@@ -412,11 +413,11 @@ fn lock_file(folder: &Path) -> Result<File, BookError> {
     let meta = folder.join(".meta");
     let failed = |source| BookError::Io { path: meta.clone(), source };
     fs::create_dir_all(&meta).map_err(failed)?;
-    // A closed file lets go of its lock, so the name may stay.
+    // Closing the file releases the lock, so the lock file itself can stay.
     File::options().create(true).truncate(false).write(true).open(meta.join("lock")).map_err(failed)
 }
 
-/// The skills whose pages a change writes.
+/// Returns the skills whose pages the change writes.
 fn touched(change: &Change) -> Vec<&SkillId> {
     match change {
         Change::SkillReviewed { .. }
@@ -428,7 +429,7 @@ fn touched(change: &Change) -> Vec<&SkillId> {
     }
 }
 
-/// Every free text of a change.
+/// Returns every free text of a change.
 fn texts(change: &Change) -> Vec<&str> {
     match change {
         Change::DomainCreated(NewDomain { domain, description }) => vec![domain, description],

@@ -1,4 +1,4 @@
-//! The operations of a book or of one skill, as a person reads them.
+//! The history of a book or of one skill, for display.
 
 use std::collections::BTreeSet;
 
@@ -12,30 +12,31 @@ use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;
 
-/// One operation in a list.
+/// One operation of the history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Its id.
+    /// Id of the operation.
     pub id: OpId,
-    /// When.
+    /// Time of the operation.
     pub time: Timestamp,
-    /// Who.
+    /// Author of the operation.
     pub actor: Actor,
-    /// What, by its name in the log.
+    /// Kind of the operation, by its name in the log.
     pub op: String,
-    /// The skills that it is about.
+    /// Skills that the operation concerns.
     pub skills: Vec<SkillId>,
-    /// What it came from.
+    /// Cause of the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The proposal that a person accepted by it.
+    /// The proposal that a person accepted with this operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepts: Option<OpId>,
-    /// What it says, in one line.
+    /// One-line summary of the change.
     pub summary: String,
 }
 
-/// The operations of a book, oldest first; of one skill if it is named, under all names that it had.
+/// Returns the operations of a book, oldest first. With `skill`, returns the operations of that skill under all names
+/// that it had.
 pub fn history(operations: &[Operation], skill: Option<&SkillId>) -> Vec<Entry> {
     let names = skill.map(|skill| names(operations, skill));
     let of_skill = |operation: &&Operation| match &names {
@@ -45,7 +46,7 @@ pub fn history(operations: &[Operation], skill: Option<&SkillId>) -> Vec<Entry> 
     operations.iter().filter(of_skill).map(entry).collect()
 }
 
-/// A skill's name and those that it had before.
+/// Returns a skill's current and former names.
 fn names(operations: &[Operation], skill: &SkillId) -> BTreeSet<SkillId> {
     let mut names = BTreeSet::from([skill.clone()]);
     for operation in operations.iter().rev() {
@@ -81,10 +82,10 @@ fn summary(change: &Change) -> String {
             format!("new {}", given.collect::<Vec<_>>().join(", "))
         }
         Change::SkillEdited { .. } => "edited by hand".to_owned(),
-        Change::SkillMerged { source, target, .. } => format!("{source} goes into {target}"),
+        Change::SkillMerged { source, target, .. } => format!("{source} is merged into {target}"),
         Change::SkillAnnotated { note, .. } => note.clone(),
-        Change::SkillDeleted { .. } => "taken out; its content stays in the log".to_owned(),
-        Change::SkillRenamed { from, to } => format!("{from} is now {to}"),
+        Change::SkillDeleted { .. } => "deleted; its content stays in the log".to_owned(),
+        Change::SkillRenamed { from, to } => format!("{from} is renamed to {to}"),
         Change::SkillReviewed { version, consumer, review, .. } => {
             let kind = review.as_ref().map_or("unreviewed", |review| review.kind());
             format!("{kind}, version {version}, received by {consumer}")
@@ -92,30 +93,32 @@ fn summary(change: &Change) -> String {
         Change::TrajectoryReflected { mode, fallback, checked } => {
             let how = match (mode, fallback) {
                 (ReflectMode::InContext, _) => ", in the attempt's own conversation".to_owned(),
-                (ReflectMode::Fresh | ReflectMode::Given, Some(why)) => format!(", by a reader, since {why}"),
+                (ReflectMode::Fresh | ReflectMode::Given, Some(why)) => {
+                    format!(", by a separate reader: {why}")
+                }
                 (ReflectMode::Fresh | ReflectMode::Given, None) => String::new(),
             };
             format!("{} reviews, {} learnings{how}", checked.reviews.len(), checked.learnings.len())
         }
         Change::CandidateRecorded { learning, .. } => learning.situation().to_owned(),
         Change::ItemClosed { outcome } => outcome.clone(),
-        Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay apart"),
+        Change::PairKept { skills: [one, other], .. } => format!("{one} and {other} stay separate"),
         Change::CleanupFlagged { finding, .. } => finding.clone(),
         Change::CleanupByWords { why } => format!("compared by words alone: {why}"),
-        Change::TrajectoryLearned => "all of the trajectory is worked in".to_owned(),
+        Change::TrajectoryLearned => "learning from the trajectory is complete".to_owned(),
         Change::SkillsTried { skills, passed, .. } => {
             let followed = skills.iter().filter(|tried| tried.followed == Some(true)).count();
             let ended = if *passed { "passed" } else { "failed" };
             format!("{} received, {followed} of them followed, {ended}", skills.len())
         }
-        Change::CleanupFinished => "the book is cleaned".to_owned(),
+        Change::CleanupFinished => "the cleanup is complete".to_owned(),
         Change::PackageAttached { package, .. } => {
             format!("{} files of the package {}", package.files.len(), package.name)
         }
         Change::SkillPublished { text, package, .. } => {
             format!("{} ({} files)", text.description, package.files.len())
         }
-        Change::Reverted { operation, .. } => format!("{operation} is taken back"),
+        Change::Reverted { operation, .. } => format!("{operation} is reverted"),
         Change::WriteProposed { change, .. } => format!("proposed: {}: {}", change.name(), summary(change)),
         Change::ProposalRefused { proposal, why } => format!("{proposal} is refused. {why}"),
         Change::Unknown { .. } => "an operation of a later version".to_owned(),

@@ -1,5 +1,5 @@
-//! The generated files: `DOMAINS.md` and one `INDEX.md` per domain. The same state always gives the same
-//! bytes, within a cap; they are never read back.
+//! The generated index files: `DOMAINS.md` and one `INDEX.md` per domain. The same state always produces the same
+//! bytes, within a size cap. The program never reads them back.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,24 +8,24 @@ use super::operation::Origin;
 use super::state::State;
 use crate::words::clipped;
 
-/// Characters that `DOMAINS.md` may have: about 600 tokens.
+/// Largest size of `DOMAINS.md` in characters: about 600 tokens.
 pub const DOMAINS_CAP: usize = 2400;
-/// Characters of one line of either file.
+/// Largest length of one line of either file, in characters.
 pub const LINE_CAP: usize = 180;
-/// Skills that one `INDEX.md` lists.
+/// Largest number of skills in one `INDEX.md`.
 pub const INDEX_CAP: usize = 100;
 
-/// One line, cut to its cap.
+/// Cuts a line to its cap.
 fn line(text: &str) -> String {
     clipped(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE_CAP)
 }
 
-/// How a skill stands in a list.
+/// Renders a skill as one line of a list.
 pub(crate) fn skill_line(id: &str, description: &str) -> String {
     line(&format!("- {id}: {description}"))
 }
 
-/// The lines of the domains that hold skills of the book itself, within the cap.
+/// Returns one line per domain that contains skills of the book itself, within the cap.
 pub(super) fn domain_lines(state: &State) -> String {
     let mut lines = Vec::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -52,12 +52,12 @@ pub(super) fn domain_lines(state: &State) -> String {
     text
 }
 
-/// `DOMAINS.md`
+/// Renders `DOMAINS.md`.
 pub fn domains_file(state: &State) -> String {
     format!("# Domains\n\n{}", domain_lines(state))
 }
 
-/// `INDEX.md` of a domain; also what a listing answers.
+/// Renders the `INDEX.md` of a domain. `skill_list` answers with the same text.
 pub fn index_file(state: &State, domain: &str) -> String {
     let mut text = format!("# {domain}\n\n");
     if let Some(description) = state.domains.get(domain).filter(|text| !text.is_empty()) {

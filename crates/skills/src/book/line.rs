@@ -1,5 +1,5 @@
-//! An operation as a line of the log. It is read in two stages, the envelope and then its data by name; an operation
-//! of a later version is kept as it is.
+//! Serializes an operation as one line of the log. Parsing has two stages: the envelope first, then the data according
+//! to its name. Operations of a later version are preserved unchanged.
 
 use apprentice_protocol::Versions;
 use jiff::Timestamp;
@@ -8,26 +8,26 @@ use serde_json::value::RawValue;
 
 use super::operation::{Actor, Cause, Change, FileChange, OpId};
 
-/// One line of the log.
+/// One operation of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// The line format's version.
+    /// Version of the line format.
     pub version: u32,
-    /// Its id.
+    /// Id of the operation.
     pub id: OpId,
-    /// When, as the caller says.
+    /// Time of the operation, given by the caller.
     pub time: Timestamp,
-    /// Who.
+    /// Author of the operation.
     pub actor: Actor,
-    /// From what.
+    /// Cause of the operation.
     pub cause: Option<Cause>,
-    /// The proposal that a person accepted by it.
+    /// The proposal that a person accepted with this operation.
     pub accepts: Option<OpId>,
-    /// The version of the program that the writer had before it, as far as it bears on the change.
+    /// Program versions that the writer observed, as far as they are relevant to the change.
     pub seen: Versions,
-    /// The files it writes.
+    /// Files that the operation writes.
     pub files: Vec<FileChange>,
-    /// What it changes.
+    /// The change.
     pub change: Change,
 }
 
@@ -58,7 +58,7 @@ struct Tagged {
 }
 
 impl Operation {
-    /// One compact line, without the line break.
+    /// Returns the operation as one compact JSON line, without the line break.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         let tagged = match &self.change {
             Change::Unknown { op, data } => {
@@ -80,7 +80,7 @@ impl Operation {
         })
     }
 
-    /// Reads one line.
+    /// Parses one line.
     pub fn from_line(line: &str) -> Result<Self, serde_json::Error> {
         let envelope: Envelope<'_> = serde_json::from_str(line)?;
         let name = envelope.op.as_ref();

@@ -1,4 +1,4 @@
-//! The log on disk: one operation a line, appended and synced. A torn last line was never committed.
+//! The log on disk: one operation per line, appended and synced. A torn last line was never committed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,16 +10,16 @@ use super::{BookError, Problem};
 
 const FILE: &str = ".meta/ops.jsonl";
 
-/// A log as read.
+/// A parsed log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     /// Committed operations, in order.
     pub(super) operations: Vec<Operation>,
-    /// The committed bytes.
+    /// The committed bytes of the file.
     pub(super) bytes: Vec<u8>,
-    /// Bytes after the last line break: a write that was cut off.
+    /// Bytes after the last line break: an interrupted write.
     pub(super) torn: Vec<u8>,
-    /// Lines that could not be read.
+    /// Lines that could not be parsed.
     pub(super) problems: Vec<Problem>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 }
 
 impl Log {
-    /// Reads a book's log, up to an operation if one is named; a book without one has an empty log.
+    /// Reads a book's log, up to `upto` if given. A book without a log file has an empty log.
     pub(super) fn read(folder: &Path, upto: Option<OpId>) -> Result<Self, BookError> {
         let path = path(folder);
         let mut bytes = match fs::read(&path) {
@@ -41,7 +41,7 @@ impl Log {
         Ok(Self { bytes, ..log })
     }
 
-    /// Whether the log on disk is still no longer than this one, read whole.
+    /// Returns whether the log on disk has not grown since it was read completely.
     pub(super) fn is_all_of(&self, folder: &Path) -> bool {
         let length = fs::metadata(path(folder)).map_or(0, |meta| meta.len());
         u64::try_from(self.bytes.len() + self.torn.len()).is_ok_and(|read| read == length)
@@ -51,32 +51,31 @@ impl Log {
         self.problems.push(Problem { path: FILE.to_owned(), what: format!("line {line}: {what}") });
     }
 
-    /// Takes the operation of a line. The same one a second time acts once; another one of the same name acts, since
-    /// nothing is lost silently, and is named.
+    /// Adds the operation of a line. An exact duplicate counts once. A different operation with the same id is applied,
+    /// so that no data is lost silently, and reported as a problem.
     fn take(&mut self, operation: Operation, line: usize) {
         let id = operation.id;
         let ordered = self.operations.last().is_none_or(|last| last.id < id);
         if !ordered && let Some(earlier) = self.operations.iter().find(|earlier| earlier.id == id) {
             if *earlier == operation {
-                return self.problem(line, &format!("{id} stands there a second time; it counts once"));
+                return self.problem(line, &format!("{id} is repeated; it counts once"));
             }
-            self.problem(line, &format!("{id} names two operations; both are read"));
+            self.problem(line, &format!("{id} is the id of two operations; both are applied"));
         }
         if let Change::Unknown { op, .. } = &operation.change {
-            let what =
-                format!("{op:?} is an operation of a later version; it is kept and changes nothing here");
+            let what = format!("{op:?} is an operation of a later version; it is kept and has no effect");
             self.problem(line, &what);
         }
         self.operations.push(operation);
     }
 }
 
-/// The operations of committed lines.
+/// Returns the operations of committed lines.
 pub(super) fn operations(bytes: &[u8]) -> Vec<Operation> {
     parse(bytes, None).0.operations
 }
 
-/// Reads the committed lines of a log, up to an operation if one is named, and tells how long they are.
+/// Parses the committed lines of a log, up to `upto` if given, and returns their length in bytes.
 fn parse(bytes: &[u8], upto: Option<OpId>) -> (Log, usize) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut log = Log { torn: bytes[end..].to_vec(), ..Log::default() };
@@ -94,7 +93,7 @@ fn parse(bytes: &[u8], upto: Option<OpId>) -> (Log, usize) {
     (log, read)
 }
 
-/// Opens the log for appending, moving a torn last line aside; says where to.
+/// Opens the log for appending. Moves a torn last line to another file and returns that file's path.
 pub(super) fn open(folder: &Path, log: &Log) -> Result<(File, Option<String>), BookError> {
     let path = path(folder);
     let failed = |source| BookError::Io { path: path.clone(), source };
@@ -111,7 +110,7 @@ pub(super) fn open(folder: &Path, log: &Log) -> Result<(File, Option<String>), B
     Ok((file, place))
 }
 
-/// Appends one line: one write, then a sync.
+/// Appends one line with one write and a sync.
 pub(super) fn append(file: &mut File, line: &str) -> io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())?;
     file.sync_data()

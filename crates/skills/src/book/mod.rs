@@ -1,5 +1,5 @@
-//! The skillbook on disk: an operation log that is the truth, pages that a person may edit, generated
-//! indexes, snapshots for every read and one gateway for every write.
+//! The skillbook on disk: an operation log as the source of truth, pages that a person may edit, generated indexes,
+//! snapshots for every read, and one gateway for every write.
 
 mod attachment;
 mod blame;
@@ -54,40 +54,40 @@ pub(crate) use state::hash;
 pub use state::{Candidate, Skill, State, Tombstone};
 pub use trial::{Remark, Trial, Tried};
 
-/// Something of a book that could not be read; the rest of it still opens.
+/// A part of a book that could not be read. The rest of the book still opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file, relative to the book.
+    /// Path of the file, relative to the book.
     pub path: String,
-    /// What is wrong with it, with the line where that is known.
+    /// Description of the problem, with the line number if known.
     pub what: String,
 }
 
-/// Why a book could not be opened or written.
+/// An error while opening or writing a book.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
-    /// There is no such folder.
+    /// The folder does not exist.
     #[error("there is no skillbook at {0}; create the folder, or name another with --skillbook")]
     Missing(PathBuf),
     /// A file could not be read or written.
     #[error("{path}: cannot be read or written")]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         #[source]
         source: io::Error,
     },
-    /// People's edits wait to be recorded.
+    /// Edits by people that are not recorded yet.
     #[error("pages changed by hand are not recorded yet: {}; run `apprentice skills sync`", .0.join(", "))]
     Pending(Vec<String>),
-    /// Another process writes.
+    /// Another process is writing the book.
     #[error("{0}: another process is writing this skillbook")]
     Locked(PathBuf),
-    /// An operation could not be put into words.
+    /// An operation could not be serialized.
     #[error("an operation could not be written as JSON")]
     Json(#[from] serde_json::Error),
-    /// An earlier write failed half-way.
+    /// An earlier write failed halfway.
     #[error("an earlier write to {0} failed; open the skillbook again")]
     Broken(PathBuf),
 }

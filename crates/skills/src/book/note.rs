@@ -1,4 +1,4 @@
-//! Notes on a skill: what is said of it beside its text, each once with how often, the oldest hidden when they are many.
+//! Notes on a skill: remarks beside its text. Repeated notes are counted. When there are many, the oldest are hidden.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,32 +7,32 @@ use super::line::Operation;
 use super::operation::Actor;
 use super::state::{Skill, renew};
 
-/// How many notes a page shows; older ones stay in the log.
+/// Number of notes that a page shows. Older notes stay in the log.
 pub const VISIBLE_NOTES: usize = 12;
 
 /// A note on a skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// The text.
+    /// Text of the note.
     pub text: String,
-    /// How often the same was said.
+    /// How often the same note was made.
     pub count: u32,
-    /// Who said it first.
+    /// Author of the first occurrence.
     pub author: Actor,
-    /// In which trajectory, if any.
+    /// The trajectory that produced the note, if any.
     pub trajectory: Option<String>,
-    /// When.
+    /// Time of the first occurrence.
     pub time: Timestamp,
 }
 
 impl Note {
-    /// As the page has it.
+    /// Returns the note as it is shown on the page.
     pub(super) fn shown(&self) -> String {
         if self.count > 1 { format!("{} (×{})", self.text, self.count) } else { self.text.clone() }
     }
 }
 
-/// A note as it stands on a page; a count at its end is read back.
+/// Parses a note as it stands on a page, including the count at its end.
 pub(super) fn read_note(text: &str, operation: &Operation) -> Note {
     let counted = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (×"));
     let counted = counted.and_then(|(text, count)| count.parse().ok().map(|count| (text, count)));
@@ -46,7 +46,7 @@ pub(super) fn read_note(text: &str, operation: &Operation) -> Note {
     }
 }
 
-/// Adds a note; the same one again is counted.
+/// Adds a note, or increments the count of an equal one.
 pub(super) fn annotate(skill: &mut Skill, note: Note) {
     match skill.notes.iter_mut().find(|known| known.text == note.text) {
         Some(known) => known.count += note.count,
@@ -55,7 +55,7 @@ pub(super) fn annotate(skill: &mut Skill, note: Note) {
     skill.hidden_notes = skill.hidden_notes.max(skill.notes.len().saturating_sub(VISIBLE_NOTES));
 }
 
-/// A person's page replaces what the page showed; notes that stay keep their author.
+/// Applies a person's edit of the visible notes. Notes that stay keep their author.
 pub(super) fn edit(
     skill: &mut Skill,
     texts: (&String, &String),

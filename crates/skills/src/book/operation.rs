@@ -1,4 +1,4 @@
-//! The operations of a book: every change there ever was, as typed records. The log of them is the truth.
+//! The operations of a book: every change ever made, as typed records. Their log is the source of truth.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,10 +12,10 @@ use super::revert::Restored;
 use super::trial::Tried;
 use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
 
-/// The version of the line format.
+/// Version of the line format.
 pub const OPERATION_VERSION: u32 = 1;
 
-/// An operation of one book, counted from `o1`.
+/// Id of an operation within one book, counted from `o1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct OpId(pub u64);
@@ -41,63 +41,63 @@ impl TryFrom<String> for OpId {
     }
 }
 
-/// Who asks for a change.
+/// The author of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Actor {
-    /// The reflector's part of learning: reflections, candidates, marks of progress.
+    /// The reflector's part of learning: reflections, candidates and progress marks.
     Learner,
     /// The programmatic handler: counters and notes.
     Handler,
     /// The manager agent.
     Manager,
-    /// The manager agent on a cleaner's task.
+    /// The manager agent while it works on a cleanup task.
     Cleaner,
-    /// An agent, by tools of its own.
+    /// An agent with the authoring tools.
     Agent,
     /// A person.
     Human,
 }
 
-/// In which stage of learning a change arose.
+/// The stage of learning in which a change arose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Reviewing a trajectory.
+    /// Reflecting on a trajectory.
     Reflect,
     /// Counting reviews.
     Handle,
-    /// Deciding on one item.
+    /// Deciding one item.
     Manage,
-    /// Cleaning.
+    /// Cleaning up.
     Clean,
-    /// Closing a trajectory.
+    /// Completing a trajectory.
     Learn,
 }
 
-/// What a change came from. The same cause never acts twice.
+/// The cause of a change. The same cause never acts twice.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cause {
     /// The trajectory.
     pub trajectory: String,
-    /// The item of it: `review:<skill>`, `learning:<n>`, a pair, or nothing.
+    /// The item within the trajectory: `review:<skill>`, `learning:<n>`, a pair of skills, or empty.
     pub item: String,
-    /// The stage.
+    /// The stage of learning.
     pub stage: Stage,
 }
 
-/// A file that an operation writes. Absent hashes mean an absent file.
+/// A file that an operation writes. `None` as a hash means that the file does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// Relative to the book, with `/`.
+    /// Path relative to the book, with `/` as separator.
     pub path: String,
-    /// SHA-256 before.
+    /// SHA-256 of the content before.
     pub before: Option<String>,
-    /// SHA-256 after.
+    /// SHA-256 of the content after.
     pub after: Option<String>,
 }
 
-/// Where a skill's text comes from.
+/// The origin of a skill's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -105,107 +105,107 @@ pub enum Origin {
     Learned,
     /// Written by a person.
     Authored,
-    /// Taken over from a package.
+    /// Imported from a package.
     Imported,
-    /// Part of the program; it stands in no log and is never written.
+    /// Part of the program. Such a skill is in no log and is never written.
     Shipped,
 }
 
-/// A domain that is opened together with its first skill.
+/// A domain that is created together with its first skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewDomain {
-    /// Its name.
+    /// Name of the domain.
     pub domain: String,
-    /// One line.
+    /// One-line description.
     pub description: String,
 }
 
 /// The texts of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillText {
-    /// One line that says when to look at it.
+    /// One line that says when to look at the skill.
     pub description: String,
-    /// When it applies.
+    /// The situation in which the skill applies.
     pub situation: String,
-    /// What to do.
+    /// The instructions.
     pub guidance: String,
 }
 
-/// What an operation changes.
+/// The change that an operation makes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", content = "data")]
 pub enum Change {
-    /// A domain is opened.
+    /// Creates a domain.
     #[serde(rename = "domain.created")]
     DomainCreated(NewDomain),
-    /// A skill is created, with its domain if that is new: one change, so that neither stands alone.
+    /// Creates a skill, together with its domain if that is new. One change, so that neither exists without the other.
     #[serde(rename = "skill.created")]
     SkillCreated {
-        /// Its id.
+        /// Id of the skill.
         skill: SkillId,
-        /// Its texts.
+        /// Texts of the skill.
         text: SkillText,
-        /// Notes it already has.
+        /// Initial notes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         annotations: Vec<String>,
-        /// Where it comes from.
+        /// Origin of the text.
         origin: Origin,
         /// The domain, if it is new.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         domain: Option<NewDomain>,
     },
-    /// Parts of a skill are replaced; its counters start anew.
+    /// Replaces parts of a skill. Its counters start again from zero.
     #[serde(rename = "skill.updated")]
     SkillUpdated {
-        /// Which.
+        /// Id of the skill.
         skill: SkillId,
-        /// The new line.
+        /// New description. `None` keeps the old one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// The new situation.
+        /// New situation. `None` keeps the old one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         situation: Option<String>,
-        /// The new guidance.
+        /// New guidance. `None` keeps the old one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         guidance: Option<String>,
     },
-    /// A person edited the page.
+    /// Records a person's edit of a page.
     #[serde(rename = "skill.edited")]
     SkillEdited {
-        /// Which.
+        /// Id of the skill.
         skill: SkillId,
-        /// As it stands on the page.
+        /// The situation on the page.
         situation: String,
-        /// As it stands on the page.
+        /// The guidance on the page.
         guidance: String,
-        /// As they stand on the page.
+        /// The notes on the page.
         annotations: Vec<String>,
     },
-    /// One skill is taken up by another.
+    /// Merges one skill into another.
     #[serde(rename = "skill.merged")]
     SkillMerged {
-        /// The one that goes.
+        /// The skill that is removed.
         source: SkillId,
-        /// The one that stays.
+        /// The skill that remains.
         target: SkillId,
-        /// The result.
+        /// The merged texts.
         text: SkillText,
     },
-    /// A note is added.
+    /// Adds a note.
     #[serde(rename = "skill.annotated")]
     SkillAnnotated {
-        /// Which.
+        /// Id of the skill.
         skill: SkillId,
-        /// The note.
+        /// Text of the note.
         note: String,
     },
-    /// A skill is taken out; its content stays in the log.
+    /// Deletes a skill. Its content stays in the log.
     #[serde(rename = "skill.tombstoned")]
     SkillDeleted {
-        /// Which.
+        /// Id of the skill.
         skill: SkillId,
     },
-    /// A skill gets another id; the old one leads to it.
+    /// Renames a skill. The old id redirects to the new one.
     #[serde(rename = "skill.renamed")]
     SkillRenamed {
         /// The old id.
@@ -213,99 +213,99 @@ pub enum Change {
         /// The new id.
         to: SkillId,
     },
-    /// A review is counted.
+    /// Counts a review.
     #[serde(rename = "skill.reviewed")]
     SkillReviewed {
-        /// Which.
+        /// Id of the skill.
         skill: SkillId,
-        /// The version that was received.
+        /// The version that the agent received.
         version: u32,
-        /// The class of the model that received it.
+        /// Class of the model that received the skill.
         consumer: String,
-        /// What it adds.
+        /// Contribution to the counters.
         counts: Counts,
-        /// The review, or nothing if the reflector kept silent.
+        /// The review. `None` if the reflector did not review the skill.
         review: Option<SkillReview>,
         /// Whether the attempt passed.
         passed: bool,
     },
-    /// A trajectory was reflected on.
+    /// Stores the reflection on a trajectory.
     #[serde(rename = "trajectory.reflected")]
     TrajectoryReflected {
-        /// How.
+        /// How the reflection was made.
         mode: ReflectMode,
-        /// Why not in the attempt's own conversation, where that had been asked for.
+        /// The reason for falling back to a separate reader, if the attempt's own conversation had been requested.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fallback: Option<Fallback>,
-        /// What came of it.
+        /// The checked reflection.
         checked: Checked,
     },
-    /// Knowledge that is not supported well enough to be a skill.
+    /// Stores knowledge that is not supported well enough to become a skill.
     #[serde(rename = "candidate.recorded")]
     CandidateRecorded {
-        /// What was said.
+        /// The learning.
         learning: Learning,
         /// Whether the attempt passed.
         passed: bool,
     },
-    /// An item was decided without a change.
+    /// Closes an item without a change.
     #[serde(rename = "item.closed")]
     ItemClosed {
-        /// In words.
+        /// The outcome in words.
         outcome: String,
     },
-    /// A pair of like skills is to stay as it is.
+    /// Keeps a pair of similar skills as it is.
     #[serde(rename = "cleanup.kept")]
     PairKept {
-        /// Both, in order.
+        /// The two skills, sorted by id.
         skills: [SkillId; 2],
-        /// The hashes of their texts.
+        /// Hashes of their texts.
         hashes: [String; 2],
     },
-    /// The counters, or likeness, single something out: it is about to be decided.
+    /// Marks a skill or pair that the counters or the similarity single out, before the manager decides on it.
     #[serde(rename = "cleanup.flagged")]
     CleanupFlagged {
         /// The skill, or the pair.
         skills: Vec<SkillId>,
-        /// What stands out, in one line.
+        /// The finding, in one line.
         finding: String,
     },
-    /// A cleaning compares skills by their words alone, since nobody says what they mean.
+    /// Notes that a cleanup compares skills by words alone, because the embedder is not available.
     #[serde(rename = "cleanup.by_words")]
     CleanupByWords {
-        /// Why not by meaning.
+        /// The reason why the embedder was not available.
         why: String,
     },
-    /// All of a trajectory is worked in.
+    /// Marks a trajectory as completely processed.
     #[serde(rename = "trajectory.learned")]
     TrajectoryLearned,
-    /// Which skills an attempt received, whether it did what they say, and how it ended.
+    /// Records which skills an attempt received, whether it followed them, and how it ended.
     #[serde(rename = "trajectory.tried")]
     SkillsTried {
-        /// The template of its task, as a hash: no word of a task stands in the book.
+        /// Hash of the task's template. The book contains no text of a task.
         template: String,
         /// The skills.
         skills: Vec<Tried>,
         /// Whether the attempt passed.
         passed: bool,
     },
-    /// A cleaning is finished.
+    /// Marks a cleanup as finished.
     #[serde(rename = "cleanup.finished")]
     CleanupFinished,
-    /// The package that a skill was made of is kept beside it.
+    /// Stores the package that a skill was created from.
     #[serde(rename = "package.attached")]
     PackageAttached {
-        /// Which.
+        /// Id of the skill.
         skill: SkillId,
         /// The package.
         package: Attached,
     },
-    /// A package that an agent wrote is taken in, with all its files: one change, so that none stands alone.
+    /// Publishes a package that an agent wrote, with all its files. One change, so that no part exists alone.
     #[serde(rename = "skill.published")]
     SkillPublished {
-        /// The new skill, or the one that gets another text.
+        /// The new skill, or the skill that gets a new text.
         skill: SkillId,
-        /// Its texts.
+        /// Texts of the skill.
         text: SkillText,
         /// The domain, if it is new.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -313,50 +313,50 @@ pub enum Change {
         /// The package.
         package: Attached,
     },
-    /// An operation is taken back: what it changed stands again as it was before.
+    /// Reverts an operation: restores the state from before it.
     #[serde(rename = "operation.reverted")]
     Reverted {
-        /// Which.
+        /// The operation to revert.
         operation: OpId,
-        /// Every skill that it had changed, as it stands from now on.
+        /// Every skill that the operation had changed, in its restored state.
         skills: Vec<Restored>,
-        /// Domains that it had opened and that hold nothing now.
+        /// Domains that the operation had created and that are empty now.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         closed: Vec<String>,
-        /// Domains that it had closed, with what they were about.
+        /// Domains that the operation had removed, with their descriptions.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         opened: Vec<NewDomain>,
     },
-    /// A change waits for a person's word; nothing of it shows.
+    /// Proposes a change that waits for a person's approval and has no effect yet.
     #[serde(rename = "write.proposed")]
     WriteProposed {
-        /// What is wanted.
+        /// The proposed change.
         change: Box<Self>,
-        /// The versions of skills that it rests on.
+        /// The skill versions that the change is based on.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         read: BTreeMap<SkillId, u32>,
     },
-    /// A person refused it.
+    /// Refuses a proposal on a person's behalf.
     #[serde(rename = "proposal.refused")]
     ProposalRefused {
-        /// The operation that proposed it.
+        /// The operation that made the proposal.
         proposal: OpId,
-        /// Why, in the person's words.
+        /// The reason, in the person's words.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
     },
-    /// An operation of a later version, kept as it is.
+    /// An operation of a later version, preserved unchanged.
     #[serde(skip)]
     Unknown {
-        /// Its name.
+        /// Name of the operation.
         op: String,
-        /// Its data, as JSON text.
+        /// Data of the operation, as JSON text.
         data: String,
     },
 }
 
 impl Change {
-    /// The names of this version.
+    /// The operation names of this version.
     pub const NAMES: &'static [&'static str] = &[
         "domain.created",
         "skill.created",
@@ -383,7 +383,7 @@ impl Change {
         "proposal.refused",
     ];
 
-    /// Its name in the log.
+    /// Returns the operation's name in the log.
     pub fn name(&self) -> &str {
         match self {
             Self::DomainCreated(_) => "domain.created",
@@ -413,7 +413,7 @@ impl Change {
         }
     }
 
-    /// The skills that it is about.
+    /// Returns the skills that the change concerns.
     pub fn skills(&self) -> Vec<&SkillId> {
         match self {
             Self::SkillCreated { skill, .. }

@@ -1,55 +1,55 @@
-//! A skill's page: exactly `## Situation`, `## Guidance`, `## Annotations`, readable and editable by hand.
+//! A skill page: exactly `## Situation`, `## Guidance` and `## Annotations`, readable and editable by hand.
 
 use std::fmt::Write as _;
 
-/// What stands on a page.
+/// The content of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// When it applies.
+    /// The situation in which the skill applies.
     pub situation: String,
-    /// What to do.
+    /// The instructions.
     pub guidance: String,
-    /// Notes, without bullets.
+    /// The notes, without bullets.
     pub annotations: Vec<String>,
 }
 
-/// Why a text is no page. Lines count from 1.
+/// The reason why a text is not a valid page. Line numbers start at 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// Something stands before the first section.
+    /// There is text before the first section.
     #[error("line {line}: a page begins with \"## Situation\"")]
     Preamble {
-        /// Where.
+        /// Line number.
         line: usize,
     },
-    /// A section is missing, repeated, or in another place.
+    /// A section is missing, repeated, or out of order.
     #[error("line {line}: expected \"## {expected}\", found {found:?}")]
     Section {
-        /// Where.
+        /// Line number.
         line: usize,
-        /// What should stand there.
+        /// The expected section.
         expected: &'static str,
-        /// What stands there.
+        /// The line found instead.
         found: String,
     },
-    /// Something follows the last section.
+    /// There is text after the last section.
     #[error("line {line}: {found:?} follows the last section; a page has three")]
     Further {
-        /// Where.
+        /// Line number.
         line: usize,
-        /// What stands there.
+        /// The line found.
         found: String,
     },
     /// The text ends before the last section.
     #[error("the section \"## {0}\" is missing")]
     Missing(&'static str),
-    /// A section that must say something is empty.
+    /// A required section is empty.
     #[error("the section \"## {0}\" is empty")]
     Empty(&'static str),
     /// A line of the annotations is not a bullet.
     #[error("line {line}: annotations are a list of \"- \" lines, or the word None")]
     Bullet {
-        /// Where.
+        /// Line number.
         line: usize,
     },
 }
@@ -58,12 +58,12 @@ const SECTIONS: [&str; 3] = ["Situation", "Guidance", "Annotations"];
 const NONE: &str = "None";
 
 impl Page {
-    /// Reads a page.
+    /// Parses a page.
     pub fn parse(text: &str) -> Result<Self, PageError> {
         let mut bodies: [String; 3] = Default::default();
         let mut starts = [0; 3];
         let mut seen = 0usize;
-        // Some editors put a mark before the first character.
+        // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (index, line) in text.lines().enumerate() {
             let number = index + 1;
@@ -100,7 +100,7 @@ impl Page {
         Ok(Self { situation: settle(situation), guidance: settle(guidance), annotations })
     }
 
-    /// Writes a page; the same page always gives the same bytes.
+    /// Renders a page. The same page always produces the same bytes.
     pub fn render(&self) -> String {
         let mut text = format!(
             "## Situation\n\n{}\n\n## Guidance\n\n{}\n\n## Annotations\n\n",

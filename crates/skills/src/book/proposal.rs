@@ -1,6 +1,6 @@
-//! Changes that wait for a person's word. A proposal is an operation like any other: it stands in the log with its cause
-//! and changes no page. Accepting it writes the change itself, as its author's; refusing it is remembered, so that the same
-//! is not asked for again.
+//! Proposals: changes that wait for a person's approval. A proposal is an ordinary operation: the log contains it with
+//! its cause, but it changes no page. Accepting it writes the change in its author's name. Refusals are remembered, so
+//! that models cannot propose the same change again.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -18,22 +18,22 @@ use super::snapshot::Snapshot;
 use super::state::{State, hash};
 use super::validate::validate;
 
-/// Whether what models write takes effect at once. What people write always does.
+/// Whether writes of models take effect at once. Writes of people always do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteMode {
-    /// It does.
+    /// Writes take effect at once.
     #[default]
     Auto,
-    /// It waits until a person accepts it.
+    /// Writes wait until a person accepts them.
     Propose,
-    /// It waits, and the person at the terminal is asked when the command ends.
+    /// Writes wait, and the command asks the person at the terminal before it ends.
     Approve,
 }
 
-/// Why a word is no mode.
+/// The error for an unknown write mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no way to write; the ways are auto, propose, approve")]
+#[error("{0:?} is not a write mode; expected auto, propose or approve")]
 pub struct WriteModeError(String);
 
 impl FromStr for WriteMode {
@@ -49,30 +49,30 @@ impl FromStr for WriteMode {
     }
 }
 
-/// A change that waits.
+/// A change that waits for approval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Proposal {
-    /// The operation that proposed it.
+    /// The operation that made the proposal.
     pub id: OpId,
-    /// When.
+    /// Time of the proposal.
     pub time: Timestamp,
-    /// Who.
+    /// Author of the proposal.
     pub actor: Actor,
-    /// From what.
+    /// Cause of the proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// The versions of programs that it rests on.
+    /// Program versions that the proposal is based on.
     #[serde(skip_serializing_if = "Versions::is_empty")]
     pub seen: Versions,
-    /// The versions of the skills that it is to change, as its author knew them.
+    /// Versions of the affected skills that its author had read.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub read: BTreeMap<SkillId, u32>,
-    /// What.
+    /// The proposed change.
     #[serde(flatten)]
     pub change: Change,
 }
 
-/// Whether a change shows on a page or opens a domain.
+/// Returns whether a change is visible on a page or creates a domain.
 fn shows(change: &Change) -> bool {
     match change {
         Change::DomainCreated(_)
@@ -102,8 +102,8 @@ fn shows(change: &Change) -> bool {
     }
 }
 
-/// What makes two proposals the same. A text is the same whatever it was based on, and wherever its domain is opened;
-/// taking a skill out means the version that it has.
+/// Returns the identity of a proposal, for detecting duplicates. Equal texts are equal whatever version they are based
+/// on and wherever their domain is created. A deletion includes the version of the deleted skill.
 fn fingerprint(change: &Change, read: &BTreeMap<SkillId, u32>) -> String {
     let mut value = serde_json::to_value(change).unwrap_or_default();
     if let Some(data) = value.get_mut("data").and_then(|data| data.as_object_mut()) {
@@ -114,7 +114,7 @@ fn fingerprint(change: &Change, read: &BTreeMap<SkillId, u32>) -> String {
     hash(format!("{value}{read}").as_bytes())
 }
 
-/// The versions that a change rests on. A note stands beside whatever text there is.
+/// Returns the skill versions that a change depends on. A note depends on none.
 fn read_now(state: &State, change: &Change) -> BTreeMap<SkillId, u32> {
     if matches!(change, Change::SkillAnnotated { .. }) {
         return BTreeMap::new();
@@ -124,7 +124,7 @@ fn read_now(state: &State, change: &Change) -> BTreeMap<SkillId, u32> {
 }
 
 impl State {
-    /// Takes in that a change is proposed, accepted or refused.
+    /// Updates the proposals of the state: one is made, accepted or refused.
     pub(super) fn deliberate(&mut self, operation: &Operation) {
         if let Some(proposal) = &operation.accepts {
             self.proposals.remove(proposal);
@@ -154,7 +154,8 @@ impl State {
 }
 
 impl Gateway {
-    /// Whether a change is to wait; why it is not even that, where a person refused it before or the same waits.
+    /// Returns whether a change must wait for approval. Refuses a change that a person refused before or that is
+    /// already waiting.
     pub(super) fn holds_back(&self, actor: Actor, change: &Change) -> Result<bool, (&'static str, String)> {
         let state = self.state();
         if actor == Actor::Human || !shows(change) {
@@ -172,7 +173,7 @@ impl Gateway {
             return Ok(false);
         }
         let same = |one: &Proposal| match (&one.change, change) {
-            // One name waits once, whatever the texts are.
+            // Only one proposal per new skill name may wait, whatever its text.
             (Change::SkillCreated { skill: one, .. }, Change::SkillCreated { skill: other, .. }) => {
                 one == other
             }
@@ -186,7 +187,7 @@ impl Gateway {
         }
     }
 
-    /// Writes down what is wanted, and leaves the pages as they are.
+    /// Writes a proposal to the log without changing pages.
     pub(super) fn propose(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
         let WriteRequest { time, actor, cause, seen, change, .. } = request;
         let (seen, read) = (sighting::bearing(&seen, &change), read_now(self.state(), &change));
@@ -206,7 +207,8 @@ impl Gateway {
         })?))
     }
 
-    /// Writes a change that waited, as its author's, for a person. What it rests on must still stand.
+    /// Accepts a proposal on a person's behalf and writes its change in its author's name. Fails if the proposal's base
+    /// has changed.
     pub fn accept(&mut self, proposal: OpId, time: Timestamp) -> Result<OpId, WriteRefusal> {
         let refused = |(code, why)| WriteRefusal::Refused { code, why };
         let Some(waiting) = self.state().proposals.get(&proposal).cloned() else {
@@ -227,26 +229,26 @@ impl Gateway {
         Ok(self.commit(Operation { version, id, time, actor, cause, accepts, seen, files, change })?)
     }
 
-    /// Refuses a change that waited, for a person; the same is not taken from a model again.
+    /// Refuses a proposal on a person's behalf. Models cannot propose the same change again.
     pub fn refuse(&mut self, proposal: OpId, why: &str, time: Timestamp) -> Result<Applied, WriteRefusal> {
         let change = Change::ProposalRefused { proposal, why: why.to_owned() };
         self.apply(WriteRequest::of(Actor::Human, time, change))
     }
 }
 
-/// That nothing waits under a name.
+/// Returns the refusal for an id under which no proposal waits.
 pub(super) fn no_proposal(state: &State, id: OpId) -> (&'static str, String) {
     let waiting: Vec<String> = state.proposals.keys().map(ToString::to_string).collect();
     let waiting = if waiting.is_empty() {
-        "nothing waits".to_owned()
+        "no proposal is waiting".to_owned()
     } else {
-        format!("there wait {}", waiting.join(", "))
+        format!("waiting: {}", waiting.join(", "))
     };
-    ("unknown_proposal", format!("{id} is no proposal that waits; {waiting}"))
+    ("unknown_proposal", format!("{id} is not a waiting proposal; {waiting}"))
 }
 
 impl Snapshot {
-    /// What would change with a proposal, as the book stands now.
+    /// Returns the differences that a proposal would make to the current book.
     pub fn would_change(&self, proposal: &Proposal) -> Vec<SkillDifference> {
         let mut state = self.state().clone();
         let Proposal { id, time, actor, cause, seen, change, .. } = proposal.clone();

@@ -1,12 +1,12 @@
-//! How a package that an agent wrote becomes a skill, or another text of one.
+//! Applies a package that an agent wrote as a new skill or as a new text of an existing skill.
 
 use super::line::Operation;
 use super::operation::{Change, Origin};
 use super::state::{Skill, State, hash, renew};
 
 impl State {
-    /// Takes a published package in. Its files are kept before the operation is written, each under the hash of its
-    /// content, so the operation alone decides whether there is a skill.
+    /// Applies a published package. Its files are stored under their hashes before the operation is written, so the
+    /// operation alone decides whether the skill exists.
     pub(super) fn publish(&mut self, operation: &Operation) {
         let Change::SkillPublished { skill: id, text, domain, package } = &operation.change else { return };
         domain.iter().for_each(|domain| self.open_domain(domain));

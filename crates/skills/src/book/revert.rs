@@ -1,4 +1,4 @@
-//! Taking one operation back while what came after it stays: a comparison of three states, part by part.
+//! Reverts one operation and keeps later changes: a three-way comparison, part by part.
 
 use std::collections::BTreeSet;
 
@@ -14,48 +14,48 @@ use super::state::{Skill, State};
 use super::trial::Remark;
 use super::validate::Fault;
 
-/// A skill as a reverted operation leaves it.
+/// The state of a skill after a revert.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restored {
-    /// Which.
+    /// The skill.
     pub skill: SkillId,
-    /// What it holds from now on; nothing if it goes.
+    /// The restored content. `None` if the skill is removed.
     pub content: Option<Content>,
 }
 
-/// Everything of a skill but its name and numbers.
+/// The content of a skill without its name, id and version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Content {
-    /// Its texts.
+    /// Texts of the skill.
     pub text: SkillText,
-    /// Its notes, oldest first.
+    /// Notes, oldest first.
     pub notes: Vec<Note>,
-    /// How many of the oldest notes the page does not show.
+    /// Number of the oldest notes that the page hides.
     pub hidden_notes: usize,
-    /// Its counters.
+    /// Counters.
     pub counters: Vec<Counter>,
-    /// The last things that reviews said.
+    /// The most recent review remarks.
     pub remarks: Vec<Remark>,
-    /// On which versions of its program it was seen.
+    /// Evidence for program versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sightings: Vec<Sighting>,
-    /// Where its text comes from.
+    /// Origin of the text.
     pub origin: Origin,
 }
 
 /// The counters of one version for one class of consumer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
-    /// The version.
+    /// Version of the skill.
     pub version: u32,
-    /// The class.
+    /// Class of the consuming model.
     pub consumer: String,
-    /// The numbers.
+    /// The counts.
     pub counts: Counts,
 }
 
 impl Restored {
-    /// Every free text in it.
+    /// Returns every free text of the content.
     pub(super) fn texts(&self) -> Vec<&str> {
         let Some(content) = &self.content else { return Vec::new() };
         let SkillText { description, situation, guidance } = &content.text;
@@ -84,13 +84,13 @@ impl Content {
     }
 }
 
-/// The change that takes an operation back.
+/// Returns the change that reverts an operation.
 pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Change, Fault> {
     let Some(place) = operations.iter().position(|operation| operation.id == target) else {
         return Err(("unknown_operation", format!("the book has no operation {target}")));
     };
     if let super::Change::SkillsTried { .. } = operations[place].change {
-        return Err(("nothing_to_revert", format!("{target} notes what was seen, and changed no skill")));
+        return Err(("nothing_to_revert", format!("{target} is an observation and changed no skill")));
     }
     if let super::Change::ProposalRefused { .. } = operations[place].change {
         return refusal_forgotten(operations, target);
@@ -131,7 +131,7 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Ch
     Ok(super::Change::Reverted { operation: target, skills, closed, opened })
 }
 
-/// Models may propose again what had been refused; what waited then waits no more.
+/// Reverts the refusal of a proposal. Models may propose the change again; the old proposal does not wait again.
 fn refusal_forgotten(operations: &[Operation], target: OpId) -> Result<super::Change, Fault> {
     if State::fold(operations).refused.values().any(|by| *by == target) {
         return Ok(super::Change::Reverted {
@@ -141,10 +141,10 @@ fn refusal_forgotten(operations: &[Operation], target: OpId) -> Result<super::Ch
             opened: Vec::new(),
         });
     }
-    Err(("nothing_to_revert", format!("the refusal {target} holds no more")))
+    Err(("nothing_to_revert", format!("the refusal {target} is no longer in effect")))
 }
 
-/// What becomes of one skill, from how it was, became and is now.
+/// Returns the restored state of one skill from its states before and after the operation and its current state.
 fn restored(
     id: &SkillId,
     [was, became, now]: [Option<&Skill>; 3],
@@ -165,8 +165,8 @@ fn restored(
     Ok(Some(Restored { skill: id.clone(), content }))
 }
 
-/// What stands now, without what the operation added and with what it took; none where a later text stands
-/// over the operation's.
+/// Merges the reversal into the current state: removes what the operation added and restores what it removed. Returns
+/// `None` if a later text has replaced the operation's text.
 fn woven(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
     let part = |was: &String, became: &String, now: &String| {
         if was == became { Some(now.clone()) } else { (now == became).then(|| was.clone()) }

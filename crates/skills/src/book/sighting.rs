@@ -1,5 +1,5 @@
-//! On which versions of a program a skill's text was seen to be true: where it was written, and where it helped or had
-//! become outdated. What nobody saw is not in it.
+//! Version evidence: the program versions on which a skill's text was observed to be true. Records where it was written
+//! and where it helped or was outdated. Contains observations only.
 
 use apprentice_protocol::{SkillId, Versions};
 use serde::{Deserialize, Serialize};
@@ -8,50 +8,50 @@ use super::operation::{Actor, Change};
 use super::state::Skill;
 use crate::reflect::{IssueType, SkillReview};
 
-/// The system's own entry among versions; what holds everywhere is seen on it.
+/// The operating system's entry in a map of versions. Skills of domains without a program are attributed to it.
 const SYSTEM: &str = "os";
 const EVERYWHERE: &str = "general";
-/// Characters of a version.
+/// Largest length of a version, in characters.
 const LONGEST: usize = 40;
 
-/// What one version of a program showed of one version of a skill.
+/// Observations of one skill version on one program version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sighting {
-    /// The skill's version.
+    /// Version of the skill.
     pub version: u32,
-    /// The program, as a domain.
+    /// The program, as a domain name.
     pub app: String,
-    /// The program's version.
+    /// Version of the program.
     pub app_version: String,
-    /// Whether the text was written from an attempt there.
+    /// Whether the text was written from an attempt on this version.
     #[serde(default)]
     pub written: bool,
-    /// Passed attempts there that it helped.
+    /// Number of passed attempts on this version that the skill helped.
     #[serde(default)]
     pub confirmed: u32,
-    /// Attempts there that found it outdated.
+    /// Number of attempts on this version that found the skill outdated.
     #[serde(default)]
     pub outdated: u32,
 }
 
-/// What versions mean for a domain: its program's own, or the system's where the domain is no program.
+/// Returns the version that is relevant to a domain: its program's, or the system's if the domain is not a program.
 pub fn version_of<'a>(versions: &'a Versions, domain: &str) -> Option<(&'a str, &'a str)> {
     let wanted = if domain == EVERYWHERE { SYSTEM } else { domain };
     let part_of = |name: &str| name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('-'));
     let own = versions.get_key_value(wanted);
-    // A domain may be a whole suite of programs that attempts name one by one.
+    // A domain may be a suite whose programs are listed separately by attempts.
     let found = own.or_else(|| versions.iter().find(|(name, _)| part_of(name)));
     found.map(|(app, version)| (app.as_str(), version.as_str()))
 }
 
-/// Whether two versions are likely to look the same: menus and labels change with the first two numbers, what comes after
-/// them mends faults.
+/// Returns whether two versions probably look the same. Menus and labels change with the first two numbers; later
+/// numbers are bug fixes.
 pub fn is_same_release(one: &str, other: &str) -> bool {
     let head = |version: &str| version.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
     head(one) == head(other)
 }
 
-/// What of the versions that a writer saw bears on a change, for its record.
+/// Returns the observed versions that are relevant to a change, for its record.
 pub(super) fn bearing(seen: &Versions, change: &Change) -> Versions {
     let (Change::SkillCreated { skill: about, .. }
     | Change::SkillUpdated { skill: about, .. }
@@ -66,7 +66,8 @@ pub(super) fn bearing(seen: &Versions, change: &Change) -> Versions {
     found.map(|(app, version)| (app.to_owned(), version.to_owned())).into_iter().collect()
 }
 
-/// Versions come from worlds and reach models: one is a number with a few letters, and no sentence.
+/// Returns whether a version is well formed: a number with a few letters, never a sentence. Versions come from
+/// environments and reach models.
 fn is_sound(app: &str, version: &str) -> bool {
     let plain = version.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-');
     let digits = version.bytes().any(|byte| byte.is_ascii_digit());
@@ -74,18 +75,18 @@ fn is_sound(app: &str, version: &str) -> bool {
 }
 
 impl Skill {
-    /// The program's versions on which the present text was written or has helped, oldest first.
+    /// Returns the program versions on which the current text was written or has helped, oldest first.
     pub fn seen_on(&self) -> Vec<&Sighting> {
         let holds = |one: &&Sighting| one.version == self.version && (one.written || one.confirmed > 0);
         self.sightings.iter().filter(holds).collect()
     }
 
-    /// The present text is new and was written by somebody who saw these versions.
+    /// Records that the current text is new and that its author observed these versions.
     pub(super) fn written_on(&mut self, seen: &Versions, actor: Actor) {
         for (app, app_version) in seen {
             self.sighting(self.version, (app, app_version)).written = true;
         }
-        // Who cleans looks at no program: what is written then was seen where that was which it is made of.
+        // The cleaner observes no program. Its texts inherit the evidence of the skills that they are made of.
         if actor == Actor::Cleaner && seen.is_empty() {
             let before = self.version.saturating_sub(1);
             let earlier: Vec<Sighting> =
@@ -94,7 +95,7 @@ impl Skill {
         }
     }
 
-    /// The present text was made of another skill's, too.
+    /// Records that the current text also contains another skill's text.
     pub(super) fn take_over(&mut self, source: Option<&Self>, actor: Actor) {
         if let Some(source) = source.filter(|_| actor == Actor::Cleaner) {
             let of_source: Vec<Sighting> = source.seen_on().into_iter().cloned().collect();
@@ -108,7 +109,7 @@ impl Skill {
         }
     }
 
-    /// A review of a version tells of the versions that its attempt saw.
+    /// Records the versions that the attempt behind a review observed.
     pub(super) fn reviewed_on(&mut self, seen: &Versions, version: u32, told: (Option<&SkillReview>, bool)) {
         let (confirmed, outdated) = match told {
             (Some(SkillReview::Positive(_)), true) => (1, 0),
@@ -135,8 +136,8 @@ impl Skill {
     }
 }
 
-/// What sightings are left when an operation is taken back that led from `was` to `became`; where its text goes, that of
-/// `was` stands again as the version `next`.
+/// Returns the evidence that remains after reverting an operation that led from `was` to `became`. If its text is
+/// removed, the text of `was` is restored as version `next`.
 pub(super) fn without(now: &Skill, (was, became): (&Skill, &Skill), next: Option<u32>) -> Vec<Sighting> {
     let same = |one: &Sighting, other: &Sighting| {
         (one.version, &one.app, &one.app_version) == (other.version, &other.app, &other.app_version)

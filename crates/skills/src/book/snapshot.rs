@@ -1,4 +1,4 @@
-//! A book as it stood at one operation: immutable, and the only form of it that a trial gets.
+//! An immutable book at one operation: the only form of a book that a trial gets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ use crate::lend::Present;
 use crate::meaning::{Meaning, Vector, cosine};
 use crate::search::{Alike, Hit, Search, Searched, alike, passage};
 
-/// Which moment of a book.
+/// A point in a book's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// The pages as they stand now, edits of people included.
+    /// The current pages, including edits by people.
     Now,
-    /// The end of one operation.
+    /// The state after this operation.
     Operation(OpId),
 }
 
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Snapshot {
 }
 
 impl Snapshot {
-    /// A book without skills.
+    /// Returns a book without skills.
     pub fn empty() -> Self {
         Self::of(State::default(), Vec::new())
     }
@@ -74,36 +74,36 @@ impl Snapshot {
         Self { folder: Some(folder.to_owned()), ..self }
     }
 
-    /// The content of a file that came with a package; none if the book lost it.
+    /// Returns the content of a package file, or `None` if the book lost it.
     pub fn attachment(&self, sha256: &str) -> Option<Vec<u8>> {
         attachment::read(self.folder.as_deref()?, sha256)
     }
 
-    /// A book with the same names and other texts; what placebo arms are made of.
+    /// Returns a book with the same names and other texts, for placebo arms.
     pub(crate) fn with_skills(&self, skills: BTreeMap<SkillId, Arc<Skill>>) -> Self {
         let state = State { skills, ..(*self.state).clone() };
         let (folder, meaning, present) = (self.folder.clone(), self.meaning.clone(), self.present.clone());
         Self { folder, meaning, present, ..Self::of(state, self.log.to_vec()) }
     }
 
-    /// The same book, searched by meaning, too.
+    /// Returns the same book with search by meaning.
     #[must_use]
     pub fn understood(self, meaning: Option<Arc<Meaning>>) -> Self {
         Self { meaning, vectors: Arc::default(), ..self }
     }
 
-    /// The same book before an agent whose programs have these versions.
+    /// Returns the same book for an agent whose programs have these versions.
     #[must_use]
     pub(crate) fn facing(&self, present: &Present) -> Self {
         Self { present: present.clone(), ..self.clone() }
     }
 
-    /// The versions before the agent that it is lent to.
+    /// Returns the versions of the programs of the agent that the book is lent to.
     pub(crate) fn present(&self) -> &Present {
         &self.present
     }
 
-    /// The same book with domains that it does not describe itself.
+    /// Returns the same book with additional domains that it does not describe itself.
     pub(crate) fn with_domains(&self, domains: &[(&str, &str)]) -> Self {
         let mut state = (*self.state).clone();
         for (domain, description) in domains {
@@ -112,14 +112,14 @@ impl Snapshot {
         Self { folder: self.folder.clone(), ..Self::of(state, self.log.to_vec()) }
     }
 
-    /// The same book with some skills left out, as if they had never been learned.
+    /// Returns the same book without the hidden skills, as if they had never been learned.
     #[must_use]
     pub fn without(&self, hidden: &BTreeSet<SkillId>) -> Self {
         let kept = self.state.skills.iter().filter(|(id, _)| !hidden.contains(*id));
         self.with_skills(kept.map(|(id, skill)| (id.clone(), Arc::clone(skill))).collect())
     }
 
-    /// Opens a book. A folder that is not there is an error; a folder without a log is a book of pages.
+    /// Opens a book. A missing folder is an error. A folder without a log is a book of pages.
     pub fn open(folder: &Path, at: At) -> Result<Self, BookError> {
         if !folder.is_dir() {
             return Err(BookError::Missing(folder.to_owned()));
@@ -140,7 +140,7 @@ impl Snapshot {
         Ok(Self { pending, problems, cut_off, ..Self::of(state, log.bytes).within(folder) })
     }
 
-    /// The log up to an operation, or the whole log and the pages.
+    /// Reads the log up to an operation, or the whole log and the pages.
     fn read(folder: &Path, upto: Option<OpId>) -> Result<((Log, State), Option<disk::OnDisk>), BookError> {
         let told = || -> Result<(Log, State), BookError> {
             let log = Log::read(folder, upto)?;
@@ -150,96 +150,96 @@ impl Snapshot {
         if upto.is_some() {
             return Ok((told()?, None));
         }
-        // A large book has a long log and many pages: neither waits for the other.
+        // A large book has a long log and many pages, so both are read in parallel.
         let (log, on_disk) = std::thread::scope(|scope| {
             let on_disk = scope.spawn(|| disk::look_around(folder));
             (told(), on_disk.join())
         });
         let (log, on_disk) = (log?, on_disk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        // What a writer did meanwhile must not look like a person's edit: the log is to tell of all pages.
+        // The log must cover all pages, so that a concurrent write does not look like a person's edit.
         let log = if log.0.is_all_of(folder) { log } else { told()? };
         Ok((log, Some(on_disk)))
     }
 
-    /// The same book if no person's edit waits to be recorded; a frozen run takes no other.
+    /// Returns the same book, or an error if edits by people are not recorded yet. Frozen runs require this.
     pub fn clean(self) -> Result<Self, BookError> {
         if self.pending.is_empty() { Ok(self) } else { Err(BookError::Pending(self.pending)) }
     }
 
-    /// Pages that people changed and no writer has recorded yet.
+    /// Returns the pages with unrecorded edits by people.
     pub fn pending(&self) -> &[String] {
         &self.pending
     }
 
-    /// What could not be read.
+    /// Returns the parts of the book that could not be read.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// Whether the log ends in the middle of a line: somebody writes at this moment, or was stopped while writing.
+    /// Returns whether the log ends in the middle of a line: a write is in progress or was interrupted.
     pub fn is_cut_off(&self) -> bool {
         self.cut_off
     }
 
-    /// The last operation.
+    /// Returns the id of the last operation.
     pub fn last(&self) -> OpId {
         self.state.last
     }
 
-    /// The operations that made it, in order.
+    /// Returns the operations of the book, in order.
     pub fn operations(&self) -> Vec<Operation> {
         log::operations(&self.log)
     }
 
-    /// Everything, for those who show it.
+    /// Returns the complete state, for display.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The skills, by id.
+    /// Returns the skills, sorted by id.
     pub fn skills(&self) -> impl Iterator<Item = &Skill> {
         self.state.skills.values().map(Arc::as_ref)
     }
 
-    /// A skill; one that was merged or renamed leads to where it went.
+    /// Returns a skill. A merged or renamed skill redirects to its successor.
     pub fn skill(&self, id: &SkillId) -> Option<&Skill> {
         self.state.resolve(id).map(Arc::as_ref)
     }
 
-    /// Whether there is nothing to lend.
+    /// Returns whether the book has no skills.
     pub fn is_empty(&self) -> bool {
         self.state.skills.is_empty()
     }
 
-    /// The lines of the domains that hold skills.
+    /// Returns one line per domain that contains skills.
     pub fn domain_lines(&self) -> String {
         domain_lines(&self.state)
     }
 
-    /// The names of the domains that hold skills.
+    /// Returns the names of the domains that contain skills.
     pub fn domains(&self) -> Vec<&str> {
         let mut domains: Vec<&str> = self.state.skills.keys().map(SkillId::domain).collect();
         domains.dedup();
         domains
     }
 
-    /// A domain's index.
+    /// Returns a domain's index.
     pub fn index(&self, domain: &str) -> String {
         index_file(&self.state, domain)
     }
 
-    /// What it is searched by beside words.
+    /// Returns the embedder for search by meaning, if one is set.
     pub fn meaning(&self) -> Option<&Meaning> {
         self.meaning.as_deref()
     }
 
-    /// Skills by words alone, best first.
+    /// Searches skills by words alone, best first.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         self.index_of_words().find(query, limit)
     }
 
-    /// Skills by words and, where the book has an embedder, by meaning; best first. Without an answer of the embedder
-    /// words decide alone, and that is said.
+    /// Searches skills by words and, if the book has an embedder, by meaning; best first. If the embedder fails, words
+    /// decide alone, and the result says so.
     pub async fn find(&self, query: &str, limit: usize) -> Searched {
         let Some(meaning) = &self.meaning else {
             return Searched { hits: self.search(query, limit), words_alone: None };
@@ -257,7 +257,7 @@ impl Snapshot {
         self.search.get_or_init(|| Search::over(self.skills()))
     }
 
-    /// How near each skill's meaning is to a text's, in the order of the skills.
+    /// Returns the similarity of each skill's embedding to a text's, in the order of the skills.
     async fn nearness(&self, meaning: &Meaning, side: Side, text: &str) -> Result<Vec<f64>, EmbedError> {
         let known = self.vectors.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let vectors = match known {
@@ -274,7 +274,7 @@ impl Snapshot {
         vectors.iter().map(|vector| cosine(asked, vector)).collect()
     }
 
-    /// Skills like a text, most alike first.
+    /// Returns the skills that are similar to a text, most similar first.
     pub(crate) async fn alike(&self, text: &str, limit: usize) -> Alike<'_> {
         let near = match &self.meaning {
             Some(meaning) => self.nearness(meaning, Side::Passage, text).await.map(Some),
@@ -287,7 +287,7 @@ impl Snapshot {
         Alike { skills: alike(self.skills(), text, near.as_deref(), limit), words_alone }
     }
 
-    /// A hash of all that can reach a model.
+    /// Returns a hash of everything that can reach a model.
     pub fn content_hash(&self) -> String {
         let mut text = self.domain_lines();
         for domain in self.domains() {
@@ -299,7 +299,7 @@ impl Snapshot {
         hash(text.as_bytes())
     }
 
-    /// A hash of the operations.
+    /// Returns a hash of the operations.
     pub fn log_hash(&self) -> String {
         hash(&self.log)
     }
@@ -309,7 +309,7 @@ impl Snapshot {
     }
 }
 
-/// Shows people's edits on top of the log, without recording them.
+/// Applies edits by people on top of the log, without recording them.
 fn overlay(state: &mut State, found: &Found) -> Vec<String> {
     let mut pending = Vec::new();
     for edit in &found.edits {

@@ -1,25 +1,25 @@
-//! What files look like from outside, with the hash of their content: a file that looks the same is not read again.
+//! File metadata with the hash of the content. A file with unchanged metadata is not read again.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, Metadata};
 use std::path::Path;
 
-/// A file changed so shortly before the stamps were written may have been changed once more without looking
-/// different: clocks of file systems tick slowly.
+/// A file that changed this shortly before the stamps were written may have changed again with the same timestamp,
+/// because file system clocks are coarse.
 const TICK_NS: i128 = 100_000_000;
 
-/// One file.
+/// Metadata of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     changed_ns: i128,
     inode: u64,
     length: u64,
-    /// The hash of its content.
+    /// Hash of the content.
     pub(super) hash: String,
 }
 
-/// Files by path.
+/// Stamps by path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stamps {
     files: HashMap<String, Stamp>,
@@ -27,28 +27,28 @@ pub(super) struct Stamps {
 }
 
 impl Stamp {
-    /// A file as it looks, without its hash.
+    /// Returns the metadata of a file, without its hash.
     pub(super) fn of(meta: &Metadata) -> Self {
         let (changed_ns, inode) = outside(meta);
         Self { changed_ns, inode, length: meta.len(), hash: String::new() }
     }
 }
 
-/// The time of the last change, which no program can set, and the file's number.
+/// Returns the inode change time, which programs cannot set, and the inode number.
 #[cfg(unix)]
 fn outside(meta: &Metadata) -> (i128, u64) {
     use std::os::unix::fs::MetadataExt as _;
     (i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()), meta.ino())
 }
 
-/// Elsewhere every file is read every time.
+/// On other systems every file is read every time.
 #[cfg(not(unix))]
 fn outside(_: &Metadata) -> (i128, u64) {
     (i128::MAX, 0)
 }
 
 impl Stamps {
-    /// Reads stamps; what cannot be read is forgotten.
+    /// Loads stamps. Ignores entries that cannot be parsed.
     pub(super) fn load(path: &Path) -> Self {
         let Ok(meta) = fs::metadata(path) else { return Self::default() };
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Stamps {
         Self { files: text.lines().filter_map(read).collect(), written_ns: outside(&meta).0 }
     }
 
-    /// The remembered hash of a file that looks as it did.
+    /// Returns the remembered hash of a file if its metadata is unchanged.
     pub(super) fn hash_of(&self, path: &str, now: &Stamp) -> Option<&str> {
         let known = self.files.get(path)?;
         let same = (known.changed_ns, known.inode, known.length) == (now.changed_ns, now.inode, now.length);
@@ -80,7 +80,7 @@ impl Stamps {
         self.files.insert(path, stamp);
     }
 
-    /// As text, one file a line.
+    /// Renders the stamps as text, one file per line.
     pub(super) fn render(&self) -> String {
         let mut text = String::new();
         for (path, Stamp { changed_ns, inode, length, hash }) in &self.files {

@@ -1,5 +1,5 @@
-//! The state of a book: a fold over a prefix of its operations, and nothing else. Folding never fails; what
-//! may be written is decided before, by the gateway.
+//! The state of a book: a pure fold over a prefix of its operations. Folding never fails, because the gateway decides
+//! beforehand which operations may be written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,38 +22,38 @@ use crate::reflect::{Checked, Learning};
 
 const KEPT_REMARKS: usize = 20;
 
-/// A skill as it stands.
+/// The current state of a skill.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Skill {
-    /// Its id.
+    /// Id of the skill.
     pub id: SkillId,
-    /// The operation that created it: stays when the id changes.
+    /// The operation that created the skill. It stays the same when the id changes.
     pub uid: OpId,
-    /// Counts from 1; a new text is a new version.
+    /// Version, from 1. Each new text is a new version.
     pub version: u32,
-    /// Its texts.
+    /// Texts of the skill.
     #[serde(flatten)]
     pub text: SkillText,
     /// Notes, oldest first.
     pub notes: Vec<Note>,
-    /// How many of the oldest notes the page does not show.
+    /// Number of the oldest notes that the page hides.
     pub hidden_notes: usize,
     /// Counters by version and class of consumer.
     #[serde(serialize_with = "by_version")]
     pub counters: BTreeMap<(u32, String), Counts>,
-    /// The last things that reviews said.
+    /// The most recent review remarks.
     pub remarks: Vec<Remark>,
-    /// The attempts that received it and whose task's template is known.
+    /// Attempts that received the skill and whose task template is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<Trial>,
-    /// On which versions of its program it was written, helped or was outdated.
+    /// Evidence for program versions: where the text was written, helped, or was outdated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sightings: Vec<Sighting>,
-    /// Where the text comes from.
+    /// Origin of the text.
     pub origin: Origin,
-    /// The operations that made this text, oldest first.
+    /// Operations that produced the current text, oldest first.
     pub history: Vec<OpId>,
-    /// The package that it was made of.
+    /// The package that the skill was created from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<Attached>,
 }
@@ -93,7 +93,7 @@ impl Skill {
         }
     }
 
-    /// The page as it is written.
+    /// Returns the page as it is written to disk.
     pub fn page(&self) -> Page {
         Page {
             situation: self.text.situation.clone(),
@@ -102,12 +102,12 @@ impl Skill {
         }
     }
 
-    /// The text that a model receives when it views the skill.
+    /// Returns the text that a model receives from `skill_view`.
     pub fn view(&self) -> String {
         format!("# {}\n\n{}\n\n{}", self.id, self.text.description, self.page().render())
     }
 
-    /// Counters of the current version, for one class of consumer or for all.
+    /// Returns the counters of the current version, for one class of consumer or for all.
     pub fn counts(&self, consumer: Option<&str>) -> Counts {
         let mut sum = Counts::default();
         for ((version, class), counts) in &self.counters {
@@ -118,7 +118,7 @@ impl Skill {
         sum
     }
 
-    /// Counters of all versions, for all consumers.
+    /// Returns the counters of all versions, for all consumers.
     pub fn lifetime(&self) -> Counts {
         self.counters.values().fold(Counts::default(), |mut sum, counts| {
             sum += *counts;
@@ -126,59 +126,59 @@ impl Skill {
         })
     }
 
-    /// A hash of the text alone.
+    /// Returns a hash of the texts alone.
     pub fn text_hash(&self) -> String {
         let SkillText { description, situation, guidance } = &self.text;
         hash(format!("{description}\n\u{1f}{situation}\n\u{1f}{guidance}").as_bytes())
     }
 }
 
-/// What is left of a skill that is gone.
+/// The record of a removed skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tombstone {
-    /// The skill as it was.
+    /// The skill before its removal.
     pub skill: Arc<Skill>,
-    /// Where its knowledge went, if anywhere.
+    /// The skill that took over its knowledge, if any.
     pub redirect: Option<SkillId>,
 }
 
-/// Knowledge that waits for support.
+/// Knowledge that waits for more support.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
-    /// What was said.
+    /// The learning.
     pub learning: Learning,
-    /// In which trajectory.
+    /// The trajectory that produced it.
     pub trajectory: String,
     /// Whether the attempt passed.
     pub passed: bool,
 }
 
-/// The fold.
+/// The state of a book.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
-    /// Domains and their descriptions.
+    /// Descriptions of domains, by name.
     pub domains: BTreeMap<String, String>,
-    /// Skills by id.
+    /// Skills, by id.
     pub skills: BTreeMap<SkillId, Arc<Skill>>,
-    /// Skills that are gone.
+    /// Removed skills, by id.
     pub tombstones: BTreeMap<SkillId, Tombstone>,
-    /// Knowledge that waits.
+    /// Candidates that wait for more support.
     pub candidates: Vec<Candidate>,
-    /// Pairs that stay as they are, with the hashes of their texts.
+    /// Pairs of skills that the manager decided to keep, with the hashes of their texts.
     pub kept_pairs: BTreeSet<([SkillId; 2], [String; 2])>,
     /// Causes that have acted, with the operation.
     pub causes: BTreeMap<Cause, OpId>,
-    /// Reflections by trajectory.
+    /// Reflections, by trajectory.
     pub reflections: BTreeMap<String, Checked>,
-    /// The templates of the tasks of trajectories, as hashes.
+    /// Hashes of the task templates of trajectories.
     pub templates: BTreeMap<String, String>,
-    /// Trajectories worked in since the last cleaning.
+    /// Number of trajectories processed since the last cleanup.
     pub learned_since_cleaning: usize,
-    /// Files that the log answers for, by path, with the hash of their content; none where a file was removed.
+    /// Files that the log accounts for, by path, with the hash of their content. `None` if the file was removed.
     pub files: BTreeMap<String, Option<String>>,
-    /// Changes that wait for a person's word.
+    /// Proposals that wait for a person's approval.
     pub proposals: BTreeMap<OpId, Arc<Proposal>>,
-    /// What people refused, by what makes it the same, with the operation.
+    /// Refusals by people, by the fingerprint of the change, with the operation.
     pub refused: BTreeMap<String, OpId>,
     /// The last operation.
     pub last: OpId,
@@ -208,18 +208,18 @@ impl Default for State {
     }
 }
 
-/// SHA-256 as hex.
+/// Returns the SHA-256 as hex.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The page's path, relative to the book.
+/// Returns the path of a skill page, relative to the book.
 pub(crate) fn page_path(skill: &SkillId) -> String {
     format!("{skill}.md")
 }
 
 impl State {
-    /// The fold of a list of operations.
+    /// Folds a list of operations into a state.
     pub fn fold<'a>(operations: impl IntoIterator<Item = &'a Operation>) -> Self {
         let mut state = Self::default();
         for operation in operations {
@@ -228,7 +228,7 @@ impl State {
         state
     }
 
-    /// A skill, following redirects of skills that are gone.
+    /// Returns a skill, following redirects of removed skills.
     pub fn resolve(&self, id: &SkillId) -> Option<&Arc<Skill>> {
         let mut at = id.clone();
         for _ in 0..=self.tombstones.len() {
@@ -240,16 +240,16 @@ impl State {
         None
     }
 
-    /// The skills of one domain, by id.
+    /// Returns the skills of one domain, sorted by id.
     pub fn skills_of<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a Arc<Skill>> {
-        // Ids of one domain stand together, and no name sorts before "0".
+        // The ids of a domain are contiguous, and no name sorts before "0".
         let first = SkillId::parse(&format!("{domain}/0")).ok();
         let from = first.map(|first| self.skills.range(first..));
         let own = move |(id, _): &(&SkillId, &Arc<Skill>)| id.domain() == domain;
         from.into_iter().flatten().take_while(own).map(|(_, skill)| skill)
     }
 
-    /// As much of it as decides on the pages of some skills.
+    /// Returns the part of the state that determines the pages of some skills.
     pub(super) fn part(&self, ids: &[SkillId]) -> Self {
         let known = |id: &SkillId| Some((id.clone(), self.skills.get(id)?.clone()));
         let gone = |id: &SkillId| Some((id.clone(), self.tombstones.get(id)?.clone()));
@@ -261,7 +261,7 @@ impl State {
         }
     }
 
-    /// Takes one operation in.
+    /// Applies one operation.
     pub fn apply(&mut self, operation: &Operation) {
         self.last = self.last.max(operation.id);
         if let Some(cause) = &operation.cause {
@@ -332,7 +332,7 @@ impl State {
         }
     }
 
-    /// What an attempt showed of skills.
+    /// Records what an attempt showed about skills.
     fn observe(&mut self, operation: &Operation, trajectory: Option<String>) {
         if let Change::SkillReviewed { skill, version, consumer, counts, review, passed } = &operation.change
         {
@@ -369,7 +369,7 @@ impl State {
         }
     }
 
-    /// A name that was used before goes on counting versions, so that old counters never speak of the new text.
+    /// Inserts a skill. A reused name continues its version numbers, so that old counters never refer to the new text.
     pub(super) fn create(&mut self, mut skill: Skill) {
         self.domains.entry(skill.id.domain().to_owned()).or_default();
         if let Some(tomb) = self.tombstones.remove(&skill.id) {
@@ -401,7 +401,7 @@ impl State {
         }
     }
 
-    /// A skill that was gone comes back as it was, counters and all, if its text is the one it went with.
+    /// Restores a removed skill with its counters if its text is unchanged.
     fn restore(&mut self, restored: &Restored, by: OpId) {
         let Restored { skill: id, content } = restored;
         let Some(content) = content else { return self.bury(id, None) };

@@ -1,16 +1,16 @@
-//! What attempts showed of skills, as the log notes it and as a skill keeps it.
+//! Results of attempts with skills, as the log and the skill record them.
 
 use apprentice_protocol::SkillId;
 use serde::{Deserialize, Serialize};
 
 use crate::reflect::SkillReview;
 
-/// What a review said of a skill.
+/// A review remark on a skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Remark {
     /// The trajectory.
     pub trajectory: String,
-    /// The version it speaks of.
+    /// The version that the remark refers to.
     pub version: u32,
     /// The review.
     pub review: SkillReview,
@@ -18,14 +18,14 @@ pub struct Remark {
     pub passed: bool,
 }
 
-/// A skill in an attempt.
+/// A skill that an attempt received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Which.
+    /// The skill.
     pub skill: SkillId,
-    /// The version that was received.
+    /// The version that the attempt received.
     pub version: u32,
-    /// Whether the actions after it show what its text names; none if the text names nothing.
+    /// Whether later actions contain what the text names. `None` if the text names no actions.
     pub followed: Option<bool>,
 }
 
@@ -34,18 +34,18 @@ pub struct Tried {
 pub struct Trial {
     /// The attempt.
     pub trajectory: String,
-    /// The template of its task, as a hash.
+    /// Hash of the task template.
     pub template: String,
-    /// The version that it received.
+    /// The version that the attempt received.
     pub version: u32,
-    /// Whether it did what the text names; none if the text names nothing.
+    /// Whether the attempt followed the text. `None` if the text names no actions.
     pub followed: Option<bool>,
-    /// Whether it passed.
+    /// Whether the attempt passed.
     pub passed: bool,
 }
 
 impl Tried {
-    /// The same, for the skill itself.
+    /// Returns the same record as the skill stores it.
     pub(super) fn trial(&self, trajectory: &str, template: &str, passed: bool) -> Trial {
         Trial {
             trajectory: trajectory.to_owned(),

@@ -1,4 +1,4 @@
-//! What a change must be before it may be written: shapes, sizes, permissions, and what it refers to.
+//! Validates a change before it is written: shape, size, permissions and references.
 
 use apprentice_protocol::SkillId;
 
@@ -10,11 +10,11 @@ use crate::shipped::is_shipped;
 const DESCRIPTION_CAP: usize = 160;
 const SITUATION_CAP: usize = 1500;
 const GUIDANCE_CAP: usize = 3600;
-/// Packages of others come as they are.
+/// Cap for the guidance of imported packages, which keep their own text.
 const IMPORTED_CAP: usize = 10_500;
 const NOTE_CAP: usize = 500;
 
-/// A refusal: a word for programs, a sentence for the writer.
+/// A refusal: a code for programs and a sentence for the writer.
 pub(super) type Fault = (&'static str, String);
 
 pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(), Fault> {
@@ -71,7 +71,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
             true => one_line("reason", why, NOTE_CAP),
             false => Err(no_proposal(state, *proposal)),
         },
-        // The gateway alone makes one, of a change that could be written.
+        // Only the gateway makes a proposal, from a change that it could write.
         Change::WriteProposed { .. } => Err(("not_permitted", "a proposal is not proposed".to_owned())),
         Change::Unknown { op, .. } => Err(("unknown_operation", format!("{op:?} is not of this version"))),
     }
@@ -82,7 +82,7 @@ fn updated(known: &SkillText, skill: &SkillId, parts: [&Option<String>; 3]) -> R
     if parts.iter().all(|part| part.is_none()) {
         return Err(("no_change", format!("nothing is given to change in {skill}")));
     }
-    // A part that stays may be longer than a new one could be.
+    // A part that stays may be longer than the cap for new text.
     let cap = if guidance.is_some() { GUIDANCE_CAP } else { IMPORTED_CAP };
     let or = |part: &Option<String>, known: &String| part.as_ref().unwrap_or(known).clone();
     let text = SkillText {
@@ -93,7 +93,7 @@ fn updated(known: &SkillText, skill: &SkillId, parts: [&Option<String>; 3]) -> R
     texts(&text, cap)
 }
 
-/// Who may write what.
+/// Returns whether an actor may make a change.
 fn may(actor: Actor, change: &Change) -> bool {
     match change {
         Change::SkillReviewed { .. } | Change::SkillsTried { .. } => matches!(actor, Actor::Handler),
@@ -124,7 +124,7 @@ fn may(actor: Actor, change: &Change) -> bool {
     }
 }
 
-/// A skill stands in a domain that is there or that is opened with it.
+/// Checks that the skill's domain exists or is created with it.
 fn in_domain(state: &State, skill: &SkillId, domain: Option<&NewDomain>) -> Result<(), Fault> {
     if let Some(domain) = domain {
         new_domain(state, &domain.domain, &domain.description)?;
@@ -142,7 +142,7 @@ fn in_domain(state: &State, skill: &SkillId, domain: Option<&NewDomain>) -> Resu
     Ok(())
 }
 
-/// What came with the program is changed by nobody. A book may hold a copy, which a person took over into it.
+/// Refuses changes to shipped skills. A book may contain a copy that a person imported.
 fn not_shipped(state: &State, actor: Actor, skill: &SkillId) -> Result<(), Fault> {
     if actor == Actor::Human || state.skills.contains_key(skill) || !is_shipped(skill) {
         return Ok(());

@@ -1,35 +1,35 @@
-//! What a review in the background is shown of a session: bounded, chosen by weight and not by age, with stable
-//! names of events so that more of any can be asked for.
+//! The part of a session that a background review sees. It is bounded and selected by weight rather than age. Events
+//! have stable ids, so that a review can request more of any event.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What kind of events they are.
+/// The reason why an event may matter to a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// A signal names it.
+    /// A signal refers to the event.
     Signal,
-    /// What the user said.
+    /// User input.
     UserInput,
-    /// The last answer.
+    /// The final answer.
     FinalAnswer,
-    /// Something failed.
+    /// A failure.
     Error,
-    /// It was tried again.
+    /// A retry after a failure.
     Retry,
-    /// A result was checked.
+    /// The check of a result.
     Verification,
-    /// A file was written.
+    /// A file write.
     FileWrite,
-    /// All else.
+    /// Any other event.
     Ordinary,
 }
 
 impl Reason {
-    /// In words.
+    /// Returns the reason in words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Signal => "named by a signal",
@@ -44,93 +44,93 @@ impl Reason {
     }
 }
 
-/// One event of a session as the bundle sees it.
+/// One event of a session, prepared for a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spotted {
-    /// Its stable id.
+    /// Stable id of the event.
     pub id: String,
-    /// Its kind.
+    /// Kind of the event.
     pub kind: String,
-    /// The tool, if it is about one.
+    /// The tool that the event concerns, if any.
     pub tool: Option<String>,
-    /// Why it may matter.
+    /// Why the event may matter.
     pub reason: Reason,
-    /// All of it, in words.
+    /// The complete event in words.
     pub detail: String,
 }
 
-/// Which part of which session.
+/// The part of a session that a bundle covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// `invocation` or `since_review`.
     pub kind: String,
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The turn.
+    /// Id of the turn.
     pub invocation_id: String,
-    /// Its beginning; a remark, not a filter.
+    /// Start time, for information only; events are not filtered by it.
     pub started_at: Timestamp,
-    /// Its end.
+    /// End time.
     pub finished_at: Timestamp,
 }
 
-/// An event by name.
+/// An entry of the event index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Indexed {
-    /// Its id.
+    /// Id of the event.
     pub id: String,
-    /// Its kind.
+    /// Kind of the event.
     pub kind: String,
-    /// The tool.
+    /// The tool that the event concerns, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
 }
 
-/// An event that is shown.
+/// An event that the bundle shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Included {
-    /// Its id.
+    /// Id of the event.
     pub id: String,
-    /// Why.
+    /// Why the event is included.
     pub reason: Reason,
-    /// In words, cut to the budget.
+    /// The event in words, cut to the budget.
     pub detail: String,
 }
 
-/// Events that are not shown.
+/// A range of events that the bundle omits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OmittedSpan {
-    /// First and last id.
+    /// Ids of the first and the last event.
     pub range: [String; 2],
-    /// How many of which kinds.
+    /// Number of events by kind.
     pub summary: String,
 }
 
-/// What is shown.
+/// The material of a background review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundle {
-    /// Of what.
+    /// The covered part of the session.
     pub scope: Scope,
-    /// The signal, as it was reported.
+    /// The signal as it was reported.
     pub signal: Option<serde_json::Value>,
-    /// Every event by name, within the cap.
+    /// Index of all events, within the cap.
     pub timeline_index: Vec<Indexed>,
-    /// Events in full or cut.
+    /// Included events, complete or cut.
     pub included_events: Vec<Included>,
-    /// The rest.
+    /// Omitted events.
     pub omitted_spans: Vec<OmittedSpan>,
 }
 
-/// How much is shown.
+/// Size limits of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleBudget {
-    /// Events in words.
+    /// Number of included events.
     pub events: usize,
-    /// Characters of one event.
+    /// Characters per event.
     pub event_chars: usize,
-    /// Characters in all.
+    /// Characters of all included events.
     pub chars: usize,
-    /// Events by name.
+    /// Entries of the index.
     pub index: usize,
 }
 
@@ -140,8 +140,8 @@ impl Default for BundleBudget {
     }
 }
 
-/// Makes a bundle: everything where it fits, else what matters. Events that a signal names are always in it, then by
-/// weight, earlier ones first; they are shown in the order in which they happened.
+/// Builds a bundle. It includes every event if they fit. Otherwise it includes the events that a signal refers to, then
+/// events by weight, earlier ones first. Included events appear in chronological order.
 pub fn bundle(
     scope: Scope,
     signal: Option<(serde_json::Value, &[String])>,
@@ -170,7 +170,7 @@ pub fn bundle(
         reason: reason(&events[*place]),
         detail: cut(&events[*place].detail, budget.event_chars),
     });
-    // What is shown is also named, wherever it stands; the rest of the index goes to the earliest.
+    // The index contains every included event. The rest of the index goes to the earliest events.
     let mut unnamed = budget.index.saturating_sub(chosen.len());
     let mut named = |place: &usize| {
         let room = unnamed > 0;
@@ -192,7 +192,7 @@ pub fn bundle(
     }
 }
 
-/// One event in full, by its id.
+/// Returns the complete text of one event, by its id.
 pub fn expand<'a>(events: &'a [Spotted], id: &str) -> Option<&'a str> {
     events.iter().find(|event| event.id == id).map(|event| event.detail.as_str())
 }

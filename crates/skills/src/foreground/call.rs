@@ -1,4 +1,4 @@
-//! What an agent says when it begins and ends writing a skill, and the codes that it may use.
+//! The calls with which an agent starts and finishes writing a skill, and the codes that they use.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub enum LearnStatus {
 }
 
 impl LearnStatus {
-    /// Whether something is to be published.
+    /// Returns whether the status leads to a publication.
     pub fn publishes(self) -> bool {
         matches!(self, Self::Created | Self::Updated)
     }

@@ -1,40 +1,40 @@
-//! When a review in the background is due: what calls for one, and what holds it back.
+//! Decides when a background review is due: what triggers one, and what holds it back.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What is counted between reviews; kept beside the book.
+/// Counters since the last review, stored beside the book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
-    /// Uses of tools.
+    /// Tool uses.
     pub tool_iters_since_review: u32,
     /// Turns.
     pub turns_since_review: u32,
-    /// Hints that a skill is at fault.
+    /// Hints at a faulty skill.
     pub skill_issue_hints_since_review: u32,
-    /// When the last one was.
+    /// Time of the last review.
     pub last_review_at: Option<Timestamp>,
-    /// Learning in the foreground that was called for and did not happen.
+    /// Foreground learning that was due and did not happen.
     pub skipped_foreground: u32,
 }
 
-/// Caps.
+/// Thresholds and caps for reviews.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Uses of tools that call for a review.
+    /// Tool uses that trigger a review.
     pub tool_iters: u32,
-    /// Turns that call for one.
+    /// Turns that trigger a review.
     pub turns: u32,
-    /// Time between two.
+    /// Minimum time between two reviews.
     pub interval: Duration,
-    /// Reviews a day.
+    /// Reviews per day.
     pub reviews_per_day: u32,
-    /// Money of one review, in US dollars.
+    /// Cost of one review, in US dollars.
     pub review_usd: f64,
-    /// Money for learning a day, in US dollars.
+    /// Cost of learning per day, in US dollars.
     pub day_usd: f64,
 }
 
@@ -51,53 +51,53 @@ impl Default for Limits {
     }
 }
 
-/// What today has used.
+/// Today's usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budgets {
     /// Whether a review is running.
     pub running: bool,
     /// Whether this turn is itself a review.
     pub reviewing: bool,
-    /// Reviews of today.
+    /// Number of reviews today.
     pub reviews_today: u32,
-    /// Money of today, in US dollars.
+    /// Money spent today, in US dollars.
     pub spent_today_usd: f64,
 }
 
-/// What calls for a review.
+/// The trigger of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// Learning in the foreground was called for and did not happen.
+    /// Foreground learning was due and did not happen.
     SkippedForeground,
-    /// A skill is said to be at fault.
+    /// A report says that a skill is faulty.
     IssueHint,
-    /// Enough has happened.
+    /// A counter reached its threshold.
     Threshold,
 }
 
-/// Where the signal of a review comes from.
+/// The source of a review's signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// The agent reported it.
     Reported,
-    /// It was derived from the events, as nobody reported anything.
+    /// Derived from the events, because the agent reported no signal.
     Nudge,
 }
 
-/// What was decided, and why.
+/// The decision about a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// A review runs, for this reason; it needs a signal of this origin, else it ends without a candidate.
+    /// Run a review for this trigger. It needs a signal of this origin; otherwise it ends without a candidate.
     Run(Trigger, Origin),
-    /// Nothing calls for one.
+    /// No trigger.
     Quiet,
-    /// Something does, and this holds it back.
+    /// Triggered, but held back for this reason.
     Held(&'static str),
 }
 
-/// `(skipped or hint or threshold) and not running and within the caps and the interval`.
+/// Decides about a review: `(skipped or hint or threshold) and not running and within the caps and the interval`.
 pub fn gate(counters: &Counters, limits: &Limits, budgets: &Budgets, now: Timestamp) -> Gate {
     let enough =
         counters.tool_iters_since_review >= limits.tool_iters || counters.turns_since_review >= limits.turns;

@@ -1,5 +1,5 @@
-//! What was learned, tried and signalled while working: an append-only list beside the book, whose fold gives the
-//! counters that a review would be called for by.
+//! The journal of foreground learning: an append-only list, stored beside the book, of what was learned, tried and
+//! signalled. Folding it yields the counters that trigger a review.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -14,75 +14,75 @@ use serde_json::Value;
 use super::gate::{Budgets, Counters};
 use crate::book::{Actor, BookError, OpId};
 
-/// The version of the line format.
+/// Version of the line format.
 const VERSION: u32 = 1;
 
-/// What a line tells.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Told {
-    /// Something of the vocabulary of events.
+    /// A skill event.
     Event {
-        /// What.
+        /// The kind of event.
         event: SkillHappening,
     },
-    /// A turn ended.
+    /// The end of a turn.
     Turn {
-        /// Actions and calls of tools in it.
+        /// Actions and tool calls in the turn.
         tool_iters: u32,
-        /// The money of its learning, in US dollars; reviews have some.
+        /// Cost of learning in the turn, in US dollars. Only reviews have a cost.
         #[serde(default)]
         usd: f64,
     },
 }
 
-/// One line.
+/// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalLine {
-    /// The line format's version.
+    /// Version of the line format.
     pub v: u32,
-    /// Its id, `l<n>`.
+    /// Id of the line, `l<n>`.
     pub id: String,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
-    /// In which run.
+    /// Name of the run.
     pub run: String,
-    /// In which step of it.
+    /// Step of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Who.
+    /// Actor of the event.
     pub actor: Actor,
-    /// What.
+    /// The content.
     #[serde(flatten)]
     pub told: Told,
-    /// About which skill; a package that is none yet has a name only, in the data.
+    /// The skill concerned. An unpublished package has only a name, in `data`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillId>,
-    /// Its version.
+    /// Version of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// The book's last operation before it.
+    /// The book's last operation before the event.
     pub book_before: OpId,
-    /// The book's last operation after it.
+    /// The book's last operation after the event.
     pub book_after: OpId,
-    /// The call, the signal, the verdict.
+    /// Details: the call, the signal, or the verdict.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
 
-/// The list beside one book.
+/// The journal of one book.
 #[derive(Clone, Debug)]
 pub struct Journal {
     path: PathBuf,
 }
 
 impl Journal {
-    /// The list beside the book in a folder; it need not be there yet.
+    /// Returns the journal beside the book in `folder`. The file need not exist.
     pub fn beside(folder: &Path) -> Self {
         Self { path: folder.join(".meta").join("learning.jsonl") }
     }
 
-    /// Every line that is whole, oldest first. A line that was cut off, or that a later version wrote, is passed over.
+    /// Returns every complete line, oldest first. Skips torn lines and lines of a later version.
     pub fn read(&self) -> Result<Vec<JournalLine>, BookError> {
         match fs::read_to_string(&self.path) {
             Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
@@ -91,7 +91,7 @@ impl Journal {
         }
     }
 
-    /// Appends lines; each gets its id and version. Other processes wait meanwhile.
+    /// Appends lines and sets their id and version. Locks out other processes meanwhile.
     pub(super) fn append(&self, lines: Vec<JournalLine>) -> Result<(), BookError> {
         self.write(lines).map_err(|source| self.failed(source))
     }
@@ -103,7 +103,7 @@ impl Journal {
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(&self.path)?;
         file.lock()?;
         let (mut next, whole) = end_of(&mut file)?;
-        // What was cut off stays a line of its own, which readers pass over.
+        // A torn line remains as a line of its own, which readers skip.
         let mut text = if whole { String::new() } else { "\n".to_owned() };
         for line in lines {
             next += 1;
@@ -120,7 +120,7 @@ impl Journal {
     }
 }
 
-/// How many lines there are, and whether the last one is whole.
+/// Returns the number of lines, and whether the last one is complete.
 fn end_of(file: &mut File) -> std::io::Result<(usize, bool)> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -129,7 +129,7 @@ fn end_of(file: &mut File) -> std::io::Result<(usize, bool)> {
     Ok((bytes.iter().filter(|byte| **byte == b'\n').count() + usize::from(!whole), whole))
 }
 
-/// The counters since the last review.
+/// Returns the counters since the last review.
 pub fn counters(lines: &[JournalLine]) -> Counters {
     let mut counters = Counters::default();
     for line in lines {
@@ -141,7 +141,7 @@ pub fn counters(lines: &[JournalLine]) -> Counters {
                 Some("update_candidate") => counters.skill_issue_hints_since_review += 1,
                 _ => counters.skipped_foreground += 1,
             },
-            // A signal beside a finished skill is not acted on, and still counts as a hint.
+            // A rejected signal beside a finished skill still counts as a hint.
             Told::Event { event: SkillHappening::LearningSignalRejected }
                 if line.data["code"] == "finish_recorded" =>
             {
@@ -158,7 +158,7 @@ pub fn counters(lines: &[JournalLine]) -> Counters {
     counters
 }
 
-/// What the day of a moment has used, by UTC, and whether a review is running.
+/// Returns the usage of the UTC day that contains `now`, and whether a review is running.
 pub fn budgets(lines: &[JournalLine], now: Timestamp) -> Budgets {
     let day = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
     let mut budgets = Budgets::default();

@@ -1,5 +1,5 @@
-//! Learning while working: what an agent writes and reports in an attempt, which reports count, when a review in the
-//! background would be due, and what it would be shown. The worker that would run such reviews is not part of it.
+//! Foreground learning: what an agent writes and reports during an attempt, which reports count, when a background
+//! review is due, and what it would see. The worker that would run such reviews is not part of this module.
 
 mod bundle;
 mod call;

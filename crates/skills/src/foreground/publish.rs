@@ -1,4 +1,5 @@
-//! A package that an agent wrote in its world becomes a skill: all of it at once, through the gateway, or not at all.
+//! Publishes a package that an agent wrote in its environment as a skill: completely and through the gateway, or not at
+//! all.
 
 use std::collections::BTreeMap;
 
@@ -10,31 +11,31 @@ use crate::book::{
 };
 use crate::package::{Level, Package, check, described};
 
-/// Files of one package, and their bytes in all.
+/// Largest number of files in a package; below, the largest total size in bytes.
 const MOST_FILES: usize = 64;
 const MOST_BYTES: u64 = 512 * 1024;
 const DOMAIN: &str = "general";
-/// What stands beside `SKILL.md`.
+/// Folders that a package may contain beside `SKILL.md`.
 const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
 
-/// A refusal: a word for programs, a sentence for the agent.
+/// A refusal: a code for programs and a sentence for the agent.
 pub(super) type Fault = (&'static str, String);
 
-/// The skill that a package changes, and the version that its author saw.
+/// The skill that a package changes, and the version that its author read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Base {
     pub(super) skill: SkillId,
     pub(super) version: u32,
 }
 
-/// What was published.
+/// A published package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Published {
     pub(super) skill: SkillId,
     pub(super) version: u32,
-    /// The operation that proposed it, where it waits for a person's word.
+    /// The operation that proposed the change, if it waits for a person's approval.
     pub(super) proposed: Option<OpId>,
-    /// Files that are no text, which nobody could look through.
+    /// Binary files, which could not be scanned completely.
     pub(super) unread: Vec<String>,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn unreachable(error: &MachineError) -> Fault {
     ("unavailable", format!("the folder in the world cannot be reached: {error}"))
 }
 
-/// Reads the package that stands in a folder of the world. Only files below it are read, and no links are followed.
+/// Reads a package from a folder of the environment. Reads only files below that folder and follows no links.
 pub(super) async fn collect(machine: &dyn Machine, folder: &str, name: &str) -> Result<Package, Fault> {
     let entries = match machine.list(folder).await {
         Ok(entries) => entries,
@@ -85,7 +86,7 @@ pub(super) async fn collect(machine: &dyn Machine, folder: &str, name: &str) -> 
     Ok(Package { name: name.to_owned(), files })
 }
 
-/// Where a file of a package may stand.
+/// Checks where a package file is located.
 fn placed(path: &str) -> Result<(), Fault> {
     let parts: Vec<&str> = path.split('/').collect();
     let plain = |part: &&str| {
@@ -104,7 +105,7 @@ fn placed(path: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Publishes a package. Everything that can fail comes before the one operation that makes it a skill.
+/// Publishes a package. Every check that can fail comes before the single operation that creates the skill.
 pub(super) fn publish(
     gateway: &mut Gateway,
     package: &Package,
@@ -131,7 +132,7 @@ pub(super) fn publish(
             format!("{skill} is in the book; finish as skipped and start an update of it"),
         ));
     }
-    // Files are kept for what will be written only.
+    // Files are stored only for a change that will be written.
     let version = |skill: &SkillId| gateway.state().skills.get(skill).map(|skill| skill.version);
     if base.is_some_and(|base| version(&base.skill) != Some(base.version)) {
         return Err(("stale_read", format!("{skill} was changed meanwhile; skip this, and start anew")));
@@ -171,7 +172,7 @@ pub(super) fn publish(
     })
 }
 
-/// A new skill keeps its package's name, whatever the head says.
+/// Returns the id of a new skill. It keeps the package's name, whatever the frontmatter says.
 fn own_id(named: &SkillId, package: &str) -> Result<SkillId, Fault> {
     SkillId::parse(&format!("{}/{package}", named.domain())).map_err(|error| ("bad_name", error.to_string()))
 }

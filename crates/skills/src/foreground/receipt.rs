@@ -1,6 +1,6 @@
-//! What a user is told when a skill was learned, changed or used.
+//! Receipts: the sentences that tell a user that a skill was learned, changed or used.
 
-/// The languages of the catalogue.
+/// Languages of the message catalogue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
     /// English.
@@ -11,7 +11,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a tag like `de` or `de-AT`; English where there is no catalogue.
+    /// Returns the language of a tag such as `de` or `de-AT`. Defaults to English.
     pub fn of_tag(tag: &str) -> Self {
         match tag.split(['-', '_']).next() {
             Some("de") => Self::German,
@@ -20,22 +20,22 @@ impl Language {
     }
 }
 
-/// What happened.
+/// The kind of receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// Writing has begun; never told from the background.
+    /// Writing has begun. Background reviews never send it.
     Writing,
-    /// There is a new skill.
+    /// A new skill exists.
     Learned,
-    /// A skill says something else.
+    /// A skill has a new text.
     Updated,
-    /// A skill waits for the user's word.
+    /// A skill waits for the user's approval.
     Proposed,
     /// A skill guided the work.
     Used,
 }
 
-/// The sentence.
+/// Returns the sentence for a receipt.
 pub fn receipt(language: Language, receipt: Receipt, skill: &str) -> String {
     let words = match (language, receipt) {
         (Language::English, Receipt::Writing) => "Writing down what I learned",

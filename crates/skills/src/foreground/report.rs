@@ -1,4 +1,4 @@
-//! What an agent reports on skills at the end: read, judged, and noted beside the book.
+//! The report on skills that an agent makes at the end: parsed, judged, and noted beside the book.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::workshop::{Verdict, Workshop, bounded, happened, named};
 use crate::book::{OpId, Snapshot};
 use crate::shipped::is_shipped;
 
-/// Reports that may be wrong before the attempt goes without one.
+/// Malformed reports that are allowed before the attempt continues without one.
 const REPORT_TRIES: u32 = 3;
 
 impl Workshop {
@@ -62,7 +62,7 @@ impl Workshop {
         Ok(ToolOutcome { events, ..ToolOutcome::text(answer) })
     }
 
-    /// The skills that the agent says it used, beside what it really received.
+    /// Compares the skills that the agent says it used with those that it really received.
     fn declared(
         &self,
         report: &FinalReport,
@@ -85,7 +85,7 @@ impl Workshop {
         (lines, events)
     }
 
-    /// Counts a report that cannot be read, and says how many more may come.
+    /// Counts a malformed report and says how many attempts remain.
     fn malformed(&self, why: &str) -> Fault {
         let mut bench = self.bench();
         bench.wrong_reports += 1;

@@ -1,4 +1,4 @@
-//! A stored attempt as a review in the background would be shown it.
+//! Builds the material of a background review from a stored attempt.
 
 use apprentice_protocol::{CallBody, Event, EventKind};
 use serde_json::Value;
@@ -8,8 +8,8 @@ use super::signal::FinalReport;
 use super::spot::spot_all;
 use super::tools::SKILL_REPORT;
 
-/// The bundle of an attempt: the turn is the session, and its signal the last one that the agent reported. None for a
-/// trace without events.
+/// Returns the bundle of an attempt. The turn is the session, and the signal is the last one that the agent reported.
+/// `None` for a trace without events.
 pub fn review(
     events: &[Event],
     (session, invocation): (&str, &str),
@@ -28,7 +28,7 @@ pub fn review(
     Some(bundle(scope, signal, &spot_all(events), budget))
 }
 
-/// The signal of a reply that reports one.
+/// Returns the signal that a reply reports.
 fn reported(event: &Event) -> Option<(Value, Vec<String>)> {
     let EventKind::ModelReplied { calls, .. } = &event.kind else { return None };
     calls.iter().rev().find_map(|call| {

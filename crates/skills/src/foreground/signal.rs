@@ -1,13 +1,13 @@
-//! What an agent says at the end of a turn about skills, and whether it may lead to anything.
+//! The signals about skills that an agent reports at the end of a turn, and the rules for accepting them.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The prefix of packages that an agent writes by itself.
+/// Prefix of packages that an agent writes on its own.
 const OWN_PREFIX: &str = "rl-";
-/// References to events that make a signal worth a review.
+/// Number of event references that make a signal worth a review.
 const USEFUL_REFS: usize = 2;
 
 /// Why a new skill suggests itself.
@@ -151,53 +151,53 @@ pub struct FinalReport {
     pub skill_issue_signal: Option<IssueSignal>,
 }
 
-/// Who answers for a skill.
+/// Who maintains a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillKind {
-    /// The program itself; nobody changes it.
+    /// Part of the program; never changed.
     Core,
-    /// Everybody else.
+    /// Any other skill.
     Open,
 }
 
-/// What is known of the turn.
+/// Facts about the turn that a report is judged against.
 #[derive(Clone, Debug, Default)]
 pub struct Invocation {
-    /// Ids of its events.
+    /// Ids of the turn's events.
     pub timeline: Vec<String>,
-    /// Events with which the user asked for a skill in so many words.
+    /// Events in which the user explicitly asked for a skill.
     pub requests: Vec<String>,
-    /// Whether a skill was written and finished in it.
+    /// Whether the turn wrote and finished a skill.
     pub finished: bool,
-    /// Skills that there are.
+    /// Existing skills.
     pub skills: BTreeMap<String, SkillKind>,
-    /// The model that would use it again: a report of a task that cannot come again is dropped.
+    /// Whether the task cannot recur. Reports on such tasks are dropped.
     pub one_off: bool,
 }
 
-/// A signal that counts.
+/// An accepted signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Valid {
-    /// May lead to a new skill and to nothing else.
+    /// May lead only to a new skill.
     Create(LearningSignal),
-    /// May lead to a change of this skill and to nothing else.
+    /// May lead only to a change of this skill.
     Update(IssueSignal),
 }
 
-/// What becomes of a report's signals. Every verdict but the first two is an event.
+/// The ruling on a report's signals. Every ruling except the first two is an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// There is none.
+    /// The report contains no signal.
     Silent,
-    /// One counts.
+    /// One signal is accepted.
     Valid(Valid),
-    /// It does not count, with a word and a reason; the signal is kept for the numbers.
+    /// The signal is rejected. It is kept for statistics.
     Rejected {
         /// `both_signals`, `finish_recorded`, `too_few_events`, `unknown_event`, `core_skill`, `unknown_skill`,
         /// `wrong_prefix`, `empty_text` or `one_off`.
         code: &'static str,
-        /// In words.
+        /// Explanation.
         why: String,
     },
 }
@@ -255,7 +255,7 @@ fn said(text: &str, name: &str) -> Result<(), Fault> {
     if text.trim().is_empty() { Err(("empty_text", format!("{name} says nothing"))) } else { Ok(()) }
 }
 
-/// Two events of the turn, or the one with which the user asked for it, where that is what calls for the skill.
+/// Checks the references of a signal: two events of the turn, or the user's explicit request if that is the trigger.
 fn useful(refs: &[String], turn: &Invocation, may_be_asked: bool) -> Result<(), Fault> {
     if let Some(unknown) = refs.iter().find(|one| !turn.timeline.contains(one)) {
         return Err(("unknown_event", format!("{unknown} is no event of this turn")));

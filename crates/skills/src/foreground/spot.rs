@@ -1,4 +1,4 @@
-//! Events of an attempt as a review sees them: which of them matter, why, and what each says in words.
+//! Prepares the events of an attempt for a review: which of them matter, why, and a text for each.
 
 use apprentice_protocol::{
     Action, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish, ImagePoint,
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::bundle::{Reason, Spotted};
 
-/// The events of a stored attempt, in order.
+/// Returns the prepared events of a stored attempt, in order.
 pub fn spot_all(events: &[Event]) -> Vec<Spotted> {
     let mut spotter = Spotter::default();
     events.iter().map(|event| spotter.spot(event.id, &event.kind)).collect()
 }
 
-/// Takes events in, one after the other: what comes after a failure is another try.
+/// Processes events one by one. The first action after a failure counts as a retry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spotter {
     after_error: bool,
@@ -28,7 +28,7 @@ impl Spotter {
                 self.after_error = true;
                 Reason::Error
             }
-            // A look or an answer is no other try; an action is.
+            // Only an action is a retry; an observation or an answer is not.
             Reason::Ordinary if self.after_error && is_deed(kind) => {
                 self.after_error = false;
                 Reason::Retry
@@ -132,7 +132,7 @@ fn called(call: &Call) -> String {
     }
 }
 
-/// An action by its name and by what of it is words.
+/// Returns the text of an action: its name and its textual arguments.
 fn words(action: &Action<ImagePoint>) -> String {
     let value = serde_json::to_value(action).unwrap_or_default();
     let said =
@@ -161,12 +161,12 @@ fn action(record: &ActionRecord) -> Seen {
     Seen { name: "action".to_owned(), tool: None, reason, detail }
 }
 
-/// A look that changes nothing.
+/// Returns whether an action only looks and changes nothing.
 fn looks(action: &Action<ImagePoint>) -> bool {
     matches!(action, Action::Screenshot | Action::Zoom { .. })
 }
 
-/// What stores work in nearly every program: its usual key, or something called "Save".
+/// Returns whether an action saves work: the usual save key of nearly every program, or an element called "Save".
 fn stores(record: &ActionRecord) -> bool {
     let named = record.target_name.as_deref().is_some_and(|name| name.trim_start().starts_with("Save"));
     let pressed = match &record.asked {
@@ -179,7 +179,7 @@ fn stores(record: &ActionRecord) -> bool {
     pressed || (named && matches!(record.asked, Action::Click { .. }))
 }
 
-/// A failed tool's answer; those of world calls stand in their actions.
+/// Prepares the answer of a failed tool. Failures of environment calls are part of their actions.
 fn answered(result: &CallResult) -> Seen {
     let text: Vec<&str> = result.content.iter().filter_map(|part| part.as_text()).collect();
     let failed = result.is_error && result.per_action.is_empty();

@@ -1,4 +1,4 @@
-//! What happened in an attempt so far, as its own tools may look at it. Whoever owns the trace tells it each event.
+//! The timeline of the running attempt, for the learning tools. The owner of the trace forwards each event to it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use super::bundle::{Reason, Spotted};
 use super::spot::Spotter;
 use crate::lend::Present;
 
-/// Events that one answer shows, and characters of each.
+/// Number of events in one answer; below, the characters of each.
 const SHOWN: usize = 80;
 const WORDS: usize = 140;
 
-/// A list of events that is shared between the trace and the tools; clones are the same list.
+/// A list of events that the trace and the tools share. Clones refer to the same list.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline(Arc<Mutex<Events>>);
 
@@ -28,7 +28,7 @@ struct Events {
 }
 
 impl Timeline {
-    /// Takes one event in.
+    /// Adds one event.
     pub fn note(&self, id: EventId, kind: &EventKind) {
         let mut events = self.events();
         events.present.hear(kind);
@@ -43,34 +43,34 @@ impl Timeline {
         events.all.push(spotted);
     }
 
-    /// The ids of all events.
+    /// Returns the ids of all events.
     pub(super) fn ids(&self) -> Vec<String> {
         self.events().all.iter().map(|event| event.id.clone()).collect()
     }
 
-    /// The ids of what the user said.
+    /// Returns the ids of user input events.
     pub(super) fn requests(&self) -> Vec<String> {
         let events = self.events();
         let said = events.all.iter().filter(|event| event.reason == Reason::UserInput);
         said.map(|event| event.id.clone()).collect()
     }
 
-    /// Whether a skill's text was delivered.
+    /// Returns whether the agent received the skill's text.
     pub(super) fn has_viewed(&self, skill: &SkillId) -> bool {
         self.events().viewed.contains(skill)
     }
 
-    /// The versions of the programs, as far as they are known by now.
+    /// Returns the program versions known so far.
     pub(super) fn versions(&self) -> Versions {
         self.events().present.versions()
     }
 
-    /// Actions and calls of tools.
+    /// Returns the number of actions and tool calls.
     pub(super) fn deeds(&self) -> u32 {
         self.events().deeds
     }
 
-    /// The events that may be worth naming, latest last, one line each.
+    /// Returns the events worth referring to, one line each, the latest last.
     pub(super) fn shown(&self) -> String {
         let events = self.events();
         let deed = |event: &&Spotted| {

@@ -1,4 +1,4 @@
-//! The tools by which an agent learns while it works.
+//! The tools for learning during an attempt.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ struct LearningTool {
     workshop: Arc<Workshop>,
 }
 
-/// The tools over one attempt.
+/// Returns the learning tools of one attempt.
 pub(super) fn over(workshop: &Arc<Workshop>) -> Vec<Arc<dyn Tool>> {
     let tool = |deed, spec| -> Arc<dyn Tool> {
         Arc::new(LearningTool { deed, spec, workshop: Arc::clone(workshop) })

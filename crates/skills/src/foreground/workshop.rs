@@ -1,5 +1,5 @@
-//! Learning while working, for one attempt: which package is open, what was finished and reported, and what follows.
-//! Nothing of it is in the book until a package is published, and that is one operation.
+//! Foreground learning for one attempt: the open package, what was finished and reported, and the consequences. The
+//! book stays unchanged until a package is published, which is a single operation.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -25,32 +25,32 @@ use crate::shipped::{ShippedPart, is_shipped};
 
 pub(crate) const LEARN: Prompt = Prompt::new("skills/learn", include_str!("prompts/learn.md"), &[]);
 
-/// Where packages are written in the world, below the home folder.
+/// Folder for unpublished packages in the environment, below the home folder.
 const STAGING: &str = ".claude/skills";
-/// The prefix of packages that an agent writes by itself.
+/// Prefix of packages that an agent writes on its own.
 const OWN_PREFIX: &str = "rl-";
 const MESSAGE: TextBudget = TextBudget(300);
 const OPENING: TextBudget = TextBudget(6000);
-/// How often, and how far apart, a book that another holds is asked for again: five seconds in all.
+/// Attempts to open a book that another writer has locked, and the pause between them: five seconds in total.
 const OPEN_TRIES: u32 = 50;
 const OPEN_PAUSE: Duration = Duration::from_millis(100);
 
-/// What an attempt that may learn is made of.
+/// Settings of an attempt that may learn.
 #[derive(Clone)]
 pub struct WorkshopPlan {
     /// The book's folder.
     pub book: PathBuf,
-    /// Time.
+    /// Source of timestamps.
     pub clock: Arc<dyn Clock>,
-    /// In which language the user is told.
+    /// Language of the messages to the user.
     pub language: Language,
-    /// The name of the run.
+    /// Name of the run.
     pub run: String,
-    /// Whether what is finished is in the book at once.
+    /// Whether finished skills take effect at once.
     pub mode: WriteMode,
 }
 
-/// Learning in one attempt.
+/// Foreground learning in one attempt.
 pub struct Workshop {
     plan: WorkshopPlan,
     pub(super) timeline: Timeline,
@@ -70,53 +70,53 @@ pub(super) struct Bench {
 #[derive(Clone, Debug, PartialEq)]
 struct Open {
     call: StartCall,
-    /// The package's folder name.
+    /// Name of the package's folder.
     package: String,
     folder: String,
     base: Option<Base>,
 }
 
-/// What became of the signals of a report, by code.
+/// The ruling on a report's signals, as a code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// `silent`, `valid`, or the code of the rejection.
     pub code: String,
-    /// Why, where it was rejected.
+    /// The reason, if the signal was rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// What an attempt leaves for others: the report, which is empty for most, and its verdict.
+/// The final output of an attempt: the report, which is usually empty, and its verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FinalOutput {
-    /// As the agent reported it.
+    /// The report as the agent made it.
     pub output: FinalReport,
-    /// Whether its signals count.
+    /// Whether its signals are accepted.
     pub signal: Verdict,
     /// The sentences for the user.
     pub receipts: Vec<String>,
-    /// What has gathered since the last review.
+    /// The counters since the last review.
     pub counters: Counters,
 }
 
 impl Workshop {
-    /// For one attempt; the world is entered when it is open.
+    /// Prepares learning for one attempt. The environment is connected with [`Self::enter`] once it is open.
     pub fn new(plan: WorkshopPlan) -> Arc<Self> {
         let (timeline, machine, bench) = (Timeline::default(), OnceLock::new(), Mutex::default());
         Arc::new(Self { plan, timeline, machine, bench })
     }
 
-    /// Where the owner of the trace tells each event.
+    /// Returns the timeline to which the owner of the trace forwards each event.
     pub fn timeline(&self) -> Timeline {
         self.timeline.clone()
     }
 
-    /// Names the world in which packages are written. The first one counts.
+    /// Sets the environment in which packages are written. Only the first call counts.
     pub fn enter(&self, machine: Arc<dyn Machine>) {
         let _ = self.machine.set(machine);
     }
 
-    /// The same guidance with the tools of learning.
+    /// Returns the guidance extended with the learning tools.
     pub fn lend(self: &Arc<Self>, guidance: Guidance) -> Guidance {
         let mut tools = guidance.tools;
         tools.extend(super::tools::over(self));
@@ -159,7 +159,7 @@ impl Workshop {
         Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(answer) })
     }
 
-    /// Puts an empty folder, or the skill as it stands, into the world.
+    /// Creates an empty folder in the environment, or writes the current skill into it.
     async fn stage(&self, open: &Open, book: &Snapshot) -> Result<(), Fault> {
         let machine = self.world()?;
         match machine.remove(&open.folder).await {
@@ -197,7 +197,8 @@ impl Workshop {
         Ok(outcome)
     }
 
-    /// Publishes and tells. Nothing is waited for in between: what is published is also noted.
+    /// Publishes a package and notes it in the journal. Does not await in between, so that every published package is
+    /// also noted.
     fn publish(
         &self,
         gateway: &mut Gateway,
@@ -264,14 +265,14 @@ impl Workshop {
         Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(said) })
     }
 
-    /// Takes the folder out of the world; what stays there is gone with the world.
+    /// Removes the folder from the environment. Leftovers disappear with the environment.
     async fn clear(&self, open: &Open) {
         if let Some(machine) = self.machine.get() {
             let _ = machine.remove(&open.folder).await;
         }
     }
 
-    /// Ends it: what was open stays unpublished, and the turn is counted.
+    /// Ends learning for this attempt: an open package stays unpublished, and the turn is counted.
     pub fn close(&self) -> Result<FinalOutput, BookError> {
         let last = Snapshot::open(&self.plan.book, At::Now).map(|book| book.last());
         let last = match last {
@@ -322,7 +323,7 @@ impl Workshop {
         self.machine.get().ok_or_else(|| ("unavailable", "there is no world to write in".to_owned()))
     }
 
-    /// The book with everything that came with the program, to read.
+    /// Opens the book for reading, including the shipped skills.
     pub(super) fn read_book(&self) -> Result<Snapshot, Fault> {
         match Snapshot::open(&self.plan.book, At::Now) {
             Ok(book) => Ok(book.with_shipped(ShippedPart::All)),
@@ -331,7 +332,7 @@ impl Workshop {
         }
     }
 
-    /// The book to write. Another writer is waited for a while.
+    /// Opens the book for writing. Waits for another writer for a while.
     async fn open_book(&self) -> Result<Gateway, Fault> {
         let mut tries = 0;
         loop {
@@ -386,13 +387,13 @@ impl Workshop {
         written.map_err(|error| ("unavailable", error.to_string()))
     }
 
-    /// Never held while something is waited for.
+    /// Locks the mutable state. The guard must not be held across an await.
     pub(super) fn bench(&self) -> MutexGuard<'_, Bench> {
         self.bench.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a start opens, if it may.
+/// Returns the package that a start call opens, or a refusal.
 fn opened(call: &StartCall, book: &Snapshot, home: &str) -> Result<Open, Fault> {
     let name = call.skill_name.trim();
     if call.message.trim().is_empty() {
@@ -433,7 +434,7 @@ fn opened(call: &StartCall, book: &Snapshot, home: &str) -> Result<Open, Fault> 
     Ok(Open { call: call.clone(), package, folder, base })
 }
 
-/// A skill by its id, its package's name, or its own name where only one has it.
+/// Finds a skill by its id, by its package's name, or by its own name if that is unique.
 pub(super) fn named<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     if let Ok(id) = SkillId::parse(name) {
         return book.skill(&id);
@@ -454,7 +455,7 @@ fn skill_of(open: &Open) -> Option<SkillId> {
     open.base.as_ref().map(|base| base.skill.clone())
 }
 
-/// A code as it is written.
+/// Returns the serialized spelling of a code.
 fn word(code: &impl Serialize) -> String {
     serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

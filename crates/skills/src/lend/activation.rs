@@ -1,5 +1,5 @@
-//! Tools that skills bring: closed until their skill is activated, and closed again when it is offloaded. What is
-//! active belongs to one loan, so that no agent opens anything for another.
+//! Tools that skills bring: available only while their skill is active. Activation belongs to one arm guidance, so that
+//! agents cannot open tools for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,37 +17,37 @@ use super::seed::{CallArguments, NameArguments};
 use super::tools::{find, happened, read, spec, unknown, viewed};
 use crate::book::{Skill, Snapshot};
 
-/// `skill_activate { skill }`: opens a skill's tools and shows its text.
+/// `skill_activate { skill }`: makes a skill's tools available and shows its text.
 pub const SKILL_ACTIVATE: &str = "skill_activate";
-/// `skill_offload { skill }`: closes them.
+/// `skill_offload { skill }`: makes them unavailable again.
 pub const SKILL_OFFLOAD: &str = "skill_offload";
 /// `skill_tool { skill, tool, arguments }`: calls one of them.
 pub const SKILL_TOOL: &str = "skill_tool";
 
-/// Most that one activation puts before a model.
+/// Largest answer to one activation, in characters.
 const ACTIVATION_BUDGET: TextBudget = TextBudget(16_000);
-/// Of these, characters for what stands after the tools.
+/// Part of that budget reserved for the text after the tools.
 const REST: usize = 600;
 
-/// Which tools stand behind a skill's list of tools.
+/// How a skill's tool list limits access to tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gating {
-    /// A server that no skill names is open to every active skill.
+    /// A server that no skill names is available to every active skill.
     #[default]
     Additive,
-    /// Only what a skill names.
+    /// A skill gets only the tools that it names.
     Strict,
 }
 
-/// Servers of tools. One is asked when a skill that may use it opens its tools: what nobody opens is never started.
+/// Tool servers. A server is queried when an active skill needs its tools, so an unused server never starts.
 pub trait ToolServers: Send + Sync {
-    /// Their names.
+    /// Returns the names of the servers.
     fn names(&self) -> Vec<String>;
-    /// The tools of one of them; the error says why there are none.
+    /// Returns the tools of one server, or the reason why there are none.
     fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>>;
 }
 
-/// Tools that are there already, by server.
+/// Tools that already exist, by server.
 impl ToolServers for BTreeMap<String, Vec<Arc<dyn Tool>>> {
     fn names(&self) -> Vec<String> {
         self.keys().cloned().collect()
@@ -59,26 +59,26 @@ impl ToolServers for BTreeMap<String, Vec<Arc<dyn Tool>>> {
     }
 }
 
-/// Under which names, and in which form, skills that bring tools are lent.
+/// The names and format in which skills with tools are presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
-    /// This program's: notes are listed, searched and viewed, and some bring tools.
+    /// This program's format: notes are listed, searched and viewed, and some bring tools.
     #[default]
     Own,
-    /// The source design's: every skill stands in one block and is activated to be read.
+    /// The source design's format: one block lists every skill, and a skill is activated to be read.
     Seed,
 }
 
-/// Tools that others contribute. The agent's own actions are none of these and are never closed.
+/// Tools contributed by others. They do not include the agent's own actions, which are always available.
 #[derive(Clone, Default)]
 pub struct Contributed {
-    /// Where they come from.
+    /// The tool servers.
     pub servers: Option<Arc<dyn ToolServers>>,
-    /// How lists are read.
+    /// How tool lists are interpreted.
     pub gating: Gating,
-    /// Names of tools that are never called, whatever a skill lists.
+    /// Names of tools that must never be called, whatever a skill lists.
     pub denied: BTreeSet<String>,
-    /// How all of it is put before a model.
+    /// The presentation format.
     pub dialect: Dialect,
 }
 
@@ -112,7 +112,7 @@ pub(super) enum Kind {
     SeedCall,
 }
 
-/// What one loan has open.
+/// The activation state of one trial.
 pub(super) struct Bench {
     book: Snapshot,
     contributed: Contributed,
@@ -125,12 +125,12 @@ pub(super) struct BenchTool {
     pub(super) bench: Arc<Bench>,
 }
 
-/// Skills that bring tools.
+/// Returns the skills that bring tools.
 pub(super) fn bringers(book: &Snapshot) -> impl Iterator<Item = &Skill> {
     book.skills().filter(|skill| skill.package.as_ref().is_some_and(|package| !package.tools.is_empty()))
 }
 
-/// The three tools; none where no skill brings any.
+/// Returns the three activation tools, or an empty list if no skill brings tools.
 pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Vec<Arc<dyn Tool>> {
     if bringers(book).next().is_none() {
         return Vec::new();
@@ -198,7 +198,7 @@ impl Tool for BenchTool {
 }
 
 impl Bench {
-    /// What is open when a loan begins.
+    /// Returns the initial activation state.
     pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Self {
         let from_start =
             bringers(book).filter(|skill| skill.package.as_ref().is_some_and(|package| package.active));
@@ -305,7 +305,7 @@ impl Bench {
         ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
     }
 
-    /// A tool that some active skill brings.
+    /// Returns a tool that some active skill brings.
     async fn open_any(&self, tool: &str) -> Result<Arc<dyn Tool>, String> {
         let active: Vec<SkillId> = self.active().iter().cloned().collect();
         let mut names = BTreeSet::new();
@@ -327,12 +327,12 @@ impl Bench {
         ))
     }
 
-    /// What is active; never held while waiting.
+    /// Locks the set of active skills. The guard must not be held across an await.
     fn active(&self) -> MutexGuard<'_, BTreeSet<SkillId>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tool that a call means, if its skill is active and brings it.
+    /// Returns the tool of a call if its skill is active and brings it.
     async fn open(&self, call: &ToolArguments) -> Result<Arc<dyn Tool>, String> {
         let skill = find(&self.book, call.skill.trim()).ok_or_else(|| unknown(&self.book, &call.skill))?;
         let closed = {
@@ -351,7 +351,8 @@ impl Bench {
         tools.iter().find(|tool| tool.spec().name == call.tool).cloned().ok_or(why)
     }
 
-    /// What a skill brings: the tools it names, all of a server where its list is empty; and why others are missing.
+    /// Returns the tools of a skill: those it names, or all of a server if its list is empty. Also returns the reasons
+    /// for missing tools.
     async fn tools_of(&self, skill: &Skill) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
         let (Some(package), Some(servers)) = (&skill.package, &self.contributed.servers) else {
             return Default::default();
@@ -380,7 +381,7 @@ impl Bench {
     }
 }
 
-/// Tools with what they take, as many as there is room for; the others by name.
+/// Describes as many tools with their parameters as fit. Lists the others by name.
 fn described(tools: &[Arc<dyn Tool>], room: usize) -> String {
     let names = tools.iter().map(|tool| tool.spec().name.chars().count() + 2).sum::<usize>();
     let mut left = room.saturating_sub(names);

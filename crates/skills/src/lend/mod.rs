@@ -1,8 +1,8 @@
-//! What of a book is lent to a trial: opening text and tools, by an arm's policy.
+//! Prepares the part of a book that a trial gets: opening text and tools, according to the arm's policy.
 //!
-//! Tools answer in plain text. A domain, in the opening: `- <domain> (<n> skills): <description>`. A skill, in a
-//! list or among hits: `- <domain>/<name>: <description>`. A view: `# <domain>/<name>`, the description, then
-//! the skill's three sections `## Situation`, `## Guidance`, `## Annotations`.
+//! Tools answer in plain text. A domain, in the opening: `- <domain> (<n> skills): <description>`. A skill, in a list
+//! or among hits: `- <domain>/<name>: <description>`. A view: `# <domain>/<name>`, the description, then the skill's
+//! three sections `## Situation`, `## Guidance`, `## Annotations`.
 
 mod activation;
 mod placebo;

@@ -1,5 +1,5 @@
-//! Books that look like the book and cannot help: what shows that an effect comes from knowledge and not
-//! from more text or more tools.
+//! Placebo books: they look like the book and cannot help. They show that an effect comes from knowledge and not from
+//! more text or more tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use apprentice_protocol::SkillId;
 use super::{LendError, TaskView};
 use crate::book::{Skill, Snapshot};
 
-/// Skills that score this share of the best hit bear on the task as well.
+/// Skills that score at least this share of the best hit also count as relevant to the task.
 const NEAR: f32 = 0.8;
 
-/// The book without what bears on the task; where nothing of the task's programs is left, with spare skills of
-/// theirs. Every text is as long as the text that would have helped.
+/// Returns the book without the skills that are relevant to the task. If no skill of the task's programs remains, uses
+/// spare skills of these programs. Every text is as long as the text that would have helped.
 pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendError> {
     let relevant = task.relevant.clone().unwrap_or_else(|| by_words(book, task));
     let of_task = |id: &SkillId| {
@@ -45,24 +45,24 @@ pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendEr
     Ok(book.with_skills(fitted.collect()))
 }
 
-/// The best hit for the instruction, and what comes near it.
+/// Returns the best hit for the instruction and the hits close to it.
 fn by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
-    // The program's name stands in all of its skills, and makes none of them bear on the task.
+    // The program's name occurs in all of its skills and does not make one relevant to the task.
     let hits = book.search(&task.instruction, usize::MAX);
     let Some(best) = hits.first().map(|hit| hit.score) else { return BTreeSet::new() };
     hits.into_iter().filter(|hit| hit.score >= best * NEAR).map(|hit| hit.id).collect()
 }
 
-/// Every name with the body of a skill from another domain, as long as its own.
+/// Returns every name with the body of a skill from another domain, fitted to the length of its own.
 pub(super) fn wrong(book: &Snapshot) -> Result<Snapshot, LendError> {
     let skills: Vec<&Skill> = book.skills().collect();
     let mut relabelled = BTreeMap::new();
     for (place, skill) in skills.iter().enumerate() {
-        // Half a turn away first, so that neighbours of one domain do not all draw from the same one.
+        // Starts half the book away, so that neighbours in one domain do not all use the same donor.
         let donors = (0..skills.len()).map(|step| skills[(place + skills.len() / 2 + step) % skills.len()]);
         let mut strangers = donors.filter(|donor| donor.id.domain() != skill.id.domain());
         let Some(donor) = strangers.next() else {
-            return Err(LendError::NothingEligible("the book has one domain only".to_owned()));
+            return Err(LendError::NothingEligible("the book has only one domain".to_owned()));
         };
         let filler: Vec<&str> = strangers.map(|other| other.text.guidance.as_str()).collect();
         let mut body = (*skill).clone();
@@ -82,7 +82,7 @@ fn length(skill: &Skill) -> usize {
     skill.view().chars().count()
 }
 
-/// Cuts or fills the guidance until the view has the given length; notes go first when it is too long.
+/// Cuts or fills the guidance until the view has the given length. Drops notes first when it is too long.
 fn fit(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
     let mut fitted = skill.clone();
     let bare = |skill: &Skill| skill.view().chars().count() - skill.text.guidance.chars().count();

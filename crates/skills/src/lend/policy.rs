@@ -1,4 +1,4 @@
-//! Arms as data: which part of a book reaches a trial, and in which way. The agent loop knows none of it.
+//! Arm policies as data: which part of a book reaches a trial, and how. The agent loop does not know them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,75 +16,76 @@ pub(crate) const GIVEN: Prompt = Prompt::new("skills/given", include_str!("../pr
 const NO_DOMAINS: &str = "(none yet)\n";
 const SHIPPED: &str = "Notes that came with the program, for any of them:";
 
-/// The opening never has more characters than this.
+/// Size cap of the opening text, in characters.
 pub(super) const OPENING_BUDGET: TextBudget = TextBudget(4000);
-/// The cap for arms that put whole texts in.
+/// Size cap of the opening text for arms that include whole skill texts.
 pub(super) const GIVEN_BUDGET: TextBudget = TextBudget(24_000);
 
-/// What help a trial gets.
+/// The help that a trial gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArmPolicy {
-    /// None.
+    /// No help.
     None,
     /// The tools and their prompt over an empty book.
     ToolsOnly,
     /// The index lines, without bodies and without tools.
     Index,
-    /// Domains in view, the rest on request.
+    /// The list of domains; everything else on request through tools.
     Pull,
-    /// The best skills for the instruction, put in.
+    /// The texts of the best skills for the instruction.
     Push {
-        /// How many.
+        /// Number of skills.
         count: usize,
     },
-    /// Every skill, put in.
+    /// The texts of all skills.
     All,
-    /// These skills, put in.
+    /// The texts of these skills.
     Forced {
-        /// Which.
+        /// Ids of the skills.
         skills: Vec<SkillId>,
     },
-    /// Exactly this text, put in.
+    /// Exactly this text.
     Inline {
-        /// What.
+        /// The text.
         text: String,
     },
-    /// True skills of the same program that do not bear on the task, as long as delivered, by the same tools.
+    /// Genuine skills of the same program that are irrelevant to the task, at the delivered length, through the same
+    /// tools.
     PlaceboInert,
-    /// Names as they are, bodies of other domains, as long as delivered, by the same tools.
+    /// The original names with bodies from other domains, at the delivered length, through the same tools.
     PlaceboWrong,
 }
 
-/// What lending may know of a task.
+/// The facts about a task that lending may use.
 #[derive(Clone, Debug, Default)]
 pub struct TaskView {
-    /// As the agent is told.
+    /// The instruction that the agent gets.
     pub instruction: String,
-    /// Programs involved, as domains.
+    /// Programs involved, as domain names.
     pub apps: Vec<String>,
-    /// The skills that bear on it, where provenance tells; otherwise the words decide.
+    /// The skills that are relevant to the task, if provenance tells. Otherwise the words decide.
     pub relevant: Option<BTreeSet<SkillId>>,
-    /// True skills from outside the book that bear on no task: the inert placebo lends them where the book has
-    /// nothing of the task's programs that does not help.
+    /// Genuine skills from outside the book that are irrelevant to every task. The inert placebo uses them if the book
+    /// has no irrelevant skills for the task's programs.
     pub spare: Option<Snapshot>,
-    /// The versions of its programs, as soon as they are known.
+    /// Versions of the task's programs, as soon as they are known.
     pub present: Present,
 }
 
-/// Why an arm has nothing to lend for a task; such a trial is not run.
+/// The reason why an arm cannot serve a task. Such a trial is not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LendError {
-    /// The book holds no skill of the kind that the arm needs.
+    /// The book contains no skill of the kind that the arm needs.
     #[error("the arm has no eligible skill for this task: {0}")]
     NothingEligible(String),
 }
 
-/// Lends a book to one trial.
+/// Prepares a book for one trial.
 pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, LendError> {
     lend_with(book, policy, task, &Contributed::default())
 }
 
-/// Lends a book to one trial, with the tools that its skills may open.
+/// Prepares a book for one trial, with the tools that its skills may open.
 pub fn lend_with(
     book: &Snapshot,
     policy: &ArmPolicy,
@@ -127,7 +128,7 @@ pub fn lend_with(
     })
 }
 
-/// What a search for a task asks.
+/// Returns the search query for a task.
 pub(super) fn query(task: &TaskView) -> String {
     format!("{} {}", task.instruction, task.apps.join(" "))
 }

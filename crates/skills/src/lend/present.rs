@@ -1,5 +1,6 @@
-//! Which versions the programs before an agent have: not known when a book is lent, since no world is open yet, and told
-//! as soon as they are. An agent hears of them where a skill was seen on others.
+//! The versions of the programs that an agent uses. They are unknown when the book is prepared, because the environment
+//! is not open yet, and are added once known. The agent is told about them where a skill was observed on other
+//! versions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,15 +10,15 @@ use crate::book::{Skill, is_same_release, version_of};
 
 pub(crate) const OTHER_VERSION: Prompt =
     Prompt::new("skills/other_version", include_str!("../prompts/other_version.md"), &["app", "seen", "now"]);
-/// Versions that one sentence names: the latest ones.
+/// Largest number of versions that a remark names: the latest ones.
 const NAMED: usize = 3;
 
-/// The versions in one trial's world. Clones are the same knowledge.
+/// The program versions of one trial's environment. Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub struct Present(Arc<Mutex<Versions>>);
 
 impl Present {
-    /// Takes in what an event of the trial tells of versions.
+    /// Records the versions that a trial event reports.
     pub fn hear(&self, event: &EventKind) {
         if let EventKind::VersionsSeen { versions } = event {
             let known = versions.iter().filter_map(|(app, version)| Some((app.clone(), version.clone()?)));
@@ -25,13 +26,13 @@ impl Present {
         }
     }
 
-    /// What is known by now.
+    /// Returns the versions known so far.
     pub fn versions(&self) -> Versions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What an agent is told with a skill's text: nothing where its text was seen on what stands before the agent, and
-    /// nothing where one of both is unknown.
+    /// Returns the remark that accompanies a skill's text. `None` if the text was observed on the agent's version, or
+    /// if either version is unknown.
     pub(super) fn remark(&self, skill: &Skill) -> Option<String> {
         let versions = self.versions();
         let (app, now) = version_of(&versions, skill.id.domain())?;

@@ -1,5 +1,5 @@
-//! The same skills under the names and in the form of the design that activation came from: `active_skill`,
-//! `offload_skill`, one block that lists them, and no tool without an active skill that names it.
+//! Presents the same skills with the names and format of the source design of activation: `active_skill`,
+//! `offload_skill`, one block that lists the skills, and no tool without an active skill that names it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ pub const ACTIVE_SKILL: &str = "active_skill";
 /// `offload_skill { skill_name }`
 pub const OFFLOAD_SKILL: &str = "offload_skill";
 
-/// Characters for each skill's line; what a longer one says is in its guide.
+/// Largest length of a skill's line, in characters. The skill's guide contains the rest.
 const LINE: usize = 400;
-/// What closes the block.
+/// End of the block.
 const END: &str = "  </skills_info>\n</skills_guide>\n";
 
 #[derive(Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub(super) struct CallArguments {
     pub(super) arguments: Value,
 }
 
-/// Lends a book in this dialect. What a server brings is closed unless an active skill names it.
+/// Prepares a book in this format. A server's tools are available only if an active skill names them.
 pub(super) fn lend(book: &Snapshot, contributed: &Contributed) -> Guidance {
     let strict = Contributed { gating: Gating::Strict, ..contributed.clone() };
     let bench = Arc::new(Bench::over(book, &strict));

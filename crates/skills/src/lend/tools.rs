@@ -1,4 +1,4 @@
-//! The three tools over a snapshot. They only read; what they delivered goes into the trace.
+//! The three read-only tools over a snapshot. The trace records what they deliver.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub const SKILL_VIEW: &str = "skill_view";
 
 const DEFAULT_HITS: usize = 5;
 const MOST_HITS: usize = 20;
-/// Characters of a query that are looked at, and of a name that an answer repeats.
+/// Largest part of a query that is searched, and of a name that an answer repeats, in characters.
 const QUERY: usize = 1000;
 const NAME: usize = 120;
 const VIEW_BUDGET: TextBudget = TextBudget(12_000);
@@ -67,7 +67,7 @@ struct SkillTool {
     book: Snapshot,
 }
 
-/// The tools over a book, which only read.
+/// Returns the read-only tools over a book.
 pub fn over(book: &Snapshot) -> Vec<Arc<dyn Tool>> {
     let tool = |kind, spec| -> Arc<dyn Tool> { Arc::new(SkillTool { kind, spec, book: book.clone() }) };
     vec![
@@ -150,7 +150,7 @@ async fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
     let query: String = arguments.query.chars().take(QUERY).collect();
     let Searched { hits, words_alone } = book.find(&query, limit).await;
     let mut text = String::new();
-    // The model gets what words find; that meaning was left out stands in the trace.
+    // The model gets the hits by words. The trace records that the search by meaning failed.
     let mut events: Vec<SkillEvent> = words_alone
         .map(|why| SkillEvent {
             detail: Some(format!("by words alone: {why}")),
@@ -183,7 +183,7 @@ fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
     answered(text, vec![event])
 }
 
-/// A skill's text as it is delivered, with what that is in the trace.
+/// Returns a skill's text as delivered, with its trace event.
 pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
     let remark = book.present().remark(skill).map(|remark| format!("\n{remark}\n")).unwrap_or_default();
     let room = TextBudget(VIEW_BUDGET.0 - remark.chars().count());
@@ -197,7 +197,7 @@ pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
     (text, event)
 }
 
-/// By id, following redirects; a bare name will do if only one skill has it.
+/// Finds a skill by id, following redirects. A bare name is sufficient if it is unique.
 pub(super) fn find<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     if let Ok(id) = SkillId::parse(name) {
         return book.skill(&id);
@@ -206,7 +206,7 @@ pub(super) fn find<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     named.next().filter(|_| named.next().is_none())
 }
 
-/// A name as an answer repeats it.
+/// Shortens a name for repetition in an answer.
 fn short(name: &str) -> String {
     name.chars().take(NAME).collect()
 }

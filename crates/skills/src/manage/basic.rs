@@ -1,4 +1,4 @@
-//! What everybody knows: a text all of whose words belong to the handling of any program at all.
+//! Detects trivial guidance: a text whose words all belong to the basic handling of any program.
 
 use crate::words::words;
 
@@ -60,7 +60,7 @@ const BASIC: &[&str] = &[
     "content",
 ];
 
-/// Whether a guidance says nothing beyond the basics.
+/// Returns whether a guidance contains only the basics.
 pub(crate) fn is_basic(guidance: &str) -> bool {
     let basic: Vec<String> = BASIC.iter().flat_map(|word| words(word)).collect();
     words(guidance).iter().all(|word| basic.contains(word) || word.chars().all(|c| c.is_ascii_digit()))

@@ -21,12 +21,12 @@ pub(crate) const PROMPT: Prompt = Prompt::new("skills/manage", include_str!("../
 const ANSWER_BUDGET: TextBudget = TextBudget(24_000);
 const MAX_OUTPUT_TOKENS: u32 = 4000;
 
-/// How the manager is asked.
+/// Options of the manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManageOptions {
     /// Replies per item.
     pub turns: u32,
-    /// Separate attempts that make a pattern.
+    /// Number of separate attempts that make a pattern.
     pub corroboration: usize,
 }
 
@@ -36,47 +36,47 @@ impl Default for ManageOptions {
     }
 }
 
-/// What is to be decided.
+/// The item to decide.
 #[derive(Clone, Debug)]
 pub enum Matter<'a> {
-    /// A review that the table sends on, of the skill as it was received.
+    /// A review that the table forwards, with the skill as the agent received it.
     Review(&'a SkillId, &'a SkillReview),
-    /// New knowledge, and its place in the reflection.
+    /// New knowledge, with its position in the reflection.
     Learning(usize, &'a Learning),
-    /// Something that the cleaner found.
+    /// A finding of the cleaner.
     Cleanup(&'a CleanupTask, &'a CleanOptions),
 }
 
-/// What became of an item.
+/// The outcome of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// A change was made.
+    /// The manager made a change.
     Wrote {
-        /// By this operation.
+        /// The operation.
         operation: OpId,
-        /// With this tool.
+        /// The tool.
         tool: String,
-        /// On this skill; the target of a merge.
+        /// The changed skill; the target of a merge.
         skill_id: Option<SkillId>,
     },
-    /// A change is proposed, and waits for a person's word.
+    /// The change is proposed and waits for a person's approval.
     Proposed {
-        /// By this operation.
+        /// The operation.
         operation: OpId,
-        /// With this tool.
+        /// The tool.
         tool: String,
-        /// On this skill; the target of a merge.
+        /// The skill concerned; the target of a merge.
         skill_id: Option<SkillId>,
     },
-    /// No change; the manager's last words.
+    /// No change.
     Nothing {
-        /// In words.
+        /// The manager's last words.
         words: String,
     },
-    /// The item had been decided before.
+    /// The item had already been decided.
     DecidedBefore {
-        /// By this operation.
+        /// The operation that decided it.
         operation: OpId,
     },
 }
@@ -84,12 +84,12 @@ pub enum Outcome {
 /// A decision, with the writes that were refused on the way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decision {
-    /// The item's name within its trajectory.
+    /// Name of the item within its trajectory.
     pub item: String,
-    /// What became of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What kind of item it is; none if it had been decided before.
+    /// Kind of item. `None` if it had already been decided.
     pub input_type: Option<InputType>,
     /// Refusals, in order.
     pub refusals: Vec<Refusal>,
@@ -97,29 +97,29 @@ pub struct Decision {
     pub calls: Vec<CallMade>,
 }
 
-/// A call of the manager and what it was answered.
+/// A call of the manager and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallMade {
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// As the model wrote them.
+    /// Arguments as the model wrote them.
     pub arguments: Value,
-    /// One JSON object.
+    /// The answer, a JSON object.
     pub answer: Value,
     /// Whether the answer is a refusal.
     pub is_error: bool,
 }
 
-/// Why an item is not decided.
+/// The reason why an item could not be decided.
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
-    /// The model could not be asked.
-    #[error("the manager could not be asked")]
+    /// The model failed.
+    #[error("the request to the manager failed")]
     Model(#[from] ModelError),
-    /// The book failed.
+    /// Writing the book failed.
     #[error("the manager's decision could not be written")]
     Book(#[from] WriteRefusal),
-    /// The item could not be written.
+    /// The item could not be serialized.
     #[error("an item could not be written as JSON")]
     Json(#[from] serde_json::Error),
 }
@@ -133,7 +133,7 @@ impl Matter<'_> {
         }
     }
 
-    /// The skills that it is about, under their present names; none if it may concern any.
+    /// Returns the skills that the item is about, under their current ids. Empty if it may concern any skill.
     fn skills(&self, state: &State) -> Vec<SkillId> {
         match self {
             Self::Review(skill, _) => vec![state.resolve(skill).map_or(*skill, |now| &now.id).clone()],
@@ -150,7 +150,7 @@ impl Matter<'_> {
     }
 }
 
-/// The item as the manager is shown it.
+/// Returns the item in the form that the manager sees.
 pub fn item(
     state: &State,
     lesson: &Lesson<'_>,
@@ -203,7 +203,8 @@ fn received_at(lesson: &Lesson<'_>, skill: &SkillId) -> Vec<StepId> {
     received.map(|received| received.step).take(1).collect()
 }
 
-/// What only the class that the book is for may decide is not decided by another's numbers.
+/// Returns the support of a cleanup task. Numbers of another class cannot support a decision that is reserved for the
+/// class that the book is for.
 fn of_cleanup(task: &CleanupTask, options: &CleanOptions, needed: usize) -> Support {
     let shown = task.shown_by_target(options);
     let writes = match task {
@@ -217,7 +218,7 @@ fn of_cleanup(task: &CleanupTask, options: &CleanOptions, needed: usize) -> Supp
     Support { corroboration, writes, confidence: None }
 }
 
-/// The first request of a conversation about an item.
+/// Returns the first request of a conversation about an item.
 pub fn manage_request(item: &ManageItem) -> Result<ChatRequest, serde_json::Error> {
     let block = serde_json::to_string_pretty(item)?;
     Ok(ChatRequest {
@@ -232,8 +233,8 @@ pub fn manage_request(item: &ManageItem) -> Result<ChatRequest, serde_json::Erro
     })
 }
 
-/// Has one item decided. An item that was decided before is not asked again; a decision without a change is
-/// written down too. Dropping the future leaves the book as it was.
+/// Has one item decided. Does not ask again about an item that was already decided. Also records a decision without a
+/// change. Dropping the future leaves the book unchanged.
 pub async fn manage(
     model: &dyn ChatModel,
     gateway: &mut Gateway,
@@ -340,7 +341,7 @@ fn result(call: &Call, answer: &Value, is_error: bool) -> CallResult {
     CallResult { id: call.id.clone(), per_action: Vec::new(), content, is_error }
 }
 
-/// Writes down that nothing was changed; a pair that stays is remembered with its texts.
+/// Records that nothing was changed. A pair that stays is stored with the hashes of its texts.
 fn close(
     gateway: &mut Gateway,
     template: WriteRequest,

@@ -1,5 +1,5 @@
-//! The manager's desk: what its tools do with the book. Reading before writing, and one change per item, are
-//! rules of the desk, whatever the prompt says.
+//! Executes the manager's tools on the book. Enforces reading before writing and one change per item, independently of
+//! the prompt.
 
 use std::collections::BTreeMap;
 
@@ -20,22 +20,22 @@ use crate::search::{Alike, Likeness};
 use crate::words::likeness;
 
 const SIMILAR: usize = 8;
-/// From this likeness on a new skill would only repeat another.
+/// Similarity from which a new skill would only repeat an existing one.
 const REPEATS: f64 = 0.85;
 
-/// What a tool answers.
+/// The answer of a tool.
 pub(super) enum Answer {
-    /// For the model.
+    /// A normal answer for the model.
     Said(Value),
-    /// For the model, as an error, and for the record.
+    /// An error for the model and for the record.
     Refused(Refusal),
-    /// The item's one change is made.
+    /// The item's single change was written.
     Wrote(OpId, Value),
-    /// The item's one change waits for a person's word.
+    /// The item's single change waits for a person's approval.
     Proposed(OpId, Value),
 }
 
-/// One item's desk.
+/// The manager's tools for one item.
 pub(super) struct Desk<'a> {
     gateway: &'a mut Gateway,
     /// Time, actor and cause of the item's change.
@@ -47,19 +47,19 @@ pub(super) struct Desk<'a> {
     wrote: bool,
 }
 
-/// What an item may change.
+/// The changes that an item permits.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
-    /// With these tools.
+    /// Permitted write tools.
     pub(super) tools: &'a [String],
-    /// Of skills that are there these; any if the item is about none.
+    /// Permitted existing skills. Empty permits any.
     pub(super) skills: &'a [SkillId],
 }
 
-/// A domain that waits for its skill.
+/// A new domain that waits for its first skill.
 struct Opened {
     domain: NewDomain,
-    /// Whether its skill was refused: then the domain is no change any more that others would be a second one to.
+    /// Whether its skill was refused. The domain then no longer counts as the item's change.
     refused: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Desk<'a> {
         Self { gateway, template, scope, looked: false, read: BTreeMap::new(), opened: None, wrote: false }
     }
 
-    /// Does one call.
+    /// Executes one call.
     pub(super) async fn call(&mut self, call: ToolCall) -> Result<Answer, WriteRefusal> {
         match call {
             ToolCall::FetchSimilar(arguments) => {
@@ -122,7 +122,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The change that a call asks for; none for a domain, which waits for its skill.
+    /// Returns the change that a call requests. `None` for a domain, which waits for its first skill.
     fn change(&mut self, call: ToolCall) -> Result<Option<Change>, Refusal> {
         if self.wrote {
             let why = "this item's one change is made; answer in a sentence to finish";
@@ -224,7 +224,7 @@ impl<'a> Desk<'a> {
         Err(refusal(None, "look_first", format!("call fetch_similar_skills before {tool}")))
     }
 
-    /// A skill that the item is about, and that was read for it.
+    /// Returns a skill that belongs to the item and that the manager has read.
     fn subject(&self, id: &str) -> Result<SkillId, Refusal> {
         let skill = parse(id)?;
         let about = self.scope.skills;
@@ -281,7 +281,7 @@ impl<'a> Desk<'a> {
 }
 
 impl Opened {
-    /// Whether a call is the creation that the domain was opened for.
+    /// Returns whether a call creates the skill that the domain waits for.
     fn awaits(&self, call: &ToolCall) -> bool {
         matches!(call, ToolCall::Create(creation) if creation.domain == self.domain.domain)
     }

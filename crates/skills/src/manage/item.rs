@@ -1,15 +1,15 @@
-//! One item put before the manager: schema `manage.item.v1`. The envelope is made by the program; the
-//! payload is what a reflector or the cleaner wrote.
+//! One item as the manager sees it: schema `manage.item.v1`. The program writes the envelope; the reflector or the
+//! cleaner writes the payload.
 
 use apprentice_protocol::{StepId, Versions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The name of the block's schema.
+/// Schema name of the block.
 pub const ITEM_SCHEMA: &str = "manage.item.v1";
 
-/// What an item is.
+/// Kind of item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputType {
@@ -19,44 +19,44 @@ pub enum InputType {
     SkillNegative,
     /// A skill that changed little, with an improvement.
     SkillNeutral,
-    /// A skill that was not trusted.
+    /// A skill that the agent did not trust.
     SkillNotFollowed,
-    /// A skill, or a pair, that the counters single out.
+    /// A skill or pair that the counters single out.
     CleanupTask,
 }
 
-/// How many separate attempts say the same.
+/// How many separate attempts agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Corroboration {
-    /// Attempts, this one included.
+    /// Number of attempts that agree, including this one.
     pub reports: usize,
-    /// How many make a pattern.
+    /// Number of attempts that make a pattern.
     pub needed: usize,
-    /// Whether an earlier annotation of the skill says otherwise.
+    /// Whether an earlier note on the skill contradicts the item.
     pub conflicts: bool,
-    /// Whether this attempt did it and passed.
+    /// Whether this attempt did what the item says and passed.
     pub proven_here: bool,
 }
 
-/// The block.
+/// An item for the manager.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ManageItem {
     /// [`ITEM_SCHEMA`].
     pub schema: String,
-    /// What it is.
+    /// Kind of item.
     pub input_type: InputType,
-    /// The attempt it came from; none for cleaning.
+    /// The trajectory that the item came from. `None` for cleanup tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory_id: Option<String>,
-    /// Which versions the programs of that attempt had, as far as that is known.
+    /// Program versions of that attempt, as far as known.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// The steps that show it.
+    /// Steps that support the item.
     pub evidence_refs: Vec<StepId>,
-    /// How well supported it is.
+    /// How well supported the item is.
     pub corroboration: Corroboration,
-    /// Write tools that will be accepted.
+    /// Names of the permitted write tools.
     pub writes_allowed: Vec<String>,
-    /// What was said.
+    /// The review, learning or cleanup task.
     pub payload: Value,
 }

@@ -1,9 +1,9 @@
-//! The manager: an agent that decides on one item at a time, through eight tools and one write.
+//! The manager: an agent that decides one item at a time with eight tools and a single write.
 //!
 //! Every tool answers with one JSON object. `fetch_similar_skills`: `{"skills": [{"skill_id", "description",
-//! "situation", "similarity"}]}`, best first. `read_skills`: `{"skills": [{"skill_id", "version",
-//! "description", "situation", "guidance", "annotations", "metrics"}], "missing": [id]}`. A write:
-//! `{"ok": true, "skill_id", "version"}`. A refusal is an error result: `{"error": code, "message"}`.
+//! "situation", "similarity"}]}`, best first. `read_skills`: `{"skills": [{"skill_id", "version", "description",
+//! "situation", "guidance", "annotations", "metrics"}], "missing": [id]}`. A write: `{"ok": true, "skill_id",
+//! "version"}`. A refusal is an error result: `{"error": code, "message"}`.
 
 mod basic;
 mod conversation;

@@ -1,6 +1,6 @@
-//! How well supported an item is, and which writes that allows: counted by the program, never guessed by a
-//! model. In this order: a conflict asks for a note; separate attempts that agree allow a change; so does one
-//! that proved its correction; all else asks for a note.
+//! Determines how well supported an item is, and which writes that permits. The program counts the support; a model
+//! never guesses it. The rules in order: a conflict permits a note; separate attempts that agree permit a change; an
+//! attempt that proved its correction permits a change; everything else permits a note.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use crate::handle::Lesson;
 use crate::reflect::{Confidence, IssueType, Learning, NotFollowedReason, SkillReview};
 use crate::words::{domain_name, likeness};
 
-/// Texts this alike say the same.
+/// Similarity from which two texts say the same.
 const AGREES: f64 = 0.6;
-/// Corrections this unlike contradict each other.
+/// Similarity below which two corrections contradict each other.
 const DIFFERS: f64 = 0.25;
 
-/// What an item rests on.
+/// The support of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Support {
     pub(super) corroboration: Corroboration,
@@ -28,8 +28,8 @@ pub(super) struct Support {
     pub(super) confidence: Option<Confidence>,
 }
 
-/// What a learning rests on: attempts whose candidates say the same. Two of them, one at least successful,
-/// lift a suspicion to medium.
+/// Returns the support of a learning: attempts whose candidates say the same. Two of them, at least one of which
+/// passed, raise a suspicion to medium confidence.
 pub(super) fn of_learning(state: &State, lesson: &Lesson<'_>, learning: &Learning, needed: usize) -> Support {
     let domain = domain_name(learning.scope());
     let said = |learning: &Learning| format!("{} {}", learning.situation(), learning.guidance());
@@ -56,7 +56,7 @@ pub(super) fn of_learning(state: &State, lesson: &Lesson<'_>, learning: &Learnin
     Support { corroboration, writes, confidence: Some(confidence) }
 }
 
-/// What a review rests on: other attempts' reviews of the same text.
+/// Returns the support of a review: other attempts' reviews of the same text.
 pub(super) fn of_review(
     state: &State,
     lesson: &Lesson<'_>,
@@ -89,7 +89,7 @@ pub(super) fn of_review(
     Support { corroboration, writes, confidence: None }
 }
 
-/// Whether the attempt did what a correction of false or old guidance says, after the guidance had failed.
+/// Returns whether the attempt did what a correction of wrong or outdated guidance says, after the guidance had failed.
 fn mended(lesson: &Lesson<'_>, review: &SkillReview) -> bool {
     let SkillReview::Negative(review) = review else { return false };
     let wrong = matches!(review.issue_type, IssueType::Incorrect | IssueType::Outdated);
@@ -99,7 +99,7 @@ fn mended(lesson: &Lesson<'_>, review: &SkillReview) -> bool {
     matches!(follow(correction, &lesson.trajectory.steps, since).verdict(), Some(true))
 }
 
-/// What a review proposes to do instead.
+/// Returns the alternative that a review proposes.
 fn proposal(review: &SkillReview) -> Option<&str> {
     match review {
         SkillReview::Positive(_) => None,

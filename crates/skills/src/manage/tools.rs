@@ -1,4 +1,4 @@
-//! The manager's eight tools as a model is told of them, and their arguments as the program reads them.
+//! The specifications of the manager's eight tools, and their parsed arguments.
 
 use apprentice_protocol::ToolSpec;
 use schemars::JsonSchema;
@@ -116,7 +116,7 @@ pub struct DeleteSkill {
     pub skill_id: String,
 }
 
-/// A call the program could read.
+/// A parsed call.
 #[derive(Clone, Debug)]
 pub enum ToolCall {
     /// `fetch_similar_skills`
@@ -137,7 +137,7 @@ pub enum ToolCall {
     Delete(DeleteSkill),
 }
 
-/// Reads a call; what is wrong is said in words for the model.
+/// Parses a call. The error is a sentence for the model.
 pub fn read_call(name: &str, arguments: &Value) -> Result<ToolCall, String> {
     fn of<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<T, String> {
         serde_json::from_value(arguments.clone())
@@ -164,7 +164,7 @@ fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     ToolSpec { name: name.to_owned(), description: description.to_owned(), schema: schema.to_value() }
 }
 
-/// The eight tools, reading ones first.
+/// Returns the eight tool specifications, reading tools first.
 pub fn manager_tools() -> Vec<ToolSpec> {
     vec![
         spec::<FetchSimilar>(FETCH_SIMILAR_SKILLS, "Finds skills like this situation, in all domains."),

@@ -1,4 +1,4 @@
-//! What the Agent Skills format demands of a package, and what good packages do beyond it.
+//! Checks a package against the Agent Skills format and against good practice beyond it.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -12,7 +12,7 @@ const COMPATIBILITY_CAP: usize = 500;
 const LINES: usize = 500;
 const BYTES: usize = 100_000;
 
-/// Checks a package. It is valid if no finding is an error.
+/// Checks a package. The package is valid if no finding is an error.
 pub fn check(package: &Package) -> Vec<PackageFinding> {
     let Some((path, bytes)) = package.skill_file() else {
         return vec![PackageFinding::error("no_skill_file", "the folder has no SKILL.md")];
@@ -51,7 +51,7 @@ fn fields(head: &Frontmatter, findings: &mut Vec<PackageFinding>) {
     }
 }
 
-/// As compared: compatible letters are the same letter.
+/// Normalizes a name for comparison (NFKC): compatible characters become equal.
 pub(super) fn normal(name: &str) -> String {
     name.trim().nfkc().collect()
 }

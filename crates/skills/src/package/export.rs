@@ -1,4 +1,4 @@
-//! A book as Agent Skills packages, in a form that all validators of the format accept.
+//! Exports a book as Agent Skills packages that every validator of the format accepts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,7 +11,8 @@ use crate::book::{Page, Skill, Snapshot, hash, history};
 const NAME_CAP: usize = 64;
 const DESCRIPTION_CAP: usize = 1024;
 
-/// Every skill as a package, by name. A skill that came as a package, and was not changed since, is that package.
+/// Returns every skill as a package, by name. An imported skill that has not changed since is returned as its original
+/// package.
 pub fn export(book: &Snapshot) -> Vec<Package> {
     let operations = book.operations();
     let mut taken = BTreeSet::new();
@@ -20,7 +21,7 @@ pub fn export(book: &Snapshot) -> Vec<Package> {
         let mut package = verbatim(book, skill)
             .unwrap_or_else(|| written(book, skill, &history(&operations, Some(&skill.id))));
         if !taken.insert(package.name.clone()) {
-            // Two names that are spelled alike once their parts are joined.
+            // Two names can become equal once their parts are joined.
             let name = shortened(&package.name, skill.id.as_str(), Fit::Always);
             package = rename(package, &name);
             taken.insert(name);
@@ -40,7 +41,7 @@ fn verbatim(book: &Snapshot, skill: &Skill) -> Option<Package> {
     Some(Package { name: attached.name.clone(), files: files.collect::<Option<_>>()? })
 }
 
-/// A skill as a package that its reader may change: the one it came as, or its texts without their history.
+/// Returns a skill as an editable package: the imported package, or the skill's texts without their history.
 pub(crate) fn to_edit(book: &Snapshot, skill: &Skill) -> Package {
     verbatim(book, skill).unwrap_or_else(|| {
         let id = &skill.id;
@@ -71,7 +72,7 @@ enum Fit {
     Always,
 }
 
-/// A name cut to its cap, told apart by a hash of the id.
+/// Cuts a name to its cap and appends a hash of the id to keep it unique.
 fn shortened(name: &str, id: &str, when: Fit) -> String {
     if name.len() <= NAME_CAP && when == Fit::IfLong {
         return name.to_owned();
@@ -118,7 +119,8 @@ fn written(book: &Snapshot, skill: &Skill, history: &[crate::book::Entry]) -> Pa
     Package { name, files: files.map(|(path, text)| (path.to_owned(), text.into_bytes())).into() }
 }
 
-/// What the skill is about and when to use it, in words that no reader of the format refuses.
+/// Returns a description that says what the skill is about and when to use it, in a form that every reader of the
+/// format accepts.
 fn description(skill: &Skill) -> String {
     let situation = skill.text.situation.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut text = format!("{}. Use when: {situation}", skill.text.description.trim_end_matches('.'));
@@ -128,7 +130,7 @@ fn description(skill: &Skill) -> String {
     plain(&text)
 }
 
-/// Without what readers of the format stumble over.
+/// Removes characters that some readers of the format reject.
 fn plain(text: &str) -> String {
     let mut plain = text.replace('<', "\u{2039}").replace('>', "\u{203a}");
     while plain.contains("---") {

@@ -1,5 +1,5 @@
-//! The head of a `SKILL.md`: YAML of the plain kind that every reader of the format understands. What only
-//! some readers take is read all the same and found fault with.
+//! The frontmatter of a `SKILL.md`: the subset of YAML that every reader of the format understands. Syntax that only
+//! some readers accept is parsed and reported as a finding.
 
 use std::collections::BTreeSet;
 
@@ -8,33 +8,33 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use super::PackageFinding;
 
 const FENCE: &str = "---";
-/// A head with more events than this is no head.
+/// Largest number of YAML events in a frontmatter.
 const MOST_EVENTS: usize = 5000;
 
-/// A value. Scalars are texts, whatever they look like.
+/// A value. Scalars are always texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Field {
     /// A scalar.
     Text(String),
-    /// A sequence; deeper values as one line of text.
+    /// A sequence. Deeper values are flattened to one line of text.
     List(Vec<String>),
-    /// A mapping; deeper values as one line of text.
+    /// A mapping. Deeper values are flattened to one line of text.
     Map(Vec<(String, String)>),
 }
 
-/// A file's head and body.
+/// The frontmatter and body of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frontmatter {
-    /// Top-level fields, in order, each key once.
+    /// Top-level fields, in order, without duplicate keys.
     pub fields: Vec<(String, Field)>,
-    /// The text after the head.
+    /// The text after the frontmatter.
     pub body: String,
-    /// What strict readers refuse.
+    /// Syntax that strict readers reject.
     pub findings: Vec<PackageFinding>,
 }
 
 impl Frontmatter {
-    /// Reads a file. What cannot be read at all is the one finding of the error.
+    /// Parses a file. If it cannot be parsed at all, the error is the single finding.
     pub fn read(bytes: &[u8]) -> Result<Self, PackageFinding> {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| PackageFinding::error("not_text", format!("not UTF-8: {error}")))?;
@@ -54,12 +54,12 @@ impl Frontmatter {
         Ok(Self { fields, body, findings: reader.findings })
     }
 
-    /// A field.
+    /// Returns a field.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|(key, _)| key == name).map(|(_, field)| field)
     }
 
-    /// A field that is a text.
+    /// Returns a field that is a text.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.field(name)? {
             Field::Text(text) => Some(text.trim()),
@@ -67,7 +67,7 @@ impl Frontmatter {
         }
     }
 
-    /// An entry of the map `metadata`.
+    /// Returns an entry of the `metadata` map.
     pub fn metadata(&self, name: &str) -> Option<&str> {
         match self.field("metadata")? {
             Field::Map(entries) => {
@@ -78,7 +78,7 @@ impl Frontmatter {
     }
 }
 
-/// Passes over what editors put before the first line.
+/// Skips characters that editors put before the first line.
 fn started<'a>(text: &'a str, findings: &mut Vec<PackageFinding>) -> &'a str {
     let stripped = text.trim_start_matches('\u{feff}');
     if stripped.len() != text.len() {
@@ -95,7 +95,7 @@ fn started<'a>(text: &'a str, findings: &mut Vec<PackageFinding>) -> &'a str {
     stripped
 }
 
-/// Head and body. Some readers end the head at the first `---` wherever it stands.
+/// Splits a file into frontmatter and body. Some readers end the frontmatter at the first `---`, wherever it is.
 fn split<'a>(
     rest: &'a str,
     findings: &mut Vec<PackageFinding>,
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Anchors and tags are beyond what strict readers take.
+    /// Reports anchors and tags, which strict readers reject.
     fn plain(&mut self, anchor: usize, tagged: bool, span: Span) {
         if anchor > 0 || tagged {
             self.strict("anchor_or_tag", "anchors and tags are not allowed here", span);
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A collection in block style begins with nothing, one in flow style with its bracket.
+    /// Reports flow style. The start of a block collection has no width; a flow collection starts with a bracket.
     fn block(&mut self, span: Span) {
         if span.end.index() > span.start.index() {
             self.strict("flow_style", "values in braces or brackets are not allowed here", span);
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A missing value is an empty text.
+/// Returns a scalar as text. A missing value is an empty text.
 fn scalar(text: &str, style: ScalarStyle) -> String {
     if style == ScalarStyle::Plain && text == "~" { String::new() } else { text.to_owned() }
 }

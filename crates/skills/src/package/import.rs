@@ -1,4 +1,4 @@
-//! Packages taken into a book: read leniently, judged by the gateway like any other write, and kept as they came.
+//! Imports packages into a book: parsed leniently, checked by the gateway like any other write, and stored unchanged.
 
 use std::collections::BTreeMap;
 
@@ -16,37 +16,37 @@ use crate::book::{
 };
 use crate::words::clipped;
 
-/// The gateway's cap, with room for the line that says that more is kept.
+/// The gateway's cap, less the space for the line that points to the complete text.
 const GUIDANCE_CAP: usize = 10_000;
 const SITUATION_CAP: usize = 1400;
 const LINE_CAP: usize = 160;
 const MORE: &str = "\n\n(The whole text is in the package's SKILL.md.)";
 
-/// How packages are taken in.
+/// Options of an import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
-    /// The time of the operations.
+    /// Timestamp of the operations.
     pub time: Timestamp,
-    /// The domain of packages that name none.
+    /// Domain of packages that name none.
     pub domain: String,
 }
 
-/// What became of a package.
+/// The result of importing one package.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Imported {
-    /// The package's folder.
+    /// Name of the package's folder.
     pub package: String,
-    /// The skill that it became, or that was there before.
+    /// The skill that the package became, or that already existed.
     pub skill: Option<SkillId>,
     /// Whether the book changed.
     pub written: bool,
-    /// Why it was not taken, as `code: why`.
+    /// Reason for refusing the package, as `code: why`.
     pub refused: Option<String>,
-    /// What is wrong or unwise about it.
+    /// Errors and warnings about the package.
     pub findings: Vec<PackageFinding>,
 }
 
-/// A skill as a package describes it.
+/// A skill as its package describes it.
 struct Draft {
     skill: SkillId,
     domain: NewDomain,
@@ -56,8 +56,8 @@ struct Draft {
     active: bool,
 }
 
-/// Takes one package in. Faults of form are listed; a package without a readable head or a description, or with
-/// content that no book may hold, is refused and the others go on.
+/// Imports one package. Lists format errors as findings. Refuses a package without readable frontmatter or description,
+/// or with content that no book may contain; the import of other packages continues.
 pub fn import(
     gateway: &mut Gateway,
     package: &Package,
@@ -77,7 +77,7 @@ pub fn import(
     Ok(imported)
 }
 
-/// Takes in skills from a table `{name: {desc, usage, tool_list, active}}`.
+/// Imports skills from a table `{name: {desc, usage, tool_list, active}}`.
 pub fn import_configs(
     gateway: &mut Gateway,
     text: &str,
@@ -106,13 +106,13 @@ pub fn import_configs(
     Ok(all)
 }
 
-/// Why a table of skills is not taken in.
+/// The reason why a table of skills could not be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigsError {
-    /// It is no such table.
+    /// The text is not such a table.
     #[error("not a table of {{name: {{desc, usage, tool_list, active}}}}")]
     Json(#[source] serde_json::Error),
-    /// The book failed.
+    /// Writing the book failed.
     #[error(transparent)]
     Book(#[from] WriteRefusal),
 }
@@ -164,7 +164,7 @@ fn take(
     let Draft { skill, domain, text, annotations, tools, active } = draft;
     if let Some(known) = gateway.state().skills.get(&skill) {
         let same = known.text == text;
-        imported.refused = (!same).then(|| format!("exists: {skill} is in the book with another text"));
+        imported.refused = (!same).then(|| format!("exists: the book contains {skill} with another text"));
         return Ok(());
     }
     let new = (!gateway.state().domains.contains_key(&domain.domain)).then_some(domain);
@@ -192,20 +192,19 @@ fn take(
     Ok(())
 }
 
-/// Files that nobody can read as text.
+/// Returns a finding for every binary file.
 fn binaries(package: &Package) -> Vec<PackageFinding> {
     let binary = |(path, bytes): (&String, &Vec<u8>)| match reading(bytes) {
         Reading::Text(_) => None,
         Reading::Binary(_) => {
-            let what = format!("{path} is no text: only the plain words in it were looked at");
+            let what = format!("{path} is a binary file: only the printable strings in it were scanned");
             Some(PackageFinding { path: path.clone(), ..PackageFinding::warning("binary_file", what) })
         }
     };
     package.files.iter().filter_map(binary).collect()
 }
 
-/// What a package says: the skill that it makes, the domain that this may open, and its texts. `domain` is for
-/// packages that name none.
+/// Returns the skill id, domain and texts that a package describes. `domain` applies to packages that name none.
 pub(crate) fn described(package: &Package, domain: &str) -> Result<(SkillId, NewDomain, SkillText), String> {
     let options = ImportOptions { time: Timestamp::UNIX_EPOCH, domain: domain.to_owned() };
     draft(package, &options).map(|draft| (draft.skill, draft.domain, draft.text))
@@ -250,7 +249,7 @@ fn provenance(package: &Package) -> Option<Value> {
     (value["schema"] == PROVENANCE_SCHEMA).then_some(value)
 }
 
-/// An id made of a name as others write it.
+/// Makes a skill id from a foreign name.
 fn named(domain: &str, name: &str) -> Result<SkillId, String> {
     let lower = normal(name).to_lowercase();
     let slug: Vec<&str> =
@@ -274,7 +273,7 @@ fn opened(domain: &str, description: Option<&str>) -> NewDomain {
     }
 }
 
-/// Texts that fit a book: one line, no headings of a page, within the caps.
+/// Makes texts fit the rules of a book: a one-line description, no page headings, within the caps.
 fn texts(description: &str, situation: &str, guidance: &str) -> SkillText {
     let demoted = |text: &str| {
         let lines = text.lines().map(|line| match line.starts_with("## ") || line == "##" {

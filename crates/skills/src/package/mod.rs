@@ -1,7 +1,7 @@
-//! Agent Skills packages: folders with a `SKILL.md`. A book is written out as such packages and takes them in; a
-//! package of others is kept byte for byte beside the skill that is made of it.
+//! Agent Skills packages: folders with a `SKILL.md`. Exports a book as packages and imports packages into a book. The
+//! original files of an imported package are kept byte for byte beside its skill.
 //!
-//! Nothing here touches a disk outside the book: callers bring and take files as bytes.
+//! This module touches no disk outside the book: callers pass and receive files as bytes.
 
 mod check;
 mod export;
@@ -21,22 +21,22 @@ pub use import::{ImportOptions, Imported, import, import_configs};
 
 /// The file that makes a folder a package.
 pub const SKILL_FILE: &str = "SKILL.md";
-/// Where a package of ours keeps what the format has no place for.
+/// File in an exported package that contains the data for which the format has no place.
 pub(crate) const PROVENANCE_FILE: &str = "assets/provenance.json";
-/// The schema of that file.
+/// Schema name of that file.
 pub(crate) const PROVENANCE_SCHEMA: &str = "apprentice.skill-package/1";
 
-/// A package: the name of its folder, and its files by path with `/`.
+/// A package: the name of its folder, and its files by path with `/` as separator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
-    /// The folder's name.
+    /// Name of the folder.
     pub name: String,
-    /// The files.
+    /// Content of the files, by path.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Package {
-    /// The path and the text of its skill file; a name in lower case is taken, too.
+    /// Returns path and content of the skill file. Also accepts a lower-case file name.
     pub(crate) fn skill_file(&self) -> Option<(&str, &[u8])> {
         let exact = self.files.get_key_value(SKILL_FILE);
         let found = exact.or_else(|| self.files.get_key_value("skill.md"));
@@ -44,28 +44,28 @@ impl Package {
     }
 }
 
-/// How much a finding weighs.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The format forbids it.
     Error,
-    /// It is allowed and unwise.
+    /// The format allows it, but it is unwise.
     Warning,
 }
 
-/// Something about a package that its author should know.
+/// A finding about a package, for its author.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PackageFinding {
-    /// Its weight.
+    /// Severity.
     pub level: Level,
-    /// A word for programs.
+    /// A code for programs.
     pub code: &'static str,
-    /// In words, with the remedy.
+    /// Description, with the remedy.
     pub what: String,
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// The line, from 1, where one is known.
+    /// Line number from 1, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }

@@ -1,5 +1,5 @@
-//! What the program makes of a reflection: reviews are matched with the skills really received, and
-//! confidence with what the trace can show.
+//! Checks a reflection: matches its reviews with the skills that the attempt really received, and its confidence with
+//! what the trace supports.
 
 use std::collections::BTreeSet;
 
@@ -8,58 +8,58 @@ use serde::{Deserialize, Serialize};
 
 use super::{Confidence, Learning, SkillReview, TrajectoryReflection};
 
-/// Something of a reflection that is not used, and why.
+/// A part of a reflection that is not used, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "dropped", rename_all = "snake_case")]
 pub enum Dropped {
-    /// A review of a skill that was never received.
+    /// A review of a skill that the attempt never received.
     UnknownSkill {
-        /// As the model wrote it.
+        /// The skill id as the model wrote it.
         skill_id: String,
     },
-    /// A second review of one skill.
+    /// A second review of the same skill.
     SecondReview {
-        /// Which.
+        /// The skill.
         skill: SkillId,
     },
-    /// A learning over the cap; kept as a candidate.
+    /// A learning over the cap. It is stored as a candidate.
     OverCap {
-        /// Its place in the list.
+        /// Position in the list.
         index: usize,
     },
-    /// A text that no skill may hold.
+    /// A text that no skill may contain.
     Refused {
-        /// Where it stood.
+        /// Location of the text.
         place: String,
-        /// Why.
+        /// Reason for refusing it.
         why: String,
     },
 }
 
-/// A reflection that fits its trajectory.
+/// A reflection that matches its trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
-    /// At most one review per skill received, in the order of receipt.
+    /// Reviews, at most one per received skill, in the order of receipt.
     pub reviews: Vec<(SkillId, SkillReview)>,
-    /// Skills received and not reviewed.
+    /// Skills that were received and not reviewed.
     pub unreviewed: Vec<SkillId>,
-    /// Learnings with settled confidence.
+    /// Learnings with adjusted confidence.
     pub learnings: Vec<Learning>,
     /// Learnings over the cap.
     pub overflow: Vec<Learning>,
-    /// What was not used.
+    /// Parts that were not used.
     pub dropped: Vec<Dropped>,
 }
 
 impl Checked {
-    /// Every free text in it, for scanning.
+    /// Returns every free text, for scanning.
     pub fn texts(&self) -> Vec<&str> {
         let reviews = self.reviews.iter().flat_map(|(_, review)| review.texts());
         let learnings = self.learnings.iter().chain(&self.overflow);
         reviews.chain(learnings.flat_map(|learning| [learning.situation(), learning.guidance()])).collect()
     }
 
-    /// Takes out what no skill may hold, so that not even the log holds it.
+    /// Removes texts that no skill may contain, so that not even the log contains them.
     #[must_use]
     pub fn sifted(mut self, refuse: impl Fn(&str) -> Option<String>) -> Self {
         let Self { reviews, unreviewed, learnings, overflow, dropped } = &mut self;
@@ -84,12 +84,12 @@ impl Checked {
     }
 }
 
-/// What a learning's confidence is measured against.
+/// The evidence that a learning's confidence is checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grounds {
-    /// The steps of the trace: what names none of them is a suspicion.
+    /// The steps of the trace. A learning that names none of them is a suspicion.
     Trace,
-    /// The reflection's own word, where no trace is at hand.
+    /// The reflection's own word, where no trace is available.
     Word,
 }
 
@@ -140,7 +140,8 @@ fn unique(skills: &[RetrievedSkill]) -> Vec<&RetrievedSkill> {
     skills.iter().filter(|skill| seen.insert(skill.id.clone())).collect()
 }
 
-/// Evidence that is no step is dropped; without evidence, or after a failure, a learning is a suspicion.
+/// Adjusts a learning: drops evidence that is not a step of the attempt. A learning without evidence or from a failed
+/// attempt becomes a suspicion.
 fn settle(learning: &mut Learning, steps: &BTreeSet<StepId>, verdict: Verdict) {
     let evidence: Vec<StepId> =
         learning.evidence().iter().copied().filter(|step| steps.contains(step)).collect();
@@ -149,7 +150,7 @@ fn settle(learning: &mut Learning, steps: &BTreeSet<StepId>, verdict: Verdict) {
     learning.settle(confidence, evidence);
 }
 
-/// What in a reflection contradicts the trace in a way that the model can mend.
+/// Returns the contradictions between a reflection and the trace that the model can correct.
 pub(super) fn contradictions(reflection: &TrajectoryReflection, trajectory: &Trajectory) -> Vec<String> {
     let steps = trajectory.steps.len();
     wanting(reflection, |wasted| {
@@ -158,12 +159,12 @@ pub(super) fn contradictions(reflection: &TrajectoryReflection, trajectory: &Tra
     })
 }
 
-/// What a reflection lacks of which no trace is at hand.
+/// Returns the deficiencies of a reflection for which no trace is available.
 pub(crate) fn gaps(reflection: &TrajectoryReflection) -> Vec<String> {
     wanting(reflection, |wasted| (wasted == 0).then(|| "it must be 1 at least".to_owned()))
 }
 
-/// Learnings that say nothing, and those whose wasted steps the rule finds fault with.
+/// Returns learnings with empty texts, and learnings whose number of wasted steps violates the rule.
 fn wanting(reflection: &TrajectoryReflection, rule: impl Fn(u32) -> Option<String>) -> Vec<String> {
     let mut found = Vec::new();
     for (index, learning) in reflection.new_learnings.iter().enumerate() {

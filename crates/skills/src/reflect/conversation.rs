@@ -1,4 +1,5 @@
-//! The conversation with a reflector: ask, parse strictly, hand back what is wrong, at most a few times.
+//! The conversation with a reflector: ask, parse strictly, and return the problems to the model for a limited number of
+//! tries.
 
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, Content, Message, ModelError, NamedSchema, Prompt,
@@ -12,16 +13,16 @@ use super::{MaterialBudget, REFLECTION_SCHEMA, ReflectMode, TrajectoryReflection
 pub(crate) const PROMPT: Prompt = Prompt::new("skills/reflect", include_str!("../prompts/reflect.md"), &[]);
 const MAX_OUTPUT_TOKENS: u32 = 8000;
 
-/// How a reflection is asked for.
+/// Options of reflection.
 #[derive(Clone, Copy, Debug)]
 pub struct ReflectOptions {
-    /// Who answers: a reader who was not there, or the model that acted, in its own conversation.
+    /// The reflecting model: a separate reader, or the acting model in its own conversation.
     pub mode: ReflectMode,
-    /// How much is shown.
+    /// Size limits of the material.
     pub budget: MaterialBudget,
     /// Largest number of learnings.
     pub max_learnings: usize,
-    /// How often the model may answer.
+    /// Number of answers that the model may give.
     pub tries: u32,
 }
 
@@ -34,41 +35,41 @@ impl Default for ReflectOptions {
 /// A reflection and how it came about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reflected {
-    /// The answer.
+    /// The reflection.
     pub reflection: TrajectoryReflection,
-    /// How many answers it took.
+    /// Number of answers needed.
     pub tries: u32,
-    /// What was wrong with the answers before.
+    /// Problems of the earlier answers.
     pub problems: Vec<String>,
 }
 
-/// Why there is no reflection.
+/// The reason why there is no reflection.
 #[derive(Debug, thiserror::Error)]
 pub enum ReflectError {
-    /// The model could not be asked.
-    #[error("the reflector could not be asked")]
+    /// The model failed.
+    #[error("the request to the reflector failed")]
     Model(#[from] ModelError),
-    /// No answer could be used.
+    /// No answer was usable.
     #[error("the reflector gave no usable answer in {} tries; the last problem: {}", problems.len(), problems.last().map_or("", String::as_str))]
     Unusable {
-        /// What was wrong, one entry per answer.
+        /// Problems, one entry per answer.
         problems: Vec<String>,
     },
     /// The question does not fit the model's context.
     #[error("the conversation with the reflector does not fit its context")]
     Full,
-    /// The material could not be written.
-    #[error("the material of the trajectory could not be written")]
+    /// The material could not be serialized.
+    #[error("the material of the trajectory could not be written as JSON")]
     Material(#[from] serde_json::Error),
 }
 
-/// The schema that a reflection follows, as it is sent with the request.
+/// Returns the schema of a reflection, as sent with the request.
 pub fn reflection_schema() -> NamedSchema {
     let schema = schemars::schema_for!(TrajectoryReflection);
     NamedSchema { name: REFLECTION_SCHEMA.to_owned(), schema: schema.to_value() }
 }
 
-/// The first request of a reflection.
+/// Returns the first request of a reflection.
 pub fn reflection_request(
     trajectory: &Trajectory,
     options: &ReflectOptions,
@@ -87,7 +88,7 @@ pub fn reflection_request(
     })
 }
 
-/// Asks for a reflection. Dropping the future cancels it.
+/// Requests a reflection. Dropping the future cancels it.
 pub async fn reflect(
     model: &dyn ChatModel,
     trajectory: &Trajectory,
@@ -96,7 +97,7 @@ pub async fn reflect(
     converse(model, reflection_request(trajectory, options)?, trajectory, options.tries).await
 }
 
-/// Goes on until an answer can be used, at most so many times.
+/// Continues the conversation until an answer is usable, for a limited number of tries.
 pub(super) async fn converse(
     model: &dyn ChatModel,
     mut request: ChatRequest,
@@ -133,7 +134,7 @@ fn read(reply: &ChatReply, trajectory: &Trajectory) -> Result<TrajectoryReflecti
     if wrong.is_empty() { Ok(reflection) } else { Err(wrong.join("; ")) }
 }
 
-/// The outermost JSON object of a text, whatever stands around it.
+/// Returns the outermost JSON object in a text, ignoring any surrounding text.
 fn json_of(text: &str) -> Option<&str> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     text.get(start..=end)

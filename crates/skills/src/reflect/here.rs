@@ -1,5 +1,5 @@
-//! A reflection in the conversation of the attempt itself: what was sent is sent again as it was, pictures and
-//! tools included, and one question is added below it. So a server goes on from what it has cached.
+//! Reflection in the attempt's own conversation: sends the same conversation again, including pictures and tools, with
+//! one question appended. The server can therefore reuse its prompt cache.
 
 use apprentice_protocol::{
     BoundedText, CallResult, ChatModel, ChatRequest, Content, Message, ModelFault, Prompt, Purpose, SkillId,
@@ -14,38 +14,38 @@ use super::material::Account;
 pub(crate) const PROMPT: Prompt =
     Prompt::new("skills/reflect_here", include_str!("../prompts/reflect_here.md"), &["outcome"]);
 
-/// The name of the block's schema.
+/// Schema name of the block.
 pub const OUTCOME_SCHEMA: &str = "reflect.outcome.v1";
-/// Steps that are named to the model; of a longer attempt, the first and the last.
+/// Largest number of steps named to the model. Of a longer attempt, the first and the last steps.
 const STEPS: usize = 120;
-/// Characters of what one step did.
+/// Largest description of one step, in characters.
 const DEED: TextBudget = TextBudget(120);
 
-/// The conversation that an attempt was, as its model would be sent it next.
+/// The conversation of an attempt, as its model would receive it next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conversation {
-    /// The model that it is with, as `provider/name`: replies bind to it.
+    /// The acting model, as `provider/name`. Replies are bound to it.
     pub model: String,
-    /// All that was said, by both.
+    /// All messages of the conversation.
     pub request: ChatRequest,
 }
 
-/// Why an attempt is reviewed by a reader, though its own conversation was asked for.
+/// The reason for using a separate reader although the attempt's own conversation was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Fallback {
     /// The conversation was not kept.
     NotKept,
-    /// The reviewer is not the model that acted.
+    /// The reflecting model is not the acting model.
     AnotherModel {
-        /// The model that acted.
+        /// The acting model.
         acted: String,
     },
-    /// The question does not fit the model's context any more.
+    /// The question no longer fits the model's context.
     ContextFull,
-    /// The model did not answer the question in that conversation.
+    /// The model gave no usable answer in that conversation.
     Unusable {
-        /// What was wrong with its last answer.
+        /// Problem of its last answer.
         problem: String,
     },
 }
@@ -63,41 +63,41 @@ impl std::fmt::Display for Fallback {
     }
 }
 
-/// What is told of a step: its id, and what it did.
+/// A step in short: its id and its actions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepNamed {
-    /// Its id.
+    /// Id of the step.
     pub id: StepId,
-    /// Its actions in a few words.
+    /// The step's actions in a few words.
     pub did: String,
 }
 
-/// A skill that was received, by name: its text stands in the conversation.
+/// A received skill, by name. Its text is part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillNamed {
-    /// Its id.
+    /// Id of the skill.
     pub id: SkillId,
     /// The step in which it arrived.
     pub step: StepId,
 }
 
-/// The block: what a model cannot know of its own attempt.
+/// The facts that a model cannot know about its own attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// [`OUTCOME_SCHEMA`].
     pub schema: String,
-    /// How it went.
+    /// Verdict, score and budget of the attempt.
     #[serde(flatten)]
     pub account: Account,
     /// Skills received.
     pub skills: Vec<SkillNamed>,
     /// The steps, in order.
     pub steps: Vec<StepNamed>,
-    /// Steps between them that are not named.
+    /// Number of steps that are left out.
     pub steps_left_out: usize,
 }
 
-/// What a model is told of its own attempt.
+/// Returns the facts that a model is told about its own attempt.
 pub fn outcome(trajectory: &Trajectory, options: &ReflectOptions) -> Outcome {
     let steps = &trajectory.steps;
     let left_out = steps.len().saturating_sub(STEPS);
@@ -127,8 +127,8 @@ fn deed(action: &StepAction) -> String {
     format!("{}{target}{outcome}", action.action)
 }
 
-/// The attempt's conversation with the question below it. What was sent before stays as it was to the letter:
-/// system text, tools and messages; no schema is named, since naming one would empty servers' caches.
+/// Returns the attempt's conversation with the question appended. The earlier part stays identical to the byte: system
+/// text, tools and messages. The request names no schema, because that would invalidate the server's cache.
 pub fn continued_request(
     conversation: &Conversation,
     trajectory: &Trajectory,
@@ -142,7 +142,7 @@ pub fn continued_request(
     Ok(request)
 }
 
-/// Adds words of the user to a conversation. Calls that nobody has answered are answered first.
+/// Appends a user message to a conversation. Answers open calls first.
 pub(super) fn say(request: &mut ChatRequest, words: Content, unanswered: &str) {
     let open: Vec<CallResult> = match request.messages.last() {
         Some(Message::Assistant { calls, .. }) => calls
@@ -160,7 +160,7 @@ pub(super) fn say(request: &mut ChatRequest, words: Content, unanswered: &str) {
         _ if !open.is_empty() => {
             request.messages.push(Message::Results { results: open, notices: vec![words] });
         }
-        // One turn of the user, not two in a row.
+        // Merges the words into one user turn instead of sending two in a row.
         Some(Message::Results { notices, .. }) => notices.push(words),
         Some(Message::User { content }) => content.push(words),
         Some(Message::Assistant { .. }) | None => {
@@ -169,8 +169,8 @@ pub(super) fn say(request: &mut ChatRequest, words: Content, unanswered: &str) {
     }
 }
 
-/// Asks the model that acted, in its own conversation. What keeps it from answering there is no error, but a reason to
-/// ask a reader instead. Dropping the future cancels it.
+/// Asks the acting model in its own conversation. If that is not possible, returns the reason for using a separate
+/// reader instead of an error. Dropping the future cancels it.
 pub async fn reflect_here(
     model: &dyn ChatModel,
     conversation: Option<&Conversation>,
@@ -191,7 +191,7 @@ pub async fn reflect_here(
         Err(ReflectError::Model(error)) if error.fault == ModelFault::ContextFull => {
             Ok(Err(Fallback::ContextFull))
         }
-        // A server that does not take its own words back, such as signed ones that hide a secret by now.
+        // A server may reject its own earlier messages, for example signed ones in which a secret is now redacted.
         Err(ReflectError::Model(error)) if error.fault == ModelFault::Request => {
             Ok(Err(Fallback::Unusable { problem: error.message }))
         }

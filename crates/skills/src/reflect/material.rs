@@ -1,5 +1,5 @@
-//! What a reflector is shown of an attempt: schema `reflect.material.v1`, bounded. Salient steps come first;
-//! what is left out is counted. It holds no expected value and no explanation of a check.
+//! The material that a reflector sees of an attempt: schema `reflect.material.v1`, bounded. Salient steps take
+//! precedence; omitted steps are counted. The material contains no expected value and no explanation of a check.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,26 @@ use apprentice_protocol::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The name of the block's schema.
+/// Schema name of the block.
 pub const MATERIAL_SCHEMA: &str = "reflect.material.v1";
-/// Programs that are named, and characters of a name.
+/// Largest number of programs that are named, and of characters in a name.
 const APPS: usize = 12;
 const APP: usize = 64;
 
-/// How much a reflector is shown.
+/// Size limits of the material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaterialBudget {
-    /// Steps.
+    /// Number of steps.
     pub steps: usize,
-    /// Changed lines of one step.
+    /// Changed lines per step.
     pub changed_lines: usize,
-    /// Characters of one line.
+    /// Characters per line.
     pub line: usize,
-    /// Actions of one step.
+    /// Actions per step.
     pub actions: usize,
     /// Characters of one skill's text.
     pub skill: usize,
-    /// Skills.
+    /// Number of skills.
     pub skills: usize,
 }
 
@@ -39,39 +39,39 @@ impl Default for MaterialBudget {
     }
 }
 
-/// Where the skills' text was read.
+/// How a reflection is made, and where its author has read the skills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReflectMode {
-    /// By a reader who was not there: the text stands in the block.
+    /// By a separate reader. The material contains the skills' text.
     #[default]
     Fresh,
-    /// In the same conversation as the attempt.
+    /// By the acting model in the attempt's own conversation, which contains the skills' text.
     InContext,
-    /// Nowhere: the reflection was handed over by somebody else.
+    /// By somebody else. The reflection was handed over.
     Given,
 }
 
-/// Used and allowed of one resource.
+/// Usage and limit of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
-    /// Used.
+    /// Amount used.
     pub used: u64,
-    /// Allowed.
+    /// Amount allowed.
     pub limit: u64,
 }
 
-/// What could be spent and was.
+/// The budget of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetShown {
-    /// Actions in the world.
+    /// Actions in the environment.
     pub world_steps: Share,
     /// Model turns.
     pub turns: Share,
 }
 
 impl BudgetShown {
-    /// Of one attempt.
+    /// Returns the budget of an attempt.
     fn of(trajectory: &Trajectory) -> Self {
         let share = |used: u32, limit: u32| Share { used: u64::from(used), limit: u64::from(limit) };
         let (spent, limits) = (&trajectory.spent, &trajectory.limits);
@@ -82,28 +82,28 @@ impl BudgetShown {
     }
 }
 
-/// What a reviewer is told of an attempt, whichever way it is asked.
+/// The facts about an attempt that every reviewer gets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
-    /// Programs involved, as domains.
+    /// Programs involved, as domain names.
     pub apps: Vec<String>,
-    /// Which versions they had, as far as that is known; the system's stands under `os`.
+    /// Versions of the programs, as far as known. The system's version is under `os`.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// How it was judged.
+    /// Verdict on the attempt.
     pub verdict: Verdict,
-    /// Score from 0 to 1.
+    /// Score, from 0 to 1.
     pub score: f64,
-    /// Why it ended.
+    /// The reason why the attempt stopped.
     pub stop: StopReason,
-    /// What could be spent and was.
+    /// Usage and limits of the attempt.
     pub budget: BudgetShown,
     /// Largest number of learnings.
     pub max_learnings: usize,
 }
 
 impl Account {
-    /// Of one attempt.
+    /// Returns the facts about an attempt.
     pub(super) fn of(trajectory: &Trajectory, max_learnings: usize) -> Self {
         let app = |app: &String| BoundedText::cut(app, TextBudget(APP)).as_str().to_owned();
         Self {
@@ -118,38 +118,38 @@ impl Account {
     }
 }
 
-/// A skill the agent had received.
+/// A skill that the agent received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillShown {
-    /// Its id.
+    /// Id of the skill.
     pub id: SkillId,
     /// The step in which it arrived.
     pub step: StepId,
-    /// Its text.
+    /// Text of the skill.
     pub text: String,
 }
 
-/// A run of steps that is not shown.
+/// A range of steps that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
     /// The first step left out.
     pub from: StepId,
     /// The last step left out.
     pub to: StepId,
-    /// How many.
+    /// Number of steps.
     pub steps: usize,
 }
 
-/// The block.
+/// The material of a reflection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Material {
     /// [`MATERIAL_SCHEMA`].
     pub schema: String,
-    /// Where the skills' text was read.
+    /// How the reflection is made.
     pub mode: ReflectMode,
-    /// The instruction as the agent was told.
+    /// The instruction that the agent got.
     pub goal: String,
-    /// How it went.
+    /// Verdict, score and budget of the attempt.
     #[serde(flatten)]
     pub account: Account,
     /// Skills received.
@@ -161,7 +161,7 @@ pub struct Material {
     pub left_out: Vec<Gap>,
 }
 
-/// Renders a trajectory as a reflector is shown it.
+/// Renders a trajectory as material for a reflector.
 pub fn material(trajectory: &Trajectory, budget: &MaterialBudget, max_learnings: usize) -> Material {
     let kept = salient(&trajectory.steps, budget.steps);
     let cut = |text: &str, room: usize| BoundedText::cut(text, TextBudget(room)).as_str().to_owned();
@@ -185,14 +185,14 @@ pub fn material(trajectory: &Trajectory, budget: &MaterialBudget, max_learnings:
     }
 }
 
-/// How much a step tells: something failed, something changed, something was done.
+/// Returns the weight of a step: a failure, a change, or an action raises it.
 fn weight(step: &TrajectoryStep) -> usize {
     let failed = step.actions.iter().any(|action| action.outcome.starts_with("failed"));
     let named = step.actions.iter().any(|action| action.name.is_some());
     usize::from(failed) * 8 + usize::from(named) * 4 + step.seen.changed.len().min(6)
 }
 
-/// The steps to show, in order: the first two, the last six, and the weightiest between them.
+/// Selects the steps to show, in order: the first two, the last six, and the weightiest between them.
 fn salient(steps: &[TrajectoryStep], room: usize) -> Vec<usize> {
     if steps.len() <= room {
         return (0..steps.len()).collect();
@@ -224,7 +224,7 @@ fn gaps(steps: &[TrajectoryStep], kept: &[usize]) -> Vec<Gap> {
     gaps
 }
 
-/// The first lines of what came and, for a quarter of the room, of what went: both tell where one is.
+/// Returns the first added lines and, for a quarter of the room, the first removed lines. Both show where the agent is.
 fn lines_shown(changed: &[String], room: usize) -> impl Iterator<Item = &String> {
     let went = |line: &&String| line.starts_with('-');
     let gone = changed.iter().filter(went).count();
@@ -235,7 +235,7 @@ fn lines_shown(changed: &[String], room: usize) -> impl Iterator<Item = &String>
 
 fn bounded(step: &TrajectoryStep, budget: &MaterialBudget) -> TrajectoryStep {
     let cut = |text: &String| BoundedText::cut(text, TextBudget(budget.line)).as_str().to_owned();
-    // What a field holds counts to its last letter, an address above all; of a text, the beginning tells enough.
+    // The value of a field matters to its last character, an address above all. Of other text, the beginning is enough.
     let cut_line = |text: &String| {
         let room = if text.contains(" = ") { budget.line } else { budget.line / 2 };
         BoundedText::cut(text, TextBudget(room)).as_str().to_owned()

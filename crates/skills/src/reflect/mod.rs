@@ -1,5 +1,5 @@
-//! The reflector: one conversation that turns a trajectory into reviews and learnings, and what the
-//! program makes of its answer before anything is counted.
+//! The reflector: a conversation that turns a trajectory into reviews and learnings, and the checks of its answer
+//! before anything is counted.
 
 mod check;
 mod conversation;

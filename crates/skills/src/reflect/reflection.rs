@@ -1,12 +1,12 @@
-//! What a reflector answers: one review per skill retrieved, and new learnings. Strict: an unknown field
-//! is an error that the model can read, never something passed over.
+//! The answer of a reflector: one review per received skill, and new learnings. Parsing is strict: an unknown field is
+//! an error that the model can read and correct.
 
 use apprentice_protocol::StepId;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
-/// The name under which the schema of a reflection is sent and published.
+/// Name of the reflection schema, in requests and in publications.
 pub const REFLECTION_SCHEMA: &str = "trajectory.reflection.v1";
 
 /// How far a skill was followed by those who followed it.
@@ -66,7 +66,7 @@ pub enum IssueType {
 }
 
 impl IssueType {
-    /// The word that stands in annotations.
+    /// Returns the word used in notes.
     pub fn word(self) -> &'static str {
         match self {
             Self::Incorrect => "incorrect",
@@ -170,27 +170,27 @@ pub struct SkillNotFollowed {
     pub alternative_used: Option<String>,
 }
 
-/// A text that may be left out: an empty one says as little as none.
+/// Deserializes an optional text. An empty text counts as `None`.
 fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.trim().is_empty()))
 }
 
-/// A review; its kind follows from `followed` and `impact`, and is written out as `review_type`.
+/// A review. Its kind follows from `followed` and `impact`, and is serialized as `review_type`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "review_type", rename_all = "snake_case")]
 pub enum SkillReview {
-    /// Followed, helped.
+    /// Followed, and it helped.
     Positive(SkillPositive),
-    /// Followed, hurt.
+    /// Followed, and it caused trouble.
     Negative(SkillNegative),
-    /// Followed, little changed.
+    /// Followed, and it changed little.
     Neutral(SkillNeutral),
     /// Not followed.
     NotFollowed(SkillNotFollowed),
 }
 
 impl SkillReview {
-    /// Its kind, in a word.
+    /// Returns the kind in one word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Positive(_) => "positive",
@@ -200,7 +200,7 @@ impl SkillReview {
         }
     }
 
-    /// The skill it speaks of, as the model wrote it.
+    /// Returns the reviewed skill, as the model wrote its id.
     pub fn skill_id(&self) -> &str {
         match self {
             Self::Positive(review) => &review.skill_id,
@@ -210,7 +210,7 @@ impl SkillReview {
         }
     }
 
-    /// Every free text in it, for scanning.
+    /// Returns every free text, for scanning.
     pub fn texts(&self) -> Vec<&str> {
         let (first, second) = match self {
             Self::Positive(review) => (Some(&review.what_helped), None),
@@ -332,7 +332,7 @@ pub enum Learning {
 }
 
 impl Learning {
-    /// `general`, `os`, or a program's name, as the model wrote it.
+    /// Returns `general`, `os`, or a program's name, as the model wrote it.
     pub fn scope(&self) -> &str {
         match self {
             Self::Friction(learning) => &learning.scope,
@@ -340,7 +340,7 @@ impl Learning {
         }
     }
 
-    /// When it applies.
+    /// Returns the situation in which it applies.
     pub fn situation(&self) -> &str {
         match self {
             Self::Friction(learning) => &learning.situation,
@@ -348,7 +348,7 @@ impl Learning {
         }
     }
 
-    /// What to do.
+    /// Returns the instructions.
     pub fn guidance(&self) -> &str {
         match self {
             Self::Friction(learning) => &learning.guidance,
@@ -356,7 +356,7 @@ impl Learning {
         }
     }
 
-    /// How sure.
+    /// Returns how sure the reflector is.
     pub fn confidence(&self) -> Confidence {
         match self {
             Self::Friction(learning) => learning.confidence,
@@ -364,7 +364,7 @@ impl Learning {
         }
     }
 
-    /// The steps that show it.
+    /// Returns the steps that support it.
     pub fn evidence(&self) -> &[StepId] {
         match self {
             Self::Friction(learning) => &learning.evidence,

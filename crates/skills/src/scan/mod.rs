@@ -1,5 +1,5 @@
-//! What no skill may hold: secrets, and words aimed at an agent rather than at a task. A text is held to the rules as
-//! it is written, as it looks, and as whoever is told to decode it would read it.
+//! Detects text that no skill may contain: secrets, and words aimed at an agent rather than at a task. The rules apply
+//! to a text as written, as rendered, and as decoded by a reader who is told to decode it.
 
 mod reading;
 mod secret;
@@ -9,19 +9,19 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A finding.
+/// A finding of the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// It looks like a key, a token or a password.
+    /// The text looks like it contains a key, a token or a password.
     Secret,
-    /// It speaks to the agent about its instructions.
+    /// The text addresses the agent's instructions: a prompt injection.
     Injection,
-    /// It sends the agent to an address, to a place where credentials lie, or makes it run what it was handed.
+    /// The text sends the agent to an address or to a location of credentials, or makes it execute input.
     Address,
 }
 
 impl Finding {
-    /// Why, in words for the writer.
+    /// Returns the reason, in words for the writer.
     pub fn why(self) -> &'static str {
         match self {
             Self::Secret => "it looks as if it held a password, key or token; leave the value out",
@@ -36,7 +36,7 @@ impl Finding {
     }
 }
 
-/// The rules of one kind.
+/// The compiled rules of one kind.
 type Rules = LazyLock<Option<Vec<Regex>>>;
 
 fn compiled(rules: &[&str]) -> Option<Vec<Regex>> {
@@ -47,13 +47,13 @@ static SECRETS: Rules = LazyLock::new(|| compiled(secret::FORMS));
 static INJECTIONS: Rules = LazyLock::new(|| compiled(words::INJECTIONS));
 static ADDRESSES: Rules = LazyLock::new(|| compiled(words::ADDRESSES));
 
-/// Whether a rule holds for a text. Rules that did not compile refuse everything rather than let everything through; a
-/// test compiles them.
+/// Returns whether a rule matches a text. If the rules did not compile, every text matches, so that a mistake refuses
+/// texts instead of admitting them. A test compiles the rules.
 fn holds(rules: &Rules, text: &str) -> bool {
     rules.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.is_match(text)))
 }
 
-/// The gravest finding in a text, however it is read.
+/// Returns the most severe finding in a text, over all its readings.
 pub fn scan(text: &str) -> Option<Finding> {
     let readings = reading::readings(text);
     let any = |holds: &dyn Fn(&str) -> bool| readings.iter().any(|text| holds(text));
@@ -84,7 +84,7 @@ mod tests {
         check("Press Ctrl+G; ignore the dialog that opens.", None);
     }
 
-    /// The forms that services give their keys; written in parts, so that none stands here.
+    /// The key formats of services. The keys are split, so that this file contains none.
     #[test]
     fn keys_are_known_by_their_form() {
         let forms = [

@@ -1,4 +1,4 @@
-//! The ways in which a text can be read: as it is written, as it looks, and as whoever is told to decode it would.
+//! The readings of a text: as written, as rendered, and as decoded by a reader who is told to decode it.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::{Captures, Regex};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Single letters in a row from which on they are taken for a word that was spread out.
+/// Number of single letters in a row from which they count as a spaced-out word.
 const SPREAD: usize = 4;
 
 static RUNS: LazyLock<Option<Regex>> =
@@ -20,7 +20,7 @@ static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// All readings of a text.
+/// Returns all readings of a text.
 pub(super) fn readings(text: &str) -> Vec<String> {
     let looks = as_it_looks(text);
     let mut all = vec![text.to_owned()];
@@ -32,13 +32,14 @@ pub(super) fn readings(text: &str) -> Vec<String> {
     all
 }
 
-/// The text as a reader takes it: without what is not seen, in plain letters, on one line.
+/// Returns the text as a reader sees it: without invisible characters, in plain letters, on one line.
 fn as_it_looks(text: &str) -> String {
     let shown: String = text.nfkd().filter(|c| !is_hidden(*c)).map(plain_letter).collect();
     shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// With digits and signs in place of letters read as these; for words only, as it ruins everything else.
+/// Replaces digits and signs that stand for letters (leetspeak). Only for rules about words, because it damages
+/// everything else.
 pub(super) fn as_letters(text: &str) -> String {
     let letter = |c| match c {
         '0' => 'o',
@@ -52,13 +53,13 @@ pub(super) fn as_letters(text: &str) -> String {
     as_it_looks(text).chars().map(letter).collect()
 }
 
-/// Characters without width, marks over letters, and what turns the direction of writing.
+/// Returns whether a character is invisible: zero-width characters, combining marks, and direction controls.
 fn is_hidden(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The Latin letter that a Cyrillic or Greek one looks like.
+/// Returns the Latin letter that a Cyrillic or Greek letter looks like.
 fn plain_letter(c: char) -> char {
     const ALIKE: &str =
         "аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmтtвbнnοoαaιiνvρpτtυuκkεeАAЕEОOРPСCУYХXІIЈJЅSКKМMТTВBНHΟOΑAΙIΡPΤTΚKΕE";
@@ -71,12 +72,12 @@ fn plain_letter(c: char) -> char {
     c
 }
 
-/// A key that was broken over two lines is one key.
+/// Joins lines, because a key may be broken over two lines.
 fn joined_lines(text: &str) -> String {
     text.lines().map(str::trim).collect()
 }
 
-/// Words whose letters stand apart, put together.
+/// Joins the letters of spaced-out words.
 fn without_spreading(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut singles = String::new();
@@ -104,7 +105,7 @@ fn without_spreading(text: &str) -> String {
     words.join(" ")
 }
 
-/// What stands there in characters that only mark other characters and are never shown.
+/// Returns the text hidden in Unicode tag characters, which are never displayed.
 fn tagged(text: &str) -> Option<String> {
     let plain =
         |c: char| char::from_u32(u32::from(c).checked_sub(0xe0000)?).filter(|c| matches!(c, ' '..='~'));
@@ -112,7 +113,7 @@ fn tagged(text: &str) -> Option<String> {
     (!told.is_empty()).then_some(told)
 }
 
-/// With characters that are given by their numbers put in.
+/// Replaces numeric character escapes with their characters.
 fn unescaped(text: &str) -> String {
     let Some(rule) = ESCAPES.as_ref() else { return text.to_owned() };
     let put = |found: &Captures<'_>| {
@@ -125,7 +126,7 @@ fn unescaped(text: &str) -> String {
     rule.replace_all(text, put).into_owned()
 }
 
-/// Texts that stand there in base 64 or 16.
+/// Decodes texts in base64 or hexadecimal.
 fn encoded(text: &str) -> Vec<String> {
     let Some(rule) = RUNS.as_ref() else { return Vec::new() };
     let config = GeneralPurposeConfig::new()
@@ -143,7 +144,7 @@ fn encoded(text: &str) -> Vec<String> {
     rule.find_iter(text).flat_map(|run| read(run.as_str())).map(|told| as_it_looks(&told)).collect()
 }
 
-/// Whether decoded bytes are words.
+/// Returns whether decoded bytes are words.
 fn is_said(told: &str) -> bool {
     told.contains(' ') && told.chars().all(|c| !c.is_control() || c.is_whitespace())
 }

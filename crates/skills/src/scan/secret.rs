@@ -1,10 +1,10 @@
-//! Secrets: the forms that services give their keys, what a name calls a key, and passwords that are told.
+//! Detects secrets: key formats of services, values after a name such as "key", and passwords in sentences.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Keys that are known by their form.
+/// Known key formats.
 pub(super) const FORMS: &[&str] = &[
     r"\b(AKIA|ASIA)[0-9A-Z]{16}\b",
     r"\bgh[pousr]_[A-Za-z0-9]{30,}\b",
@@ -53,20 +53,20 @@ pub(super) const FORMS: &[&str] = &[
     r"(?i)\b(recovery|backup|one-time) codes?\s*(is|are|:)\s*[a-z0-9]{3,}\d[a-z0-9-]*",
 ];
 
-/// What a rule takes for a secret's value.
+/// The kinds of values that a rule accepts as a secret.
 #[derive(Clone, Copy)]
 enum Value {
-    /// Long, and of characters that look drawn by lot.
+    /// A long value whose characters look random.
     Key,
-    /// What somebody might have to type, after a word that says that here it comes.
+    /// A value that a person might type, after a word that announces it.
     Told,
-    /// The same without such a word: it must look like nothing else.
+    /// The same without an announcing word. The value must look like nothing else.
     Beside,
-    /// A card's number.
+    /// A card number.
     Card,
 }
 
-/// Rules whose last group is a value.
+/// Rules whose last group is the value.
 const VALUES: &[(Value, &str)] = &[
     (
         Value::Key,
@@ -84,22 +84,23 @@ const VALUES: &[(Value, &str)] = &[
     (Value::Card, r"\b([3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{3,4})\b"),
 ];
 
-/// Bits for each character from which on a value looks drawn by lot.
+/// Bits per character from which a value looks random.
 const BY_LOT: f64 = 3.5;
-/// The same where there is a single digit: only long values come to that.
+/// The same for a value with a single digit. Only long values reach it.
 const LONG_BY_LOT: f64 = 4.4;
-/// A told password of letters alone is longer than words that follow "the password is".
+/// Length from which an announced password of letters alone counts. It is longer than ordinary words after "the
+/// password is".
 const LONG_WORD: usize = 15;
 
-/// How shortcuts begin: what is no secret may be one's.
+/// Prefixes of keyboard shortcuts, which are not secrets.
 const KEYS: [&str; 6] = ["ctrl+", "alt+", "shift+", "super+", "meta+", "cmd+"];
 
 static RULES: LazyLock<Option<Vec<(Value, Regex)>>> =
     LazyLock::new(|| VALUES.iter().map(|(kind, rule)| Some((*kind, Regex::new(rule).ok()?))).collect());
 
-/// Whether a text tells a secret that no form gives away.
+/// Returns whether a text contains a secret that no known format matches.
 pub(super) fn holds_value(text: &str) -> bool {
-    // Rules that did not compile refuse everything rather than let everything through; a test compiles them.
+    // If the rules did not compile, every text matches, so that a mistake refuses texts. A test compiles the rules.
     let Some(rules) = RULES.as_ref() else { return true };
     let told = |(kind, rule): &(Value, Regex)| {
         rule.captures_iter(text).filter_map(|found| found.get(1)).any(|value| kind.is_one(value.as_str()))
@@ -112,7 +113,7 @@ impl Value {
         let digits = value.bytes().filter(u8::is_ascii_digit).count();
         let letters = value.chars().filter(|c| c.is_alphabetic()).count();
         match self {
-            // One digit stands in many a name; names of entries hold spaces or few digits.
+            // Many names contain one digit. Names of entries contain spaces or few digits.
             Self::Key => {
                 let (digits_wanted, bits_wanted) = if digits < 2 { (1, LONG_BY_LOT) } else { (2, BY_LOT) };
                 digits >= digits_wanted && letters > 0 && bits(value) >= bits_wanted
@@ -121,7 +122,7 @@ impl Value {
                 let word = value.trim_end_matches(|c: char| c.is_ascii_punctuation());
                 let marked = |c| matches!(c, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '*' | '?');
                 let only_letters = word.chars().all(char::is_alphabetic);
-                // Entries of settings and shortcuts follow such words, too.
+                // Settings entries and shortcuts also follow such words.
                 let entry =
                     word.contains("/") && word.split('/').all(|part| part.starts_with(char::is_uppercase));
                 if entry || KEYS.iter().any(|key| word.to_lowercase().starts_with(key)) {
@@ -130,7 +131,7 @@ impl Value {
                 letters > 0 && (digits > 0 || word.contains(marked) || only_letters && letters >= LONG_WORD)
             }
             Self::Beside => {
-                // Names of things end in a number; within a word no number stands.
+                // Names of things end in a number, but have no number within a word.
                 let name = value.trim_end_matches(|c: char| c.is_ascii_digit() || c.is_ascii_punctuation());
                 let within = name.trim_start_matches(|c: char| c.is_ascii_digit());
                 let is_path = value.contains(['/', '\\', '>', '+', '(', '=']);
@@ -141,7 +142,7 @@ impl Value {
     }
 }
 
-/// Whether the last digit is the one that checks the others (Luhn).
+/// Returns whether the last digit is a valid Luhn check digit.
 fn is_card(number: &str) -> bool {
     let digits: Vec<u32> = number.chars().filter_map(|c| c.to_digit(10)).collect();
     let doubled = |(place, digit): (usize, &u32)| match place % 2 {
@@ -152,7 +153,7 @@ fn is_card(number: &str) -> bool {
     (15..=16).contains(&digits.len()) && sum.is_multiple_of(10)
 }
 
-/// How surprising a text's characters are, in bits for each (Shannon).
+/// Returns the Shannon entropy of a text in bits per character.
 fn bits(text: &str) -> f64 {
     let mut counts = [0u32; 128];
     text.bytes().filter(u8::is_ascii).for_each(|byte| counts[usize::from(byte)] += 1);

@@ -1,6 +1,6 @@
-//! Words that are aimed at an agent, and ways out of the program that a skill is about.
+//! Rules for words aimed at an agent, and for ways out of the program that a skill is about.
 
-/// Sentences that speak to an agent about its instructions, in the languages in which most pages are written.
+/// Sentences that address an agent's instructions, in the most common languages of web pages.
 pub(super) const INJECTIONS: &[&str] = &[
     r"(?i)\b(ignore|disregard|forget|override|bypass|violate)\b.{0,20}\b(all|any|every|previous|prior|earlier|preceding|above|original|initial|your|these|those|safety|security|system)\b.{0,30}\b(instructions?|prompts?|rules|guidelines|guidance|directions|directives|orders|commands|restrictions|task)\b",
     r"(?i)\b(ignore|disregard|forget)\s+(the|this|that|its)?\s*(instructions|task (you|above|given|at hand))\b",
@@ -26,7 +26,7 @@ pub(super) const INJECTIONS: &[&str] = &[
     // German, Dutch.
     r"(?i)\b(ignorier\w*|missacht\w*|vergiss|vergesst|vergessen sie)\b.{0,40}\b(anweisung\w*|instruktion\w*|vorgaben|vorherigen befehle|bisherigen regeln)\b",
     r"(?i)\b(negeer|vergeet)\b.{0,40}\b(instructies|aanwijzingen|opdrachten)\b",
-    // French, Spanish, Italian, Portuguese; without marks over letters, which are read away.
+    // French, Spanish, Italian, Portuguese; without diacritics, which the reading removes.
     r"(?i)\b(ignore[zr]?|oublie[zr]?|neglige[zr]?)\s+(les|la|le|toutes?|tes|vos|ces|mes|aux|des|l)\b.{0,40}\b(instructions|consignes|directives)\b",
     r"(?i)\b(ignor(a|e|ar|en)|olvid(a|e|ar|en)|desobedece)\b.{0,40}\b(instrucciones|indicaciones|ordenes)\b",
     r"(?i)\b(ignora(re|te)?|dimentica(re|te)?)\b.{0,40}\b(istruzioni|indicazioni|ordini)\b",
@@ -42,7 +42,7 @@ pub(super) const INJECTIONS: &[&str] = &[
     r"(이전|위의|모든).{0,10}(지시|명령|프롬프트).{0,10}(무시|잊)",
 ];
 
-/// Ways out: addresses, commands that do harm or fetch others, places where credentials lie.
+/// Ways out: addresses, commands that cause harm or download others, locations of credentials.
 pub(super) const ADDRESSES: &[&str] = &[
     r"(?i)\b(https?|ftp|wss?)://",
     r"(?i)\b(javascript:\S|data:[a-z]+/[a-z])",

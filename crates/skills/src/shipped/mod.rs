@@ -1,6 +1,6 @@
-//! Skills that come with the program: how desktops and browsers behave whatever the program, and how to write skills.
-//! They are read-only, stand in no log and no counter, and reach no measured trial: a book gets them as a copy only if
-//! a person takes them in.
+//! Shipped skills: how desktops and browsers behave whatever the program, and how to write skills. They are read-only,
+//! appear in no log and no counter, and reach no measured trial. A book contains one only as a copy that a person
+//! imported.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use apprentice_protocol::SkillId;
 use crate::book::{OpId, Origin, Skill, Snapshot};
 use crate::package::{Package, SKILL_FILE, described};
 
-/// Folders of packages, with their skill files.
+/// Package folders with their skill files.
 const FILES: [(&str, &str); 5] = [
     ("interaction-dialogs", include_str!("prompts/interaction-dialogs/SKILL.md")),
     ("interaction-downloads", include_str!("prompts/interaction-downloads/SKILL.md")),
@@ -24,12 +24,12 @@ const AUTHORING: &str = "authoring";
 const DOMAINS: [(&str, &str); 2] =
     [(INTERACTION, "How desktops and browsers behave, in any program."), (AUTHORING, "How to write skills.")];
 
-/// Which of them an agent may read.
+/// The shipped skills that an agent may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShippedPart {
-    /// Those on how desktops and browsers behave.
+    /// The skills about desktops and browsers.
     Interaction,
-    /// Those and the one on writing skills.
+    /// All shipped skills, including the one on writing skills.
     All,
 }
 
@@ -38,12 +38,12 @@ struct Shelf {
     skills: BTreeMap<SkillId, Arc<Skill>>,
 }
 
-/// The packages, as they are written.
+/// Returns the shipped packages.
 pub fn packages() -> &'static [Package] {
     &shelf().packages
 }
 
-/// Whether an id belongs to one of them.
+/// Returns whether an id belongs to a shipped skill.
 pub fn is_shipped(id: &SkillId) -> bool {
     shelf().skills.contains_key(id)
 }
@@ -66,8 +66,8 @@ fn skill(package: &Package) -> Option<Skill> {
 }
 
 impl Snapshot {
-    /// The same book with what came with the program beside it. A skill of the book goes before a shipped one of the
-    /// same name.
+    /// Returns the same book with shipped skills added. A skill of the book takes precedence over a shipped skill of
+    /// the same name.
     #[must_use]
     pub fn with_shipped(&self, part: ShippedPart) -> Self {
         let chosen = |id: &SkillId| part == ShippedPart::All || id.domain() == INTERACTION;
@@ -78,7 +78,7 @@ impl Snapshot {
         self.with_skills(skills).with_domains(&DOMAINS)
     }
 
-    /// The lines of skills that came with the program, each one line.
+    /// Returns one line per shipped skill.
     pub(crate) fn shipped_lines(&self) -> String {
         let shipped = self.skills().filter(|skill| skill.origin == Origin::Shipped);
         let lines =

@@ -1,4 +1,4 @@
-//! Skills that bring tools: the timeline from the first list to the last refusal, for two agents.
+//! Skills that bring tools: the sequence from the first list to the last refusal, for two agents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

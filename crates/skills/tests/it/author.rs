@@ -1,4 +1,4 @@
-//! Tools with which an agent writes skills: what they write, what they refuse, and that names are no paths.
+//! Authoring tools: their writes, their refusals, and the rule that names are not paths.
 
 use std::sync::Arc;
 use std::time::Duration;

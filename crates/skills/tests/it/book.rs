@@ -1,4 +1,4 @@
-//! Pages, indexes, edits by people, refusals.
+//! Pages, indexes, edits by people, and refusals.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Models for tests: one that gives written replies and keeps the requests, one that answers by rule.
+//! Models for tests: one replays written replies and keeps the requests, one answers by rule.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -56,7 +56,7 @@ pub(crate) fn reply(say: &str, calls: Vec<(&str, Value)>) -> ChatReply {
     }
 }
 
-/// Gives replies in order.
+/// Replays replies in order.
 pub(crate) struct Written {
     profile: ModelProfile,
     replies: Mutex<VecDeque<ChatReply>>,
@@ -81,7 +81,7 @@ impl Written {
         Self { profile: profile(), replies: Mutex::new(replies), requests: Mutex::default() }
     }
 
-    /// The answers that the model got for its calls, in order, with whether each was an error.
+    /// Returns the answers to the model's calls, in order, with whether each was an error.
     pub(crate) fn answers(&self) -> Vec<(Value, bool)> {
         let requests = self.requests.lock().expect("unpoisoned");
         let last = requests.last().expect("a request");
@@ -110,8 +110,8 @@ impl ChatModel for Written {
     }
 }
 
-/// Answers by rule, from the request alone: reviews every skill as helpful, learns one thing from each
-/// attempt, and creates what it is given. After `left` replies it can no longer be reached.
+/// Answers by rule, from the request alone: reviews every skill as helpful, learns one thing from each attempt, and
+/// creates a skill for each learning. Fails after `left` replies.
 pub(crate) struct Clerk {
     profile: ModelProfile,
     left: Mutex<usize>,

@@ -1,4 +1,4 @@
-//! Learning as a whole: the same trajectories give the same book, however often it was cut off.
+//! The learning cycle as a whole: the same trajectories give the same book, however often learning was interrupted.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn lessons() -> Vec<Trajectory> {
     attempts.collect()
 }
 
-/// Works all trajectories in, in order; `replies` is how often the models can be asked.
+/// Learns from all trajectories, in order. `replies` limits the number of model calls.
 fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<Digest>, DigestError> {
     let clerk = Arc::new(Clerk::with(replies));
     let staff = Staff { reflector: clerk.clone(), manager: clerk };
@@ -82,7 +82,7 @@ fn cut_off_after_any_reply_and_resumed_it_is_the_same_book() {
     assert!(cuts > 10, "{cuts}");
 }
 
-/// A book that an earlier version wrote. Never regenerate it: whoever cannot open it has broken a promise.
+/// A book that an earlier version wrote. Never regenerate it: a failure to open it breaks compatibility.
 fn golden() -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/book-1")
 }

@@ -1,5 +1,5 @@
-//! A world that is a folder: files and folders, and nothing else. Everything asked of it is answered at the second look,
-//! so that whoever asks can be dropped in between.
+//! A machine backed by a folder: files and folders only. Every answer is ready at the second poll, so that tests can
+//! drop a caller in between.
 
 use std::fs;
 use std::future::Future;
@@ -69,7 +69,7 @@ impl Folder {
         Self { place: TempDir::new().expect("a folder"), offers }
     }
 
-    /// Where a path of the world really is.
+    /// Returns the real path of a path of the machine.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.place.path().join(path.trim_start_matches('/'))
     }

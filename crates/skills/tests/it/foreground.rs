@@ -1,4 +1,4 @@
-//! Signals at the end of a turn, the gate in front of reviews, what a review is shown, and receipts.
+//! Signals at the end of a turn, the gate for background reviews, the material of a review, and receipts.
 
 use std::time::Duration;
 

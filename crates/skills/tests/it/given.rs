@@ -1,4 +1,4 @@
-//! Reflections that others wrote, worked in on their own word.
+//! External reflections, learned from on their own word.
 
 use apprentice_skills::book::{Counts, Gateway};
 use apprentice_skills::manage::Outcome;

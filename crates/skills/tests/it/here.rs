@@ -1,5 +1,5 @@
-//! A reflection in the attempt's own conversation: what is sent again, what is asked, and what happens where that
-//! way is barred.
+//! Reflection in the attempt's own conversation: the repeated messages, the question, and the fallback if it is
+//! impossible.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const OPTIONS: ReflectOptions = ReflectOptions {
     tries: 3,
 };
 
-/// A conversation of one turn: a screen, a click, and a finish that nobody has answered yet.
+/// A conversation of one turn: a screen, a click, and an unanswered finish.
 fn conversation() -> Conversation {
     let picture = Image {
         hash: BlobHash::new("ab"),
@@ -82,7 +82,7 @@ fn answer(guidance: &str) -> String {
     .to_string()
 }
 
-/// Digests one attempt in its own conversation, as far as that goes, into a new book.
+/// Learns from one attempt in its own conversation, with fallback, into a new book.
 fn learned(
     model: Written,
     trajectory: &Trajectory,
@@ -99,7 +99,7 @@ fn learned(
     (model, digested, folder)
 }
 
-/// How the only reflection of a book came about, as its log says.
+/// Returns the mode of the single reflection in a book's log.
 fn logged(shelf: &Shelf) -> (ReflectMode, Option<Fallback>) {
     let log = std::fs::read_to_string(shelf.path().join(".meta/ops.jsonl")).expect("a log");
     let operations = log.lines().map(|line| Operation::from_line(line).expect("an operation"));

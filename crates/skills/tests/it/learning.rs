@@ -1,4 +1,4 @@
-//! Skills written while working: packages that are published as a whole or not at all, and reports at the end.
+//! Foreground learning: packages are published completely or not at all, and reports at the end are judged.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -80,7 +80,7 @@ fn turn() -> Turn {
     turn_in(Shelf::with(&[("gimp/layers", "layers")]), Language::English)
 }
 
-/// Lets a future wait as often as it likes; none where it is dropped before its end.
+/// Polls a future up to a limit. Returns `None` if it is dropped before its end.
 fn poll<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {
     let mut context = Context::from_waker(Waker::noop());
     let mut future = pin!(future);

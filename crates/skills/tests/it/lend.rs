@@ -1,4 +1,4 @@
-//! What arms lend.
+//! The content that each arm policy lends.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Behaviour of the skillbook and of what learns from traces, on real folders.
+//! Tests of the skillbook and of learning from traces, on real folders.
 #![expect(clippy::expect_used, reason = "a helper of tests fails like the test")]
 
 mod activation;

@@ -1,4 +1,4 @@
-//! The manager's desk: reading before writing, one change per item, support counted by the program.
+//! The manager's tools: reading before writing, one change per item, and support counted by the program.
 
 use apprentice_protocol::{Message, Verdict};
 use apprentice_skills::book::{Change, Counts, Gateway, Origin, Stage};
@@ -152,7 +152,7 @@ fn complaint(correction: &str) -> SkillReview {
     .expect("a review")
 }
 
-/// Counts a review and lets the manager try to update.
+/// Counts a review and lets the manager try an update.
 fn report(gateway: &mut Gateway, name: &str, review: &SkillReview) -> Decision {
     let trajectory = attempt(name, "goal", Verdict::Pass, &[("gimp/a", 1)]);
     let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
@@ -237,7 +237,7 @@ pub(crate) fn a_pair_that_is_kept_is_not_asked_about_again() {
     assert_eq!(scan(shelf.open().0.state(), &options, None).len(), 1, "another text is another question");
 }
 
-/// Two skills of so many words each, of which the first so many are the same.
+/// Creates two skills of a given number of words, of which a given number are equal.
 fn alike(words: usize, same: usize) -> Vec<CleanupTask> {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();

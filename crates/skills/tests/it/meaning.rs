@@ -1,4 +1,4 @@
-//! Skills by meaning: what it adds to words, what is said when it cannot be asked, and pairs that share no word.
+//! Search by meaning: its benefit over words, the report of a failed embedder, and pairs that share no word.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::clerk::{Written, attempt, run};
 use crate::shelf::{Shelf, id, text, write};
 
-/// Texts by the pairs of letters in them: `colour` is near `colours` and `discolored`, which share no word.
+/// Embeds texts by their letter pairs: `colour` is near `colours` and `discolored`, which share no word.
 struct Letters;
 
 impl Embedder for Letters {
@@ -47,7 +47,7 @@ impl Embedder for Letters {
     }
 }
 
-/// Answers every text with the same few numbers, however many were asked for.
+/// Answers every request with the same few vectors, whatever the number of texts.
 struct Nonsense(Vec<Vec<f32>>);
 
 impl Embedder for Nonsense {
@@ -124,7 +124,7 @@ fn without_a_usable_answer_words_decide_and_the_trace_says_so() {
     }
 }
 
-/// A book whose first two skills say the same in other words.
+/// A book whose first two skills are paraphrases.
 fn alike() -> Shelf {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
@@ -167,7 +167,7 @@ fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
     assert!(*similarity >= threshold, "{similarity}");
 }
 
-/// Cleans a book with a manager that changes nothing; what the log says of it, in order.
+/// Cleans up a book with a manager that changes nothing. Returns the log entries about it, in order.
 fn cleaned(embedder: impl Embedder + 'static) -> Vec<(&'static str, Vec<SkillId>)> {
     let shelf = alike();
     let (mut gateway, _) = shelf.open();

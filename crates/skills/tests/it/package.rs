@@ -1,4 +1,4 @@
-//! Agent Skills packages: what is valid, what is taken in, and that nothing is lost on the way and back.
+//! Agent Skills packages: validity, import, and lossless round trips.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +12,7 @@ use serde::Deserialize;
 
 use crate::shelf::{Shelf, create, id, request, write};
 
-/// A package as others wrote it, and what the reference validator says of it (compared by
-/// `scripts/conform-skills`).
+/// A foreign package and the reference validator's verdict on it (compared by `scripts/conform-skills`).
 #[derive(Deserialize)]
 struct Case {
     case: String,
@@ -60,7 +59,7 @@ fn the_format_s_edges_are_judged_as_the_reference_does() {
     }
 }
 
-/// A book with everything that a page can have.
+/// A book that uses every part of a page.
 fn full() -> Shelf {
     let shelf = Shelf::with(&[
         ("gimp/a", "alpha"),

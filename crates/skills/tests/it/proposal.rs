@@ -1,5 +1,5 @@
-//! Writes that wait for a person's word: nothing of them shows, accepting writes them as their author's, and what was
-//! refused is not taken again.
+//! Proposals: they have no visible effect, accepting writes them in their author's name, and a refused change cannot be
+//! proposed again.
 
 use std::collections::BTreeSet;
 use std::fs;

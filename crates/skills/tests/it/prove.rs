@@ -1,4 +1,4 @@
-//! Which skills are proved, and what each policy lets through to a trial.
+//! Verified skills, and the skills that each policy admits to a trial.
 
 use apprentice_protocol::{Trajectory, Verdict};
 use apprentice_skills::Lesson;
@@ -37,7 +37,7 @@ fn learned() -> Shelf {
     shelf
 }
 
-/// An attempt that clicks Entry 1, 2 and 3 after it received the skill's text, which names the entry given.
+/// An attempt that clicks Entry 1, 2 and 3 after it received the skill's text, which names the given entry.
 fn tried(gateway: &mut Gateway, name: &str, (template, entry, verdict): (&str, u32, Verdict)) {
     let mut trajectory = attempt(name, "goal", verdict, &[(SKILL, version(gateway))]);
     trajectory.skills[0].text = format!("# {SKILL}\n\n1. Open Colors > Entry {entry}.");

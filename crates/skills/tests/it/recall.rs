@@ -1,7 +1,7 @@
-//! How often a search finds the skill that a request means, in other words than the skill's own, among a thousand
-//! others. Two sets of requests share hardly a word with their skills: one that the list of related words was made with
-//! in mind (`tuned`), one that it was not (`fresh`). The third are the instructions of OSWorld's tasks, as people wrote
-//! them. The floors are what words alone reach.
+//! Recall of the search: how often it finds the skill that a request means, in words other than the skill's own, among
+//! a thousand other skills. Two sets of requests share hardly a word with their skills: `tuned`, which the list of
+//! related words was written for, and `fresh`, which it was not. The third set contains the instructions of OSWorld's
+//! tasks, as people wrote them. The required minimum is the recall of words alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ fn pairs(text: &'static str) -> Vec<Pair> {
     text.lines().filter(|line| !line.starts_with('#')).map(read).collect()
 }
 
-/// Skills about things of the same programs, in the same kind of words.
+/// Skills about things of the same programs, in similar words.
 fn distractor(number: usize) -> (String, [String; 3]) {
     const APPS: [&str; 8] =
         ["gimp", "libreoffice-calc", "libreoffice-writer", "chromium", "thunar", "mousepad", "os", "vs-code"];
@@ -92,7 +92,7 @@ fn distractor(number: usize) -> (String, [String; 3]) {
     (format!("{app}/{}-{number}", deed.to_lowercase()), parts)
 }
 
-/// A book of skills that were never anywhere but in a log: written one by one they would be synced one by one.
+/// Builds a book whose skills exist only in the log. Writing them one by one would sync each of them.
 fn book(folder: &TempDir, pairs: &[Pair]) -> Snapshot {
     let distractors: Vec<(String, [String; 3])> = (0..DISTRACTORS).map(distractor).collect();
     let others =
@@ -128,7 +128,7 @@ fn book(folder: &TempDir, pairs: &[Pair]) -> Snapshot {
     book
 }
 
-/// The share of requests whose skill is among the first three, and the requests that fail.
+/// Returns the share of requests whose skill is among the first three hits, and the failed requests.
 fn recall(book: &Snapshot, pairs: &[Pair], ask: impl Fn(&Pair) -> String) -> (f64, Vec<&'static str>) {
     let found = |pair: &&Pair| book.search(&ask(pair), 3).iter().any(|hit| hit.id == id(pair.skill));
     let missed: Vec<&str> = pairs.iter().filter(|pair| !found(pair)).map(|pair| pair.asked).collect();
@@ -136,12 +136,12 @@ fn recall(book: &Snapshot, pairs: &[Pair], ask: impl Fn(&Pair) -> String) -> (f6
     (1.0 - f64::from(u32::try_from(missed.len()).expect("few")) / f64::from(all), missed)
 }
 
-/// As a trial asks: the request, and the program that it is about.
+/// Searches as a trial does: the request and the program that it is about.
 fn with_app(pair: &Pair) -> String {
     format!("{} {}", pair.asked, pair.skill.split('/').next().unwrap_or_default())
 }
 
-/// The instructions of OSWorld's tasks, where a folder of them is at hand.
+/// Returns the instructions of OSWorld's tasks, if a folder of them is available.
 fn instruction(root: &Path, task: &str) -> Option<String> {
     let folders = fs::read_dir(root.join("examples")).ok()?;
     let file =

@@ -1,4 +1,4 @@
-//! The reflector: what is sent, what is taken, what is handed back.
+//! The reflector: its requests, the answers it accepts, and the problems it returns to the model.
 
 use apprentice_protocol::{Message, StepId, Verdict};
 use apprentice_skills::reflect::{

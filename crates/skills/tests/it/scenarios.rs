@@ -1,6 +1,6 @@
-//! The ten scenarios that the source designs are accepted by, one test each. Their parts stand in the modules of what
-//! they are about; fewer steps with the book, and the leaks by other routes, are shown where there are worlds and suites
-//! (`evaluator`).
+//! The ten acceptance scenarios of the source designs, one test each. Details are tested in the modules concerned.
+//! `evaluator` tests the reduction of steps with a book and the leaks by other routes, because it has environments and
+//! suites.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A book in a temporary folder, and short ways to write it.
+//! A book in a temporary folder, with helpers to write it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ pub(crate) fn text(description: &str, situation: &str, guidance: &str) -> SkillT
     }
 }
 
-/// A change that creates a skill, opening its domain.
+/// Returns a change that creates a skill together with its domain.
 pub(crate) fn creation(skill: &str, words: &str) -> Change {
     let skill = id(skill);
     let domain = Some(NewDomain {
@@ -52,7 +52,7 @@ pub(crate) fn write(gateway: &mut Gateway, change: Change) -> Result<Applied, Wr
     gateway.apply(request(Actor::Manager, change))
 }
 
-/// Creates a skill, in a domain that may exist already.
+/// Creates a skill, in a new or existing domain.
 pub(crate) fn create(gateway: &mut Gateway, skill: &str, words: &str) {
     let mut change = creation(skill, words);
     if let Change::SkillCreated { skill, domain, .. } = &mut change
@@ -68,7 +68,7 @@ impl Shelf {
         Self { folder: TempDir::new().expect("a folder") }
     }
 
-    /// A shelf whose book holds the given skills.
+    /// Returns a shelf whose book contains the given skills.
     pub(crate) fn with(skills: &[(&str, &str)]) -> Self {
         let shelf = Self::new();
         let (mut gateway, _) = shelf.open();
@@ -102,7 +102,7 @@ impl Shelf {
     }
 }
 
-/// Every file of a folder but the derived ones, by path.
+/// Returns every file of a folder except the generated ones, by path.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

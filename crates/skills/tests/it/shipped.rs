@@ -1,4 +1,4 @@
-//! What comes with the program: sound packages, beside every book and in none, and written by nobody.
+//! Shipped skills: valid packages, available beside every book, stored in none, and read-only.
 
 use apprentice_protocol::SkillId;
 use apprentice_skills::book::{Actor, Change, Origin, Snapshot, WriteRefusal};

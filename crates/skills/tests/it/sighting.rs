@@ -1,4 +1,4 @@
-//! Versions of programs: kept with what was seen on them, told where they differ, and never invented.
+//! Program versions: recorded with the evidence, reported where they differ, and never invented.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Laws of the store: what is committed survives a crash after any byte, whatever was written.
+//! Properties of the store: committed data survives a crash after any byte, whatever was written.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ pub(crate) fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// Does what can be done; refusals are fine here.
+/// Applies a change. Refusals are acceptable here.
 pub(crate) fn act(gateway: &mut Gateway, deed: &Deed) {
     let change = match deed {
         Deed::Create(name, word) => {
@@ -200,10 +200,10 @@ fn an_operation_that_stands_there_twice_acts_once_and_is_named() {
     fs::write(&log, format!("{text}{last}\n")).expect("writes");
     let book = shelf.snapshot();
     assert_eq!(book.content_hash(), before.content_hash(), "the note counts once");
-    assert_eq!(book.problems()[0].what, "line 3: o2 stands there a second time; it counts once");
+    assert_eq!(book.problems()[0].what, "line 3: o2 is repeated; it counts once");
     let other = last.replace("which menu", "which dialog");
     fs::write(&log, format!("{text}{other}\n")).expect("writes");
     let book = shelf.snapshot();
-    assert_eq!(book.problems()[0].what, "line 3: o2 names two operations; both are read");
+    assert_eq!(book.problems()[0].what, "line 3: o2 is the id of two operations; both are applied");
     assert_eq!(book.state().skills[&id("gimp/a")].notes.len(), 2, "nothing is lost");
 }

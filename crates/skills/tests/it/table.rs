@@ -1,4 +1,4 @@
-//! The handler's table, row by row, with both settings of the credit for following in part.
+//! The review table, row by row, with both settings of the credit for partial following.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ pub(crate) fn every_row_counts_writes_and_forwards_as_the_table_says() {
     }
 }
 
-/// The same, seen in the book.
+/// Checks the same rows in a book.
 fn stored(review: &SkillReview, options: &HandlerOptions, expected: &Row) {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();

@@ -1,4 +1,4 @@
-//! Going back in a book: history, differences, sources of lines, and taking one operation back.
+//! The history of a book: operations, differences, blame, and reverting one operation.
 
 use apprentice_protocol::Verdict;
 use apprentice_skills::book::{
