@@ -60,7 +60,15 @@ fn arrows_between_crates_only_go_down() {
         (
             "cli",
             &[
-                "protocol", "trace", "sandbox", "harness", "skills", "tasks", "results", "policies", "evaluator",
+                "protocol",
+                "trace",
+                "sandbox",
+                "harness",
+                "skills",
+                "tasks",
+                "results",
+                "policies",
+                "evaluator",
                 "host",
             ],
         ),
