@@ -191,7 +191,9 @@ impl Forecast {
         let unpriced = self.unpriced.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         match (unpriced.as_str(), self.range.most > 0.0) {
             ("", _) => format!("{what}, {priced}"),
-            (unpriced, true) => format!("{what}, {priced}, plus the unknown cost of {unpriced}, which has no price"),
+            (unpriced, true) => {
+                format!("{what}, {priced}, plus the unknown cost of {unpriced}, which has no price")
+            }
             (unpriced, false) => format!("{what}; {unpriced} has no price"),
         }
     }

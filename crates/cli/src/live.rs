@@ -66,7 +66,9 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
             (!words.is_empty()).then(|| words.join(" | "))
         }
         EventKind::Action(record) => Some(tell_action(record)),
-        EventKind::LoopSuspected { repeats } => Some(format!("possible loop: the same actions {repeats} times")),
+        EventKind::LoopSuspected { repeats } => {
+            Some(format!("possible loop: the same actions {repeats} times"))
+        }
         EventKind::HistoryTrimmed { pictures, texts, .. } => {
             Some(format!("the context is full: {pictures} old pictures and {texts} old texts were dropped"))
         }

@@ -271,7 +271,9 @@ impl Models {
         match spelling(model, known) {
             Spelling::Known => {}
             Spelling::New => {
-                terminal::note(format_args!("{name} is not in the list of known models; it is used as given"));
+                terminal::note(format_args!(
+                    "{name} is not in the list of known models; it is used as given"
+                ));
             }
             Spelling::Mistyped(near) => {
                 let near: Vec<String> = near.iter().map(|name| format!("{head}{name}")).collect();
@@ -489,7 +491,9 @@ impl Approver for AtTheTerminal {
     fn approve<'a>(&'a self, concerns: &'a [String]) -> PortFuture<'a, bool> {
         Box::pin(async move {
             terminal::note(format_args!("the provider raised a safety check: {}", concerns.join("; ")));
-            terminal::note(format_args!("continue? Type yes and press Enter; anything else ends the attempt"));
+            terminal::note(format_args!(
+                "continue? Type yes and press Enter; anything else ends the attempt"
+            ));
             let answer = tokio::task::spawn_blocking(terminal::answer).await;
             answer.is_ok_and(|answer| answer.is_some_and(|answer| answer.trim() == "yes"))
         })

@@ -63,7 +63,7 @@ pub(crate) struct Bench {
     /// Leave-one-out ablation: repeat the measurement without one skill, for each of the N most requested skills.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     leave_one_out: Option<u32>,
-    /// Compute-matched baseline: without help, with step limits multiplied by TIMES.
+    /// Compute-matched baseline: without help, with all caps multiplied by TIMES.
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(2..=100))]
     more_steps: Option<u32>,
     /// Compute-matched baseline: without help, best of TRIES attempts at each task.

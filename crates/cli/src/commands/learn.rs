@@ -57,7 +57,7 @@ pub(crate) struct Learn {
 /// How attempts are reviewed.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Reflection {
-    /// In a new conversation, from a summary of the attempt.
+    /// In a new conversation that shows what happened.
     #[default]
     Fresh,
     /// In the conversation of the model that acted, if it was stored (`run --keep-conversations`); otherwise, or if

@@ -142,7 +142,7 @@ fn a_bench_that_lost_its_end_is_gone_on_with_and_no_other_takes_its_folder() {
     assert_eq!(other.status.code(), Some(3));
     let said = text(&other.stderr);
     assert!(said.contains("holds another experiment: arms, seeds differ"), "{said}");
-    assert!(!said.contains("to go on"), "{said}");
+    assert!(!said.contains("to continue"), "{said}");
     let missing = place.output(&["report", "garden"]);
     assert_eq!(missing.status.code(), Some(3), "{}", text(&missing.stderr));
     assert!(text(&missing.stderr).contains("holds no experiment, no run"), "{}", text(&missing.stderr));
@@ -188,7 +188,7 @@ fn an_experiment_from_a_file_is_planned_registered_carried_out_packed_and_verifi
     fs::remove_dir_all(place.path("out")).expect("removes");
     let verified = place.output(&["verify", "elsewhere.tar.gz"]);
     assert_eq!(verified.status.code(), Some(0), "{}{}", text(&verified.stdout), text(&verified.stderr));
-    assert!(text(&verified.stdout).contains("it holds"));
+    assert!(text(&verified.stdout).lines().any(|line| line == "verified"));
 
     write(&place.path("garden.toml"), &SHEET.replace("students", "student"));
     let refused = place.output(&["plan", "garden.toml"]);
