@@ -1,4 +1,4 @@
-//! The tree of commands.
+//! The command-line interface: subcommands, global options, and dispatch.
 
 use clap::{Args, Parser, Subcommand};
 
@@ -10,12 +10,12 @@ use crate::config::{IsolationChoice, WorldChoice};
 use crate::failure::Failure;
 use crate::settings::{Settings, Sources};
 
-/// A capable model works on real desktops and in browsers; what it learns the hard way becomes a skillbook;
-/// a small model works with that book; and the difference is measured.
+/// Runs computer-use agents on real desktops and in browsers, distils a skillbook from a capable model's attempts,
+/// and measures how much the skillbook helps a smaller model.
 #[derive(Debug, Parser)]
 #[command(name = "apprentice", version, propagate_version = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 our bug, 2 usage, 3 configuration, 4 nothing matched, 10 tasks failed, \
+    after_help = "Exit codes: 0 success, 1 internal error, 2 usage, 3 configuration, 4 no match, 10 tasks failed, \
                         11 trials void, 20 model, 21 environment, 130 interrupted."
 )]
 pub(crate) struct Apprentice {
@@ -25,41 +25,41 @@ pub(crate) struct Apprentice {
     command: Command,
 }
 
-/// Settings of models, worlds and suites of others as flags; they stand for any command that uses them.
+/// Global flags that override settings of models, worlds and external suites.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Models")]
 pub(crate) struct Overrides {
-    /// How worlds are kept apart: `cell` has namespaces of its own, `plain` none.
+    /// How worlds are isolated: `cell` uses Linux namespaces, `plain` does not isolate.
     #[arg(long, global = true, value_enum, value_name = "HOW", help_heading = "Worlds")]
     isolation: Option<IsolationChoice>,
-    /// Where desktop tasks run: in cells of this machine, or on machines behind OSWorld's server protocol.
+    /// Where desktop tasks run: in cells on this machine, or on machines that speak OSWorld's server protocol.
     #[arg(long, global = true, value_enum, value_name = "WHERE", help_heading = "Worlds")]
     world: Option<WorldChoice>,
-    /// Where these machines are reached, separated by commas.
+    /// Addresses of these machines, separated by commas.
     #[arg(long, global = true, value_name = "URL", help_heading = "Worlds")]
     vm_url: Option<String>,
-    /// A line for the shell that brings a machine into its first state before each attempt.
+    /// Shell command that resets a machine to its initial state before each attempt.
     #[arg(long, global = true, value_name = "LINE", help_heading = "Worlds")]
     vm_reset: Option<String>,
-    /// Where the model is reached, in place of its provider's address.
+    /// Base URL of the model's API, in place of the provider's default.
     #[arg(long, global = true, value_name = "URL")]
     base_url: Option<String>,
-    /// How a student behind `compat/` sees and speaks: a profile's name or file.
+    /// Profile of a `compat/` model: its image rules and action format, by name or as a file.
     #[arg(long, global = true, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Most that this command's calls to models may cost, in US dollars.
+    /// Cap on what this command's model calls may cost, in US dollars.
     #[arg(long, global = true, value_name = "USD")]
     max_usd: Option<f64>,
-    /// Record all exchanges with models; `--model cassette:FILE` plays them.
+    /// Record all exchanges with models; `--model cassette:FILE` replays them.
     #[arg(long, global = true, value_name = "FILE")]
     record: Option<String>,
-    /// A folder with texts in place of what the program says to models; see `apprentice prompts`.
+    /// Folder with prompts that replace the built-in ones; see `apprentice prompts`.
     #[arg(long, global = true, value_name = "DIR")]
     prompts: Option<String>,
-    /// Where files that tasks fetch come from: a folder, an address, or `origin` for the tasks' own addresses.
+    /// Source of the files that tasks download: a folder, a URL, or `origin` for the tasks' own addresses.
     #[arg(long, global = true, value_name = "DIR|URL|origin", help_heading = "Suites")]
     mirror: Option<String>,
-    /// How the known faults of OSWorld's own checks are read.
+    /// Whether to correct known bugs in OSWorld's checks (`fixed`) or to reproduce them (`exact`).
     #[arg(long, global = true, value_name = "fixed|exact", help_heading = "Suites")]
     osworld_compat: Option<String>,
 }
@@ -96,7 +96,7 @@ impl Overrides {
     }
 }
 
-/// The settings in force below these flags, the later ones over the earlier.
+/// Loads the settings and applies these flags; later flags override earlier ones.
 pub(crate) fn settings(flags: &[&Overrides]) -> Result<Settings, Failure> {
     let mut settings = Settings::layer(&Sources::read()?)?;
     flags.iter().try_for_each(|flags| flags.lay_over(&mut settings))?;
@@ -130,7 +130,7 @@ enum Command {
     Config(config::ConfigCommand),
 }
 
-/// A command that carries an experiment out.
+/// The arguments of a command that runs an experiment.
 pub(crate) enum Experiment<'a> {
     /// `demo`.
     Demo(&'a demo::Demo),
@@ -141,7 +141,7 @@ pub(crate) enum Experiment<'a> {
 }
 
 impl Apprentice {
-    /// The arguments of `apprentice run`, if this is one.
+    /// Returns the arguments of `apprentice run`, if this is that command.
     pub(crate) fn as_run(&self) -> Option<&run::Run> {
         match &self.command {
             Command::Run(run) => Some(run),
@@ -149,7 +149,7 @@ impl Apprentice {
         }
     }
 
-    /// The experiment that these arguments ask for, if they ask for one.
+    /// Returns the arguments of `demo`, `bench` or `distill`, if this is one of these commands.
     pub(crate) fn as_experiment(&self) -> Option<Experiment<'_>> {
         match &self.command {
             Command::Demo(demo) => Some(Experiment::Demo(demo)),
@@ -159,18 +159,18 @@ impl Apprentice {
         }
     }
 
-    /// Its settings of models.
+    /// Returns the global flags.
     pub(crate) fn flags(&self) -> &Overrides {
         &self.flags
     }
 }
 
-/// The command as it was given; it is written into a run's plan.
+/// Returns the command line as the user typed it, for the run's plan.
 pub(crate) fn given() -> Vec<String> {
     std::env::args().collect()
 }
 
-/// Runs what was asked.
+/// Runs the chosen subcommand.
 pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
     let settings = || settings(&[&arguments.flags]);
     match &arguments.command {

@@ -1,4 +1,4 @@
-//! What can be set, typed; where the values come from stands in `settings`.
+//! The typed settings. Module `settings` reads them from files, the environment and flags.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use crate::embeddings::EmbeddingsSettings;
 use crate::role::Roles;
 
-/// How worlds are kept apart, as a user names it.
+/// How worlds are isolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum IsolationChoice {
-    /// Own namespaces.
+    /// Linux namespaces.
     Cell,
-    /// Own process group and home, no namespaces.
+    /// A process group and a home folder of its own, no namespaces.
     Plain,
 }
 
 impl IsolationChoice {
-    /// Its name in settings.
+    /// Returns the value's name in settings.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Cell => "cell",
@@ -31,18 +31,18 @@ impl IsolationChoice {
     }
 }
 
-/// Where desktop tasks run, as a user names it.
+/// Where desktop tasks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WorldChoice {
-    /// In cells of this machine.
+    /// In cells on this machine.
     Cell,
-    /// On machines behind OSWorld's server protocol.
+    /// On machines that speak OSWorld's server protocol.
     Vm,
 }
 
 impl WorldChoice {
-    /// Its name in settings.
+    /// Returns the value's name in settings.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Cell => "cell",
@@ -51,117 +51,117 @@ impl WorldChoice {
     }
 }
 
-/// Machines behind OSWorld's server protocol.
+/// Machines that speak OSWorld's server protocol (table `vm`).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Machines {
-    /// Where they are reached, separated by commas.
+    /// Their addresses, separated by commas; may be empty when `reset` prints an address.
     pub(crate) url: String,
-    /// A line for the shell that brings one into its first state.
+    /// Shell command that resets a machine to its initial state before each attempt.
     pub(crate) reset: String,
-    /// A line for the shell that is run after each attempt.
+    /// Shell command that runs after each attempt.
     pub(crate) release: String,
-    /// The password of their user, which some tasks' steps name.
+    /// Password of the machines' user; some tasks' steps use it.
     pub(crate) password: String,
-    /// How many there are, where `reset` says where they are.
+    /// Number of machines, when `reset` prints their addresses.
     pub(crate) machines: usize,
-    /// How long a reset may take, in seconds.
+    /// Time limit of a reset, in seconds.
     pub(crate) reset_s: u64,
-    /// How long one may take to answer after it, in seconds.
+    /// Time limit for a machine to answer after its reset, in seconds.
     pub(crate) ready_s: u64,
 }
 
-/// Whether the browser of a browser world keeps its own sandbox, as a user names it.
+/// Whether Chromium keeps its own sandbox in browser worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SandboxChoice {
-    /// It does.
+    /// With the sandbox.
     On,
-    /// It does not.
+    /// Without the sandbox.
     Off,
 }
 
-/// The settings in force.
+/// The effective settings.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Folder of runs.
+    /// Folder in which each run gets its own folder.
     pub(crate) runs: PathBuf,
-    /// Folder of the skillbook.
+    /// The skillbook's folder.
     pub(crate) skillbook: PathBuf,
-    /// Whether what models write into the skillbook takes effect at once.
+    /// Whether models' changes to the skillbook take effect at once or wait for review.
     pub(crate) write_mode: WriteMode,
-    /// Run-time folder of worlds.
+    /// Folder for the worlds' sockets and mount points; empty for the default.
     pub(crate) state: PathBuf,
-    /// Worlds active at once.
+    /// Worlds that run in parallel; 0 for the default.
     pub(crate) jobs: usize,
     /// Where desktop tasks run.
     pub(crate) world: WorldChoice,
-    /// How worlds are kept apart.
+    /// How worlds are isolated.
     pub(crate) isolation: IsolationChoice,
-    /// Whether browsers keep their sandbox.
+    /// Whether browsers keep their own sandbox.
     pub(crate) browser_sandbox: SandboxChoice,
-    /// How known faults of OSWorld's checks are read.
+    /// Whether known bugs in OSWorld's checks are corrected or reproduced.
     pub(crate) osworld_compat: Compat,
-    /// Where files that tasks fetch come from; empty: nowhere.
+    /// Source of the files that tasks download; empty to download none.
     pub(crate) mirror: String,
-    /// Tries at one trial.
+    /// Attempts per trial when earlier ones end void.
     pub(crate) attempts: u32,
-    /// Rounds over the training tasks.
+    /// Passes over the training tasks.
     pub(crate) epochs: u32,
-    /// Trajectories between two cleanups.
+    /// Trajectories between two cleanups of the skillbook.
     pub(crate) cleanup_every: u32,
-    /// Tries of one call to a model, after the first.
+    /// Retries of a failed model call.
     pub(crate) retries: u32,
-    /// Who answers a provider's safety checks.
+    /// How a provider's safety checks are answered.
     pub(crate) safety: SafetyChoice,
-    /// A list of prices in place of the one that the program brings along.
+    /// Price list that replaces the built-in one.
     pub(crate) prices: Option<PathBuf>,
-    /// A folder with texts in place of what the program says to models.
+    /// Folder with prompts that replace the built-in ones.
     pub(crate) prompts: Option<PathBuf>,
-    /// Where exchanges with models are recorded.
+    /// File in which exchanges with models are recorded.
     pub(crate) record: Option<PathBuf>,
-    /// A command that may cost more, in US dollars, asks first.
+    /// Commands that may cost more than this, in US dollars, ask for confirmation.
     pub(crate) confirm_above: Option<f64>,
-    /// Most that calls to models may cost.
+    /// Caps on the cost of model calls.
     #[serde(default)]
     pub(crate) cap: Caps,
-    /// Which models play which parts.
+    /// The models of the roles (teacher, student, …).
     #[serde(default)]
     pub(crate) role: Roles,
-    /// Where models are reached.
+    /// Endpoints and keys of the model providers.
     pub(crate) provider: Providers,
-    /// Machines that desktop tasks run on, with `world = "vm"`.
+    /// Machines for desktop tasks when `world = "vm"`.
     pub(crate) vm: Machines,
-    /// Where texts are turned into vectors.
+    /// The embeddings server.
     pub(crate) embeddings: EmbeddingsSettings,
 }
 
-/// Who answers a provider's safety checks.
+/// How a provider's safety checks are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SafetyChoice {
-    /// Nobody: the attempt ends as declined.
+    /// Always declined: the attempt ends.
     Refuse,
-    /// The user, beforehand.
+    /// Always acknowledged.
     Acknowledge,
-    /// A person at the terminal.
+    /// The user decides at the terminal.
     Ask,
 }
 
-/// Caps on money, in US dollars.
+/// Caps on cost, in US dollars.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Caps {
-    /// Of one try at a trial.
+    /// Cap of one attempt.
     pub(crate) trial_usd: Option<f64>,
-    /// Of one command.
+    /// Cap of one command.
     pub(crate) run_usd: Option<f64>,
-    /// Of one day, over all commands.
+    /// Cap of one day, over all commands.
     pub(crate) day_usd: Option<f64>,
 }
 
-/// Where models are reached.
+/// Endpoints and keys of the model providers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Providers {
@@ -175,39 +175,39 @@ pub(crate) struct Providers {
     pub(crate) compat: Provider,
 }
 
-/// Where one provider is reached, and how.
+/// The endpoint, key and options of one provider.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Provider {
-    /// The address below which its paths stand.
+    /// Base URL of the API.
     pub(crate) base_url: String,
-    /// The environment variable that holds the key.
+    /// Name of the environment variable with the key.
     pub(crate) key_env: String,
-    /// A file that holds the key and that nobody else may read.
+    /// File with the key; other users must not have access to it.
     pub(crate) key_file: Option<PathBuf>,
-    /// A command that prints the key.
+    /// Command that prints the key.
     pub(crate) key_command: Option<String>,
-    /// Most calls at once with one key.
+    /// Concurrent calls per key.
     pub(crate) max_in_flight: u32,
-    /// How hard models are to think.
+    /// Reasoning effort.
     pub(crate) effort: Option<String>,
     /// The version of the API (Anthropic).
     pub(crate) version: Option<String>,
-    /// From so many input tokens on, the server forgets old tool results (Anthropic).
+    /// Number of input tokens above which the server drops old tool results (Anthropic).
     pub(crate) forget_above: Option<u64>,
-    /// How a student sees and speaks: a profile's name or file (compat).
+    /// Profile of the model, by name or as a file (compat).
     pub(crate) profile: Option<String>,
-    /// Tokens that the server gives a request and its answer together, where it does not say so itself (compat).
+    /// Context length in tokens, for servers that do not report it (compat).
     pub(crate) context_tokens: Option<u64>,
-    /// What an hour of the machine costs, for models of one's own; zero for free (compat).
+    /// US dollars per hour of the machine, for self-hosted models; zero for free (compat).
     pub(crate) usd_per_hour: Option<f64>,
 }
 
 impl Config {
-    /// How suites of others are read.
+    /// Returns the options for reading external suites.
     pub(crate) fn reading(&self) -> Reading {
         let mirror = Some(&self.mirror).filter(|place| !place.is_empty()).map(|place| Mirror::at(place));
-        // A cell's user has no password, and nothing to use one for.
+        // A cell's user has no password.
         let password = if self.world == WorldChoice::Vm { self.vm.password.clone() } else { String::new() };
         Reading { compat: self.osworld_compat, mirror, password }
     }

@@ -1,4 +1,4 @@
-//! Settings of the server that turns texts into vectors. Without a model none is asked.
+//! Settings of the embeddings server. The program uses it only if a model is configured.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::form::Form;
 use crate::key;
 
-/// Settings without a default, below `embeddings`.
+/// Settings of the table `embeddings` that have no default, with their types.
 pub(crate) const OPTIONAL: &[(&str, Form)] = &[
     ("model", Form::Text),
     ("dimensions", Form::Whole),
@@ -23,38 +23,38 @@ pub(crate) const OPTIONAL: &[(&str, Form)] = &[
     ("usd_per_million", Form::Number),
 ];
 
-/// How the server is reached, and what its model wants.
+/// The server's endpoint and the model's options.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmbeddingsSettings {
-    /// The model; `cassette:FILE` plays recorded vectors.
+    /// The model; `cassette:FILE` replays recorded vectors.
     pub(crate) model: Option<String>,
-    /// The address below which its paths stand.
+    /// Base URL of the API.
     pub(crate) base_url: String,
-    /// The environment variable that holds the key.
+    /// Name of the environment variable with the key.
     pub(crate) key_env: String,
-    /// A file that holds the key and that nobody else may read.
+    /// File with the key; other users must not have access to it.
     pub(crate) key_file: Option<PathBuf>,
-    /// A command that prints the key.
+    /// Command that prints the key.
     pub(crate) key_command: Option<String>,
-    /// Most texts in one request.
+    /// Maximum number of texts per request.
     pub(crate) batch: usize,
-    /// The length of vectors, for models that can give several.
+    /// Length of the vectors, for models that offer several.
     pub(crate) dimensions: Option<u32>,
-    /// What stands before a query.
+    /// Prefix of queries.
     pub(crate) query_prefix: Option<String>,
-    /// What stands before a skill.
+    /// Prefix of skills.
     pub(crate) passage_prefix: Option<String>,
-    /// What is sent as `input_type` with queries.
+    /// `input_type` sent with queries.
     pub(crate) query_type: Option<String>,
-    /// What is sent as `input_type` with skills.
+    /// `input_type` sent with skills.
     pub(crate) passage_type: Option<String>,
-    /// US dollars for a million tokens.
+    /// US dollars per million tokens.
     pub(crate) usd_per_million: Option<f64>,
 }
 
 impl EmbeddingsSettings {
-    /// The key, if there is one.
+    /// Returns the key, if there is one.
     pub(crate) fn key(&self) -> Result<Option<Secret>, Failure> {
         let Self { key_command, key_file, key_env, .. } = self;
         let place =
@@ -62,10 +62,10 @@ impl EmbeddingsSettings {
         key::at(&place)
     }
 
-    /// What the client of this server needs.
+    /// Returns the configuration of the client.
     pub(crate) fn model_config(&self, model: &str, key: Option<Secret>) -> EmbeddingsConfig {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        // A server of one's own costs nothing by the token.
+        // A local server charges no price per token.
         let own = key::on_this_machine(&self.base_url).then_some(0.0);
         EmbeddingsConfig {
             model: model.to_owned(),

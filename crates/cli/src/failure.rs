@@ -1,61 +1,61 @@
-//! How a command ends when it does not succeed: a kind that picks the exit code, a cause, and hints.
+//! The error type of commands: a kind that decides the exit code, a chain of causes, and hints.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// What went wrong, from the user's side. The numbers are documented in ARCHITECTURE.md.
+/// The kind of a failure, as the user sees it. The value is the exit code; ARCHITECTURE.md documents the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Our bug.
+    /// A bug in this program.
     Bug = 1,
-    /// Wrong arguments.
+    /// Invalid arguments.
     Usage = 2,
-    /// A wrong file: configuration, task, book, run.
+    /// An invalid file: configuration, task, skillbook or run.
     Config = 3,
-    /// Nothing matched what was asked for.
+    /// The selection matched no item.
     NothingMatched = 4,
-    /// The command ran, and tasks failed.
+    /// The command ran, and at least one task failed.
     TasksFailed = 10,
-    /// The command ran, and trials stayed void.
+    /// The command ran, and at least one trial stayed void.
     TrialsVoid = 11,
-    /// A model could not be used.
+    /// A model is unavailable or misconfigured.
     Model = 20,
-    /// A world could not be used.
+    /// A world is unavailable, or a file could not be written.
     Environment = 21,
-    /// Interrupted by the user.
+    /// The user interrupted the command.
     Interrupted = 130,
 }
 
 /// A failed command.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Picks the exit code.
+    /// Decides the exit code.
     pub(crate) kind: Kind,
-    /// The story, innermost cause last.
+    /// The error with its causes, innermost last.
     pub(crate) source: anyhow::Error,
-    /// What the user may do about it.
+    /// Remedies, printed one per line.
     pub(crate) hints: Vec<String>,
 }
 
 impl Failure {
-    /// A failure of this kind with its story.
+    /// Creates a failure from an error.
     pub(crate) fn new(kind: Kind, source: impl Into<anyhow::Error>) -> Self {
         Self { kind, source: source.into(), hints: Vec::new() }
     }
 
-    /// A failure told in one sentence.
+    /// Creates a failure from a message.
     pub(crate) fn say(kind: Kind, message: impl fmt::Display) -> Self {
         Self::new(kind, anyhow::anyhow!("{message}"))
     }
 
-    /// Adds what the user may do about it.
+    /// Adds a remedy.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// The process's exit code.
+    /// Returns the exit code of the process.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(self.kind as u8)
     }
@@ -74,9 +74,9 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Gives a foreign error its kind.
+/// Attaches a [`Kind`] to an error of another type.
 pub(crate) trait Kinded<T> {
-    /// The value, or a failure of this kind.
+    /// Returns the value, or a failure of this kind.
     fn kind(self, kind: Kind) -> Result<T, Failure>;
 }
 

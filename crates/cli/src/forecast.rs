@@ -1,4 +1,4 @@
-//! What a command may spend, said before it spends: a range, and a question where much may be spent.
+//! The cost forecast of a command: a range, and a confirmation above the setting `confirm_above`.
 
 use std::collections::BTreeSet;
 
@@ -16,54 +16,54 @@ use crate::failure::{Failure, Kind, Kinded as _};
 use crate::models::Models;
 use crate::terminal;
 
-/// Whether a command may spend, as its caller says.
+/// Options that control spending.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Consent {
-    /// Say what it would do and what it may cost, and do nothing.
+    /// Print what the command would do and its cost forecast; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask, whatever it may cost (see the setting `confirm_above`).
+    /// Skip the confirmation of high costs (see the setting `confirm_above`).
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Whether what it would do is told as JSON.
+    /// Whether a dry run prints JSON.
     #[arg(skip)]
     json: bool,
 }
 
 impl Consent {
-    /// The same of a command that was asked for JSON, or not.
+    /// Returns the same options, with JSON output on or off.
     pub(crate) fn in_json(self, json: bool) -> Self {
         Self { json, ..self }
     }
 }
 
-/// What a command would do and may cost, as one JSON object.
+/// The forecast as one JSON object.
 #[derive(Serialize)]
 struct Told<'a> {
     schema: &'static str,
     attempts: usize,
     reviews: usize,
     requests: usize,
-    /// Of what has a price, within the caps.
+    /// Lower bound for the models that have a price, within the caps.
     least_usd: f64,
     most_usd: f64,
-    /// Models without a price.
+    /// Models without a known price.
     unpriced: &'a BTreeSet<String>,
 }
 
-/// What a command may spend.
+/// The planned work of a command and the range of its cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Forecast {
     attempts: usize,
     reviews: usize,
     requests: usize,
     range: Range,
-    /// Models whose price nobody knows.
+    /// Models without a known price.
     unpriced: BTreeSet<String>,
 }
 
 impl Forecast {
-    /// Of a planned run, besides the trials that have their result.
+    /// Computes the forecast of a planned run, without the trials that have a result.
     pub(crate) fn of_plan(
         models: &Models,
         plan: &RunPlan,
@@ -79,7 +79,7 @@ impl Forecast {
         Ok(forecast)
     }
 
-    /// Of what is left of an experiment.
+    /// Computes the forecast of the rest of an experiment.
     pub(crate) fn of_experiment(
         models: &Models,
         experiment: &Experiment,
@@ -97,7 +97,7 @@ impl Forecast {
         Ok(forecast)
     }
 
-    /// Counts one more attempt in.
+    /// Adds one attempt.
     pub(crate) fn add_attempt(
         &mut self,
         models: &Models,
@@ -109,7 +109,7 @@ impl Forecast {
         Ok(())
     }
 
-    /// Counts trajectories in that are learned from, or items of a book that are decided on.
+    /// Adds trajectories to learn from, or skillbook items to decide on.
     pub(crate) fn add_reviews(&mut self, models: &Models, name: &str, count: usize) -> Result<(), Failure> {
         self.reviews += count;
         let one = models.quote(name)?.review();
@@ -117,14 +117,14 @@ impl Forecast {
         Ok(())
     }
 
-    /// Counts a trajectory in that its own conversation, of so many turns, is gone on with for.
+    /// Adds a trajectory whose own conversation, of `turns` turns, is continued for the review.
     pub(crate) fn add_review_here(&mut self, models: &Models, name: &str, turns: u32) -> Result<(), Failure> {
         self.reviews += 1;
         self.charge(models.resolve(name)?, models.quote(name)?.review_here([turns, turns]));
         Ok(())
     }
 
-    /// Counts small requests in.
+    /// Adds small requests: their count, output tokens and picture size.
     pub(crate) fn add_requests(
         &mut self,
         models: &Models,
@@ -143,7 +143,7 @@ impl Forecast {
         }
     }
 
-    /// The most that it may cost, as far as that is known.
+    /// Returns the upper bound of the cost, for the models that have a price.
     fn most(&self, config: &Config) -> f64 {
         self.range.most.min(config.cap.run_usd.unwrap_or(f64::INFINITY))
     }
@@ -161,7 +161,7 @@ impl Forecast {
         }
     }
 
-    /// The range in words.
+    /// Describes the forecast in one line.
     fn told(&self, config: &Config) -> String {
         let counts = [
             (self.attempts, "attempt"),
@@ -176,7 +176,7 @@ impl Forecast {
             },
         });
         let what = counted.collect::<Vec<_>>().join(" and ");
-        let what = if what.is_empty() { "nothing is left to ask a model".to_owned() } else { what };
+        let what = if what.is_empty() { "no model calls are left".to_owned() } else { what };
         let most = self.most(config);
         let priced = if self.range.most > 0.0 {
             let least = self.range.least.min(most);
@@ -191,12 +191,14 @@ impl Forecast {
         let unpriced = self.unpriced.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         match (unpriced.as_str(), self.range.most > 0.0) {
             ("", _) => format!("{what}, {priced}"),
-            (unpriced, true) => format!("{what}, {priced}, and what {unpriced} costs, which has no price"),
+            (unpriced, true) => {
+                format!("{what}, {priced}, plus the unknown cost of {unpriced}, which has no price")
+            }
             (unpriced, false) => format!("{what}; {unpriced} has no price"),
         }
     }
 
-    /// Whether the command goes on: not on a dry run, and where much may be spent only when a person agrees.
+    /// Decides whether the command continues: never on a dry run; above `confirm_above` only if the user agrees.
     pub(crate) fn agree(&self, config: &Config, consent: Consent) -> Result<Going, Failure> {
         if consent.dry_run && consent.json {
             terminal::json(&self.as_json(config))?;
@@ -212,36 +214,36 @@ impl Forecast {
         if let Some(name) = self.unpriced.first().filter(|_| capped) {
             return Err(Failure::say(
                 Kind::Model,
-                format!("{name} has no price, so no cap on money can hold"),
+                format!("{name} has no price, so the cost cap cannot be enforced"),
             )
             .hint(
-                "name a price in the file of the setting `prices`, or usd_per_hour for a machine of your own",
+                "add its price to the file of the setting `prices`, or set usd_per_hour for your own machine",
             ));
         }
         let most = self.most(config);
         let Some(above) = config.confirm_above.filter(|above| most > *above && !consent.yes) else {
             return Ok(Going::On);
         };
-        terminal::note(format_args!("{told}; that may pass ${above:.2} (confirm_above)"));
-        terminal::note(format_args!("go on? Type yes and press Enter"));
+        terminal::note(format_args!("{told}; this may exceed ${above:.2} (confirm_above)"));
+        terminal::note(format_args!("continue? Type yes and press Enter"));
         match terminal::answer().is_some_and(|answer| answer.trim() == "yes") {
             true => Ok(Going::On),
-            false => Err(Failure::say(Kind::Usage, "nothing was run: nobody agreed to what it may cost")
-                .hint("--yes agrees beforehand; --max-usd sets a cap")),
+            false => Err(Failure::say(Kind::Usage, "stopped before the start: the cost was not confirmed")
+                .hint("--yes confirms in advance; --max-usd sets a cap")),
         }
     }
 }
 
-/// Cents, and parts of a cent where there is nothing else.
+/// Formats an amount in dollars: with four decimals below ten cents, else with two.
 fn money(dollars: f64) -> String {
     if dollars > 0.0 && dollars < 0.1 { format!("{dollars:.4}") } else { format!("{dollars:.2}") }
 }
 
-/// Whether a command goes on.
+/// Whether a command continues after its forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Going {
-    /// It does.
+    /// The command continues.
     On,
-    /// It was only to say what it would do.
+    /// The command was a dry run and ends.
     Off,
 }

@@ -1,18 +1,18 @@
-//! The forms that values of settings have.
+//! Value types of settings.
 
-/// The form of a setting's value.
+/// The type of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Text.
+    /// A string.
     Text,
-    /// A whole number.
+    /// A non-negative integer.
     Whole,
-    /// A number.
+    /// A finite number.
     Number,
 }
 
 impl Form {
-    /// The form of a value.
+    /// Returns the type of a value.
     pub(crate) fn of(value: &toml::Value) -> Self {
         match value {
             toml::Value::Integer(_) => Self::Whole,
@@ -21,7 +21,7 @@ impl Form {
         }
     }
 
-    /// Whether a value has this form. What a text may say, and how large a number may be, is told later.
+    /// Whether a value has this type. The contents of strings and the ranges of numbers are validated later.
     pub(crate) fn holds(self, value: &toml::Value) -> bool {
         match self {
             Self::Text => value.is_str(),
@@ -30,7 +30,7 @@ impl Form {
         }
     }
 
-    /// The value that a text spells in this form.
+    /// Parses a string as a value of this type.
     pub(crate) fn read(self, text: &str) -> Option<toml::Value> {
         match self {
             Self::Text => Some(toml::Value::String(text.to_owned())),
@@ -41,10 +41,10 @@ impl Form {
         }
     }
 
-    /// The form in words.
+    /// Returns the name of the type for error messages.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Self::Text => "a text",
+            Self::Text => "a string",
             Self::Whole => "a whole number",
             Self::Number => "a number",
         }

@@ -1,5 +1,5 @@
-//! The desktop that the user sits at, as a world for `apprentice do --host`: in builds with the feature `host` only,
-//! because it alone needs the headers of the desktop's own libraries.
+//! The user's own desktop as a world for `apprentice do --host`. Only builds with the feature `host` include it,
+//! because it needs the headers of the desktop's libraries.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 
-/// The user's desktop; holding the stop key cancels.
+/// Returns the user's desktop as a source of worlds; holding the stop key cancels the attempt.
 #[cfg(feature = "host")]
 pub(crate) fn source(
     clock: Arc<dyn Clock>,
@@ -24,11 +24,11 @@ pub(crate) fn source(
         }
     };
     let key = apprentice_host::STOP_KEY;
-    terminal::note(format_args!("this is your own desktop, nothing is kept apart: hold {key} to stop"));
+    terminal::note(format_args!("this is your own desktop, without any isolation: hold {key} to stop"));
     Ok(Arc::new(apprentice_host::HostSource::new(clock, Arc::new(stop))))
 }
 
-/// Says how to get a build that can.
+/// Returns an error that explains how to get a build with this feature.
 #[cfg(not(feature = "host"))]
 pub(crate) fn source(
     _: Arc<dyn Clock>,
@@ -36,7 +36,7 @@ pub(crate) fn source(
 ) -> Result<Arc<dyn EnvironmentSource>, Failure> {
     Err(Failure::say(
         crate::failure::Kind::Environment,
-        "this build cannot drive the desktop that you sit at; `scripts/setup --host` installs what is needed, and \
-         `cargo build --package apprentice-cli --features host` makes one that can",
+        "this build cannot control your own desktop; `scripts/setup --host` installs what is needed, and \
+         `cargo build --package apprentice-cli --features host` builds a version that can",
     ))
 }

@@ -1,20 +1,20 @@
-//! Standard input as a stream of messages that are never too long: whoever sends one that is gets an answer, and the
-//! next one is heard.
+//! Standard input with a limit on the length of a message. A client that sends a longer one gets an error reply, and
+//! the server goes on with the next message.
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream};
 
-/// Bytes of one message.
+/// The longest message that is accepted, in bytes.
 pub(crate) const LONGEST: usize = 1 << 20;
-/// The tool that a message which was too long calls in its place; no tool has this name.
+/// The tool name in the call that replaces an oversized message. No real tool has this name.
 pub(crate) const TOO_LONG: &str = "a message that is too long";
 const BUFFER: usize = 64 << 10;
-/// What is kept of a message that is too long, from its beginning and from its end: its id stands in one of them.
+/// Bytes kept from the start and from the end of an oversized message, to find its id in one of them.
 const KEPT: usize = 4 << 10;
 
-/// A stream of the lines of another, without those that are too long.
+/// Copies the lines of `input`, with a short call in place of each line that is too long.
 pub(crate) fn bounded(input: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
     let (near, far) = tokio::io::duplex(BUFFER);
-    // It ends with either end: when the input ends, or when nobody reads any more.
+    // The task ends when the input ends or when the reader is dropped.
     tokio::spawn(async move {
         if let Err(error) = pass(input, far).await {
             tracing::debug!(%error, "a stream of messages ended");
@@ -41,11 +41,11 @@ async fn pass(input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin
     }
 }
 
-/// A message as far as it has been heard.
+/// A message that is being received.
 #[derive(Default)]
 struct Message {
     head: Vec<u8>,
-    /// The last bytes of one that is too long.
+    /// The last bytes of an oversized message.
     tail: Vec<u8>,
     too_long: bool,
 }
@@ -64,14 +64,14 @@ impl Message {
         self.tail.drain(..old);
     }
 
-    /// The line, or one in its place that is answered with why it was not heard.
+    /// Returns the line. For an oversized one, returns a call that the server answers with an error.
     fn whole(self) -> Vec<u8> {
         if !self.too_long {
             return self.head;
         }
         let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
         let before_contents = head.split("\"params\"").next().unwrap_or_default();
-        // One without an id is a notice: nobody waits for an answer.
+        // A message without an id is a notification; the client expects no reply.
         let id =
             id_of(before_contents).or_else(|| tail.rmatch_indices(ID).find_map(|(at, _)| id_of(&tail[at..])));
         let Some(id) = id else { return Vec::new() };
@@ -84,7 +84,7 @@ impl Message {
 
 const ID: &str = "\"id\"";
 
-/// The first id in a piece of a message.
+/// Returns the first id in a part of a message.
 fn id_of(text: &str) -> Option<serde_json::Value> {
     let rest = text.split_once(ID)?.1.trim_start().strip_prefix(':')?;
     let value = serde_json::Deserializer::from_str(rest).into_iter::<serde_json::Value>().next()?.ok()?;

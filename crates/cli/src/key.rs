@@ -1,4 +1,4 @@
-//! Finds a provider's key: by a command, in a file that nobody else may read, or in the environment.
+//! Finds a provider's API key: from a command, a private file, or the environment.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,20 +10,20 @@ use crate::config::Provider;
 use crate::failure::{Failure, Kind};
 use crate::surroundings;
 
-/// Where a key may be found.
+/// The places to look for a key, in order: command, file, environment variable.
 pub(crate) struct Place<'a> {
     pub(crate) command: Option<&'a str>,
     pub(crate) file: Option<&'a Path>,
     pub(crate) variable: &'a str,
 }
 
-/// A provider's key, if there is one.
+/// Returns a provider's key, if there is one.
 pub(crate) fn find(provider: &Provider) -> Result<Option<Secret>, Failure> {
     let Provider { key_command, key_file, key_env, .. } = provider;
     at(&Place { command: key_command.as_deref(), file: key_file.as_deref(), variable: key_env })
 }
 
-/// The key at a place, if there is one.
+/// Returns the key from these places, if there is one.
 pub(crate) fn at(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
     if let Some(command) = place.command {
         return printed(command).map(Some);
@@ -58,7 +58,7 @@ fn stored(path: &Path) -> Result<Secret, Failure> {
     Ok(Secret::new(key.trim()))
 }
 
-/// Whether an address leads to this machine, where servers often need no key.
+/// Whether a URL points to this machine, where servers often need no key.
 pub(crate) fn on_this_machine(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     ["127.0.0.1", "localhost", "[::1]"].iter().any(|host| rest.starts_with(host))

@@ -1,4 +1,4 @@
-//! Shows an attempt on the terminal while it runs, and hands every event on to the trace.
+//! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
 use apprentice_protocol::{
     Action, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint, PerAction,
@@ -8,24 +8,24 @@ use apprentice_skills::foreground::Timeline;
 
 use crate::terminal;
 
-/// An event sink that prints a line per thing worth seeing, and then passes the event on.
+/// An event sink that prints a line for each event of interest and then passes the event on.
 pub(crate) struct Live<S> {
     inner: S,
     timeline: Option<Timeline>,
 }
 
 impl<S> Live<S> {
-    /// Shows what passes on its way to `inner`.
+    /// Prints events on their way to `inner`.
     pub(crate) fn new(inner: S) -> Self {
         Self { inner, timeline: None }
     }
 
-    /// Tells each event from now on to those who look back on them.
+    /// Also records each event from now on in the timeline that the learning tools read.
     pub(crate) fn tell(&mut self, timeline: Option<Timeline>) {
         self.timeline = timeline;
     }
 
-    /// The sink behind.
+    /// Returns the wrapped sink.
     pub(crate) fn inner_mut(&mut self) -> &mut S {
         &mut self.inner
     }
@@ -50,7 +50,7 @@ impl<S: EventSink> EventSink for Live<S> {
     }
 }
 
-/// What a person wants to read of an event, if anything.
+/// Describes an event in one line, or returns `None` for events that are not shown.
 pub(crate) fn tell(kind: &EventKind) -> Option<String> {
     match kind {
         EventKind::WorldOpened { isolation, took_ms } => {
@@ -66,16 +66,18 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
             (!words.is_empty()).then(|| words.join(" | "))
         }
         EventKind::Action(record) => Some(tell_action(record)),
-        EventKind::LoopSuspected { repeats } => Some(format!("the same again, {repeats} times")),
+        EventKind::LoopSuspected { repeats } => {
+            Some(format!("possible loop: the same actions {repeats} times"))
+        }
         EventKind::HistoryTrimmed { pictures, texts, .. } => {
-            Some(format!("the context is full: {pictures} old pictures and {texts} old texts are left out"))
+            Some(format!("the context is full: {pictures} old pictures and {texts} old texts were dropped"))
         }
         EventKind::Stopped { reason, void, detail, .. } => {
             let why =
                 reason.map(|reason| format!("{reason:?}")).or(void.map(|cause| format!("void: {cause:?}")));
             Some(format!("stopped: {} ({detail})", why.unwrap_or_default()))
         }
-        // What the agent writes and uses of skills is said to the user; what it reads stays in the trace.
+        // Only the writing and the use of skills is shown to the user; reads stay in the trace.
         EventKind::Skill(skill) => match skill.happening {
             SkillHappening::LearningStarted
             | SkillHappening::LearningFinished
@@ -112,7 +114,7 @@ fn tell_action(record: &ActionRecord) -> String {
     format!("{}{target}{outcome}", verb(&record.asked))
 }
 
-/// An action in a few words.
+/// Describes an action in a few words.
 fn verb(action: &Action<ImagePoint>) -> String {
     match action {
         Action::Click { count: 2, .. } => "double click".into(),

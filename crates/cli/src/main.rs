@@ -1,4 +1,4 @@
-//! The command line: arguments, configuration, wiring, terminal, exit codes.
+//! The command-line program: arguments, settings, dependency wiring, terminal output and exit codes.
 
 mod args;
 mod commands;

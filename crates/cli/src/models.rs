@@ -1,5 +1,5 @@
-//! Turns a model's name into a model: adapter, key, price, and what stands around it. Keys, paces, ledgers and the
-//! cassette are shared by all models of a command.
+//! Builds models from their names: adapter, key, price and middleware. All models of a command share keys, rate
+//! limits, ledgers and the cassette.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,13 +33,13 @@ use crate::failure::{Failure, Kind, Kinded as _};
 use crate::spelling::{Spelling, spelling};
 use crate::{key, prompts, surroundings, terminal};
 
-/// Baselines that the evaluator makes from a task itself.
+/// Baselines that the evaluator derives from a task.
 pub(crate) const BASELINES: [&str; 4] =
     ["baseline/solution", "baseline/near-miss", "baseline/noop", "baseline/give-up"];
-/// The providers that models can be named of.
+/// The providers: the part of a model's name before the slash.
 pub(crate) const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "compat"];
 
-/// Makes models.
+/// Builds the models of one command.
 pub(crate) struct Models {
     config: Config,
     clock: Arc<dyn Clock>,
@@ -49,23 +49,23 @@ pub(crate) struct Models {
     shared: Mutex<Shared>,
 }
 
-/// What models of one command have in common.
+/// State shared by the models of one command.
 #[derive(Default)]
 struct Shared {
     day: Option<Arc<Ledger>>,
-    /// Keys and paces, by address and source of the key.
+    /// Keys and rate limits, by address and key source.
     gates: BTreeMap<String, (Option<Secret>, Arc<Pace>)>,
-    /// The key of the embeddings' server.
+    /// The embeddings server's key.
     embeddings: Option<Secret>,
     cassettes: BTreeMap<String, Arc<Cassette>>,
-    /// Names that are in no list of ours, once they have been told of.
+    /// Names that passed the spelling check, so that the note about an unlisted name is printed once.
     told: BTreeSet<String>,
-    /// What servers have said of their models, by the model's name.
+    /// Identities that servers reported, by model name.
     identities: BTreeMap<String, ModelIdentity>,
 }
 
 impl Models {
-    /// Makes models by these settings.
+    /// Creates the source of models from the settings.
     pub(crate) fn new(config: &Config, clock: Arc<dyn Clock>) -> Result<Self, Failure> {
         if let Some(folder) = &config.prompts {
             prompts::install(folder)?;
@@ -95,7 +95,7 @@ impl Models {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The model of a name for one conversation, named after its trial.
+    /// Builds the model with this name for one conversation; `trial` labels the conversation in recordings.
     pub(crate) fn get(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
         let name = self.resolve(name)?;
         if let Some(file) = name.strip_prefix("scripted:") {
@@ -115,30 +115,30 @@ impl Models {
         }
     }
 
-    /// Refuses a model's name that no trial could use.
+    /// Returns an error for a model that no trial could use.
     pub(crate) fn check(&self, name: &str) -> Result<(), Failure> {
         if BASELINES.contains(&name) || name.starts_with("cassette:") {
             return Ok(());
         }
         let name = self.resolve(name)?;
         match name.split_once('/') {
-            // Making it would begin a take of the cassette that nobody plays.
+            // `get` would start an unused recording in the cassette.
             Some((provider, _)) if PROVIDERS.contains(&provider) => self.adapter(name).map(drop),
             Some(_) | None => self.get(name, "check").map(drop),
         }
     }
 
-    /// The model that plays a part, or the name itself.
+    /// Returns the model of the role with this name, or the name itself.
     pub(crate) fn resolve<'a>(&'a self, name: &'a str) -> Result<&'a str, Failure> {
         match self.config.role.of(name) {
             None => Ok(name),
             Some(Some(model)) => Ok(model),
-            Some(None) => Err(Failure::say(Kind::Config, format!("no model plays the part {name:?}"))
-                .hint(format!("set role.{name} in apprentice.toml, or name a model"))),
+            Some(None) => Err(Failure::say(Kind::Config, format!("the role {name:?} has no model"))
+                .hint(format!("set role.{name} in apprentice.toml, or give a model's name"))),
         }
     }
 
-    /// What takes secrets out of everything that is stored: it knows the keys that were used so far.
+    /// Returns a redactor for stored data. It knows secrets of the environment and the keys used so far.
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
         let mut secrets: BTreeSet<String> = surroundings::secrets().into_iter().collect();
         let shared = self.shared();
@@ -148,12 +148,12 @@ impl Models {
         Redactor::new(secrets.iter().map(String::as_str)).map(Arc::new).kind(Kind::Bug)
     }
 
-    /// US dollars that this command has spent.
+    /// Returns the US dollars that this command has spent so far.
     pub(crate) fn spent(&self) -> f64 {
         self.run.spent()
     }
 
-    /// What a model's calls are priced by, if that is known.
+    /// Returns a model's tariff; `None` if its price is unknown.
     pub(crate) fn tariff(&self, name: &str) -> Result<Option<Tariff>, Failure> {
         let (provider, _) = name.split_once('/').unwrap_or((name, ""));
         if !PROVIDERS.contains(&provider) {
@@ -163,7 +163,7 @@ impl Models {
         Ok(hourly.or_else(|| self.prices.of(name).cloned().map(Tariff::Tokens)))
     }
 
-    /// What a model is charged by, for a forecast.
+    /// Returns what a cost forecast needs to know of a model.
     pub(crate) fn quote(&self, name: &str) -> Result<Quote, Failure> {
         let name = self.resolve(name)?;
         let (provider, _) = name.split_once('/').unwrap_or((name, ""));
@@ -178,12 +178,12 @@ impl Models {
         Ok(Quote { tariff, profile, attempt_cap: self.trial_cap(name)? })
     }
 
-    /// The prices in force.
+    /// Returns the effective price list.
     pub(crate) fn prices(&self) -> &PriceList {
         &self.prices
     }
 
-    /// The settings for a model: its provider's, with those of the part that it plays over them.
+    /// Returns a model's settings: its provider's, with the overrides of the model's role.
     pub(crate) fn settings(&self, name: &str) -> Result<Provider, Failure> {
         let all = &self.config.provider;
         let provider = match name.split_once('/').map_or(name, |(provider, _)| provider) {
@@ -197,11 +197,11 @@ impl Models {
         Ok(part.map_or_else(|| provider.clone(), |part| provider.for_part(part)))
     }
 
-    /// A model's settings, key and pace; a key is looked for once.
+    /// Returns a model's settings, key and rate limit. Each key is looked up once.
     fn gate(&self, name: &str) -> Result<(Provider, Option<Secret>, Arc<Pace>), Failure> {
         let settings = self.settings(name)?;
         let Provider { base_url, key_env, key_file, key_command, .. } = &settings;
-        // Who shares an address and a key shares a pace.
+        // Models with the same address and key share a rate limit.
         let gate = format!("{base_url} {key_env:?} {key_file:?} {key_command:?}");
         if let Some((key, pace)) = self.shared().gates.get(&gate) {
             return Ok((settings, key.clone(), Arc::clone(pace)));
@@ -209,7 +209,7 @@ impl Models {
         let provider = name.split_once('/').map_or(name, |(provider, _)| provider);
         let key = key::find(&settings)?;
         if key.is_none() && provider != "compat" && !key::on_this_machine(base_url) {
-            let told = format!("{key_env} is not set, so {provider} cannot be asked");
+            let told = format!("{key_env} is not set, so {provider} cannot be used");
             let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
             return Err(Failure::say(Kind::Model, told).hint(hint));
         }
@@ -221,7 +221,7 @@ impl Models {
         Ok((settings, key, pace))
     }
 
-    /// What skills are searched and compared by beside words, if the settings name a model for that.
+    /// Returns the embedder for semantic search and comparison of skills, if the settings name a model for it.
     pub(crate) fn meaning(&self) -> Result<Option<Arc<Meaning>>, Failure> {
         let settings = &self.config.embeddings;
         let Some(model) = settings.model.as_deref().filter(|model| !model.is_empty()) else {
@@ -248,21 +248,21 @@ impl Models {
         })))
     }
 
-    /// A transport whose errors hold no key.
+    /// Returns an HTTP transport whose errors contain no key.
     pub(crate) fn transport(&self) -> Result<Transport, Failure> {
         Transport::new(Arc::clone(&self.clock), self.redactor()?, Deadlines::default())
             .kind(Kind::Environment)
     }
 
-    /// What is known of a model, without asking it anything.
+    /// Returns a model's profile without a request to its server.
     pub(crate) fn profile(&self, name: &str) -> Result<ModelProfile, Failure> {
         Ok(self.client(name, &self.settings(name)?, None)?.profile().clone())
     }
 
-    /// Refuses a name that is most likely mistyped, before anything is sent under it; says when it is merely new.
+    /// Returns an error for a name that is probably mistyped, before any request; prints a note for a new name.
     fn vet(&self, name: &str) -> Result<(), Failure> {
         let Some((provider, model)) = name.split_once('/') else { return Ok(()) };
-        // Whoever runs a server names its models.
+        // Self-hosted servers choose their own model names.
         if provider == "compat" || self.shared().told.contains(name) {
             return Ok(());
         }
@@ -271,20 +271,22 @@ impl Models {
         match spelling(model, known) {
             Spelling::Known => {}
             Spelling::New => {
-                terminal::note(format_args!("{name} is in no list of ours; it is asked for as it is named"));
+                terminal::note(format_args!(
+                    "{name} is not in the list of known models; it is used as given"
+                ));
             }
             Spelling::Mistyped(near) => {
                 let near: Vec<String> = near.iter().map(|name| format!("{head}{name}")).collect();
                 return Err(Failure::say(Kind::Model, format!("unknown model {name:?}"))
                     .hint(format!("the nearest names are {}", near.join(", ")))
-                    .hint("if it is meant so, give it a price in the file of the setting `prices`"));
+                    .hint("if the name is correct, add its price to the file of the setting `prices`"));
             }
         }
         self.shared().told.insert(name.to_owned());
         Ok(())
     }
 
-    /// The bare client of a provider's model.
+    /// Returns the client of a provider's model, without middleware, and its rate limit.
     fn adapter(&self, name: &str) -> Result<(Adapter, Arc<Pace>), Failure> {
         self.vet(name)?;
         let (settings, key, pace) = self.gate(name)?;
@@ -309,7 +311,7 @@ impl Models {
                 let mut student = student(settings.profile.as_deref(), &model)?;
                 let told = self.shared().identities.get(name).and_then(|one| one.context_tokens);
                 let least = u64::from(student.max_output_tokens) + 1;
-                // What a user says holds, then what the server says, then what the profile believes.
+                // Priority: the user's setting, then the server's report, then the profile.
                 let context = settings.context_tokens.or(told).or(student.context_tokens);
                 student.context_tokens = context.map(|tokens| tokens.max(least));
                 Box::new(Compat::new(CompatConfig { model, endpoint, student, tariff }, transport))
@@ -318,7 +320,7 @@ impl Models {
         Ok(Adapter(adapter))
     }
 
-    /// What a model's server says that it serves; none for models without one. Asked once per command.
+    /// Returns the identity that a model's server reports; `None` for models without a server. One request per command.
     pub(crate) async fn identify(&self, name: &str) -> Option<ModelIdentity> {
         let name = self.resolve(name).ok()?;
         let served = name.split_once('/').is_some_and(|(provider, _)| PROVIDERS.contains(&provider));
@@ -334,21 +336,21 @@ impl Models {
         Some(identity)
     }
 
-    /// A student points by itself, unless another model is named for that.
+    /// Adds the grounder to a `compat/` model, if the role has a model; other models locate targets themselves.
     fn grounded(&self, name: &str, trial: &str) -> Result<Arc<dyn ChatModel>, Failure> {
         let purse = Arc::new(Ledger::new("trial", self.trial_cap(name)?));
         let model = self.api(name, &purse)?;
         match self.config.role.grounder.model.as_deref() {
             Some(grounder) if name.starts_with("compat/") && name != grounder => {
                 let both = Grounded::new(Arc::new(model), Arc::new(self.api(grounder, &purse)?));
-                // On record the two are one, as they are to whoever asks them.
+                // A recording treats the two models as one, like their callers.
                 Ok(self.recorded(both.kind(Kind::Config)?, trial))
             }
             Some(_) | None => Ok(self.recorded(model, trial)),
         }
     }
 
-    /// The order of wrappers is fixed: an exchange, tried again, at the key's pace, within budget.
+    /// Wraps the client in fixed order: retries, then the key's rate limit, then the budget.
     fn api(&self, name: &str, trial: &Arc<Ledger>) -> Result<impl ChatModel + use<>, Failure> {
         let (adapter, pace) = self.adapter(name)?;
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
@@ -360,7 +362,7 @@ impl Models {
         Ok(Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock)))
     }
 
-    /// Most that a model may cost in one try at a trial, in US dollars: its part's own cap, else the common one.
+    /// Returns the cap on a model's cost in one attempt, in US dollars: the cap of its role, else the common one.
     pub(crate) fn trial_cap(&self, name: &str) -> Result<Option<f64>, Failure> {
         let own = self.config.role.playing(name)?.and_then(|part| part.trial_usd);
         Ok(own.or(self.config.cap.trial_usd))
@@ -373,7 +375,7 @@ impl Models {
         }
     }
 
-    /// The day's ledger, which all commands of a user share.
+    /// Returns the day's ledger, which all commands of a user share.
     fn day(&self) -> Result<Arc<Ledger>, Failure> {
         let mut shared = self.shared();
         if let Some(day) = &shared.day {
@@ -385,7 +387,7 @@ impl Models {
             Err(error) if self.config.cap.day_usd.is_some() => {
                 return Err(Failure::new(Kind::Environment, error));
             }
-            // Without a cap for the day nothing depends on the book.
+            // Without a daily cap the ledger is optional.
             Err(_) => Ledger::new("day", None),
         };
         let day = Arc::new(day);
@@ -428,7 +430,7 @@ impl Models {
     }
 }
 
-/// How a student sees and speaks: as set, else by its name.
+/// Returns the profile of a `compat/` model: the configured one, else one chosen by the model's name.
 pub(crate) fn student(profile: Option<&str>, model: &str) -> Result<StudentProfile, Failure> {
     match profile {
         Some(profile) => StudentProfile::load(profile).kind(Kind::Config),
@@ -436,7 +438,7 @@ pub(crate) fn student(profile: Option<&str>, model: &str) -> Result<StudentProfi
     }
 }
 
-/// A client of whichever provider.
+/// The client of any provider.
 struct Adapter(Box<dyn Served>);
 
 impl ChatModel for Adapter {
@@ -482,14 +484,16 @@ impl ModelSource for Models {
     }
 }
 
-/// Asks the person at the terminal.
+/// Asks the user at the terminal.
 struct AtTheTerminal;
 
 impl Approver for AtTheTerminal {
     fn approve<'a>(&'a self, concerns: &'a [String]) -> PortFuture<'a, bool> {
         Box::pin(async move {
-            terminal::note(format_args!("the provider has concerns: {}", concerns.join("; ")));
-            terminal::note(format_args!("go on? Type yes and press Enter; anything else ends the attempt"));
+            terminal::note(format_args!("the provider raised a safety check: {}", concerns.join("; ")));
+            terminal::note(format_args!(
+                "continue? Type yes and press Enter; anything else ends the attempt"
+            ));
             let answer = tokio::task::spawn_blocking(terminal::answer).await;
             answer.is_ok_and(|answer| answer.is_some_and(|answer| answer.trim() == "yes"))
         })

@@ -1,4 +1,4 @@
-//! A run on the terminal while it goes on, and its summary at the end.
+//! Terminal output of a run: a progress bar, a line per attempt, and a summary.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::task::JoinHandle;
 use crate::failure::{Failure, Kind};
 use crate::terminal;
 
-/// Shows what a run tells, a line per finished attempt and a bar where there is a terminal.
+/// Prints the progress of a run: a line per finished attempt, and a bar on a terminal.
 pub(crate) struct Board {
     sender: UnboundedSender<Progress>,
     task: JoinHandle<()>,
 }
 
 impl Board {
-    /// Starts to show; `quiet` shows nothing.
+    /// Starts the display; with `quiet` it prints no output.
     pub(crate) fn show(quiet: bool) -> Self {
         let (sender, mut progress) = unbounded_channel();
         let task = tokio::spawn(async move {
@@ -36,15 +36,15 @@ impl Board {
         Self { sender, task }
     }
 
-    /// Where a run tells.
+    /// Returns the channel for progress messages.
     pub(crate) fn sender(&self) -> UnboundedSender<Progress> {
         self.sender.clone()
     }
 
-    /// Waits until all that was told is shown. The run must have let go of its senders.
+    /// Waits until all messages are printed. The run must have dropped its senders.
     pub(crate) async fn finish(self) {
         drop(self.sender);
-        // Showing ends with the channel; a run that keeps a sender must not hold up the end.
+        // The task ends with the channel; a run that keeps a sender must not delay the exit.
         let _ = tokio::time::timeout(Duration::from_secs(2), self.task).await;
     }
 }
@@ -79,7 +79,7 @@ fn show(bar: &ProgressBar, message: &Progress, quiet: bool) {
     }
 }
 
-/// One finished attempt in one line.
+/// Describes a finished attempt in one line.
 pub(crate) fn line(row: &TrialRow) -> String {
     let verdict = match row.verdict {
         Verdict::Pass => "pass",
@@ -114,7 +114,7 @@ struct Summary<'a> {
     interrupted: bool,
 }
 
-/// Prints how a run ended, and turns that into an exit code.
+/// Prints the summary of a run and turns it into an exit code.
 pub(crate) fn conclude(summary: &RunSummary, json: bool) -> Result<(), Failure> {
     let shown = Summary {
         schema: "apprentice.run-summary/1",
@@ -141,7 +141,7 @@ pub(crate) fn conclude(summary: &RunSummary, json: bool) -> Result<(), Failure> 
         ));
     }
     if summary.has_bug() {
-        return Err(Failure::say(Kind::Bug, "an attempt ended by a bug of this program"));
+        return Err(Failure::say(Kind::Bug, "a bug in this program ended an attempt"));
     }
     if summary.interrupted {
         let hint = format!("apprentice resume {}", summary.folder.display());

@@ -1,4 +1,4 @@
-//! Prompts of one's own: files in a folder that stand in place of what the program says to models.
+//! Custom prompts: files in a folder that replace the built-in prompts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,20 @@ use apprentice_protocol::Prompt;
 
 use crate::failure::{Failure, Kind, Kinded as _};
 
-/// Every prompt that there is, by name.
+/// Returns all prompts, sorted by name.
 pub(crate) fn all() -> Vec<Prompt> {
     let mut all = [&apprentice_harness::prompts()[..], &apprentice_skills::PROMPTS[..]].concat();
     all.sort_by_key(|prompt| prompt.name);
     all
 }
 
-/// Where a prompt stands in a folder.
+/// Returns the path of a prompt's file in a folder.
 pub(crate) fn place(folder: &Path, prompt: &Prompt) -> PathBuf {
     folder.join(format!("{}.md", prompt.name))
 }
 
-/// The texts of a folder, by name. A file that stands for no prompt is refused, as it would be passed over.
+/// Reads the prompts of a folder, by name. A file without a matching prompt is an error, so that a typo in its name
+/// is noticed.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let all = all();
     let mut texts = BTreeMap::new();
@@ -43,12 +44,12 @@ pub(crate) fn read(folder: &Path) -> Result<BTreeMap<String, String>, Failure> {
     Ok(texts)
 }
 
-/// Puts the texts of a folder in place, for the rest of the process.
+/// Replaces the built-in prompts with those of a folder, for the rest of the process.
 pub(crate) fn install(folder: &Path) -> Result<(), Failure> {
     apprentice_protocol::replace_prompts(read(folder)?).kind(Kind::Bug)
 }
 
-/// The files of a folder and of the folders in it, but hidden ones.
+/// Returns the files of a folder and its subfolders, without hidden ones.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |error: std::io::Error| Failure::say(Kind::Config, format!("{}: {error}", folder.display()));
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Parts that models play, each with settings of its own.
+//! Roles of models (teacher, student, reflector, manager, grounder) and their settings.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::config::Provider;
 use crate::failure::{Failure, Kind};
 use crate::form::Form;
 
-/// Settings of a part, below its name; the name alone stands for its `model`.
+/// Settings of a role, below its name, with their types. The role's name alone is short for its `model`.
 pub(crate) const OPTIONAL: &[(&str, Form)] = &[
     ("model", Form::Text),
     ("base_url", Form::Text),
@@ -23,55 +23,55 @@ pub(crate) const OPTIONAL: &[(&str, Form)] = &[
     ("trial_usd", Form::Number),
 ];
 
-/// The parts.
+/// The names of the roles.
 pub(crate) const PARTS: [&str; 5] = ["teacher", "student", "reflector", "manager", "grounder"];
 
-/// The models that play parts; a part's name can stand wherever a model's name can.
+/// The settings of all roles. A role's name is accepted wherever a model's name is.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Roles {
-    /// The capable model.
+    /// The capable model that fills the skillbook.
     pub(crate) teacher: Part,
-    /// The small model.
+    /// The small model that is measured.
     pub(crate) student: Part,
-    /// Who reviews trajectories.
+    /// The model that reviews trajectories.
     pub(crate) reflector: Part,
-    /// Who curates the book.
+    /// The model that curates the skillbook.
     pub(crate) manager: Part,
-    /// Who finds on the picture what another describes.
+    /// The model that locates on the screenshot what another model describes.
     pub(crate) grounder: Part,
 }
 
-/// The model of one part, and what holds for it in place of its provider's settings.
+/// The model of one role, with settings that override its provider's.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Part {
-    /// Its name.
+    /// The model's name.
     pub(crate) model: Option<String>,
-    /// Where it is reached.
+    /// Base URL of the API.
     pub(crate) base_url: Option<String>,
-    /// The environment variable that holds its key.
+    /// Name of the environment variable with the key.
     pub(crate) key_env: Option<String>,
-    /// A file that holds its key.
+    /// File with the key.
     pub(crate) key_file: Option<PathBuf>,
-    /// A command that prints its key.
+    /// Command that prints the key.
     pub(crate) key_command: Option<String>,
-    /// Most calls at once.
+    /// Concurrent calls per key.
     pub(crate) max_in_flight: Option<u32>,
-    /// How hard it is to think.
+    /// Reasoning effort.
     pub(crate) effort: Option<String>,
-    /// How it sees and speaks (compat).
+    /// Profile of the model, by name or as a file (compat).
     pub(crate) profile: Option<String>,
-    /// Tokens that its server gives a request and its answer together (compat).
+    /// Context length in tokens (compat).
     pub(crate) context_tokens: Option<u64>,
-    /// What an hour of its machine costs.
+    /// US dollars per hour of the machine.
     pub(crate) usd_per_hour: Option<f64>,
-    /// Most that it may cost in one try at a trial.
+    /// Cap on the cost of one attempt, in US dollars.
     pub(crate) trial_usd: Option<f64>,
 }
 
 impl Roles {
-    /// All parts, by name.
+    /// Returns all roles with their names.
     pub(crate) fn all(&self) -> [(&'static str, &Part); 5] {
         [
             ("teacher", &self.teacher),
@@ -82,12 +82,12 @@ impl Roles {
         ]
     }
 
-    /// The model that plays a part of this name, if it names one.
+    /// Returns the model of the role with this name: `None` if there is no such role, `Some(None)` if it has no model.
     pub(crate) fn of(&self, part: &str) -> Option<Option<&str>> {
         self.all().into_iter().find(|(name, _)| *name == part).map(|(_, part)| part.model.as_deref())
     }
 
-    /// The part that a model plays, for its settings: a model is known by its name alone once a run is planned.
+    /// Returns the role that a model plays, for its settings: after planning, only the model's name is known.
     pub(crate) fn playing(&self, model: &str) -> Result<Option<&Part>, Failure> {
         let mut playing = self.all().into_iter().filter(|(_, part)| part.model.as_deref() == Some(model));
         let Some((first, part)) = playing.next() else { return Ok(None) };
@@ -97,13 +97,13 @@ impl Roles {
                 Kind::Config,
                 format!("role.{first} and role.{second} are both {model}, with different settings"),
             )
-            .hint("give them the same settings, or serve one of them under another name")),
+            .hint("give both the same settings, or serve one of them under another name")),
         }
     }
 }
 
 impl Provider {
-    /// These settings with those of a part over them. A part's source of a key replaces the provider's whole.
+    /// Returns these settings with a role's overrides. A role's key source replaces all key sources of the provider.
     pub(crate) fn for_part(&self, part: &Part) -> Self {
         let mut own = self.clone();
         if part.key_env.is_some() || part.key_file.is_some() || part.key_command.is_some() {

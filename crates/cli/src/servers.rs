@@ -1,4 +1,4 @@
-//! Servers of tools, as options of commands that lend a skillbook.
+//! Options for MCP tool servers and for tools that skills bring along.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,56 +12,56 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Kind, Kinded as _};
 
-/// Servers of the Model Context Protocol that skills may bring tools from.
+/// Options for Model Context Protocol servers whose tools skills may open.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Servers {
-    /// A file of tool servers, `{"mcpServers": {NAME: {"command": …, "args": […]} or {"url": …}}}`; a skill that
-    /// names one opens its tools, and it is started inside the world.
+    /// JSON file of MCP servers, `{"mcpServers": {NAME: {"command": …, "args": […]} or {"url": …}}}`. A skill that
+    /// names a server opens its tools; the server starts inside the world.
     #[arg(long, value_name = "FILE")]
     mcp_servers: Option<PathBuf>,
-    /// Start and reach those servers on this machine itself, outside the world.
+    /// Start the MCP servers on this machine, outside the world.
     #[arg(long, requires = "mcp_servers")]
     mcp_on_host: bool,
-    /// A tool that is never called, whatever a skill lists; may be repeated.
+    /// Never call this tool, even if a skill lists it; may be repeated.
     #[arg(long = "deny-tool", value_name = "NAME")]
     denied: Vec<String>,
-    /// Which servers an active skill opens: those that it names, or with `additive` also those that no skill names.
+    /// Servers that an active skill opens: those it names, or with `additive` also those that no skill names.
     #[arg(long, value_enum, default_value_t, requires = "mcp_servers")]
     gating: GatingChoice,
-    /// How skills are put before the agent: `own` lists, searches and views them; `seed` has one block of all of
-    /// them, `active_skill` and `offload_skill`.
+    /// How the agent gets skills: `own` has tools to list, search and view them; `seed` shows all of them in one block
+    /// and has the tools `active_skill` and `offload_skill`.
     #[arg(long, value_enum, default_value_t)]
     dialect: DialectChoice,
 }
 
-/// The forms in which skills are lent.
+/// The interface through which an agent gets skills.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum DialectChoice {
-    /// This program's.
+    /// Tools to list, search and view skills.
     #[default]
     Own,
-    /// The one of the design that activation came from.
+    /// One block of all skills, with `active_skill` and `offload_skill`.
     Seed,
 }
 
-/// Which servers stand behind an active skill.
+/// The servers that an active skill opens.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum GatingChoice {
-    /// Those that it names.
+    /// The servers that the skill names.
     #[default]
     Strict,
-    /// Those, and all that no skill names.
+    /// These, and all servers that no skill names.
     Additive,
 }
 
 impl Servers {
-    /// All that is settled about tools, for experiments.
+    /// Returns the tool servers and rules of an experiment.
     pub(crate) fn tool_box(&self, clock: &Arc<dyn Clock>) -> Result<ToolBox, Failure> {
         let (servers, list) = self.make(clock)?.unzip();
         Ok(ToolBox { servers, list, rules: self.rules() })
     }
 
-    /// How skills that bring tools are put before an agent.
+    /// Returns the rules for tools that skills bring along.
     pub(crate) fn rules(&self) -> ToolRules {
         let dialect = match self.dialect {
             DialectChoice::Own => Dialect::Own,
@@ -74,7 +74,8 @@ impl Servers {
         ToolRules { denied: self.denied.iter().cloned().collect(), dialect, gating }
     }
 
-    /// What makes the servers of one trial, if a file names any, and what they are made by.
+    /// Returns a factory for the servers of one trial, and the text of the server list for the record; `None` without
+    /// `--mcp-servers`.
     pub(crate) fn make(&self, clock: &Arc<dyn Clock>) -> Result<Option<(MakeServers, String)>, Failure> {
         let Some(path) = &self.mcp_servers else { return Ok(None) };
         let unreadable =

@@ -1,5 +1,5 @@
-//! Where settings come from: the defaults, files, the environment and flags, each laid over those before, and each value
-//! with the place that it came from.
+//! Reads settings from the defaults, files, the environment and flags; later sources override earlier ones. Each value
+//! keeps its origin.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::surroundings;
 const DEFAULTS: &str = include_str!("defaults.toml");
 const PREFIX: &str = "APPRENTICE_";
 
-/// Settings that have no default, and the form of their values.
+/// Settings without a default, with their types.
 const OPTIONAL: &[(&str, Form)] = &[
     ("prices", Form::Text),
     ("record", Form::Text),
@@ -27,7 +27,7 @@ const OPTIONAL: &[(&str, Form)] = &[
     ("confirm_above", Form::Number),
 ];
 
-/// The same of each provider, below its name.
+/// Settings of each provider without a default, below its name, with their types.
 const OPTIONAL_OF_PROVIDERS: &[(&str, Form)] = &[
     ("key_file", Form::Text),
     ("key_command", Form::Text),
@@ -41,27 +41,27 @@ const OPTIONAL_OF_PROVIDERS: &[(&str, Form)] = &[
 
 const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "compat"];
 
-/// Settings with the place each came from.
+/// Untyped settings with their origins.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// By key; keys of tables are joined by dots.
+    /// Values by key; nested keys are joined with dots.
     values: BTreeMap<String, toml::Value>,
-    /// Every key that there is, with the form of its value.
+    /// All valid keys with their types.
     known: BTreeMap<String, Form>,
     origins: BTreeMap<String, String>,
 }
 
-/// Everything outside the process that settings depend on, so that reading them is a pure function.
+/// The external inputs of settings, so that [`Settings::layer`] is a pure function.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    /// Files in rising order of weight, with their text.
+    /// Paths and contents of files, in rising order of priority.
     pub(crate) files: Vec<(PathBuf, String)>,
-    /// Environment variables of ours, in any order.
+    /// Environment variables with the prefix `APPRENTICE_`, in any order.
     pub(crate) environment: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// Reads the user's and the project's file and the environment.
+    /// Reads the user's file, the project's file and the environment.
     pub(crate) fn read() -> Result<Self, Failure> {
         let home = surroundings::variable("HOME").map(PathBuf::from);
         let user = surroundings::variable("XDG_CONFIG_HOME")
@@ -82,7 +82,7 @@ impl Sources {
 }
 
 impl Settings {
-    /// Lays the sources over the defaults.
+    /// Merges the sources over the defaults.
     pub(crate) fn layer(sources: &Sources) -> Result<Self, Failure> {
         let defaults: toml::Table = DEFAULTS.parse().kind(Kind::Bug)?;
         let values = flat(defaults);
@@ -106,7 +106,7 @@ impl Settings {
         }
         for (name, value) in &sources.environment {
             let spelled = name.trim_start_matches(PREFIX).to_lowercase();
-            // Other variables with our prefix belong to commands, not to settings.
+            // Other variables with this prefix belong to commands.
             let key = settings.known.keys().find(|key| key.replace('.', "_") == spelled).cloned();
             if let Some(key) = key {
                 settings.set(&key, value, &format!("environment variable {name}"))?;
@@ -136,7 +136,7 @@ impl Settings {
                 return Err(Failure::say(Kind::Config, story));
             }
             let value = match (self.known.get(&key), value) {
-                // A number without a fraction is one all the same.
+                // An integer is a valid value for a float setting.
                 (Some(Form::Number), toml::Value::Integer(whole)) => toml::Value::Float(real(whole)),
                 (_, value) => value,
             };
@@ -167,7 +167,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Sets one key from text, as the environment and flags do.
+    /// Sets one key from a string, for the environment and flags.
     pub(crate) fn set(&mut self, key: &str, text: &str, origin: &str) -> Result<(), Failure> {
         let form = self.known.get(key).ok_or_else(|| unknown(origin, key, self.known.keys()))?;
         let value = form.read(text).ok_or_else(|| {
@@ -180,7 +180,7 @@ impl Settings {
         self.config().map(drop).map_err(|failure| failure.hint(format!("from {origin}")))
     }
 
-    /// Sets a key of all parts that have it, so that a flag is stronger than what a part says.
+    /// Sets a key in all roles that have it, so that a flag overrides the roles' own settings.
     pub(crate) fn set_in_parts(&mut self, name: &str, text: &str, origin: &str) -> Result<(), Failure> {
         let of_parts = PARTS.map(|part| format!("role.{part}.{name}"));
         of_parts
@@ -192,18 +192,18 @@ impl Settings {
             .try_for_each(|key| self.set(key, text, origin))
     }
 
-    /// The typed settings.
+    /// Returns the typed settings.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         let mut table = toml::Table::new();
         for (key, value) in &self.values {
             nest(&mut table, key, value.clone());
         }
         table.try_into().map_err(|error: toml::de::Error| {
-            Failure::say(Kind::Config, format!("a setting has the wrong form: {}", error.message()))
+            Failure::say(Kind::Config, format!("a setting has the wrong type: {}", error.message()))
         })
     }
 
-    /// Key, value and origin of each setting.
+    /// Iterates over key, value and origin of each setting.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, String, &str)> {
         self.values.iter().map(|(key, value)| {
             (key.as_str(), value.to_string(), self.origins.get(key).map_or("default", String::as_str))
@@ -211,7 +211,7 @@ impl Settings {
     }
 }
 
-/// Where a key stands in its file.
+/// Returns the byte offset of a key in its file.
 fn spot(keys: &DeTable<'_>, name: &str) -> Option<usize> {
     let (head, rest) = name.split_once('.').map_or((name, None), |(head, rest)| (head, Some(rest)));
     let (key, value) = keys.iter().find(|(key, _)| key.get_ref() == head)?;
@@ -221,7 +221,7 @@ fn spot(keys: &DeTable<'_>, name: &str) -> Option<usize> {
     }
 }
 
-/// A part's name alone stands for its model.
+/// Expands `role.NAME` to `role.NAME.model`.
 fn whole_name(key: &str) -> String {
     match key.strip_prefix("role.") {
         Some(part) if PARTS.contains(&part) => format!("{key}.model"),
@@ -229,7 +229,7 @@ fn whole_name(key: &str) -> String {
     }
 }
 
-/// Every leaf under its whole name.
+/// Flattens a table: each leaf under its full dotted key.
 fn flat(table: toml::Table) -> BTreeMap<String, toml::Value> {
     let mut leaves = BTreeMap::new();
     for (key, value) in table {

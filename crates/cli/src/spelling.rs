@@ -1,23 +1,23 @@
-//! Whether a model's name is one of those that are known, a plausible new one, or most likely mistyped.
+//! Classifies a model's name as known, plausibly new, or probably mistyped.
 
-/// How a name stands to the known ones.
+/// The result of a comparison with the known names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// It is one of them, or begins as one of them that ends in `*` does.
+    /// The name equals a known name, or starts with one that ends in `*`.
     Known,
-    /// It is none of them, but nothing speaks against it: a newer version, or another model.
+    /// The name is unknown but plausible: a newer version or another model.
     New,
-    /// It is all but one of these.
+    /// The name is probably a typo of one of these.
     Mistyped(Vec<String>),
 }
 
-/// How many near names are told.
+/// Number of similar names to suggest.
 const TOLD: usize = 3;
-/// Below so many letters everything is near everything.
+/// Names with fewer letters are too short for a check of typos.
 const FEW_LETTERS: usize = 5;
 
-/// Compares a name with the known ones. Versions come and go: what differs from a known name in figures only is a
-/// plausible new model, what differs in a letter or two is not.
+/// Compares a name with the known ones. A name that differs only in digits is plausibly a new version; a name that
+/// differs in a letter or two is probably a typo.
 pub(crate) fn spelling<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Spelling {
     let own = letters(name);
     let (mut near, mut new) = (Vec::new(), false);
@@ -43,7 +43,7 @@ pub(crate) fn spelling<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> 
     }
 }
 
-/// A name without what changes from one version to the next.
+/// Returns the letters of a name in lower case, without digits and punctuation, which change between versions.
 fn letters(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphabetic);
     letters.map(|letter| letter.to_ascii_lowercase()).collect()

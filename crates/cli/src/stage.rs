@@ -1,5 +1,4 @@
-//! An experiment on the terminal while it goes on: what happens now and in which program, what was learned,
-//! and how the arms stand.
+//! Terminal output of an experiment: current trials, learned skills, and pass counts by role and arm.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,19 +15,19 @@ use tokio::task::JoinHandle;
 
 use crate::terminal;
 
-/// Where no bar can be shown, the arms' standing is told this often on the way.
+/// How often pass counts are printed during a run without a progress bar.
 const TOLD: u64 = 8;
 
-/// Whether anything is shown.
+/// Whether progress is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Voice {
-    /// A line per attempt, and a bar where there is a terminal.
+    /// A line per attempt, and a bar on a terminal.
     Aloud,
-    /// Nothing: a program reads the output.
+    /// No progress, for output that a program reads.
     Silent,
 }
 
-/// The stage.
+/// Receives the progress of an experiment and prints it.
 pub(crate) struct Stage {
     progress: UnboundedSender<Progress>,
     lessons: UnboundedSender<Worked>,
@@ -36,14 +35,14 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts to show.
+    /// Starts the display.
     pub(crate) fn open(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Voice) -> Self {
         let (progress, mut heard) = unbounded_channel();
         let (lessons, mut learned) = unbounded_channel();
         let mut scene = Scene::new(suite, clock, voice);
         let task = tokio::spawn(async move {
             loop {
-                // What was learned from an attempt is told after the attempt.
+                // Print an attempt before the skills learned from it.
                 tokio::select! {
                     biased;
                     Some(message) = heard.recv() => scene.hear(&message),
@@ -57,16 +56,16 @@ impl Stage {
         Self { progress, lessons, task }
     }
 
-    /// Where an experiment tells: of attempts, and of lessons.
+    /// Returns the channels for attempts and for learning results.
     pub(crate) fn senders(&self) -> (UnboundedSender<Progress>, UnboundedSender<Worked>) {
         (self.progress.clone(), self.lessons.clone())
     }
 
-    /// Waits until all that was told is shown, and says where the time went. The experiment must have let go of
-    /// its senders.
+    /// Waits until all messages are printed and returns the time per phase. The experiment must have dropped its
+    /// senders.
     pub(crate) async fn close(self) -> String {
         drop((self.progress, self.lessons));
-        // Showing ends with the channels; whoever keeps a sender must not hold up the end.
+        // The task ends with the channels; a forgotten sender must not delay the exit.
         match tokio::time::timeout(Duration::from_secs(2), self.task).await {
             Ok(Ok(times)) => times,
             Ok(Err(_)) | Err(_) => String::new(),
@@ -74,19 +73,19 @@ impl Stage {
     }
 }
 
-/// How one part and arm stands.
+/// Pass counts of one role and arm.
 #[derive(Default)]
 struct Standing {
     passed: u32,
     judged: u32,
 }
 
-/// A part of an experiment, for the account of where the time went.
+/// A phase of an experiment (learning or measuring), for the time summary.
 struct Part {
     name: &'static str,
     began: Duration,
     attempts: u32,
-    /// Seconds of the attempts themselves, side by side as they ran.
+    /// Sum of the attempts' durations in seconds; attempts may overlap.
     worked: f64,
 }
 
@@ -96,7 +95,7 @@ struct Scene {
     parts: Vec<Part>,
     bar: ProgressBar,
     voice: Voice,
-    /// Trials under way, with what they are called.
+    /// Labels of the running trials.
     under_way: BTreeMap<TrialId, String>,
     standings: BTreeMap<String, Standing>,
     total: u64,
@@ -137,16 +136,16 @@ impl Scene {
                 self.bar.set_position(self.done);
                 let goes_on = match finished {
                     0 => String::new(),
-                    _ => format!(", {finished} of them done before"),
+                    _ => format!(", {finished} already finished"),
                 };
                 let learning = folder.parent().is_some_and(|above| above.ends_with("learning"));
                 let (name, what) = if learning {
                     (
                         "learning",
-                        "the teacher works on training tasks and fills the book, then the student rehearses",
+                        "the teacher works on training tasks and fills the skillbook, then the student rehearses",
                     )
                 } else {
-                    ("measuring", "the same tasks without help and with it")
+                    ("measuring", "the same tasks with and without help")
                 };
                 self.parts.push(Part { name, began: self.clock.mono(), attempts: 0, worked: 0.0 });
                 self.say(&format!(
@@ -194,25 +193,25 @@ impl Scene {
     }
 
     fn learn(&self, worked: &Worked) {
-        // What an interrupted experiment had worked in before is no news.
+        // Results from before an interruption were printed then.
         if worked.known_before {
             return;
         }
         for skill in &worked.changed {
             self.say(&format!(
-                "      learned from {}: {skill} (the book: {})",
+                "      learned from {}: {skill} (skillbook: {})",
                 worked.task,
                 skills(worked.skills)
             ));
         }
     }
 
-    /// Where the time went, part by part.
+    /// Describes the time spent in each phase.
     fn times(&self) -> String {
         let ends = self.parts.iter().skip(1).map(|part| part.began).chain([self.clock.mono()]);
         let told = self.parts.iter().zip(ends).map(|(part, end)| {
             let took = end.saturating_sub(part.began).as_secs_f64();
-            format!("{} {took:.0} s ({} attempts of {:.0} s in all)", part.name, part.attempts, part.worked)
+            format!("{} {took:.0} s ({} attempts, {:.0} s in total)", part.name, part.attempts, part.worked)
         });
         told.collect::<Vec<_>>().join(", ")
     }
@@ -231,13 +230,13 @@ impl Scene {
     }
 }
 
-/// A part and its help, as a person says it.
+/// Describes a role and its arm for the user.
 fn who(role: Role, arm: &str) -> String {
     match (role, arm) {
         (Role::Teacher, "none") => "teacher".into(),
-        (Role::Teacher, "pull") => "teacher with the book".into(),
+        (Role::Teacher, "pull") => "teacher with skillbook".into(),
         (Role::Student, "none") => "student alone".into(),
-        (Role::Student, "pull") => "student with the book".into(),
+        (Role::Student, "pull") => "student with skillbook".into(),
         (Role::Student, "placebo-inert") => "student with irrelevant skills".into(),
         (Role::Student, "placebo-wrong") => "student with mislabelled skills".into(),
         (Role::Baseline, _) => "baseline".into(),
@@ -245,7 +244,7 @@ fn who(role: Role, arm: &str) -> String {
     }
 }
 
-/// What is under way or planned, by part and arm, as a person says it.
+/// Counts trials by role and arm.
 pub(crate) fn parts(trials: &[TrialSpec]) -> BTreeMap<String, usize> {
     let mut parts = BTreeMap::new();
     for trial in trials {
@@ -263,7 +262,7 @@ fn skills(count: usize) -> String {
     if count == 1 { "1 skill".into() } else { format!("{count} skills") }
 }
 
-/// One finished attempt in one line.
+/// Describes a finished attempt in one line.
 fn line(row: &TrialRow, app: &str) -> String {
     let (verdict, why) = match row.verdict {
         Verdict::Pass => ("passed", String::new()),

@@ -1,4 +1,4 @@
-//! The one place that prints.
+//! Terminal input and output; no other module prints.
 
 use std::fmt;
 use std::io::{BufWriter, Stdout, Write as _};
@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Kind, Kinded as _};
 
-/// Prints one line of results on standard output. A closed pipe ends nothing: what was run stays run.
+/// Prints one line of results on standard output. A closed pipe is not an error: the results are stored anyway.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Many lines of results, printed when told.
+/// Buffered lines of results on standard output.
 pub(crate) struct Lines(BufWriter<Stdout>);
 
 impl Lines {
@@ -29,7 +29,7 @@ impl Lines {
     }
 }
 
-/// Prints one line about what is going on, on standard error.
+/// Prints one line of progress or diagnostics on standard error.
 pub(crate) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
@@ -41,7 +41,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line that a person types; none at the end of the input.
+/// Reads one line from standard input; `None` at its end.
 pub(crate) fn answer() -> Option<String> {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line).ok()?;

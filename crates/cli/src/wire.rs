@@ -1,4 +1,4 @@
-//! The composition root: the one place that turns names into models and worlds.
+//! The composition root: builds models, worlds and the dependencies of runs from the settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::failure::{Failure, Kind, Kinded as _};
 use crate::models::Models;
 use crate::{surroundings, terminal};
 
-/// The hidden argument under which this program serves as a cell's first process.
+/// The hidden argument with which this program starts as the first process of a cell.
 pub(crate) const CELL: &str = "cell-supervisor";
 
-/// How long work that nobody waits for any more may hold up the end of a command.
+/// How long abandoned work may delay the end of a command.
 const LAST_WORK: Duration = Duration::from_secs(5);
 
-/// The runtime that everything waits on.
+/// The async runtime of a command.
 pub(crate) struct Engine(Option<Runtime>);
 
 impl Engine {
-    /// Waits for the whole of a command.
+    /// Runs a command's future to its end.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let runtime = self.0.as_ref().ok_or_else(|| Failure::say(Kind::Bug, "the runtime has ended"))?;
         runtime.block_on(work)
@@ -42,7 +42,7 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// What still blocks a thread then, a read from a file system that hangs say, is not waited for for ever.
+    /// Stops waiting for blocked threads after a while, for example for a read from a file system that hangs.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_timeout(LAST_WORK);
@@ -50,24 +50,24 @@ impl Drop for Engine {
     }
 }
 
-/// The runtime of a command.
+/// Creates the runtime of a command.
 pub(crate) fn runtime() -> Result<Engine, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().kind(Kind::Bug)?;
     Ok(Engine(Some(runtime)))
 }
 
-/// Makes models by these settings; shared by everything that a command asks models for.
+/// Creates the source of models for a command.
 pub(crate) fn models(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<Models>, Failure> {
     Models::new(config, clock).map(Arc::new)
 }
 
-/// Worlds of every kind, each opened by its own source.
+/// Opens worlds of every kind through the kind's own source.
 struct Worlds {
     desktop: DesktopSource,
     browser: BrowserSource,
     scene: SceneSource,
     vm: Option<VmSource>,
-    /// Whether desktop tasks run on machines.
+    /// Whether desktop tasks run on VMs (`world = "vm"`).
     elsewhere: bool,
     concessions: Vec<String>,
 }
@@ -81,11 +81,11 @@ impl EnvironmentSource for Worlds {
             (EnvironmentKind::Browser, _) => self.browser.open(spec),
             (EnvironmentKind::Scene, _) => self.scene.open(spec),
             (EnvironmentKind::Vm, None) => {
-                let story = "no machine is known: set vm.url or vm.reset, or give --vm-url or --vm-reset";
+                let story = "no VM is configured: set vm.url or vm.reset, or give --vm-url or --vm-reset";
                 Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
             }
             (EnvironmentKind::Host, _) => {
-                let story = format!("worlds of kind {:?} are not offered by this command", spec.environment);
+                let story = format!("this command does not support worlds of kind {:?}", spec.environment);
                 Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
             }
         }
@@ -95,7 +95,7 @@ impl EnvironmentSource for Worlds {
     }
 }
 
-/// The sources of worlds; clears first what dead owners left.
+/// Creates the source of worlds. First removes the cells of processes that no longer run.
 pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn EnvironmentSource>, Failure> {
     let state = state(config);
     let program = std::env::current_exe().kind(Kind::Bug)?;
@@ -105,7 +105,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     };
     if let Err(error) = apprentice_sandbox::reap(&state) {
         terminal::note(format_args!(
-            "{}: what an earlier run left could not be cleared: {error}",
+            "{}: cannot remove the leftovers of an earlier run: {error}",
             state.display()
         ));
     }
@@ -128,7 +128,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     let vm = machines(&config.vm, Arc::clone(&clock))?;
     let elsewhere = config.world == WorldChoice::Vm;
     if elsewhere && vm.is_none() {
-        let failure = Failure::say(Kind::Config, "world is vm, and no machine is known");
+        let failure = Failure::say(Kind::Config, "the setting `world` is \"vm\", but no VM is configured");
         return Err(failure.hint("set vm.url or vm.reset, or give --vm-url or --vm-reset"));
     }
     let moved = elsewhere.then(|| "world: vm".to_owned());
@@ -145,7 +145,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     }))
 }
 
-/// The machines that are known by address or by the command that makes them.
+/// Creates the source of VMs from their addresses or their reset command; `None` without either.
 fn machines(set: &Machines, clock: Arc<dyn Clock>) -> Result<Option<VmSource>, Failure> {
     let places: Result<Vec<Place>, _> =
         set.url.split(',').map(str::trim).filter(|place| !place.is_empty()).map(str::parse).collect();
@@ -163,8 +163,8 @@ fn machines(set: &Machines, clock: Arc<dyn Clock>) -> Result<Option<VmSource>, F
     Ok(known.then(|| VmSource::new(config, clock)))
 }
 
-/// The folder of run-time state: as set, else in the user's run-time folder, else one of the user's own in
-/// the temporary folder. Root's run-time folder is closed to the users that root's cells run as.
+/// Returns the folder of run-time state: the setting, else `$XDG_RUNTIME_DIR/apprentice`, else a folder of the user
+/// in the temporary folder. Root's run-time folder is not used: the users of root's cells cannot enter it.
 fn state(config: &Config) -> PathBuf {
     if !config.state.as_os_str().is_empty() {
         return config.state.clone();
@@ -177,23 +177,23 @@ fn state(config: &Config) -> PathBuf {
     }
 }
 
-/// A token that the first interrupt or request to terminate cancels; the second one ends the process at once.
+/// Returns a token that the first SIGINT or SIGTERM cancels. The second signal ends the process at once.
 ///
-/// They are heard by a thread of its own, which lives as long as the process: whatever else may hang, a second
-/// interrupt is obeyed.
+/// A dedicated thread handles the signals until the process ends, so that a second interrupt works even when the
+/// rest of the program hangs.
 pub(crate) fn cancel_on_interrupt() -> CancellationToken {
     let cancel = CancellationToken::new();
     let (token, (ready, listening)) = (cancel.clone(), std::sync::mpsc::channel());
     let thread = std::thread::Builder::new().name("interrupts".into()).spawn(move || {
         let heard = tokio::runtime::Builder::new_current_thread().enable_all().build();
         if let Err(error) = heard.and_then(|runtime| runtime.block_on(hear(&token, &ready))) {
-            terminal::note(format_args!("interrupts are not heard: {error}"));
+            terminal::note(format_args!("cannot listen for interrupts: {error}"));
         }
     });
     match thread {
-        // The thread has let go of its end, or listens.
+        // Returns once the thread listens or has failed.
         Ok(_) => drop(listening.recv()),
-        Err(error) => terminal::note(format_args!("interrupts are not heard: {error}")),
+        Err(error) => terminal::note(format_args!("cannot listen for interrupts: {error}")),
     }
     cancel
 }
@@ -201,7 +201,7 @@ pub(crate) fn cancel_on_interrupt() -> CancellationToken {
 async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) -> std::io::Result<()> {
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut requests = signal(SignalKind::terminate())?;
-    // Nobody may be waiting any more.
+    // The receiver may be gone.
     let _ = ready.send(());
     for heard_before in [false, true] {
         tokio::select! {
@@ -211,13 +211,13 @@ async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) ->
         if heard_before {
             surroundings::end_now();
         }
-        terminal::note(format_args!("stopping; once more to end at once"));
+        terminal::note(format_args!("stopping; interrupt again to exit at once"));
         token.cancel();
     }
     Ok(())
 }
 
-/// What a run needs of the outside.
+/// Collects the dependencies of a run.
 pub(crate) fn deps(
     config: &Config,
     clock: Arc<dyn Clock>,
@@ -230,7 +230,7 @@ pub(crate) fn deps(
     Ok(RunDeps { models, worlds, clock, lend, redactor, reading: config.reading(), cpu: cores() })
 }
 
-/// What a book lends to each trial, by the trial's arm.
+/// Returns a function that provides each trial with the guidance of its arm.
 pub(crate) fn lend(lender: Lender) -> Lend {
     Arc::new(move |trial: &TrialSpec| {
         let loan = Arm::parse(&trial.arm).map_err(ArmError::from);
@@ -240,7 +240,7 @@ pub(crate) fn lend(lender: Lender) -> Lend {
     })
 }
 
-/// A run that stopped short, as a failed command.
+/// Converts a run's error into a failure of the command.
 pub(crate) fn run_failure(error: RunError) -> Failure {
     let kind = match &error {
         RunError::Plan(_) => Kind::NothingMatched,
@@ -254,7 +254,7 @@ pub(crate) fn run_failure(error: RunError) -> Failure {
     Failure::new(kind, error)
 }
 
-/// The plan of a run's folder.
+/// Reads the plan from a run's folder.
 pub(crate) fn plan_of(folder: &Path) -> Result<RunPlan, Failure> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path)
@@ -263,7 +263,7 @@ pub(crate) fn plan_of(folder: &Path) -> Result<RunPlan, Failure> {
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))
 }
 
-/// How many worlds may be active at once.
+/// Returns the number of worlds that may run in parallel.
 pub(crate) fn jobs(config: &Config) -> usize {
     match config.jobs {
         0 => cores() * 2,
@@ -271,17 +271,17 @@ pub(crate) fn jobs(config: &Config) -> usize {
     }
 }
 
-/// How many cores there are.
+/// Returns the number of CPU cores.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// A folder name from the time of day.
+/// Returns the current UTC time as a folder name.
 pub(crate) fn stamp(clock: &dyn Clock) -> String {
     clock.now().strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// Waits until a program has shown a window.
+/// Waits up to 30 s until a window is open.
 pub(crate) async fn await_window(
     machine: &dyn apprentice_protocol::Machine,
     clock: &dyn Clock,
@@ -295,5 +295,5 @@ pub(crate) async fn await_window(
         }
         clock.pause(FLOOR, apprentice_protocol::Why::PollFloor).await;
     }
-    Err(Failure::say(Kind::Environment, "the program showed no window within 30 s"))
+    Err(Failure::say(Kind::Environment, "the program opened no window within 30 s"))
 }

@@ -1,4 +1,4 @@
-//! What an agent may do to a world.
+//! Actions of an agent in a world.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,13 @@ pub enum Button {
     /// The primary button.
     #[default]
     Left,
-    /// The wheel, pressed.
+    /// The middle button (the wheel pressed).
     Middle,
     /// The secondary button, which opens context menus.
     Right,
 }
 
-/// Where an action lands: a point, or an element named by the reference an observation gave it.
+/// The target of an action: a point, or an element by its reference in the last observation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target<P> {
@@ -28,7 +28,7 @@ pub enum Target<P> {
     Ref(NodeRef),
 }
 
-/// A move through a tab's history.
+/// A navigation in a tab's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum History {
@@ -36,17 +36,17 @@ pub enum History {
     Back,
     /// One page forward.
     Forward,
-    /// The same page again.
+    /// Reload the page.
     Reload,
 }
 
-/// What may be done with tabs; tabs are named by the id that an observation lists.
+/// An operation on tabs. Tab ids come from the observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "tab", rename_all = "snake_case")]
 pub enum TabAction {
     /// Opens a tab.
     Open {
-        /// Its address, or an empty tab.
+        /// The tab's address; an empty tab if absent.
         url: Option<String>,
     },
     /// Brings a tab to the front.
@@ -61,15 +61,15 @@ pub enum TabAction {
     },
 }
 
-/// One action. `P` is [`ImagePoint`] as a model says it and [`ScreenPoint`] as a world does it.
+/// One action. `P` is [`ImagePoint`] in a model's calls and [`ScreenPoint`] for a world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Action<P> {
-    /// Presses and releases a button `count` times, with `hold` held meanwhile.
+    /// Presses and releases a button `count` times, while holding the modifiers `hold`.
     Click {
-        /// Where.
+        /// The target.
         at: Target<P>,
-        /// Which button.
+        /// The pointer button.
         #[serde(default)]
         button: Button,
         /// 1 for a click, 2 for a double click, 3 for a triple click.
@@ -81,67 +81,67 @@ pub enum Action<P> {
     },
     /// Moves the pointer.
     Move {
-        /// Where to.
+        /// The destination.
         to: Target<P>,
     },
     /// Presses a button and keeps it down.
     Press {
-        /// Where; the pointer's place if absent.
+        /// The target; the current pointer position if absent.
         at: Option<Target<P>>,
-        /// Which button.
+        /// The pointer button.
         #[serde(default)]
         button: Button,
     },
     /// Releases a button.
     Release {
-        /// Where; the pointer's place if absent.
+        /// The target; the current pointer position if absent.
         at: Option<Target<P>>,
-        /// Which button.
+        /// The pointer button.
         #[serde(default)]
         button: Button,
     },
-    /// Drags with a button held through the given points, at least two.
+    /// Drags along a path of at least two points with a button held.
     Drag {
-        /// The path; the first point is where the button goes down.
+        /// The path; the button goes down at the first point.
         path: Vec<P>,
-        /// Which button.
+        /// The pointer button.
         #[serde(default)]
         button: Button,
     },
-    /// Turns the wheel by notches; positive is right and down.
+    /// Scrolls by wheel notches; positive is right and down.
     Scroll {
-        /// Where; the pointer's place if absent.
+        /// The target; the current pointer position if absent.
         at: Option<Target<P>>,
-        /// Notches across.
+        /// Horizontal notches.
         #[serde(default)]
         dx: i32,
-        /// Notches down.
+        /// Vertical notches.
         #[serde(default)]
         dy: i32,
     },
-    /// Types text into whatever has the focus; a line break is the Enter key.
+    /// Types text into the focused element; a line break is the Enter key.
     Type {
-        /// The text, any Unicode.
+        /// The text; any Unicode characters.
         text: String,
     },
-    /// Presses a chord and releases it.
+    /// Presses and releases a key chord.
     Key {
         /// The keys.
         chord: Chord,
-        /// How long they stay down, in milliseconds.
+        /// How long the keys stay down, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hold_ms: Option<u32>,
     },
-    /// Lets the world go on for a while. The loop waits; a world that gets it has nothing to do.
+    /// Waits. The agent loop does the waiting; a world treats the action as a no-op.
     Wait {
-        /// Milliseconds.
+        /// Duration in milliseconds.
         ms: u32,
     },
-    /// Asks for a picture; the answer carries one.
+    /// Requests a screenshot; the result contains it.
     Screenshot,
-    /// Asks for an enlarged picture of a part of the screen.
+    /// Requests an enlarged picture of a part of the screen.
     Zoom {
-        /// Two opposite corners.
+        /// Two opposite corners of the region.
         region: [P; 2],
     },
     /// Chooses an option of a list box by its visible text.
@@ -158,20 +158,20 @@ pub enum Action<P> {
     },
     /// Moves through the tab's history (browser worlds).
     History {
-        /// Which way.
+        /// The direction.
         go: History,
     },
     /// Opens, switches or closes a tab (browser worlds).
     Tab {
-        /// What to do.
+        /// The operation.
         #[serde(flatten)]
         tab: TabAction,
     },
     /// Answers an open page dialog (browser worlds).
     Dialog {
-        /// Press OK rather than Cancel.
+        /// `true` for OK, `false` for Cancel.
         accept: bool,
-        /// The text for a prompt.
+        /// The input of a prompt dialog.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -181,20 +181,20 @@ const fn once() -> u8 {
     1
 }
 
-/// How a model says that it is finished.
+/// A model's statement that it is finished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "finish", rename_all = "snake_case")]
 pub enum Finish {
     /// The task is done.
     Done,
-    /// The task asked for an answer, and this is it.
+    /// The answer to a task that asks for one.
     Answer {
         /// The answer.
         text: String,
     },
-    /// The task cannot be done (`FAIL` in OSWorld's words).
+    /// The task is infeasible (`FAIL` in OSWorld).
     GiveUp {
-        /// Why.
+        /// The model's reason.
         reason: String,
     },
 }
@@ -209,14 +209,14 @@ impl<P> Target<P> {
 }
 
 impl Action<ImagePoint> {
-    /// The same action in screen pixels, by the view the model last saw; a point outside it is an error.
+    /// Converts the action to screen pixels with the view that the model last saw; a point outside it is an error.
     pub fn to_screen(self, view: &View) -> Result<Action<ScreenPoint>, OutsideView> {
         self.try_map(&|point| view.to_screen(point))
     }
 }
 
 impl<P> Action<P> {
-    /// Applies `map` to every point of the action; the first error ends it.
+    /// Applies `map` to every point of the action and returns the first error.
     pub fn try_map<Q, E>(self, map: &impl Fn(P) -> Result<Q, E>) -> Result<Action<Q>, E> {
         Ok(match self {
             Self::Click { at, button, count, hold } => {
@@ -248,7 +248,7 @@ impl<P> Action<P> {
         })
     }
 
-    /// The element this action lands on, when it names one.
+    /// Returns the target element, if the target is an element.
     pub fn node(&self) -> Option<&NodeRef> {
         let target = match self {
             Self::Click { at, .. } | Self::Select { at, .. } => Some(at),
@@ -271,7 +271,7 @@ impl<P> Action<P> {
         }
     }
 
-    /// Whether the action only looks.
+    /// Whether the action only requests a picture and does not change the world.
     pub fn only_looks(&self) -> bool {
         matches!(self, Self::Screenshot | Self::Zoom { .. })
     }

@@ -1,4 +1,4 @@
-//! Key chords such as `ctrl+shift+t`, in one spelling for all models and environments.
+//! Key chords such as `ctrl+shift+t`, with one canonical spelling for all models and environments.
 
 use std::fmt;
 
@@ -13,16 +13,16 @@ pub struct Key(String);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Chord(Vec<Key>);
 
-/// Why a text is not a chord.
+/// An error in a key chord.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChordError {
-    /// The text names no key.
+    /// The chord contains no key.
     #[error("the key chord is empty")]
     Empty,
-    /// One part is no key that we know.
+    /// One part is not a known key.
     #[error("unknown key {key:?} in chord {chord:?}")]
     UnknownKey {
-        /// The part.
+        /// The unknown part.
         key: String,
         /// The whole chord.
         chord: String,
@@ -30,7 +30,7 @@ pub enum ChordError {
 }
 
 impl Key {
-    /// Names of the keys that print nothing (and of those whose character separates chords).
+    /// Names of keys without a printable character, and of keys whose character is a separator (`space`, `plus`).
     pub const NAMED: &'static [&'static str] = &[
         "ctrl",
         "shift",
@@ -69,7 +69,7 @@ impl Key {
         "f12",
     ];
 
-    /// Reads one key in any common spelling: `Return`, `ctrl`, `Control_L`, `PageDown`, `a`.
+    /// Parses a key in any common spelling: `Return`, `ctrl`, `Control_L`, `PageDown`, `a`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut chars = text.chars();
         if let (Some(only), None) = (chars.next(), chars.next()) {
@@ -80,7 +80,7 @@ impl Key {
                 '\t' => Some(Self("tab".into())),
                 c if c.is_control() => None,
                 c => {
-                    // A letter whose lower case is several characters stays as it is: one key, one character.
+                    // A letter whose lower case has several characters is not converted: a key is one character.
                     let lower: String = c.to_lowercase().collect();
                     Some(Self(if lower.chars().count() == 1 { lower } else { c.into() }))
                 }
@@ -111,7 +111,7 @@ impl Key {
         Self::NAMED.contains(&name).then(|| Self(name.to_owned()))
     }
 
-    /// The canonical spelling.
+    /// Returns the canonical spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -123,12 +123,12 @@ impl Key {
 }
 
 impl Chord {
-    /// Reads keys joined by `+`, in any common spelling.
+    /// Parses keys joined by `+`, in any common spelling.
     pub fn parse(text: &str) -> Result<Self, ChordError> {
         let mut keys = Vec::new();
         let mut rest = text.trim();
         while let Some(first) = rest.chars().next() {
-            // A `+` at the start of what is left is the plus key itself, as in `ctrl++`.
+            // A `+` at the start of the rest is the plus key itself, as in `ctrl++`.
             let first = first.len_utf8();
             let end = rest[first..].find('+').map_or(rest.len(), |at| at + first);
             let part = rest[..end].trim();
@@ -139,7 +139,7 @@ impl Chord {
         if keys.is_empty() { Err(ChordError::Empty) } else { Ok(Self(keys)) }
     }
 
-    /// The keys, in the order in which they go down.
+    /// Returns the keys in the order in which they are pressed.
     pub fn keys(&self) -> &[Key] {
         &self.0
     }

@@ -7,26 +7,26 @@ use jiff::Timestamp;
 
 use crate::PortFuture;
 
-/// Why somebody pauses. Waiting for an event is not a pause.
+/// The reason for a pause. Waiting for an event is not a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// A task's own `sleep` step.
     TaskStep,
-    /// The model asked to wait.
+    /// The model requested a wait.
     ModelAsked,
-    /// Before trying a provider again.
+    /// Delay before the next try of a request.
     Backoff,
-    /// The least distance between two looks at something that sends no event.
+    /// Minimum interval between two polls of a source without events.
     PollFloor,
 }
 
-/// Time, passed in: nothing below the command line reads a clock of its own.
+/// The source of time. Only the command line creates one; all other code receives it as an argument.
 pub trait Clock: Send + Sync {
-    /// Wall time.
+    /// Returns the wall-clock time.
     fn now(&self) -> Timestamp;
-    /// Time since some fixed moment of this process; never goes back.
+    /// Returns the monotonic time since a fixed moment of this process.
     fn mono(&self) -> Duration;
-    /// Pauses.
+    /// Pauses for this duration.
     fn pause(&self, time: Duration, why: Why) -> PortFuture<'_, ()>;
 }
 

@@ -1,4 +1,4 @@
-//! Bounded text and pictures: what may be put before a model.
+//! Content of messages to a model: size-limited text and pictures.
 
 use std::sync::Arc;
 
@@ -7,18 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BlobHash, Size};
 
-/// How many characters a text may hold before it is cut.
+/// Maximum number of characters of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TextBudget(pub usize);
 
-/// Text with a proven upper size, the only text that reaches a model from outside the conversation.
+/// Text that was cut to a maximum length. External text reaches a model only in this form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct BoundedText(String);
 
 impl BoundedText {
-    /// Keeps `text` if it fits; otherwise cuts it at a line or character border and says how much is missing.
+    /// Keeps `text` if it fits; otherwise cuts it at a line or character boundary and appends the number of missing
+    /// characters.
     pub fn cut(text: &str, budget: TextBudget) -> Self {
         let count = text.chars().count();
         if count <= budget.0 {
@@ -38,13 +39,13 @@ impl BoundedText {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// How a picture is encoded.
+/// The encoding of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum MediaType {
     /// `image/png`
@@ -58,7 +59,7 @@ pub enum MediaType {
     Jpeg,
 }
 
-/// An encoded picture's bytes, shared: the same fragment serves the trace and every later request.
+/// The bytes of an encoded picture, shared by the trace and all later requests.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ImageBytes(pub Arc<[u8]>);
 
@@ -68,7 +69,7 @@ impl std::fmt::Debug for ImageBytes {
     }
 }
 
-/// An encoded picture with its identity. Serialised without its bytes: traces name pictures by hash.
+/// An encoded picture with its hash. Serialized without its bytes: traces refer to pictures by hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
     /// SHA-256 of the encoded bytes.
@@ -77,7 +78,7 @@ pub struct Image {
     pub size: Size,
     /// Encoding.
     pub media: MediaType,
-    /// The encoded bytes; empty after loading from a trace, until its blob is read.
+    /// The encoded bytes; empty after loading from a trace, until the blob is read.
     #[serde(skip)]
     pub bytes: ImageBytes,
 }
@@ -99,12 +100,12 @@ pub enum Content {
 }
 
 impl Content {
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// The text, if this is text.
+    /// Returns the text, if this is a text part.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } => Some(text),

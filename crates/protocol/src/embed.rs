@@ -4,26 +4,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::PortFuture;
 
-/// Why texts could not be embedded.
+/// An error of an embedding request.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("embedding failed: {0}")]
 pub struct EmbedError(pub String);
 
-/// The side of a search that a text stands on: many models embed the two in different ways.
+/// The role of a text in a search; many models embed queries and passages differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// What is looked for.
+    /// The search query.
     Query,
-    /// What is found.
+    /// A text to be found.
     Passage,
 }
 
-/// Turns texts into vectors of one length.
+/// Converts texts to vectors of a fixed length.
 pub trait Embedder: Send + Sync {
-    /// A name that changes when vectors stop being comparable.
+    /// Identifies the vector space; a change means that old vectors are no longer comparable.
     fn name(&self) -> &str;
-    /// One vector per text, in order.
+    /// Returns one vector per text, in order.
     fn embed<'a>(
         &'a self,
         side: Side,

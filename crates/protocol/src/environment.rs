@@ -1,4 +1,4 @@
-//! The port through which an agent acts in a world, and the one that opens worlds.
+//! The ports through which an agent acts in a world and through which worlds are opened.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,49 +11,49 @@ use serde_json::Value;
 
 use crate::{Action, Machine, Observation, ScreenPoint, Size, VoidCause, Want};
 
-/// What every port method returns: a boxed future that may move between threads. Dropping it cancels.
+/// The return type of port methods: a boxed `Send` future. Dropping it cancels the operation.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Which kind of world.
+/// The kind of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvironmentKind {
     /// An in-memory world of pages and controls.
     Scene,
-    /// Chromium over its own protocol.
+    /// Chromium, controlled through the DevTools protocol.
     Browser,
     /// An isolated desktop on this machine.
     Desktop,
-    /// A machine behind the OSWorld server protocol.
+    /// A machine that speaks the OSWorld server protocol.
     Vm,
-    /// The desktop the user sits at.
+    /// The user's own desktop.
     Host,
 }
 
-/// How a world is kept apart from this machine.
+/// How a world is isolated from this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// In memory; there is nothing to isolate.
+    /// In memory; needs no isolation.
     Memory,
-    /// Own user, process, network, ipc and host-name namespaces.
+    /// Separate user, process, network, IPC and host-name namespaces.
     Cell,
-    /// Own process group and home, no namespaces: chosen by name only.
+    /// A separate process group and home folder, no namespaces. Only used on explicit request.
     Plain,
     /// Another machine.
     Machine,
-    /// None: the user's own desktop.
+    /// No isolation: the user's own desktop.
     None,
 }
 
-/// What is needed to open a world. Programs and files are put in afterwards, through its [`Machine`].
+/// The parameters of a new world. Programs and files are added later, through its [`Machine`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorldSpec {
-    /// Which kind.
+    /// The kind of the world.
     pub environment: EnvironmentKind,
     /// Screen size in pixels.
     pub screen: Size,
-    /// First address of a browser world; `about:blank` if absent.
+    /// Initial URL of a browser world; `about:blank` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Definition of a scene world.
@@ -61,33 +61,33 @@ pub struct WorldSpec {
     pub scene: Option<Value>,
 }
 
-/// One open world: two handles on the same thing. Its owner calls [`Environment::close`] on every path.
+/// An open world with two handles. The owner must call [`Environment::close`] on every path.
 pub struct World {
-    /// For the agent.
+    /// The agent's handle.
     pub environment: Box<dyn Environment>,
-    /// For setup and checks.
+    /// The handle for setup and checks.
     pub machine: Arc<dyn Machine>,
-    /// How it is kept apart.
+    /// How the world is isolated.
     pub isolation: Isolation,
 }
 
-/// Whether an action arrived.
+/// Whether the input of an action was delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "delivery", rename_all = "snake_case")]
 pub enum Delivery {
     /// The input was delivered.
     Delivered,
-    /// It was not, for a reason the model can act on: a dead reference, a covered point, a bad address.
+    /// The input was rejected for a reason the model can act on: a stale reference, a covered point, a bad address.
     Refused {
-        /// What to tell the model.
+        /// The message for the model.
         problem: String,
     },
 }
 
-/// What became of one action. It holds no picture: `observe` is asked once per batch.
+/// The result of one action. It contains no picture: `observe` is called once per batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActReport {
-    /// Whether it arrived.
+    /// Whether the input was delivered.
     pub delivery: Delivery,
     /// Text for the model: a download's name, a dialog that opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,50 +95,50 @@ pub struct ActReport {
 }
 
 impl ActReport {
-    /// Delivered, nothing to add.
+    /// Creates the report of a delivered action without a message.
     pub fn delivered() -> Self {
         Self { delivery: Delivery::Delivered, text: None }
     }
 
-    /// Not delivered, for a reason the model can act on.
+    /// Creates the report of a rejected action.
     pub fn refused(problem: impl Into<String>) -> Self {
         Self { delivery: Delivery::Refused { problem: problem.into() }, text: None }
     }
 }
 
-/// What failed under a world. Each is the infrastructure's fault and makes the attempt void.
+/// The kind of an infrastructure failure of a world. Each makes the attempt void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorldFault {
-    /// It did not start.
+    /// The world did not start.
     Start,
-    /// It died or stopped answering.
+    /// The world died or stopped responding.
     Lost,
     /// Input can no longer be delivered.
     Input,
-    /// A program it needs is not installed.
+    /// A required program is not installed.
     MissingProgram,
     /// The disk is full.
     DiskFull,
 }
 
-/// An infrastructure failure of a world; never shown to a model as an observation.
+/// An infrastructure failure of a world. It is never shown to a model.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct WorldError {
-    /// What failed.
+    /// The kind of failure.
     pub fault: WorldFault,
-    /// In words, with the remedy where there is one.
+    /// The message, with a remedy if there is one.
     pub message: String,
 }
 
 impl WorldError {
-    /// A fault with its story.
+    /// Creates an error.
     pub fn new(fault: WorldFault, message: impl Into<String>) -> Self {
         Self { fault, message: message.into() }
     }
 
-    /// The cause under which the attempt becomes void.
+    /// Returns the void cause of the attempt.
     pub fn void_cause(&self) -> VoidCause {
         match self.fault {
             WorldFault::Start => VoidCause::WorldStart,
@@ -150,16 +150,16 @@ impl WorldError {
     }
 }
 
-/// One running world, as an agent sees it.
+/// The agent's interface to a running world.
 pub trait Environment: Send {
-    /// Looks. Called once per batch of actions, after the world has settled.
+    /// Observes the world. Called once per batch of actions, after the world has settled.
     fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>>;
-    /// Does one action and waits for its delivery. Dropping the future releases held keys and buttons.
+    /// Performs one action and waits for its delivery. Dropping the future releases held keys and buttons.
     fn act<'a>(
         &'a mut self,
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>>;
-    /// Ends the world within the deadline. `Drop` kills it synchronously as a last resort.
+    /// Closes the world within the deadline. `Drop` kills it synchronously as a last resort.
     fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>>;
 }
 
@@ -168,7 +168,7 @@ pub trait EnvironmentSource: Send + Sync {
     /// Opens one world.
     fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>>;
 
-    /// What of the usual separation of its worlds was given up, each by its name, for the record of a run.
+    /// Returns the names of isolation features that are switched off, for the record of a run.
     fn concessions(&self) -> Vec<String> {
         Vec::new()
     }

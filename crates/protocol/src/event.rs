@@ -1,7 +1,7 @@
-//! Events: the trace is the product. One tagged record per line, with stable ids.
+//! Events of an attempt: the trace format, with one tagged record per line and stable ids.
 //!
-//! A line is read in two stages: the envelope, then its data by kind. A kind that this version does not
-//! know is kept as it is and shown, never an error.
+//! A line is parsed in two stages: the envelope, then the data by kind. Unknown kinds are kept unchanged; they are
+//! not an error.
 
 use std::collections::BTreeMap;
 
@@ -19,37 +19,37 @@ use crate::{
 /// The version of the line format.
 pub const EVENT_VERSION: u32 = 1;
 
-/// Why an attempt ended by itself; judged by the checks like any other.
+/// The reason why an attempt ended regularly. The checks judge such an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The model said that it is done.
+    /// The model declared the task done.
     Done,
     /// The model gave an answer.
     Answered,
-    /// The model said that it cannot be done.
+    /// The model declared the task infeasible.
     GaveUp,
     /// The cap on world steps or turns was reached.
     StepLimit,
     /// The cap on tokens was reached.
     TokenLimit,
-    /// The trial's cap on money was reached.
+    /// The cap on cost was reached.
     TrialCostLimit,
     /// The cap on working time was reached.
     WorkingTimeLimit,
-    /// The same actions on the same screen, again and again.
+    /// The model repeated the same actions on the same screen.
     Loop,
     /// Three unusable replies in a row.
     InvalidOutput,
-    /// The provider refused.
+    /// The provider refused the request.
     Refused,
     /// A pending safety check was declined.
     SafetyCheckDeclined,
-    /// The conversation no longer fits the model.
+    /// The conversation exceeds the model's context.
     ContextFull,
 }
 
-/// Why an attempt is void: the infrastructure failed. Never judged, never counted as a failure.
+/// The infrastructure failure that made an attempt void. A void attempt is not judged and does not count as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VoidCause {
@@ -57,13 +57,13 @@ pub enum VoidCause {
     WorldStart,
     /// A setup step failed.
     Setup,
-    /// The world died in mid-trial.
+    /// The world died during the attempt.
     WorldLost,
     /// Input could no longer be delivered.
     InputLost,
-    /// The model could not be reached; retries are used up.
+    /// The model was unavailable after all retries.
     ModelUnavailable,
-    /// The model's server broke its own format.
+    /// The model's server sent an invalid response.
     ModelProtocol,
     /// A check crashed.
     CheckCrashed,
@@ -73,9 +73,9 @@ pub enum VoidCause {
     MissingProgram,
     /// The disk is full.
     DiskFull,
-    /// The process was stopped in mid-trial.
+    /// The process was stopped during the attempt.
     Interrupted,
-    /// Our bug.
+    /// A bug in this program.
     Internal,
 }
 
@@ -86,7 +86,7 @@ pub struct Header {
     pub version: u32,
     /// The program's version.
     pub program: String,
-    /// What the agent is told.
+    /// The task as the agent gets it.
     pub brief: TaskBrief,
     /// The world.
     pub world: WorldSpec,
@@ -99,36 +99,36 @@ pub struct Header {
     pub prompt_hash: String,
 }
 
-/// One action as done: the model's point and the screen's, and the words of its target.
+/// The record of one action: the model's point, the screen point, the target's role and name, and the outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionRecord {
-    /// The call it belongs to.
+    /// The call to which the action belongs.
     pub call: CallId,
-    /// Its place in the batch.
+    /// Position in the batch, from 0.
     pub index: u32,
-    /// As the model said it.
+    /// The action in the model's coordinates.
     pub asked: Action<ImagePoint>,
-    /// As the world did it; none when it was never sent.
+    /// The action in screen coordinates; `None` if it was not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Action<ScreenPoint>>,
-    /// The role of the element it landed on, when known.
+    /// Role of the target element, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_role: Option<String>,
-    /// The name of the element it landed on, when known.
+    /// Name of the target element, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_name: Option<String>,
-    /// What became of it.
+    /// The outcome.
     pub outcome: PerAction,
 }
 
-/// A judgement, with what was found and what was expected.
+/// A judgement with its explanation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
     /// Score from 0 to 1.
     pub score: f64,
-    /// One readable paragraph.
+    /// Explanation in one paragraph.
     pub explanation: String,
     /// One record per metric.
     pub checks: Vec<CheckRecord>,
@@ -139,16 +139,16 @@ pub struct Judged {
 pub struct CheckRecord {
     /// The metric's name.
     pub metric: String,
-    /// Its score, or none when it could not be computed.
+    /// The score; `None` if it could not be computed.
     pub score: Option<f64>,
-    /// What differed.
+    /// The differences found.
     pub explanation: String,
-    /// The score when the suite's known faults are read the other way, where that is another one.
+    /// The score under the other handling of the suite's known bugs, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_reading: Option<f64>,
 }
 
-/// What can happen in an attempt.
+/// The kinds of events in an attempt, with their data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "data")]
 pub enum EventKind {
@@ -158,42 +158,41 @@ pub enum EventKind {
     /// The world is open.
     #[serde(rename = "world.opened")]
     WorldOpened {
-        /// How it is kept apart.
+        /// How the world is isolated.
         isolation: Isolation,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
     },
     /// A setup step was done.
     #[serde(rename = "setup.done")]
     SetupDone {
-        /// Its place in the task's list.
+        /// Position in the task's list of steps, from 0.
         index: u32,
-        /// Its type.
+        /// Type of the step.
         step: String,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
     },
-    /// The world was asked for the versions of programs: once after its setup, and once more at the end for those that
-    /// were opened meanwhile.
+    /// The world was queried for program versions: after its setup, and again at the end for programs opened since.
     #[serde(rename = "versions.seen")]
     VersionsSeen {
-        /// By domain; none where nobody could tell.
+        /// Versions by domain; `None` if unknown.
         versions: BTreeMap<String, Option<String>>,
     },
-    /// The world was looked at.
+    /// The world was observed.
     #[serde(rename = "observed")]
     Observed {
-        /// The title in front.
+        /// Title of the front window or tab.
         title: String,
         /// The focused element, as `role "name"`.
         focused: Option<String>,
         /// The screenshot's blob.
         screenshot: Option<BlobHash>,
-        /// The outline's blob (text, as the model was shown it).
+        /// The outline's blob (the text that the model got).
         outline: Option<BlobHash>,
-        /// How the model's next points are to be read.
+        /// The view for interpreting the model's next points.
         view: View,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
     },
     /// The model replied.
@@ -201,19 +200,19 @@ pub enum EventKind {
     ModelReplied {
         /// Blobs of the raw content, one per block.
         raw: Vec<BlobHash>,
-        /// Its words.
+        /// The text parts of the reply.
         say: Vec<String>,
-        /// Its calls.
+        /// The calls of the reply.
         calls: Vec<Call>,
-        /// Tokens.
+        /// Token usage.
         usage: Usage,
-        /// Time.
+        /// Time spent.
         timing: Timing,
-        /// Money in US dollars, if priced.
+        /// Cost in US dollars; `None` if the model has no price.
         cost_usd: Option<f64>,
-        /// The exact model that answered.
+        /// The exact model that replied, as the provider names it.
         provider_model: Option<String>,
-        /// Bytes of the request as serialised by us, without pictures.
+        /// Size of our serialized request in bytes, without pictures.
         request_bytes: u64,
     },
     /// An action was done, refused or skipped.
@@ -225,16 +224,16 @@ pub enum EventKind {
     /// A function tool was called.
     #[serde(rename = "tool.called")]
     ToolCalled {
-        /// The call.
+        /// The call's id.
         call: CallId,
-        /// The tool.
+        /// The tool's name.
         name: String,
-        /// Whether the answer was an error.
+        /// Whether the result was an error.
         is_error: bool,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
     },
-    /// Something happened to a skill.
+    /// An event of a skill.
     #[serde(rename = "skill")]
     Skill(SkillEvent),
     /// Text was appended to the next user turn.
@@ -243,58 +242,58 @@ pub enum EventKind {
         /// The text.
         content: Vec<Content>,
     },
-    /// The model repeats itself.
+    /// The model repeats its actions.
     #[serde(rename = "loop.suspected")]
     LoopSuspected {
-        /// How often in a row.
+        /// Number of repetitions in a row.
         repeats: u32,
     },
-    /// Old parts of the conversation are no longer sent, so that the rest fits the model's context.
+    /// Old parts of the conversation were dropped from requests, so that the rest fits the model's context.
     #[serde(rename = "history.trimmed")]
     HistoryTrimmed {
-        /// Pictures left out by this.
+        /// Number of pictures dropped.
         pictures: u32,
-        /// Views and tools' answers whose text was left out by this.
+        /// Number of observations and tool results whose text was dropped.
         texts: u32,
-        /// Tokens of the request before, by estimate.
+        /// Estimated tokens of the request before trimming.
         before_tokens: u64,
-        /// Tokens after.
+        /// Estimated tokens of the request after trimming.
         after_tokens: u64,
-        /// Tokens that a request may hold, beside the room for its answer.
+        /// Maximum tokens of a request, without the space reserved for its reply.
         limit_tokens: u64,
     },
-    /// The model said that it is finished.
+    /// The model declared that it is finished.
     #[serde(rename = "finished")]
     Finished(Finish),
-    /// The attempt ended: exactly one per attempt.
+    /// The attempt ended. Each attempt has exactly one such event.
     #[serde(rename = "stopped")]
     Stopped {
-        /// Why, when it ended by itself.
+        /// The reason, if the attempt ended regularly.
         reason: Option<StopReason>,
-        /// Why it is void, when it is.
+        /// The cause, if the attempt is void.
         void: Option<VoidCause>,
-        /// In words.
+        /// Details for the user.
         detail: String,
-        /// What it used.
+        /// The resources used.
         spent: Spent,
     },
-    /// The checks judged it.
+    /// The checks judged the attempt.
     #[serde(rename = "judged")]
     Judged(Judged),
-    /// The world is closed.
+    /// The world was closed.
     #[serde(rename = "world.closed")]
     WorldClosed {
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         took_ms: u64,
-        /// Whether it had to be killed.
+        /// Whether the world had to be killed.
         killed: bool,
     },
-    /// A kind this version does not know, kept as it is.
+    /// An unknown kind, kept unchanged.
     #[serde(skip)]
     Unknown {
-        /// Its kind.
+        /// The event's kind.
         kind: String,
-        /// Its data, as JSON text.
+        /// The event's data as JSON text.
         data: String,
     },
 }
@@ -304,32 +303,32 @@ pub enum EventKind {
 pub struct Event {
     /// The line format's version.
     pub version: u32,
-    /// Its id.
+    /// The event's id.
     pub id: EventId,
     /// Wall time.
     pub wall: Timestamp,
-    /// Microseconds since the attempt began.
+    /// Microseconds since the start of the attempt.
     pub mono_us: u64,
-    /// The step it belongs to.
+    /// The step to which the event belongs.
     pub step: Option<StepId>,
-    /// What happened.
+    /// The kind and data.
     pub kind: EventKind,
 }
 
-/// Why a line is no event.
+/// An error in an event line.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// The envelope is broken.
+    /// The envelope is invalid.
     #[error("not an event line")]
     Envelope(#[source] serde_json::Error),
-    /// The data does not fit its kind.
+    /// The data does not match the kind.
     #[error("event {id} of kind {kind:?} does not have that kind's data")]
     Data {
-        /// Which event.
+        /// The event's id.
         id: EventId,
-        /// Its kind.
+        /// The event's kind.
         kind: String,
-        /// Why.
+        /// The parse error.
         #[source]
         source: serde_json::Error,
     },
@@ -355,7 +354,7 @@ struct Tagged {
 }
 
 impl EventKind {
-    /// The kinds of this version, as they stand in a trace.
+    /// The names of all kinds, as in a trace.
     pub const NAMES: &'static [&'static str] = &[
         "started",
         "world.opened",
@@ -378,7 +377,7 @@ impl EventKind {
 }
 
 impl Event {
-    /// One compact line, without the line break.
+    /// Returns the event as one compact line, without a line break.
     pub fn to_line(&self) -> Result<String, EventError> {
         let tagged = match &self.kind {
             EventKind::Unknown { kind, data } => {
@@ -399,7 +398,7 @@ impl Event {
         serde_json::to_string(&envelope).map_err(EventError::Envelope)
     }
 
-    /// Reads one line.
+    /// Parses one line.
     pub fn from_line(line: &str) -> Result<Self, EventError> {
         let envelope: Envelope<'_> = serde_json::from_str(line).map_err(EventError::Envelope)?;
         let name = envelope.kind.as_ref();
@@ -418,19 +417,19 @@ impl Event {
     }
 }
 
-/// Why an event could not be kept.
+/// An error of an event sink.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     /// The disk is full.
     #[error("the disk is full")]
     DiskFull,
-    /// Writing failed in another way.
+    /// Another write error.
     #[error("the trace could not be written: {0}")]
     Io(String),
 }
 
 impl SinkError {
-    /// The cause under which the attempt becomes void.
+    /// Returns the void cause of the attempt.
     pub fn void_cause(&self) -> VoidCause {
         match self {
             Self::DiskFull => VoidCause::DiskFull,
@@ -439,11 +438,11 @@ impl SinkError {
     }
 }
 
-/// Takes events in order. Cheap and synchronous, so that a slow listener slows the run instead of losing facts.
+/// Records events in order. Synchronous, so that a slow sink slows the run down instead of losing events.
 pub trait EventSink: Send {
     /// Records one event and returns its id.
     fn emit(&mut self, step: Option<StepId>, kind: EventKind) -> Result<EventId, SinkError>;
-    /// Keeps bytes under their hash; keeping the same bytes twice costs nothing.
+    /// Stores bytes as a blob under their hash. Storing the same bytes again is a no-op.
     fn keep(&mut self, bytes: &[u8], extension: &str) -> Result<BlobHash, SinkError>;
 }
 

@@ -1,4 +1,4 @@
-//! Typed coordinates: a screen's pixels, and points in the space in which a model answers.
+//! Typed coordinates: screen pixels, and points in a model's coordinate space.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// A size of `width` by `height` pixels.
+    /// Creates a size of `width` by `height` pixels.
     pub const fn new(width: u32, height: u32) -> Self {
         Self { width, height }
     }
@@ -29,29 +29,29 @@ pub struct ScreenPoint {
 }
 
 impl ScreenPoint {
-    /// The point `x` pixels from the left and `y` from the top.
+    /// Creates a point `x` pixels from the left and `y` from the top.
     pub const fn new(x: i32, y: i32) -> Self {
         Self { x, y }
     }
 }
 
-/// A point as a model gave it, in its own [`CoordinateSpace`]; meaningless without the [`View`] it saw.
+/// A point in a model's own [`CoordinateSpace`]; meaningless without the [`View`] that the model saw.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImagePoint {
-    /// Across, in the model's space.
+    /// Horizontal coordinate in the model's space.
     pub x: f64,
-    /// Down, in the model's space.
+    /// Vertical coordinate in the model's space.
     pub y: f64,
 }
 
 impl ImagePoint {
-    /// A point in a model's space.
+    /// Creates a point in a model's space.
     pub const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 }
 
-/// A rectangle on the screen in pixels. Accessibility buses report negative and huge ones for hidden things.
+/// A rectangle on the screen in pixels. Accessibility buses report negative and huge ones for hidden elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Rect {
     /// Left edge.
@@ -64,80 +64,80 @@ pub struct Rect {
     pub height: i32,
 }
 
-/// Pixels from a screen's corner beyond which nothing is on any screen: displays count in 16 bits.
+/// Largest possible screen coordinate in pixels: displays use 16-bit coordinates.
 const FARTHEST: i32 = 30_000;
 
 impl Rect {
-    /// The rectangle with this left edge, top edge, width and height.
+    /// Creates a rectangle from its left edge, top edge, width and height.
     pub const fn new(x: i32, y: i32, width: i32, height: i32) -> Self {
         Self { x, y, width, height }
     }
 
-    /// The middle, or nothing when the rectangle has no area or lies outside any possible screen.
+    /// Returns the centre; `None` if the rectangle has no area or lies outside any possible screen.
     pub fn centre(&self) -> Option<ScreenPoint> {
         let possible = -FARTHEST + 1..FARTHEST;
         let sane =
             self.width > 0 && self.height > 0 && possible.contains(&self.x) && possible.contains(&self.y);
-        // The numbers are a program's, and one that is closing may say anything.
+        // A program that is closing may report any number.
         let middle = |from: i32, length: i32| from.saturating_add(length / 2);
         sane.then(|| ScreenPoint::new(middle(self.x, self.width), middle(self.y, self.height)))
     }
 
-    /// Whether the point lies inside.
+    /// Whether the rectangle contains the point.
     pub fn contains(&self, point: ScreenPoint) -> bool {
         (self.x..self.x.saturating_add(self.width)).contains(&point.x)
             && (self.y..self.y.saturating_add(self.height)).contains(&point.y)
     }
 }
 
-/// The space in which a model's points are to be read.
+/// The coordinate space of a model's points.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CoordinateSpace {
-    /// Pixels of the image that the model was sent.
+    /// Pixels of the image that was sent to the model.
     ImagePixels,
-    /// A grid from 0 to `max` on both axes, whatever the image's shape.
+    /// A grid from 0 to `max` on both axes, regardless of the image's aspect ratio.
     Grid {
-        /// The last grid line: 999 or 1000 in the models known so far.
+        /// The largest grid coordinate: 999 or 1000 in the models known so far.
         max: u32,
     },
     /// Fractions of the image from 0 to 1.
     Unit,
 }
 
-/// What a model last saw: which part of the screen, at which image size, in which space it answers.
+/// The image that a model last saw: the part of the screen, the image size, and the coordinate space of its points.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
     /// The part of the screen in the image.
     pub region: Rect,
-    /// The image's size as the model received it.
+    /// Size of the image that the model received.
     pub image: Size,
-    /// How the model's points are to be read.
+    /// The coordinate space of the model's points.
     pub space: CoordinateSpace,
 }
 
-/// A model's point that lies outside what it saw. It is reported back, never clamped.
+/// A model's point outside the image that it saw. It is reported back to the model, never clamped.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("point ({x}, {y}) lies outside the picture: x must be from 0 to {max_x} and y from 0 to {max_y}")]
 pub struct OutsideView {
-    /// The point's x.
+    /// Horizontal coordinate of the point.
     pub x: f64,
-    /// The point's y.
+    /// Vertical coordinate of the point.
     pub y: f64,
-    /// The largest x allowed.
+    /// Largest valid `x`.
     pub max_x: f64,
-    /// The largest y allowed.
+    /// Largest valid `y`.
     pub max_y: f64,
 }
 
 impl View {
-    /// The whole screen, sent pixel for pixel.
+    /// Creates a view of the whole screen at full size.
     pub fn whole(screen: Size) -> Self {
         let (width, height) = (screen.width.cast_signed(), screen.height.cast_signed());
         Self { region: Rect::new(0, 0, width, height), image: screen, space: CoordinateSpace::ImagePixels }
     }
 
-    /// The largest coordinates of the model's space.
+    /// Returns the largest coordinates of the model's space.
     fn extent(&self) -> (f64, f64) {
         match self.space {
             CoordinateSpace::ImagePixels => (f64::from(self.image.width), f64::from(self.image.height)),
@@ -146,7 +146,7 @@ impl View {
         }
     }
 
-    /// The screen pixel that a model's point means.
+    /// Converts a model's point to a screen pixel.
     pub fn to_screen(&self, point: ImagePoint) -> Result<ScreenPoint, OutsideView> {
         let (max_x, max_y) = self.extent();
         let inside = |value: f64, max: f64| value.is_finite() && (0.0..=max).contains(&value);
@@ -159,7 +159,7 @@ impl View {
         })
     }
 
-    /// The model's point for a screen pixel's middle, or nothing when the pixel is not in the picture.
+    /// Converts the centre of a screen pixel to a model's point; `None` if the pixel is outside the picture.
     pub fn to_image(&self, point: ScreenPoint) -> Option<ImagePoint> {
         if !self.region.contains(point) {
             return None;
@@ -179,9 +179,9 @@ impl View {
     }
 }
 
-/// Maps `value` of `0..=max` onto the pixels `start..start+length`; the far edge belongs to the last pixel.
+/// Maps `value` in `0..=max` to the pixels `start..start+length`; the far edge belongs to the last pixel.
 fn scale(value: f64, max: f64, start: i32, length: i32) -> i32 {
-    // Multiplied first: whole pixels then stay whole numbers, and floor does not lose one to rounding.
+    // The multiplication comes first, so that whole pixels stay integers and `floor` is exact.
     let offset = (value * f64::from(length) / max).floor();
     #[expect(clippy::cast_possible_truncation, reason = "offset lies between 0 and an i32 length")]
     let offset = offset as i32;

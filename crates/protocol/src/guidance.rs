@@ -1,22 +1,22 @@
-//! What is lent to a run: bounded text and tools. Empty guidance is the same code with nothing in it.
+//! Help for an attempt: size-limited text and tools. Attempts without help use empty guidance and the same code.
 
 use std::sync::Arc;
 
 use crate::{BoundedText, EventKind, Observation, StepRef, Tool};
 
-/// Text that may be appended to the next user turn when the state changes. Nothing sent is ever edited.
+/// A source of text that is appended to the next user turn when the state changes. Earlier turns are never edited.
 pub trait Refresh: Send + Sync {
-    /// The text to append after this observation, with the events to record, if any.
+    /// Returns the text to append after this observation, with the events to record, if any.
     fn refresh(&self, at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)>;
 }
 
-/// Help for one trial. `opening` and the tool list stay as they are for the whole trial.
+/// Help for one trial. `opening` and the tool list do not change during the trial.
 #[derive(Clone, Default)]
 pub struct Guidance {
-    /// Put below the system's and the user's words, marked as advice.
+    /// Text below the system prompt and the user's instruction, marked as advice.
     pub opening: BoundedText,
-    /// Tools lent to the model.
+    /// Tools for the model.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Later text, if the arm wants it.
+    /// Source of later text, if the arm has one.
     pub refresh: Option<Arc<dyn Refresh>>,
 }

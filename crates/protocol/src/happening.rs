@@ -1,120 +1,120 @@
-//! What can happen to a skill: the vocabulary that traces, books and journals share.
+//! Skill events: the vocabulary shared by traces, skillbooks and journals.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SkillId;
 
-/// What happened to a skill, in one word.
+/// The kind of a skill event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum SkillHappening {
-    /// Its line stood in an index that was shown.
+    /// The skill's line was in an index that the agent saw.
     #[serde(rename = "skill.indexed")]
     Indexed,
-    /// It was among the hits of a search.
+    /// The skill was among the results of a search.
     #[serde(rename = "skill.searched")]
     Searched,
-    /// Its text was delivered; other programs say that it was used.
+    /// The skill's text was delivered. Other programs call this event "used".
     #[serde(rename = "skill.viewed", alias = "skill.used")]
     Viewed,
-    /// Its tools were opened.
+    /// The skill's tools were opened.
     #[serde(rename = "skill.activated")]
     Activated,
-    /// Its tools were closed.
+    /// The skill's tools were closed.
     #[serde(rename = "skill.offloaded")]
     Offloaded,
-    /// The agent said that it used it.
+    /// The agent declared that it used the skill.
     #[serde(rename = "skill.declared_used")]
     DeclaredUsed,
-    /// Somebody wrote it.
+    /// The skill was written.
     #[serde(rename = "skill.written")]
     Written,
-    /// A write was refused.
+    /// A write of the skill was refused.
     #[serde(rename = "skill.write_refused")]
     WriteRefused,
-    /// A change of it waits for a person's word.
+    /// A change of the skill waits for review by a person.
     #[serde(rename = "skill.proposed")]
     Proposed,
-    /// A person refused a change of it.
+    /// A person refused a change of the skill.
     #[serde(rename = "skill.refused")]
     Refused,
-    /// A review of it was counted.
+    /// A review of the skill was counted.
     #[serde(rename = "skill.reviewed")]
     Reviewed,
-    /// A note was added to it.
+    /// A note was added to the skill.
     #[serde(rename = "skill.annotated")]
     Annotated,
-    /// It is new.
+    /// The skill was created.
     #[serde(rename = "skill.created")]
     Created,
-    /// Its text is another one now.
+    /// The skill's text was changed.
     #[serde(rename = "skill.updated")]
     Updated,
-    /// It was taken up by another skill.
+    /// The skill was merged into another one.
     #[serde(rename = "skill.merged")]
     Merged,
-    /// It was taken out of the book.
+    /// The skill was removed from the skillbook.
     #[serde(rename = "skill.tombstoned")]
     Tombstoned,
-    /// It is hidden from a kind of task that it harmed.
+    /// The skill was hidden from a kind of task that it harmed.
     #[serde(rename = "skill.suppressed")]
     Suppressed,
-    /// It waits for proof and is not lent.
+    /// The skill waits for verification; agents do not get it.
     #[serde(rename = "skill.quarantined")]
     Quarantined,
-    /// It is proved on tasks other than its source.
+    /// The skill helped on tasks other than its source.
     #[serde(rename = "skill.verified")]
     Verified,
-    /// The agent began to write a skill.
+    /// The agent started to write a skill.
     #[serde(rename = "learning.started")]
     LearningStarted,
-    /// It ended that, with or without success.
+    /// The agent finished writing a skill, with or without success.
     #[serde(rename = "learning.finished")]
     LearningFinished,
-    /// It reported something that a later review should look at.
+    /// The agent reported an issue for a later review.
     #[serde(rename = "learning.signal")]
     LearningSignal,
-    /// It reported something that does not count.
+    /// The agent reported an issue that was rejected.
     #[serde(rename = "learning.signal_rejected")]
     LearningSignalRejected,
-    /// A review in the background began.
+    /// A background review started.
     #[serde(rename = "review.started")]
     ReviewStarted,
-    /// It ended.
+    /// A background review finished.
     #[serde(rename = "review.finished")]
     ReviewFinished,
-    /// The cleaner found something to decide.
+    /// The cleanup found a skill to decide on.
     #[serde(rename = "cleanup.flagged")]
     CleanupFlagged,
-    /// It stays as it is.
+    /// The cleanup kept a skill unchanged.
     #[serde(rename = "cleanup.kept")]
     CleanupKept,
-    /// A domain was opened.
+    /// A domain was created.
     #[serde(rename = "domain.created")]
     DomainCreated,
 }
 
-/// Something that happened to a skill during an attempt.
+/// An event of a skill during an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillEvent {
-    /// What.
+    /// The kind of event.
     pub happening: SkillHappening,
-    /// Which skill; none for a domain's whole index.
+    /// The skill; `None` for the index of a whole domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillId>,
-    /// Its version.
+    /// The skill's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// Its place among the hits, from 1.
+    /// Rank among the search results, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// The query, domain or refusal.
+    /// The query, the domain, or the reason of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The text as delivered, for views.
+    /// The delivered text, for views.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Characters delivered to the model by this.
+    /// Number of characters delivered to the model.
     #[serde(default)]
     pub delivered_chars: u64,
 }

@@ -1,4 +1,4 @@
-//! Identities: newtypes over text, so that one id is never taken for another.
+//! Identifiers as newtypes, so that different kinds of ids cannot be mixed up.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// Wraps a text as this id; the text is taken as it is.
+            /// Creates an id from a string without validation.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
 
-            /// The id as text.
+            /// Returns the id as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -41,7 +41,7 @@ text_id! {
     TrialId
 }
 text_id! {
-    /// A task's `id` as its suite file spells it.
+    /// A task's `id` as written in its suite file.
     TaskId
 }
 text_id! {
@@ -60,7 +60,7 @@ macro_rules! counted_id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The id that follows this one.
+            /// Returns the next id.
             #[must_use]
             pub fn next(self) -> Self {
                 Self(self.0.saturating_add(1))
@@ -110,15 +110,15 @@ counted_id! {
     StepId, "s"
 }
 
-/// A skill: `<domain>/<slug>`, both of lower-case letters, digits and single hyphens.
+/// A skill's id, `<domain>/<slug>`: both parts consist of lower-case letters, digits and single hyphens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SkillId(String);
 
-/// Why a text is not a [`SkillId`].
+/// An error in a [`SkillId`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SkillIdError {
-    /// There is not exactly one `/`.
+    /// The text does not contain exactly one `/`.
     #[error("skill id {0:?} is not of the form <domain>/<name>")]
     Shape(String),
     /// A part is not lower-case letters, digits and single inner hyphens, or is longer than 64.
@@ -128,13 +128,13 @@ pub enum SkillIdError {
     Part {
         /// The whole text.
         id: String,
-        /// The part at fault.
+        /// The invalid part.
         part: String,
     },
 }
 
 impl SkillId {
-    /// Reads `<domain>/<slug>`.
+    /// Parses `<domain>/<slug>`.
     pub fn parse(text: &str) -> Result<Self, SkillIdError> {
         let Some((domain, slug)) = text.split_once('/').filter(|(_, slug)| !slug.contains('/')) else {
             return Err(SkillIdError::Shape(text.to_owned()));
@@ -147,7 +147,7 @@ impl SkillId {
         Ok(Self(text.to_owned()))
     }
 
-    /// Whether a text may be a domain or a skill's name.
+    /// Whether a text is a valid domain or slug.
     pub fn is_slug(text: &str) -> bool {
         (1..=64).contains(&text.len())
             && text.split('-').all(|word| {
@@ -155,17 +155,17 @@ impl SkillId {
             })
     }
 
-    /// The part before the slash.
+    /// Returns the part before the slash.
     pub fn domain(&self) -> &str {
         self.0.split_once('/').map_or("", |(domain, _)| domain)
     }
 
-    /// The part after the slash.
+    /// Returns the part after the slash.
     pub fn slug(&self) -> &str {
         self.0.split_once('/').map_or("", |(_, slug)| slug)
     }
 
-    /// The id as text.
+    /// Returns the id as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

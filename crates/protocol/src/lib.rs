@@ -1,8 +1,8 @@
-//! The words every room of Apprentice speaks and the ports it plugs into.
+//! Shared data types and ports (traits) of all Apprentice crates.
 //!
-//! This crate holds plain data and traits: no I/O, no clock, no async runtime, no environment. A trait
-//! lives beside the types in its signature. Whatever is written to disk or sent to a model is a type
-//! of this crate or of `apprentice-evaluator`.
+//! This crate contains plain data and traits: no I/O, no clock, no async runtime, no access to the process
+//! environment. A trait is in the same module as the types of its signature. All data on disk or sent to a model
+//! has a type of this crate or of `apprentice-evaluator`.
 
 mod action;
 mod chord;

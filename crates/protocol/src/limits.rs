@@ -1,4 +1,4 @@
-//! Budgets of one attempt, and what of them is spent. Pure arithmetic.
+//! The caps of one attempt and the resources it has used.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,17 @@ use crate::{StopReason, TaskId, Usage};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// World actions.
+    /// Maximum number of world actions.
     pub world_steps: u32,
-    /// Model turns, including those that only read skills.
+    /// Maximum number of model turns, including those that only read skills.
     pub turns: u32,
-    /// Input plus output tokens; no cap if absent.
+    /// Maximum of input plus output tokens; no cap if absent.
     pub tokens: Option<u64>,
-    /// Money in US dollars; no cap if absent.
+    /// Maximum cost in US dollars; no cap if absent.
     pub cost_usd: Option<f64>,
-    /// Working time in seconds: without waiting for rate limits or our own pool.
+    /// Maximum working time in seconds, without waiting for rate limits or for our own pool.
     pub working_s: u64,
-    /// The same actions on the same screen so many times in a row count as a loop.
+    /// Number of times in a row that the same actions on the same screen count as a loop.
     pub repeats: u32,
 }
 
@@ -29,23 +29,23 @@ impl Default for Limits {
     }
 }
 
-/// What an attempt has used.
+/// The resources that an attempt has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
     /// World actions delivered or refused by the world.
     pub world_steps: u32,
     /// Model turns.
     pub turns: u32,
-    /// Tokens.
+    /// Token usage.
     pub tokens: Usage,
-    /// Money in US dollars; none when the model has no price.
+    /// Cost in US dollars; `None` if the model has no price.
     pub cost_usd: Option<f64>,
     /// Working time in milliseconds.
     pub working_ms: u64,
 }
 
 impl Limits {
-    /// The cap that forbids another model turn, if any. Order: time, money, tokens, steps and turns.
+    /// Returns the cap that forbids another model turn, if any. Order: time, cost, tokens, steps and turns.
     pub fn reached(&self, spent: &Spent) -> Option<StopReason> {
         let tokens = spent.tokens.input.saturating_add(spent.tokens.output);
         if spent.working_ms >= self.working_s.saturating_mul(1000) {
@@ -62,12 +62,12 @@ impl Limits {
     }
 }
 
-/// All that the harness learns of a task.
+/// The part of a task that the harness gets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskBrief {
-    /// The task.
+    /// The task's id.
     pub id: TaskId,
-    /// What to do, as the agent is told.
+    /// The instruction for the agent.
     pub instruction: String,
     /// The attempt's caps.
     pub limits: Limits,

@@ -1,6 +1,6 @@
-//! The port through which setup and checks reach into a world.
+//! The port through which setup and checks access a world.
 //!
-//! Every method can be served over the OSWorld server protocol alone; each names its endpoint.
+//! The OSWorld server protocol alone is enough to implement every method; each method names its endpoint.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,28 +10,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Image, PortFuture, Rect, TreeBudget, UiTree};
 
-/// A command to be run inside the world, never on the host.
+/// A command to run inside the world, never on the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Command {
     /// Program and arguments; for a shell line, `["sh", "-c", line]`.
     pub argv: Vec<String>,
-    /// Folder to start in; the user's home if absent.
+    /// Working folder; the user's home folder if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Variables added to the world's own.
+    /// Additional environment variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<(String, String)>,
-    /// Bytes for standard input.
+    /// Contents of standard input.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stdin: Vec<u8>,
-    /// Deadline in milliseconds; the command and what it started are killed at it.
+    /// Time limit in milliseconds; then the command and its child processes are killed.
     pub timeout_ms: u64,
-    /// At most so many bytes of each output stream are kept.
+    /// Maximum number of bytes kept of each output stream.
     pub output_limit: u64,
 }
 
 impl Command {
-    /// A command with a deadline of 30 s and 4 MiB of output.
+    /// Creates a command with a time limit of 30 s and an output limit of 4 MiB.
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
         Self {
             argv: argv.into_iter().map(Into::into).collect(),
@@ -43,12 +43,12 @@ impl Command {
         }
     }
 
-    /// A line for the POSIX shell.
+    /// Creates a command that runs a line in the POSIX shell.
     pub fn shell(line: impl Into<String>) -> Self {
         Self::new(["sh".to_owned(), "-c".to_owned(), line.into()])
     }
 
-    /// The same command with another deadline.
+    /// Sets the time limit.
     #[must_use]
     pub fn within(mut self, timeout: Duration) -> Self {
         self.timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
@@ -56,23 +56,23 @@ impl Command {
     }
 }
 
-/// What a command left.
+/// The result of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// Exit code; 128 plus the signal when a signal ended it; 124 when the deadline did.
+    /// Exit code; 128 plus the signal number if a signal ended the command; 124 after the time limit.
     pub code: i32,
     /// Standard output.
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: Vec<u8>,
-    /// Whether the deadline ended it.
+    /// Whether the time limit ended the command.
     pub timed_out: bool,
     /// Whether output beyond the limit was dropped.
     pub cut: bool,
 }
 
 impl Output {
-    /// Standard output as text, broken bytes replaced.
+    /// Returns standard output as text; invalid UTF-8 is replaced.
     pub fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
@@ -80,19 +80,19 @@ impl Output {
 
 /// A process started inside the world with piped standard streams. Dropping it kills the process.
 pub trait ChildProcess: Send {
-    /// Writes all bytes to its standard input.
+    /// Writes all bytes to the process's standard input.
     fn write<'a>(&'a mut self, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>>;
-    /// Closes its standard input.
+    /// Closes the process's standard input.
     fn close_input(&mut self) -> PortFuture<'_, Result<(), MachineError>>;
-    /// The next bytes of its standard output; empty at the end.
+    /// Reads the next bytes of standard output; empty at the end.
     fn read(&mut self) -> PortFuture<'_, Result<Vec<u8>, MachineError>>;
-    /// Waits for its end and returns the exit code.
+    /// Waits for the end of the process and returns the exit code.
     fn wait(&mut self) -> PortFuture<'_, Result<i32, MachineError>>;
-    /// Kills it and what it started.
+    /// Kills the process and its child processes.
     fn kill(&mut self) -> PortFuture<'_, Result<(), MachineError>>;
 }
 
-/// A file's kind.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
@@ -100,42 +100,42 @@ pub enum EntryKind {
     File,
     /// A folder.
     Directory,
-    /// A symbolic link, not followed.
+    /// A symbolic link, which is not followed.
     Link,
     /// Anything else.
     Other,
 }
 
-/// One entry below a listed folder.
+/// One entry of a recursive listing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirEntry {
-    /// Path relative to the listed folder, `/` between parts.
+    /// Path relative to the listed folder, separated by `/`.
     pub path: String,
-    /// Its kind.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Bytes, for files.
+    /// Size in bytes, for files.
     pub size: u64,
 }
 
 /// A top-level window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
-    /// The window system's id, as hexadecimal text.
+    /// The window system's id as hexadecimal text.
     pub id: String,
-    /// Its title.
+    /// The window's title.
     pub title: String,
-    /// Its class (`WM_CLASS`), which names the program.
+    /// The window class (`WM_CLASS`), which names the program.
     pub class: String,
-    /// Where it is.
+    /// The position and size on the screen.
     pub bounds: Rect,
-    /// Whether it is the active one.
+    /// Whether this is the active window.
     pub active: bool,
-    /// The id of the process that owns it, inside the world.
+    /// Process id of the owner, inside the world.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
 }
 
-/// Something a [`Machine`] may or may not be able to do.
+/// An optional capability of a [`Machine`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Capability {
@@ -145,95 +145,95 @@ pub enum Capability {
     Commands,
     /// Starting piped processes.
     Processes,
-    /// The interface tree.
+    /// Reading the accessibility tree.
     Tree,
-    /// Pictures of the screen.
+    /// Taking screenshots.
     Screenshots,
-    /// The window list.
+    /// Listing windows.
     Windows,
-    /// Reaching TCP ports.
+    /// Connecting to TCP ports.
     Ports,
 }
 
-/// What a world offers, known before a run starts.
+/// The capabilities and parameters of a world, known before a run starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Offers {
-    /// What it can do.
+    /// The available capabilities.
     pub capabilities: std::collections::BTreeSet<Capability>,
-    /// The user's home folder inside.
+    /// The user's home folder inside the world.
     pub home: String,
-    /// Screen size in pixels, where there is a screen.
+    /// Screen size in pixels, if there is a screen.
     pub screen: Option<crate::Size>,
 }
 
-/// A loopback address that leads to a port inside the world for as long as this value lives.
+/// A loopback address that forwards to a port inside the world while this value exists.
 pub struct Dial {
-    /// Where to connect on this machine.
+    /// The address to connect to on this machine.
     pub address: SocketAddr,
-    /// Keeps the way open; dropping it closes it.
+    /// Keeps the forwarding open; dropping it closes the port.
     pub guard: Box<dyn Send + Sync>,
 }
 
-/// Why a machine did not do what it was asked.
+/// An error of a machine operation.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
-    /// It cannot do this kind of thing at all.
+    /// The machine lacks this capability.
     #[error("this world does not offer {0:?}")]
     Unsupported(Capability),
     /// The path does not exist.
     #[error("no such file or folder in the world: {0}")]
     NotFound(String),
-    /// The request itself was refused (permission, is a folder, bad path).
+    /// The request was refused (permission, is a folder, invalid path).
     #[error("{what}: {why}")]
     Refused {
-        /// What was asked.
+        /// The request.
         what: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// The program is not installed in the world.
     #[error("program {0:?} is not installed in the world")]
     MissingProgram(String),
-    /// The world answers no more: infrastructure, never the model's failure.
+    /// The world no longer responds: an infrastructure failure, never the model's.
     #[error("the world was lost: {0}")]
     Lost(String),
-    /// The deadline of the request passed.
+    /// The request timed out.
     #[error("{0} did not answer in time")]
     TimedOut(String),
 }
 
-/// What setup and checks need of a world. Safe to call while the environment acts.
+/// The interface of setup and checks to a world. Safe to call while the environment acts.
 pub trait Machine: Send + Sync {
-    /// What can be asked of it.
+    /// Returns the capabilities and parameters of the world.
     fn offers(&self) -> &Offers;
     /// Reads a whole file (`POST /file`).
     fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>>;
-    /// Writes a file, making its folders (`POST /setup/upload`).
+    /// Writes a file and creates its parent folders (`POST /setup/upload`).
     fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>>;
-    /// Lists everything below a folder, sorted by path (`POST /list_directory`).
+    /// Lists a folder recursively, sorted by path (`POST /list_directory`).
     fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>>;
-    /// Removes a file, or a folder with all below it (`POST /execute`).
+    /// Removes a file, or a folder with its contents (`POST /execute`).
     fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>>;
-    /// Runs a command to its end (`POST /execute`).
+    /// Runs a command and waits for its end (`POST /execute`).
     fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>>;
-    /// Starts a piped process (`POST /setup/launch`, without pipes there).
+    /// Starts a process with piped standard streams (`POST /setup/launch`, which has no pipes).
     fn spawn<'a>(
         &'a self,
         command: &'a Command,
     ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>>;
-    /// Starts a program that outlives the call and belongs to the world (`POST /setup/launch`).
+    /// Starts a program that keeps running after the call, until the world closes (`POST /setup/launch`).
     fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>>;
-    /// Reads the interface tree (`GET /accessibility`).
+    /// Reads the accessibility tree (`GET /accessibility`).
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>>;
-    /// The interface tree as the machine itself writes it, for those that do (`GET /accessibility`): it holds what
-    /// [`UiTree`] has no word for, and checks made for that form look at it.
+    /// Returns the accessibility tree in the machine's own document format, if it has one (`GET /accessibility`). The
+    /// document contains details that [`UiTree`] does not represent; OSWorld's checks read them.
     fn tree_document(&self) -> PortFuture<'_, Result<Option<String>, MachineError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// Takes a picture (`GET /screenshot`).
+    /// Takes a screenshot (`GET /screenshot`).
     fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>>;
     /// Lists top-level windows, front to back (`POST /execute` with the window tools of the image).
     fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>>;
-    /// Opens a way to a TCP port inside (the port itself, on the VM's address).
+    /// Opens a connection path to a TCP port inside the world (for a VM: the port itself, at the VM's address).
     fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>>;
 }

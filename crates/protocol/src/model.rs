@@ -1,4 +1,4 @@
-//! The port for models: one request, one reply, whatever the provider.
+//! The port for models: a provider-independent request and reply.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     Action, CallId, Content, Finish, ImagePoint, ModelProfile, PortFuture, Size, ToolSpec, VoidCause,
 };
 
-/// What a call is booked under. It is never sent.
+/// The purpose of a call, for cost accounting. It is not sent to the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -25,100 +25,100 @@ pub enum Purpose {
     Calibrate,
     /// Grading.
     Check,
-    /// Turning texts into vectors.
+    /// Computing embeddings.
     Embed,
 }
 
-/// The native world tool of a request: adapters turn it into the provider's own computer-use tool.
+/// The native world tool of a request; adapters convert it to the provider's computer-use tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorldTool {
-    /// Whether the world is a browser without a desktop around it.
+    /// Whether the world is a browser without a desktop.
     pub browser: bool,
-    /// The size of the pictures the model will get, or the screen's if it gets none.
+    /// Size of the pictures for the model, or of the screen if the model gets no pictures.
     pub display: Size,
 }
 
 /// A named JSON Schema that the reply must follow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedSchema {
-    /// Its name.
+    /// The schema's name.
     pub name: String,
     /// The schema.
     pub schema: Value,
 }
 
-/// The provider's own content of one reply: each block's JSON exactly as it will be sent again.
+/// The provider's original content of a reply: the JSON of each block, exactly as it is sent back in later requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RawContent {
-    /// Compact JSON, one text per block.
+    /// Compact JSON, one string per block.
     pub blocks: Vec<String>,
 }
 
-/// What a model asks for.
+/// A call in a model's reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
-    /// The provider's id.
+    /// The provider's id of the call.
     pub id: CallId,
-    /// What is asked.
+    /// The content of the call.
     #[serde(flatten)]
     pub body: CallBody,
 }
 
-/// The kinds of call.
+/// The kinds of calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub enum CallBody {
     /// Actions in the world, in order.
     World {
-        /// The batch.
+        /// The actions, in order.
         actions: Vec<Action<ImagePoint>>,
     },
-    /// A function tool.
+    /// A call of a function tool.
     Tool {
-        /// Its name.
+        /// The tool's name.
         name: String,
-        /// Its arguments.
+        /// The arguments.
         arguments: Value,
     },
-    /// The model is finished.
+    /// The model declares that it is finished.
     Finish(Finish),
-    /// The adapter could not read what the model wrote.
+    /// Output of the model that the adapter could not parse.
     Unusable {
-        /// What was wrong, in words for the model.
+        /// The problem, as a message for the model.
         problem: String,
     },
 }
 
-/// What became of one action of a batch.
+/// The outcome of one action of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum PerAction {
-    /// Delivered.
+    /// The action was delivered.
     Done {
-        /// Text for the model, if any.
+        /// Message for the model, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// Tried and refused.
+    /// The action was tried and rejected.
     Failed {
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// Not tried, because an earlier world action of the turn failed.
+    /// The action was not tried, because an earlier world action of the turn failed.
     NotExecuted,
 }
 
-/// The answer to one [`Call`]; every call gets exactly one.
+/// The result of one [`Call`]; every call gets exactly one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallResult {
-    /// Which call.
+    /// The id of the call.
     pub id: CallId,
-    /// One entry per action of a world call; empty for tools.
+    /// One outcome per action of a world call; empty for tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_action: Vec<PerAction>,
-    /// A tool's answer, or the observation after the batch.
+    /// The tool's result, or the observation after the batch.
     pub content: Vec<Content>,
-    /// Whether the model should read it as an error.
+    /// Whether the result is an error for the model.
     #[serde(default)]
     pub is_error: bool,
 }
@@ -127,23 +127,23 @@ pub struct CallResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// The user's words.
+    /// A user message.
     User {
-        /// The parts.
+        /// The parts of the message.
         content: Vec<Content>,
     },
     /// The model's turn.
     Assistant {
-        /// As the provider wrote it.
+        /// The provider's original content.
         raw: RawContent,
-        /// Its words.
+        /// The text parts.
         say: Vec<String>,
-        /// Its calls.
+        /// The calls.
         calls: Vec<Call>,
     },
-    /// The answers to the calls of the turn before, with anything appended below them.
+    /// The results of the previous turn's calls, with appended notices.
     Results {
-        /// One per call, in order.
+        /// One result per call, in order.
         results: Vec<CallResult>,
         /// Notices and refreshed guidance.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -151,58 +151,58 @@ pub enum Message {
     },
 }
 
-/// One request. Wrappers book it; adapters translate it; nobody edits it.
+/// One request. Middleware accounts for it and adapters translate it; neither changes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatRequest {
-    /// What it is booked under; never sent.
+    /// The purpose for cost accounting; not sent.
     #[serde(skip)]
     pub purpose: Purpose,
-    /// The standing instructions.
+    /// The system prompt.
     pub system: String,
     /// The conversation so far.
     pub messages: Vec<Message>,
     /// Function tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSpec>,
-    /// The native world tool, when the model may act.
+    /// The native world tool, if the model may act.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<WorldTool>,
     /// The schema that the reply must follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<NamedSchema>,
-    /// Sent to providers that take one.
+    /// Sampling seed, for providers that accept one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Largest number of output tokens.
+    /// Maximum number of output tokens.
     pub max_output_tokens: u32,
 }
 
-/// Why a reply ended.
+/// The reason why a reply ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyStop {
     /// The turn is complete.
     EndTurn,
-    /// It waits for results.
+    /// The model waits for the results of its calls.
     Calls,
-    /// The output limit cut it.
+    /// The output limit cut the reply off.
     MaxTokens,
-    /// The provider refused.
+    /// The provider refused the request.
     Refusal,
-    /// The conversation no longer fits.
+    /// The conversation exceeds the model's context.
     ContextFull,
     /// A pending safety check was declined.
     SafetyDeclined,
 }
 
-/// Tokens. `input` counts every input token once, cached ones included.
+/// Token usage. `input` counts every input token once, including cached ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
-    /// Input tokens, cached ones included.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// Output tokens, thinking included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Input tokens that came from a cache.
+    /// Input tokens that were read from a cache.
     pub cached: u64,
 }
 
@@ -214,10 +214,10 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Where the time of a call went.
+/// The time spent on a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
-    /// The exchange itself, in milliseconds.
+    /// The HTTP exchange itself, in milliseconds.
     pub working_ms: u64,
     /// Waiting for rate limits and retries, in milliseconds.
     pub waiting_ms: u64,
@@ -226,76 +226,76 @@ pub struct Timing {
 /// One reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChatReply {
-    /// As the provider wrote it.
+    /// The provider's original content.
     pub raw: RawContent,
-    /// The model's words.
+    /// The text parts.
     pub say: Vec<String>,
-    /// Its calls, in order.
+    /// The calls, in order.
     pub calls: Vec<Call>,
-    /// Why it ended.
+    /// The reason why the reply ended.
     pub stop: ReplyStop,
-    /// Tokens.
+    /// Token usage.
     pub usage: Usage,
-    /// Time.
+    /// Time spent.
     pub timing: Timing,
-    /// Money in US dollars; none when the model has no price.
+    /// Cost in US dollars; `None` if the model has no price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// The exact model that answered, as the provider names it.
+    /// The exact model that replied, as the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_model: Option<String>,
 }
 
-/// When the same request may be tried again.
+/// When the same request may be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Never: it would fail again.
+    /// Never: a retry would fail again.
     Never,
-    /// At once.
+    /// Immediately.
     Now,
-    /// After this long.
+    /// After this delay.
     After(Duration),
 }
 
-/// What failed around a model.
+/// The kind of a model error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelFault {
-    /// It could not be reached, is overloaded, or its key was refused.
+    /// The model is unreachable or overloaded, or its key was rejected.
     Unavailable,
-    /// It broke its own format.
+    /// The server sent an invalid response.
     Protocol,
-    /// A money cap would have been passed: refused before the call.
+    /// The call would have exceeded a cost cap and was not made.
     Budget,
-    /// A limit of the context was reached.
+    /// The context limit was reached.
     ContextFull,
-    /// The request can never succeed: a bug or a wrong profile.
+    /// The request can never succeed: a bug or an incorrect profile.
     Request,
 }
 
-/// A failed exchange.
+/// An error of a model call.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// What failed.
+    /// The kind of error.
     pub fault: ModelFault,
-    /// When to try again.
+    /// When to retry.
     pub retry: Retry,
-    /// In words, without secrets.
+    /// The message, without secrets.
     pub message: String,
 }
 
 impl ModelError {
-    /// A fault that another try would not mend.
+    /// Creates an error that a retry cannot fix.
     pub fn never(fault: ModelFault, message: impl Into<String>) -> Self {
         Self { fault, retry: Retry::Never, message: message.into() }
     }
 
-    /// When the same request may be tried again.
+    /// When the same request may be retried.
     pub fn retry(&self) -> Retry {
         self.retry
     }
 
-    /// The cause under which an attempt becomes void, unless the fault ends it in a judged way.
+    /// Returns the void cause of the attempt; `None` if the error ends the attempt regularly, so that it is judged.
     pub fn void_cause(&self) -> Option<VoidCause> {
         match self.fault {
             ModelFault::Unavailable => Some(VoidCause::ModelUnavailable),
@@ -308,8 +308,8 @@ impl ModelError {
 
 /// A model that answers requests.
 pub trait ChatModel: Send + Sync {
-    /// What is known of it, as data.
+    /// Returns the model's profile.
     fn profile(&self) -> &ModelProfile;
-    /// Answers one request. Dropping the future cancels it.
+    /// Sends one request. Dropping the future cancels it.
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>>;
 }

@@ -1,38 +1,38 @@
-//! What a world looks like at one moment.
+//! An observation of a world.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Image, TreeBudget, UiTree, Window};
 
-/// What is asked of an observation. Worlds fill in what they can.
+/// The requested parts of an observation. Worlds provide those that they support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Want {
-    /// A picture.
+    /// Whether to take a screenshot.
     pub screenshot: bool,
-    /// The interface tree, within this budget.
+    /// Budget for the accessibility tree; `None` for no tree.
     pub tree: Option<TreeBudget>,
 }
 
 /// A browser tab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tab {
-    /// Its id, as tab actions name it.
+    /// The id for tab actions.
     pub id: String,
-    /// Its title.
+    /// The page's title.
     pub title: String,
-    /// Its address.
+    /// The page's URL.
     pub url: String,
-    /// Whether it is in front.
+    /// Whether this is the active tab.
     pub active: bool,
 }
 
-/// What was seen.
+/// The state of a world at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
-    /// The screen, if asked for.
+    /// The screenshot, if requested.
     pub screenshot: Option<Image>,
-    /// The interface tree, if asked for.
+    /// The accessibility tree, if requested.
     pub tree: Option<UiTree>,
     /// Windows, front to back (desktop worlds).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,13 +40,13 @@ pub struct Observation {
     /// Tabs (browser worlds).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tabs: Vec<Tab>,
-    /// An open page dialog's text, which blocks everything else (browser worlds).
+    /// Text of an open page dialog, which blocks all other actions (browser worlds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialog: Option<String>,
 }
 
 impl Observation {
-    /// The title of what is in front: the active tab's or the active window's.
+    /// Returns the title of the active tab, else of the active window.
     pub fn title(&self) -> &str {
         let tab = self.tabs.iter().find(|tab| tab.active).map(|tab| tab.title.as_str());
         let window = || self.windows.iter().find(|window| window.active).map(|window| window.title.as_str());

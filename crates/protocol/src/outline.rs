@@ -1,21 +1,21 @@
-//! The outline: the one text form in which an interface tree is put before a model, version 1.
+//! The outline, version 1: the text format in which a model gets an accessibility tree.
 //!
-//! One element a line, two spaces of indent per level: `role "name" = "value" [state, state] @x,y #ref`.
-//! Nameless containers are left out and their children move up; hidden elements are left out; the point
-//! is the element's middle in the model's own space. What does not fit the budget is counted in a last
-//! line. The desktop and the browser share this form, and [`Outline::parse`] reads it back.
+//! One element per line, indented by two spaces per level: `role "name" = "value" [state, state] @x,y #ref`.
+//! Containers without a name are omitted and their children move up; hidden elements are omitted. The point is the
+//! element's centre in the model's own coordinate space. A last line counts the elements that exceed the budget.
+//! Desktop and browser worlds share this format; [`Outline::parse`] parses it.
 
 use std::fmt::Write as _;
 
 use crate::{BoundedText, ImagePoint, NodeRef, Role, State, TextBudget, UiNode, UiTree, View};
 
-/// The version of the text form.
+/// The version of the text format.
 pub const OUTLINE_VERSION: u32 = 1;
 
 const NAME_LIMIT: usize = 120;
 const VALUE_LIMIT: usize = 400;
 
-/// Roles that only group others: without a name they say nothing.
+/// Roles that only group other elements; without a name they carry no information.
 const CONTAINERS: &[&str] = &[
     "generic",
     "group",
@@ -37,38 +37,38 @@ const CONTAINERS: &[&str] = &[
     "redundant object",
 ];
 
-/// One element as an outline shows it.
+/// One element of an outline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutlineNode {
-    /// Levels of indent.
+    /// Indentation level, from 0.
     pub depth: u32,
-    /// What it is.
+    /// The role.
     pub role: String,
-    /// Its name.
+    /// The accessible name; empty if absent.
     pub name: String,
-    /// Its value.
+    /// The value, if the element has one.
     pub value: Option<String>,
-    /// Its states.
+    /// The states.
     pub states: Vec<State>,
-    /// Its middle, in the model's space.
+    /// The centre in the model's coordinate space.
     pub at: Option<ImagePoint>,
-    /// Its reference.
+    /// The reference for actions.
     pub id: NodeRef,
 }
 
-/// An outline read back from its text.
+/// A parsed outline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outline {
     /// The elements, in order.
     pub nodes: Vec<OutlineNode>,
 }
 
-/// Writes the outline of a tree as the model sees it, at most `budget` characters long.
+/// Writes the outline of a tree for a model, at most `budget` characters long.
 pub fn outline(tree: &UiTree, view: &View, budget: TextBudget) -> BoundedText {
     let mut text = String::new();
     let mut used = 0;
     let mut left_out = 0usize;
-    // The depth that the children of each node are written at.
+    // The depth at which each node's children are written.
     let mut child_depth: Vec<u32> = Vec::with_capacity(tree.nodes.len());
     let room = budget.0.saturating_sub(80);
     for node in &tree.nodes {
@@ -136,7 +136,7 @@ fn line(node: &UiNode, depth: u32, view: &View) -> String {
     line
 }
 
-/// A JSON string, so that quotes and line breaks can be read back.
+/// Quotes a text as a JSON string, so that quotes and line breaks can be parsed.
 fn quote(text: &str, limit: usize) -> String {
     let cut: String = if text.chars().count() > limit {
         text.chars().take(limit - 1).chain(std::iter::once('…')).collect()
@@ -177,7 +177,7 @@ const STATES: &[State] = &[
 ];
 
 impl Outline {
-    /// Reads an outline; lines of another form are passed over.
+    /// Parses an outline; lines in another format are skipped.
     pub fn parse(text: &str) -> Self {
         Self { nodes: text.lines().filter_map(parse_line).collect() }
     }

@@ -1,67 +1,67 @@
-//! What is known of a model as data. Profiles never grow methods that talk to a provider.
+//! Model profiles: the properties of a model as data. Profiles have no methods that talk to a provider.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CoordinateSpace, Size};
 
-/// Which picture size a model takes unchanged.
+/// The picture sizes that a model processes without resizing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageRule {
     /// The model gets no pictures.
     None,
-    /// The screen's own size.
+    /// Any size; the screen's size is used.
     AsIs,
-    /// At most this box, keeping the shape.
+    /// Scaled to fit into this box, with the same aspect ratio.
     Within {
         /// The box.
         size: Size,
     },
-    /// Sides are multiples of `factor`, the area between two bounds.
+    /// Sides are multiples of `factor`, and the area lies between two bounds.
     Factor {
         /// 28 or 32 in the models known so far.
         factor: u32,
-        /// Least number of pixels.
+        /// Minimum number of pixels.
         min_pixels: u64,
-        /// Largest number of pixels.
+        /// Maximum number of pixels.
         max_pixels: u64,
     },
 }
 
-/// How much fits into a model's context, and how a picture counts in it.
+/// The size of a model's context, and how pictures count towards it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextRule {
-    /// Tokens of a request and its answer together.
+    /// Tokens of a request and its reply together.
     pub tokens: u64,
-    /// Pixels on a side of the square of a picture that counts as one token.
+    /// Side length in pixels of the square patch that counts as one token.
     pub patch: u32,
 }
 
 impl ContextRule {
-    /// Tokens that a picture of this size counts as, by estimate.
+    /// Estimates the tokens of a picture of this size.
     pub fn picture(&self, size: Size) -> u64 {
         let patches = |side: u32| u64::from(side.div_ceil(self.patch.max(1)));
         patches(size.width) * patches(size.height)
     }
 }
 
-/// What of a conversation is sent again.
+/// The part of a conversation that is sent with each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryRule {
-    /// Everything; the conversation only grows.
+    /// The whole conversation, which only grows.
     AppendOnly {
-        /// The provider's limit of one request.
+        /// The provider's limit on the size of a request, in bytes.
         max_request_bytes: u64,
-        /// Whether pictures can be uploaded once and named afterwards.
+        /// Whether pictures can be uploaded once and referenced afterwards.
         uploads: bool,
     },
-    /// All text, and only the last few pictures; less where the context is known and would not hold them.
+    /// All text and the last few pictures; less if the context size is known and too small for them.
     Window {
-        /// How many pictures.
+        /// Number of pictures to keep.
         images: u32,
-        /// What fits; none when nobody knows, then only the server can tell.
+        /// The context size; `None` if unknown, so that only the server can detect an overflow.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<ContextRule>,
     },
@@ -71,29 +71,29 @@ pub enum HistoryRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolRule {
-    /// It is fixed by the first request.
+    /// The first request fixes the tool list.
     Fixed,
-    /// It may change.
+    /// The tool list may change.
     MayChange,
 }
 
-/// What the loop must know of a model.
+/// The properties of a model that the agent loop needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelProfile {
-    /// `provider/name`, as rows and reports show it.
+    /// `provider/name`, as in rows and reports.
     pub name: String,
-    /// The class under which skill counters are kept for this consumer (`builtin/novice`, `small-vlm`).
+    /// The model class for skill counters (`builtin/novice`, `small-vlm`).
     pub consumer: String,
-    /// How its points are to be read.
+    /// The coordinate space of the model's points.
     pub space: CoordinateSpace,
-    /// Which pictures it takes.
+    /// The accepted picture sizes.
     pub images: ImageRule,
-    /// Whether the interface tree is put before it as text.
+    /// Whether the model gets the accessibility tree as text.
     pub outline: bool,
-    /// What is sent again.
+    /// The part of the conversation that is sent with each request.
     pub history: HistoryRule,
-    /// Whether lent tools may change.
+    /// Whether the tool list may change.
     pub tools: ToolRule,
-    /// Largest number of output tokens to ask for.
+    /// Maximum number of output tokens to request.
     pub max_output_tokens: u32,
 }

@@ -1,65 +1,65 @@
-//! Prompts: texts that reach a model, by name. A user may replace them, once, before the first one is read.
+//! Named prompts for models. A user may replace them once, before the first use.
 //!
-//! Texts are constants of the process rather than arguments: whatever is said to a model in one run is said alike
-//! everywhere, and its hash names it.
+//! Prompts are process-wide constants, not arguments: all code of a run uses the same texts, identified by their hash.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// What stands in place of shipped texts.
+/// The replacements of built-in prompts, by name.
 static REPLACED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// One text, with the places that are filled in when it is used.
+/// A prompt template with its variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prompt {
-    /// Its name: a room and a word, such as `agent/system`.
+    /// The name, `<area>/<word>`, such as `agent/system`.
     pub name: &'static str,
-    /// The text that the program brings along.
+    /// The built-in text.
     pub shipped: &'static str,
-    /// The names that stand in it in braces. Each must stand in every replacement, and no other may.
+    /// The variables, written in braces in the text. A replacement must contain all of them and no others.
     pub variables: &'static [&'static str],
 }
 
-/// Why a text cannot stand in place of a prompt.
+/// An error in the replacement of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
-    /// A name in braces that nothing fills in.
+    /// The text contains an unknown variable.
     #[error("line {line}: nothing fills in {{{variable}}}; there is {known}")]
     Unknown {
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// The name.
+        /// The variable's name.
         variable: String,
-        /// Those that there are, in words.
+        /// The known variables, for the message.
         known: String,
     },
-    /// A name in braces that is missing.
+    /// A variable is missing in the text.
     #[error("{{{variable}}} is missing: what belongs there would never reach the model")]
     Missing {
-        /// The name.
+        /// The variable's name.
         variable: String,
     },
-    /// Nothing would be said.
+    /// The text is empty.
     #[error("the text is empty")]
     Empty,
-    /// Prompts are replaced at most once.
+    /// Prompts were already replaced with other texts.
     #[error("other prompts were put in place already")]
     Fixed,
 }
 
 impl Prompt {
-    /// A prompt of this name, with the names of what is filled in.
+    /// Creates a prompt from its name, built-in text and variables.
     pub const fn new(name: &'static str, shipped: &'static str, variables: &'static [&'static str]) -> Self {
         Self { name, shipped, variables }
     }
 
-    /// The text in force.
+    /// Returns the effective text.
     pub fn text(&self) -> &'static str {
         let replaced = REPLACED.get().and_then(|replaced| replaced.get(self.name));
         replaced.map_or(self.shipped, String::as_str)
     }
 
-    /// The text in force without blanks at its end, filled in. A filled-in value is never searched for names.
+    /// Returns the effective text without trailing white space, with the variables filled in. Values are not searched
+    /// for variables.
     pub fn fill(&self, values: &[(&str, &str)]) -> String {
         let mut filled = String::new();
         let mut rest = self.text().trim_end();
@@ -75,7 +75,7 @@ impl Prompt {
         filled
     }
 
-    /// Whether this text may stand in place of the shipped one.
+    /// Checks that a text is a valid replacement.
     pub fn check(&self, text: &str) -> Result<(), PromptError> {
         if text.trim().is_empty() {
             return Err(PromptError::Empty);
@@ -96,8 +96,8 @@ impl Prompt {
     }
 }
 
-/// Puts texts in place of prompts, by name, for the rest of the process. Whoever calls has checked each of them, and
-/// calls before anything is said to a model. The same texts may be put in place again.
+/// Replaces prompts by name for the rest of the process. The caller must have checked each text, and must call this
+/// before the first request to a model. A second call with the same texts is allowed.
 pub fn replace_prompts(texts: BTreeMap<String, String>) -> Result<(), PromptError> {
     match REPLACED.get() {
         Some(held) if *held == texts => Ok(()),
@@ -106,12 +106,12 @@ pub fn replace_prompts(texts: BTreeMap<String, String>) -> Result<(), PromptErro
     }
 }
 
-/// The texts that stand in place of shipped ones, by name.
+/// Iterates over the replaced prompts: name and text.
 pub fn replaced_prompts() -> impl Iterator<Item = (&'static str, &'static str)> {
     REPLACED.get().into_iter().flatten().map(|(name, text)| (name.as_str(), text.as_str()))
 }
 
-/// The names in braces of a text, in order. Braces of code and JSON hold other things than a plain word.
+/// Returns the variables of a text, in order. Braces of code and JSON do not enclose a plain word and are skipped.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -121,7 +121,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The place and the name of the next word in braces.
+/// Returns the position and name of the next variable.
 fn next_name(text: &str) -> Option<(usize, &str)> {
     text.match_indices('{').find_map(|(start, _)| {
         let (name, _) = text[start + 1..].split_once('}')?;

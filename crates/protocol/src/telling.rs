@@ -1,18 +1,18 @@
-//! An attempt told in words: what an action was, and what changed from one look to the next. Whoever retells an
-//! attempt, from its trace or from its conversation, tells it like this.
+//! Descriptions of actions and of changes between observations, shared by all code that narrates an attempt from its
+//! trace or its conversation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::{Action, Button, History, Outline, OutlineNode, PerAction, State, StepAction, TabAction};
 
-/// Lines of change that one step keeps.
+/// Maximum number of lines of changes per step.
 const CHANGED_LINES: usize = 40;
-/// Characters of a text that an action typed.
+/// Maximum number of characters shown of a typed text.
 const TYPED: usize = 80;
 
 impl<P> Action<P> {
-    /// The action in a few words: `double click`, `type "abc"`, `key ctrl+s`.
+    /// Describes the action in a few words: `double click`, `type "abc"`, `key ctrl+s`.
     pub fn in_words(&self) -> String {
         let quoted = |text: &str| {
             let cut: String = text.chars().take(TYPED).collect();
@@ -72,7 +72,7 @@ fn side(button: Button) -> &'static str {
 }
 
 impl StepAction {
-    /// An action with what became of it; of no target.
+    /// Creates a record of an action and its outcome, without a target.
     pub fn of<P>(asked: &Action<P>, outcome: &PerAction) -> Self {
         let outcome = match outcome {
             PerAction::Done { .. } => "done".to_owned(),
@@ -84,7 +84,7 @@ impl StepAction {
 }
 
 impl Outline {
-    /// The elements in words, without places and references: two looks at one screen say the same.
+    /// Describes the elements without points and references, so that two observations of the same screen are equal.
     pub fn in_words(&self) -> Vec<String> {
         self.nodes.iter().map(line).collect()
     }
@@ -110,8 +110,8 @@ fn line(node: &OutlineNode) -> String {
     line
 }
 
-/// What changed from one look to the next, in lines of [`Outline::in_words`]: those that came (`+`), then those that went
-/// (`-`), each as often as it did, in order; 40 at most.
+/// Returns the differences between two observations as lines of [`Outline::in_words`]: first the added lines (`+`),
+/// then the removed ones (`-`), in order and with repetitions; 40 lines at most.
 pub fn changes(before: Option<&[String]>, after: &[String]) -> Vec<String> {
     let before = before.unwrap_or_default();
     let missing_from = |from: &[String], of: &[String], sign: &str| {

@@ -1,4 +1,4 @@
-//! The port for tools: what a model is told of a tool, and its code, are one object.
+//! The port for tools: an object with both a tool's description for the model and its code.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,42 +6,42 @@ use serde_json::Value;
 
 use crate::{Content, EventKind, PortFuture, StepId};
 
-/// A tool as a model is told of it.
+/// The description of a tool for a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSpec {
-    /// Its name: letters, digits and underscores.
+    /// The name: letters, digits and underscores.
     pub name: String,
     /// When and how to use it.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub schema: Value,
 }
 
-/// Where in an attempt something happens.
+/// A position in an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepRef {
     /// The step.
     pub step: StepId,
 }
 
-/// What a tool answers. Events are returned, because only the loop owns the sink.
+/// The result of a tool call. Events are returned because only the agent loop owns the sink.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOutcome {
-    /// For the model.
+    /// Content for the model.
     pub content: Vec<Content>,
-    /// Whether the model should read it as an error.
+    /// Whether the result is an error for the model.
     pub is_error: bool,
-    /// For the trace, in order.
+    /// Events for the trace, in order.
     pub events: Vec<EventKind>,
 }
 
 impl ToolOutcome {
-    /// An answer in words.
+    /// Creates a result with a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], is_error: false, events: Vec::new() }
     }
 
-    /// A refusal in words that the model can act on.
+    /// Creates an error with a message that the model can act on.
     pub fn error(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], is_error: true, events: Vec::new() }
     }
@@ -49,8 +49,8 @@ impl ToolOutcome {
 
 /// A tool that a model may call.
 pub trait Tool: Send + Sync {
-    /// What the model is told.
+    /// Returns the tool's description for the model.
     fn spec(&self) -> &ToolSpec;
-    /// Runs it. Bad arguments are an outcome with `is_error`, never a panic.
+    /// Runs the tool. Invalid arguments give an outcome with `is_error`, never a panic.
     fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome>;
 }

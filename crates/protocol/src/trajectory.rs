@@ -1,6 +1,6 @@
-//! An attempt as learning sees it: what was asked, seen, done and retrieved, and the verdict.
+//! Trajectories: attempts as input of learning, with instruction, observations, actions, retrieved skills and verdict.
 //!
-//! It holds no expected value and no explanation of a check.
+//! A trajectory contains no expected values and no explanations of checks.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Limits, SkillId, Spent, StepId, StopReason};
 
-/// Versions of programs by domain (`chromium`: `156.0.8078.79`); that of the system stands under `os` (`debian-12`). A
-/// program whose version is not known is not in it.
+/// Program versions by domain (`chromium`: `156.0.8078.79`); `os` is the system's version (`debian-12`). Programs with
+/// an unknown version are absent.
 pub type Versions = BTreeMap<String, String>;
 
-/// How an attempt was judged.
+/// The judgement of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -21,32 +21,32 @@ pub enum Verdict {
     Pass,
     /// The checks did not pass.
     Fail,
-    /// The infrastructure failed; nobody is to blame.
+    /// The infrastructure failed; the attempt does not count.
     Void,
 }
 
-/// What stood before the agent at the start of a step.
+/// The agent's observation at the start of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Seen {
-    /// The title in front.
+    /// Title of the front window or tab.
     pub title: String,
     /// The focused element, as `role "name"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focused: Option<String>,
-    /// What changed since the step before: lines of the outline with `+` or `-`.
+    /// Changes since the previous step: outline lines with `+` or `-`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
 }
 
-/// One action of a step, with the words of its target.
+/// One action of a step, with its target's role and name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepAction {
     /// The action in a few words: `click`, `type "abc"`, `key ctrl+s`.
     pub action: String,
-    /// The target's role, when it has one.
+    /// The target's role, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The target's name, when it has one.
+    /// The target's name, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// `done`, `failed: …` or `not executed`.
@@ -56,57 +56,57 @@ pub struct StepAction {
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrajectoryStep {
-    /// Its id.
+    /// The step's id.
     pub id: StepId,
-    /// What was seen before it.
+    /// The observation before the step.
     pub seen: Seen,
-    /// What the model said.
+    /// The text parts of the model's reply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub say: Vec<String>,
-    /// What it did.
+    /// The model's actions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<StepAction>,
 }
 
-/// A skill whose text the agent really received.
+/// A skill whose text was delivered to the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetrievedSkill {
-    /// Which.
+    /// The skill's id.
     pub id: SkillId,
-    /// Its version then.
+    /// The skill's version at that time.
     pub version: u32,
-    /// The text as delivered.
+    /// The delivered text.
     pub text: String,
-    /// The step in which it arrived.
+    /// The step of the delivery.
     pub step: StepId,
 }
 
-/// One finished attempt as material for learning.
+/// One finished attempt as input of learning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trajectory {
     /// `<run>/<trial>/<attempt>`.
     pub id: String,
-    /// The instruction as the agent was told.
+    /// The instruction that the agent got.
     pub goal: String,
-    /// Programs involved, as domains (`chromium`, `mousepad`).
+    /// The programs involved, as domains (`chromium`, `mousepad`).
     pub apps: Vec<String>,
-    /// Which versions the programs had, as far as that is known.
+    /// The known versions of the programs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: Versions,
-    /// The class of the model that acted.
+    /// The model class of the agent.
     pub consumer: String,
-    /// How it was judged; void attempts teach nothing and are not admitted.
+    /// The verdict. Void attempts are not used for learning.
     pub verdict: Verdict,
     /// Score from 0 to 1.
     pub score: f64,
-    /// Why it ended.
+    /// The reason why the attempt ended.
     pub stop: StopReason,
-    /// Its caps.
+    /// The caps of the attempt.
     pub limits: Limits,
-    /// What it used.
+    /// The resources used.
     pub spent: Spent,
     /// The steps, in order.
     pub steps: Vec<TrajectoryStep>,
-    /// Skills received, in order, each once.
+    /// The delivered skills, in order and without duplicates.
     pub skills: Vec<RetrievedSkill>,
 }

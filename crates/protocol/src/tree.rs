@@ -1,4 +1,4 @@
-//! The interface as a tree: one vocabulary for accessibility buses and browsers.
+//! The accessibility tree, with one vocabulary for accessibility buses and browsers.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Rect;
 
-/// A node's reference, for example `n17`. It names the node's identity for one trial: it survives new
-/// walks, dies with the node, and is never given to another.
+/// A reference to a node, for example `n17`. It is stable for one trial: it survives new reads of the tree, becomes
+/// invalid with the node, and is never reused.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct NodeRef(pub String);
@@ -21,25 +21,25 @@ impl fmt::Display for NodeRef {
     }
 }
 
-/// What a node is, in ARIA's words (`button`, `menuitem`, `textbox`, `checkbox`, …). Adapters translate;
-/// a role without a counterpart keeps its own name in lower case.
+/// A node's ARIA role (`button`, `menuitem`, `textbox`, `checkbox`, …). Adapters translate platform roles; a role
+/// without a counterpart keeps its platform name in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Role(pub String);
 
 impl Role {
-    /// The role of this name.
+    /// Creates a role.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// The name.
+    /// Returns the role's name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A state worth telling a model.
+/// A state of a node that is relevant to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -49,44 +49,44 @@ pub enum State {
     Active,
     /// Is checked or pressed.
     Checked,
-    /// Could be checked and is not.
+    /// Is unchecked but checkable.
     Unchecked,
     /// Is selected.
     Selected,
-    /// Is open.
+    /// Is expanded.
     Expanded,
-    /// Could be opened and is not.
+    /// Is collapsed but expandable.
     Collapsed,
-    /// Takes no input.
+    /// Accepts no input.
     Disabled,
-    /// Takes text.
+    /// Accepts text.
     Editable,
     /// Blocks the rest of its program.
     Modal,
-    /// Is in the tree and not on the screen (an item of a closed menu, say).
+    /// Is in the tree but not on the screen, for example an item of a closed menu.
     Hidden,
 }
 
 /// One element of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UiNode {
-    /// Its reference.
+    /// The node's reference.
     pub id: NodeRef,
-    /// The index of its parent in [`UiTree::nodes`]; none for a root.
+    /// The parent's index in [`UiTree::nodes`]; `None` for a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
-    /// What it is.
+    /// The node's role.
     pub role: Role,
-    /// Its accessible name; may be empty.
+    /// The accessible name; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Its text or value, when it has one apart from the name.
+    /// The text or value, if it differs from the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Its states.
+    /// The node's states.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub states: BTreeSet<State>,
-    /// Where it is, when it is on the screen.
+    /// Position and size, if the node is on the screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Rect>,
 }
@@ -98,7 +98,7 @@ impl UiNode {
     }
 }
 
-/// Why a tree is not whole.
+/// The reason why a tree is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Truncated {
@@ -110,23 +110,23 @@ pub enum Truncated {
     Time,
 }
 
-/// The interface at one moment, parents before children.
+/// The accessibility tree at one moment, parents before children.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UiTree {
     /// The nodes, in depth-first order.
     pub nodes: Vec<UiNode>,
-    /// Why nodes are missing, if any are.
+    /// The reason for missing nodes; `None` if the tree is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncated>,
 }
 
 impl UiTree {
-    /// The node with this reference.
+    /// Returns the node with this reference.
     pub fn get(&self, id: &NodeRef) -> Option<&UiNode> {
         self.nodes.iter().find(|node| node.id == *id)
     }
 
-    /// How many ancestors each node has, in node order.
+    /// Returns the number of ancestors of each node, in node order.
     pub fn depths(&self) -> Vec<u32> {
         let mut depths: Vec<u32> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -137,34 +137,33 @@ impl UiTree {
     }
 }
 
-/// What becomes of elements that are in the tree and not on the screen: items of closed menus, pages of tabs that
-/// are not in front.
+/// How to treat nodes that are in the tree but not on the screen: items of closed menus, pages of background tabs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HiddenNodes {
-    /// They may be left out: who looks at the screen sees nothing of them.
+    /// Hidden nodes may be omitted: they are not visible on the screen.
     #[default]
     Skip,
-    /// They are read, after everything that shows.
+    /// Hidden nodes are read after all visible ones.
     Read,
 }
 
-/// How much of a tree may be read.
+/// Limits on reading a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeBudget {
-    /// At most so many nodes.
+    /// Maximum number of nodes.
     pub nodes: u32,
-    /// At most so deep.
+    /// Maximum depth.
     pub depth: u32,
-    /// At most so long, in milliseconds.
+    /// Maximum time, in milliseconds.
     pub ms: u64,
-    /// Whether elements that do not show are wanted.
+    /// Whether to read hidden nodes.
     #[serde(default)]
     pub hidden: HiddenNodes,
 }
 
 impl TreeBudget {
-    /// The time budget.
+    /// Returns the time limit.
     pub fn time(&self) -> Duration {
         Duration::from_millis(self.ms)
     }

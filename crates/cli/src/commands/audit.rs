@@ -1,4 +1,4 @@
-//! `apprentice tasks audit`: whether a suite's checks tell right from wrong, shown by its own baselines.
+//! `apprentice tasks audit`: tests a suite's checks with baselines that must pass or fail.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,15 +18,15 @@ use crate::failure::{Failure, Kind};
 use crate::progress::Board;
 use crate::{args, terminal, wire};
 
-/// Runs each task's solution, its near miss, doing nothing and giving up: the first must pass, the others fail.
+/// Tests a suite's checks: each task's solution must pass; its near miss, doing nothing and giving up must fail.
 #[derive(Debug, Args)]
 pub(crate) struct Audit {
     /// The suite's folder, its suite file, or one task file.
     suite: PathBuf,
-    /// Only these tasks; may be repeated.
+    /// Run only this task; may be repeated.
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
-    /// How many variations of each task whose world varies.
+    /// Number of variations per task, for tasks whose world varies.
     #[arg(long, default_value_t = 1)]
     seeds: u32,
     /// Print one JSON object (`apprentice.audit/1`).
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
         |task: &&Task| arguments.tasks.is_empty() || arguments.tasks.iter().any(|id| id == task.id.as_str());
     let tasks: Vec<&Task> = suite.tasks.iter().filter(wanted).collect();
     if tasks.is_empty() {
-        return Err(Failure::say(Kind::NothingMatched, "the suite has none of these tasks"));
+        return Err(Failure::say(Kind::NothingMatched, "the suite contains none of these tasks"));
     }
     let summary = carry_out(arguments, config, &suite, &tasks)?;
     if summary.interrupted {
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Audit, config: &Config) -> Result<(), Failure> {
         0 => Ok(()),
         count => Err(Failure::say(
             Kind::TasksFailed,
-            format!("{count} findings: checks that do not hold what they promise"),
+            format!("{count} findings: checks that accept a wrong result or reject a right one"),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! `apprentice bench`: what a book is worth to a student, with statistics and a report.
+//! `apprentice bench`: measures the effect of a skillbook on a student, with statistics and a report.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,61 +22,60 @@ use crate::servers::Servers;
 use crate::stage::{Voice, parts};
 use crate::{args, terminal, wire};
 
-/// Measures what a book is worth to a model: the same tasks and variations with and without it, in pairs.
+/// Measures the effect of a skillbook on a model: the same tasks and variations with and without it, in pairs.
 ///
-/// The primary comparison, fixed before the run, is `pull` against `placebo-inert`: the book against true
-/// skills of the same program, as long, that do not bear on the task. The template is the unit; below eight
-/// templates nothing is decided. With a locked split the test tasks are measured, and nothing else.
+/// The primary comparison, fixed before the run, is `pull` against `placebo-inert`: the skillbook against correct
+/// skills of the same program and length that do not bear on the task. The unit of analysis is the template; with
+/// fewer than eight templates there is no verdict. With a locked split, only the test tasks are measured.
 ///
-/// A bench that was stopped goes on where it was: give the same command with the same `--out`, or
-/// `apprentice resume DIR`.
+/// To continue a bench that was stopped, repeat the command with the same `--out`, or run `apprentice resume DIR`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Bench {
     /// The suite's folder, its suite file, or one task file.
     suite: PathBuf,
-    /// The model that is measured in every arm.
+    /// The model to measure in every arm.
     #[arg(long, short)]
     student: String,
-    /// A model that is measured once without help, for the distance that the book closes.
+    /// A stronger model, measured once without help, as the reference for the gap that the skillbook closes.
     #[arg(long)]
     teacher: Option<String>,
-    /// The book; it is frozen and kept with the run [default: the setting `skillbook`].
+    /// The skillbook; a frozen copy is stored with the run [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// The arms, separated by commas.
+    /// Arms, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "none,pull,placebo-inert", value_parser = arm)]
     arms: Vec<Arm>,
-    /// Variations of each task whose world varies.
+    /// Number of variations per task, for tasks whose world varies.
     #[arg(long, default_value_t = 3)]
     seeds: u32,
     /// The locked split [default: `split.json` beside the suite, if there is one].
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
-    /// Measure all tasks, whatever part of a split they belong to.
+    /// Measure all tasks, regardless of any split.
     #[arg(long, conflicts_with = "split")]
     unsplit: bool,
-    /// Only the tasks that this file selects.
+    /// Measure only the tasks that this file selects.
     #[arg(long, value_name = "FILE")]
     select: Option<PathBuf>,
-    /// Run the solution, doing nothing and giving up on each task too.
+    /// Also run the baselines on each task: the solution, doing nothing, giving up.
     #[arg(long)]
     baselines: bool,
-    /// With the book but for one skill, for so many of its skills: those that were asked for most.
+    /// Leave-one-out ablation: repeat the measurement without one skill, for each of the N most requested skills.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     leave_one_out: Option<u32>,
-    /// Without help, under caps that are so many times as wide.
+    /// Compute-matched baseline: without help, with all caps multiplied by TIMES.
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(2..=100))]
     more_steps: Option<u32>,
-    /// Without help, the same task tried so many times in all.
+    /// Compute-matched baseline: without help, best of TRIES attempts at each task.
     #[arg(long, value_name = "TRIES", value_parser = clap::value_parser!(u32).range(2..=20))]
     best_of: Option<u32>,
-    /// Hide a skill from the tasks of one program, as `domain/skill@program`; may be repeated.
+    /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hiding)]
     suppress: Vec<Hiding>,
-    /// What the order of trials is shuffled by.
+    /// Seed for the order of trials.
     #[arg(long, default_value_t = 0)]
     order: u64,
-    /// Folder for the run and the report; must be new or empty, or hold this bench
+    /// Folder for the run and the report; must be new, empty, or the folder of this bench
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -98,7 +97,7 @@ pub(super) fn hiding(text: &str) -> Result<Hiding, String> {
     Hiding::parse(text).map_err(|error| error.to_string())
 }
 
-/// What a bench would run.
+/// The plan that a dry run prints.
 #[derive(Serialize)]
 struct Outline {
     schema: &'static str,
@@ -111,7 +110,7 @@ struct Outline {
     trials: usize,
 }
 
-/// One part and arm of it.
+/// One role, model and arm of the plan.
 #[derive(Serialize)]
 struct OutlinedArm {
     role: &'static str,
@@ -122,7 +121,7 @@ struct OutlinedArm {
 }
 
 impl Bench {
-    /// The same once more, in its own folder.
+    /// Returns the same arguments with an output folder, for `apprentice resume`.
     pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
     }
@@ -204,14 +203,14 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
     })
 }
 
-/// The book, if an arm lends from one.
+/// Returns the frozen skillbook, or an empty one if no arm needs it.
 fn frozen(folder: &Path, arms: &[Arm]) -> Result<apprentice_skills::book::Snapshot, Failure> {
     if !arms.iter().any(|arm| arm.needs_book()) {
         return Ok(apprentice_skills::book::Snapshot::empty());
     }
     let book = super::skills::open(folder)?.clean().kind(Kind::Config)?;
     match book.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, format!("{} holds no skill", folder.display()))),
+        true => Err(Failure::say(Kind::NothingMatched, format!("{} contains no skills", folder.display()))),
         false => Ok(book),
     }
 }
@@ -222,7 +221,7 @@ fn dry_run(arguments: &Bench, experiment: &Experiment, plan: &RunPlan) -> Result
         return terminal::json(&outline);
     }
     terminal::line(format_args!(
-        "{} trials on {} tasks of {} templates of {}:",
+        "{} trials on {} tasks ({} templates) of {}:",
         outline.trials, outline.tasks, outline.templates, outline.suite
     ));
     for (part, count) in parts(&plan.trials) {
@@ -230,7 +229,7 @@ fn dry_run(arguments: &Bench, experiment: &Experiment, plan: &RunPlan) -> Result
     }
     for arm in outline.arms.iter().filter(|arm| arm.role == "student" && arm.templates < outline.templates) {
         terminal::line(format_args!(
-            "the arm {} has nothing to lend on {} templates and is not run there",
+            "the arm {} has no eligible skill for {} templates; it is skipped there",
             arm.arm,
             outline.templates - arm.templates
         ));
@@ -262,7 +261,7 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
     })
 }
 
-/// Shows the first screen of a report that was made before.
+/// Prints the summary of a report and the path of its page.
 pub(crate) fn show(report: &Report, folder: &Path) {
     study::tell(report);
     terminal::line(format_args!("report: {}", folder.join("report.html").display()));

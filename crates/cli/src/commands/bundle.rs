@@ -1,4 +1,4 @@
-//! `apprentice bundle` and `apprentice verify`: a run or an experiment as one file, and its examination.
+//! `apprentice bundle` and `apprentice verify`: pack a run or an experiment into one file, and verify it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,29 +9,29 @@ use clap::Args;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Differences of the report that are listed on the terminal; `--json` lists all.
+/// Number of report differences that are printed; `--json` lists all.
 const SHOWN: usize = 20;
 
-/// Makes one file of a run or an experiment: plan, rows, evidence, traces, prompts' hashes, book, report.
+/// Packs a run or an experiment into one file: plan, rows, evidence, traces, prompt hashes, skillbook, report.
 #[derive(Debug, Args)]
 pub(crate) struct Bundle {
     /// The folder of a run or an experiment.
     folder: PathBuf,
-    /// The file [default: the folder's name with `.tar.gz`, beside it].
+    /// The file to write [default: the folder's name with `.tar.gz`, beside the folder].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the list of its files as one JSON object (`apprentice.bundle/1`).
+    /// Print the list of packed files as one JSON object (`apprentice.bundle/1`).
     #[arg(long)]
     json: bool,
 }
 
-/// Examines a bundle, on any machine: every file is as it was packed, every grade follows from its evidence,
-/// every number of the report follows from the rows.
+/// Verifies a bundle on any machine: files are unchanged, grades follow from the stored evidence, and the numbers of
+/// the report follow from the rows.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// A bundle, or the folder of a run or an experiment.
     bundle: PathBuf,
-    /// Refuse what unpacks to more than so many bytes.
+    /// Refuse a bundle whose unpacked size exceeds this limit.
     #[arg(long, value_name = "BYTES", default_value_t = Caps::default().bytes)]
     most: u64,
     /// Print one JSON object (`apprentice.verify/1`).
@@ -78,7 +78,7 @@ pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
     }
     match found.holds {
         true => Ok(()),
-        false => Err(Failure::say(Kind::Config, "it does not hold")),
+        false => Err(Failure::say(Kind::Config, "verification failed")),
     }
 }
 
@@ -86,7 +86,7 @@ fn print(found: &Verification) {
     if let Some(program) = &found.packed_by {
         let (files, changed) = (found.files, found.changed.len());
         terminal::line(format_args!(
-            "packed by version {program}: {files} files as they were packed, {changed} not"
+            "packed by version {program}: {files} files unchanged, {changed} changed"
         ));
     }
     for change in &found.changed {
@@ -95,7 +95,7 @@ fn print(found: &Verification) {
     for (place, run) in &found.runs {
         let name = if place.is_empty() { "the run" } else { place };
         terminal::line(format_args!(
-            "{name}: {} graded the same, {} differently, {} without their evidence; {} were never judged",
+            "{name}: {} graded the same, {} differently, {} without evidence; {} were never judged",
             run.same, run.differs, run.missing, run.unjudged
         ));
         for one in
@@ -108,7 +108,7 @@ fn print(found: &Verification) {
         }
     }
     match found.report_differs.as_deref() {
-        None => terminal::line(format_args!("no report to compute again")),
+        None => terminal::line(format_args!("no report to recompute")),
         Some([]) => terminal::line(format_args!("every number of the report follows from the rows")),
         Some(places) => {
             terminal::line(format_args!("the report differs from the rows in {} places", places.len()));
@@ -118,10 +118,10 @@ fn print(found: &Verification) {
                     one.at,
                     one.stored,
                     one.computed,
-                    if one.wording { " (other words, the same numbers)" } else { "" }
+                    if one.wording { " (different wording, same numbers)" } else { "" }
                 ));
             }
         }
     }
-    terminal::line(format_args!("{}", if found.holds { "it holds" } else { "it does NOT hold" }));
+    terminal::line(format_args!("{}", if found.holds { "verified" } else { "NOT verified" }));
 }

@@ -1,4 +1,4 @@
-//! `apprentice compare A B`: whether two sets of trials differ.
+//! `apprentice compare A B`: a paired comparison of two sets of trials.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,23 @@ use clap::Args;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{terminal, wire};
 
-/// Compares two sets of trials, pair by pair: run folders or `trials.jsonl` files.
+/// Compares two sets of trials in pairs, from run folders or `trials.jsonl` files.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
     /// The first run, or its `trials.jsonl`.
     a: PathBuf,
-    /// The second run; the same as the first if two of its arms are compared.
+    /// The second run; the same as A to compare two arms of one run.
     b: PathBuf,
-    /// Which rows of A, by arm, role, model or split: `arm=none,role=student`.
+    /// Filter for the rows of A by arm, role, model or split, such as `arm=none,role=student`.
     #[arg(long, value_name = "FIELD=VALUE,…", default_value = "")]
     only_a: String,
-    /// Which rows of B.
+    /// Filter for the rows of B.
     #[arg(long, value_name = "FIELD=VALUE,…", default_value = "")]
     only_b: String,
     /// Compare scores instead of passes.
     #[arg(long)]
     score: bool,
-    /// Compare rows of different suite or book versions all the same; the result says so.
+    /// Allow rows of different suite or skillbook versions; the result notes it.
     #[arg(long, alias = "mixed")]
     allow_mixed: bool,
     /// Print one JSON object (`apprentice.compare/1`).
@@ -52,14 +52,14 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The chosen rows, and how many trials were planned: as the plan beside them says, if there is one.
+/// Reads the selected rows and the number of planned trials: from the run's plan if there is one, else from the rows.
 fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
     let file = if path.is_dir() { path.join("trials.jsonl") } else { path.to_owned() };
     let read = rows::read(&file).kind(Kind::Config)?;
     if let Some(torn) = &read.torn {
         let (line, bytes) = (torn.line, torn.bytes);
         terminal::note(format_args!(
-            "{}:{line}: an unfinished line of {bytes} bytes is left out",
+            "{}:{line}: skipped an incomplete line of {bytes} bytes",
             file.display()
         ));
     }
@@ -79,7 +79,7 @@ fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
 fn print(found: &Comparison) {
     let side = |one: &apprentice_results::compare::Contestant| format!("{} / {}", one.model, one.arm);
     terminal::line(format_args!("a: {}\nb: {}", side(&found.a), side(&found.b)));
-    // A tiny difference is no difference below zero.
+    // Avoids a negative zero for tiny differences.
     let rounded =
         |share: f64| Some((share * 1000.0).round() / 10.0).filter(|points| *points != 0.0).unwrap_or(0.0);
     let points = |share: f64| format!("{:+.1} points", rounded(share));

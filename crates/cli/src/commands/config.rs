@@ -1,4 +1,4 @@
-//! `apprentice config show`: the settings in force.
+//! `apprentice config show`: the effective settings.
 
 use clap::{Args, Subcommand};
 
@@ -15,9 +15,9 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Prints every setting in force.
+    /// Prints all effective settings.
     Show {
-        /// Say where each came from.
+        /// Also print the origin of each value.
         #[arg(long)]
         origin: bool,
     },

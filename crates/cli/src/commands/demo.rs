@@ -1,4 +1,4 @@
-//! `apprentice demo`: the shipped experiment on real programs, without any key.
+//! `apprentice demo`: the example experiment on real programs, without an API key.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,27 +20,26 @@ use crate::servers::Servers;
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
-/// Shows the whole loop: a capable agent works and fills a skillbook, a weak one is measured with and without it.
+/// Runs the whole cycle: a capable agent fills a skillbook, and a weak one is measured with and without it.
 ///
-/// It is `apprentice distill tasks/starter/experiment.toml` with what is named here in place of what the file
-/// says. Both agents are rule-based policies, not language models: the demo checks the mechanism, on real
-/// programs, and says nothing about what a skillbook does for a language model.
+/// Same as `apprentice distill tasks/starter/experiment.toml`; options given here override the file. Both agents are
+/// rule-based policies, not language models: the demo tests the mechanism on real programs. It does not show what a
+/// skillbook does for a language model.
 ///
-/// A demo that was stopped goes on where it was, in learning and in measuring: give the same command with the
-/// same `--out`, or `apprentice resume DIR`.
+/// To continue a demo that was stopped, repeat the command with the same `--out`, or run `apprentice resume DIR`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Demo {
-    /// Folder for the runs, the book and the report; must be new or empty, or hold this demo
+    /// Folder for the runs, the skillbook and the report; must be new, empty, or the folder of this demo
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The suite; its `experiment.toml` is what is carried out.
+    /// The suite whose `experiment.toml` to run.
     #[arg(long, default_value = "tasks/starter", value_name = "PATH")]
     suite: PathBuf,
-    /// Its locked split.
+    /// The suite's locked split.
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
-    /// The tasks that take part.
+    /// File that selects the tasks.
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     select: Option<PathBuf>,
     /// The capable model.
@@ -49,13 +48,13 @@ pub(crate) struct Demo {
     /// The weak model.
     #[arg(long)]
     student: Option<String>,
-    /// Variations of each test task for the student.
+    /// Number of variations per test task for the student.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: Option<u32>,
-    /// How attempts are reviewed while learning [default: what the file says].
+    /// How attempts are reviewed while learning [default: as in the file].
     #[arg(long, value_enum, value_name = "MODE")]
     reflection: Option<Reflection>,
-    /// All tasks, more arms, and the baselines.
+    /// Run all tasks, more arms, and the baselines.
     #[arg(long)]
     full: bool,
     #[command(flatten)]
@@ -65,19 +64,19 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    /// The same once more, in its own folder.
+    /// Returns the same arguments with an output folder, for `apprentice resume`.
     pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
     }
 
-    /// The file that it carries out.
+    /// Returns the path of the experiment file.
     fn sheet(&self) -> PathBuf {
         let above = self.suite.parent().filter(|_| self.suite.is_file());
         let folder = above.unwrap_or(&self.suite);
         folder.join("experiment.toml")
     }
 
-    /// Puts what is named here in place of what the file says.
+    /// Overrides the file's values with those of the command line.
     fn lay_over(&self, sheet: &mut Sheet) {
         let path =
             |path: &PathBuf| Marked::unplaced(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
@@ -131,16 +130,16 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
 fn introduce(experiment: &Experiment, folder: &Path) {
     let (teacher, student) = (experiment.teacher.as_deref().unwrap_or_default(), &experiment.student);
     terminal::note(format_args!(
-        "{teacher} learns how to work in real programs and writes a skillbook;\n\
-         then {student} is measured on other tasks, alone, with the book, and with irrelevant skills."
+        "{teacher} learns to work in real programs and writes a skillbook;\n\
+         then {student} is measured on other tasks: alone, with the skillbook, and with irrelevant skills."
     ));
     if [teacher, student].iter().all(|model| model.starts_with("builtin/")) {
         terminal::note(format_args!("Both are rule-based policies, not language models."));
     }
-    terminal::note(format_args!("Everything is kept in {}\n", folder.display()));
+    terminal::note(format_args!("All files are in {}\n", folder.display()));
 }
 
-/// What one worked-in trajectory did to the book, in a line.
+/// Prints in one line what the review of one trajectory changed in the skillbook.
 pub(crate) fn tell(worked: &Worked) {
     let phase = match worked.phase {
         Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
@@ -148,12 +147,12 @@ pub(crate) fn tell(worked: &Worked) {
         Phase::Recorded => "recorded".into(),
     };
     let wrote: Vec<&str> = worked.decisions.iter().filter_map(|(_, tool)| tool.as_deref()).collect();
-    let wrote = if wrote.is_empty() { "nothing to write".into() } else { wrote.join(", ") };
+    let wrote = if wrote.is_empty() { "no changes".into() } else { wrote.join(", ") };
     terminal::note(format_args!(
-        "  {phase}, {}: {} reviews, {} learnings; {wrote}; the book holds {} skills",
+        "  {phase}, {}: {} reviews, {} learnings; {wrote}; {} skills in the skillbook",
         worked.task, worked.reviews, worked.learnings, worked.skills
     ));
     if let Some(why) = &worked.fallback {
-        terminal::note(format_args!("    reviewed by a reader: {why}"));
+        terminal::note(format_args!("    reviewed in a new conversation: {why}"));
     }
 }

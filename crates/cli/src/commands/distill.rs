@@ -1,5 +1,5 @@
-//! `apprentice distill`: an experiment described in a file, carried out: the cycle of learning, the freeze, the
-//! measurement, the report.
+//! `apprentice distill`: runs the experiment that a file describes: learning, freeze of the skillbook, measurement and
+//! report.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::servers::Servers;
 use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
-/// Carries out the experiment that a file describes: a teacher fills a skillbook on training tasks, students are
-/// measured on test tasks with and without it, and a report says what may be claimed.
+/// Runs the experiment that a file describes: a teacher fills a skillbook on training tasks, students are measured on
+/// test tasks with and without it, and a report states which claims the results support.
 ///
-/// What the file may say stands in docs/experiments.md; `apprentice plan` tells beforehand what it will take and
-/// what it can show, and registers it.
+/// docs/experiments.md documents the file format. `apprentice plan` forecasts cost and statistical power and
+/// preregisters the experiment.
 ///
-/// Stopped at any point, it goes on where it was: give the same command with the same `--out`, or
+/// To continue an experiment that was stopped, repeat the command with the same `--out`, or run
 /// `apprentice resume DIR`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Distill {
-    /// The experiment's file.
+    /// The experiment file.
     #[arg(value_name = "EXPERIMENT")]
     sheet: PathBuf,
-    /// Folder for the runs, the book and the report; must be new or empty, or hold this experiment
+    /// Folder for the runs, the skillbook and the report; must be new, empty, or the folder of this experiment
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -45,28 +45,28 @@ pub(crate) struct Distill {
 }
 
 impl Distill {
-    /// The same once more, in its own folder.
+    /// Returns the same arguments with an output folder, for `apprentice resume`.
     pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
     }
 }
 
-/// An experiment's file with what it takes to carry it out.
+/// A parsed experiment file with the settings and models to run it.
 pub(crate) struct Described {
-    /// The settings, under the file's own cap on money.
+    /// The settings, with the file's cost cap applied.
     pub(crate) config: Config,
-    /// What makes the models that it names.
+    /// The source of the models that the file names.
     pub(crate) models: Arc<Models>,
-    /// What it names.
+    /// The experiment with all references resolved.
     pub(crate) draft: Draft,
 }
 
-/// Reads an experiment's file and looks up all that it names.
+/// Reads an experiment file and resolves its references.
 pub(crate) fn described(path: &Path, config: &Config, clock: Arc<dyn Clock>) -> Result<Described, Failure> {
     described_as(path, config, clock, |_| {})
 }
 
-/// The same of a file that is changed before anything is looked up.
+/// Like [`described`], with changes to the file's contents before its references are resolved.
 pub(crate) fn described_as(
     path: &Path,
     config: &Config,
@@ -78,7 +78,7 @@ pub(crate) fn described_as(
     let mut sheet = Sheet::read(path, &text).kind(Kind::Config)?;
     change(&mut sheet);
     let mut config = config.clone();
-    // A cap on the command line is kept where it is the lower one.
+    // The lower of the file's cap and the command line's cap applies.
     let caps = [sheet.most_usd, config.cap.run_usd];
     config.cap.run_usd = caps.into_iter().flatten().reduce(f64::min);
     let models = wire::models(&config, clock)?;
@@ -93,7 +93,7 @@ pub(crate) fn described_as(
     Ok(Described { config, models, draft })
 }
 
-/// The experiment that was described.
+/// Builds the experiment.
 pub(crate) fn experiment(
     draft: Draft,
     (config, models): (&Config, &Arc<Models>),
@@ -111,7 +111,7 @@ pub(crate) fn experiment(
     }))
 }
 
-/// Where the registration of an experiment's file stands: beside it.
+/// Returns the path of an experiment file's preregistration, beside the file.
 pub(crate) fn registration_of(sheet: &Path) -> PathBuf {
     match sheet.file_stem().and_then(|stem| stem.to_str()) {
         None | Some("experiment") => sheet.with_file_name(PREREG_FILE),
@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let folder = study::folder(arguments.out.as_ref(), "distill", &config, &*clock);
     let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
     if voice == Voice::Aloud {
-        terminal::note(format_args!("Everything is kept in {}\n", folder.display()));
+        terminal::note(format_args!("All files are in {}\n", folder.display()));
     }
     let outcome =
         wire::runtime()?.block_on(study::perform(&experiment, (&config, clock, &models), &folder, voice))?;

@@ -1,4 +1,4 @@
-//! `apprentice doctor`: what this machine lacks, what that costs, and the exact line that mends it.
+//! `apprentice doctor`: lists missing programs, the effect of each, and the command that installs it.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{surroundings, terminal};
 
-/// Says what is missing, what it costs, and how to install it.
+/// Lists programs that are missing on this machine, what does not work without them, and how to install them.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Install what is missing (asks the system's package manager, as root or through sudo).
+    /// Install missing packages with the system's package manager, as root or through sudo.
     #[arg(long)]
     fix: bool,
-    /// Also want LibreOffice and GIMP, for `tasks/office`.
+    /// Also require LibreOffice and GIMP, for `tasks/office`.
     #[arg(long)]
     office: bool,
     /// Print one JSON object (`apprentice.doctor/1`).
@@ -23,13 +23,13 @@ pub(crate) struct Doctor {
     json: bool,
 }
 
-/// Something that worlds need from this machine.
+/// A program or file that worlds need on this machine.
 struct Need {
     name: &'static str,
-    /// Any of these programs or files will do.
+    /// Alternatives: one of these programs or files is enough.
     any_of: &'static [&'static str],
     package: &'static str,
-    /// What does not work without it.
+    /// The effect when it is missing.
     costs: &'static str,
     group: Group,
 }
@@ -49,7 +49,7 @@ enum Group {
     Office,
 }
 
-/// The one thing that no package brings.
+/// The one requirement that no package installs.
 const NAMESPACES: &str = "user namespaces";
 
 const NEEDS: &[Need] = &[
@@ -172,12 +172,12 @@ const NEEDS: &[Need] = &[
             "/usr/lib/aarch64-linux-gnu/gtk-2.0/modules/libatk-bridge.so",
         ],
         package: "libatk-adaptor libgail-common",
-        costs: "the image editor shows no interface tree: its tasks fail for models without eyes",
+        costs: "the image editor has no accessibility tree: its tasks fail for models without image input",
         group: Group::Office,
     },
 ];
 
-/// One line of the report.
+/// The result for one requirement.
 #[derive(Debug, Serialize)]
 struct Finding {
     name: String,
@@ -188,7 +188,7 @@ struct Finding {
     remedy: Option<String>,
 }
 
-/// The whole report.
+/// The report of all requirements.
 #[derive(Debug, Serialize)]
 struct Report {
     schema: &'static str,
@@ -215,8 +215,8 @@ pub(crate) fn run(arguments: &Doctor) -> Result<(), Failure> {
 fn failure(report: &Report) -> Failure {
     let missing = report.findings.iter().filter(|finding| !finding.ok).count();
     let story = match missing {
-        1 => "one thing is missing on this machine".to_owned(),
-        more => format!("{more} things are missing on this machine"),
+        1 => "one requirement is missing on this machine".to_owned(),
+        more => format!("{more} requirements are missing on this machine"),
     };
     let failure = Failure::say(Kind::Environment, story);
     match &report.install {
@@ -247,12 +247,12 @@ fn look_for(need: &Need) -> Finding {
     }
 }
 
-/// What an ordinary user puts before a command of root's.
+/// Returns the prefix that a normal user needs for a root command.
 fn as_root() -> &'static str {
     if rustix::process::geteuid().is_root() { "" } else { "sudo " }
 }
 
-/// What bars user namespaces here, and how it is allowed.
+/// Describes why user namespaces are unavailable, and how to allow them.
 fn barrier(problem: &str) -> String {
     let is = |setting: &str, value: &str| {
         let path = format!("/proc/sys/{}", setting.replace('.', "/"));
@@ -277,7 +277,7 @@ fn barrier(problem: &str) -> String {
     format!("{problem}: {mend}; or choose `--isolation plain` knowingly")
 }
 
-/// Whether an unprivileged user namespace with mounts can be made: some systems bar it by a setting.
+/// Tests whether an unprivileged process can create a user namespace with mounts; some systems forbid it by a setting.
 fn try_namespaces() -> Finding {
     let tried = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "true"])
@@ -335,10 +335,10 @@ fn print(report: &Report) {
         let place = finding.found.as_deref().map(|path| format!(" ({})", path.display())).unwrap_or_default();
         terminal::line(format_args!("{mark} {}{place}", finding.name));
         if !finding.ok {
-            terminal::line(format_args!("        costs: {}", finding.costs));
+            terminal::line(format_args!("        effect: {}", finding.costs));
             if let Some(remedy) = &finding.remedy {
                 let kind = if finding.name == NAMESPACES { "" } else { "package " };
-                terminal::line(format_args!("        mend:  {kind}{remedy}"));
+                terminal::line(format_args!("        fix:    {kind}{remedy}"));
             }
         }
     }

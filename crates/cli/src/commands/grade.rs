@@ -1,4 +1,4 @@
-//! `apprentice grade RUN`: judges a run's attempts again, from their stored evidence alone.
+//! `apprentice grade RUN`: regrades a run's attempts from their stored evidence.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use clap::Args;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Grades a finished run again from its stored evidence, without a world: every score must come out the same.
+/// Regrades a finished run from its stored evidence, without a world; every score must be the same.
 #[derive(Debug, Args)]
 pub(crate) struct GradeCommand {
     /// The run's folder.
     run: PathBuf,
-    /// Ask the present checks of this suite instead of those that were asked then.
+    /// Use the current checks of this suite instead of those recorded in the run.
     #[arg(long, value_name = "PATH")]
     suite: Option<PathBuf>,
     /// Print one JSON object (`apprentice.grade/1`).
@@ -43,7 +43,7 @@ fn print(report: &GradeReport) {
     }
     let GradeReport { same, differs, missing, unjudged, .. } = report;
     terminal::line(format_args!(
-        "{same} graded the same, {differs} differently, {missing} without their evidence; \
+        "{same} graded the same, {differs} differently, {missing} without evidence; \
          {unjudged} were never judged"
     ));
 }
@@ -52,9 +52,9 @@ fn told(one: &Regraded) -> String {
     let recorded = format!("{:?} {}", one.recorded.verdict, one.recorded.score);
     let graded = one
         .graded
-        .map_or_else(|| "nothing".into(), |graded| format!("{:?} {}", graded.verdict, graded.score));
+        .map_or_else(|| "no grade".into(), |graded| format!("{:?} {}", graded.verdict, graded.score));
     let (task, trial, attempt) = (&one.task, &one.at.trial, one.at.attempt);
-    format!("{task} ({trial}, attempt {attempt}): {recorded} then, {graded} now: {}", one.explanation)
+    format!("{task} ({trial}, attempt {attempt}): recorded {recorded}, now {graded}: {}", one.explanation)
 }
 
 fn conclude(report: &GradeReport) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `apprentice learn RUN…`: reviews the attempts of finished runs and works them into a book.
+//! `apprentice learn RUN…`: reviews the attempts of finished runs and updates a skillbook.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,22 +24,22 @@ use crate::forecast::{Consent, Forecast, Going};
 use crate::models::Models;
 use crate::{terminal, wire};
 
-/// Learns from finished runs: training attempts only, in the order of their plan.
+/// Updates the skillbook from the training attempts of finished runs, in the order of each run's plan.
 #[derive(Debug, Args)]
 pub(crate) struct Learn {
-    /// The runs' folders.
+    /// Folders of the runs.
     #[arg(required = true)]
     runs: Vec<PathBuf>,
-    /// The suite that the runs are of.
+    /// The suite of the runs.
     #[arg(long, default_value = "tasks/starter", value_name = "PATH")]
     suite: PathBuf,
-    /// Its locked split [default: `split.json` beside the suite].
+    /// The suite's locked split [default: `split.json` beside the suite].
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
-    /// The book; the one that came with the program is written only if it is named [default: the setting `skillbook`].
+    /// The skillbook; the shipped one is changed only if it is named here [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// The model that reviews and decides.
+    /// The model that reviews attempts and edits the skillbook.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
     /// How attempts are reviewed.
@@ -57,11 +57,11 @@ pub(crate) struct Learn {
 /// How attempts are reviewed.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Reflection {
-    /// By a reader, who is shown what happened.
+    /// In a new conversation that shows what happened.
     #[default]
     Fresh,
-    /// By the model that acted, in its own conversation, where that was kept (`run --keep-conversations`); by a reader
-    /// where it was not, or where another model acted.
+    /// In the conversation of the model that acted, if it was stored (`run --keep-conversations`); otherwise, or if
+    /// another model acted, as with `fresh`.
     InContext,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     for path in &arguments.runs {
         let learning = tally.learn(&mut gateway, (&lock, &suite, &staff), (path, &options));
         wire::runtime()?.block_on(async {
-            // A trajectory that is left in the middle is gone on with by the same command.
+            // The same command continues with a trajectory that was interrupted.
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => Err(stopped(folder)),
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     super::skills::proposals::conclude(folder, mode)
 }
 
-/// What learning from the runs may cost; what was learned before costs nothing again, so it is the most.
+/// Computes the cost forecast. It is an upper bound: attempts that were learned from before cost no further calls.
 fn forecast(arguments: &Learn, lock: &SplitLock, models: &Models) -> Result<Forecast, Failure> {
     let mut forecast = Forecast::default();
     let (mut read, model) = (0, models.resolve(&arguments.model)?);
@@ -145,11 +145,11 @@ fn forecast(arguments: &Learn, lock: &SplitLock, models: &Models) -> Result<Fore
 }
 
 fn stopped(folder: &Path) -> Failure {
-    let story = format!("interrupted; {} holds what was learned so far", folder.display());
-    Failure::say(Kind::Interrupted, story).hint("the same command goes on from there")
+    let story = format!("interrupted; {} contains the results so far", folder.display());
+    Failure::say(Kind::Interrupted, story).hint("repeat the command to continue")
 }
 
-/// What came of the runs.
+/// Counts over the runs.
 #[derive(Default)]
 struct Tally {
     worked: Vec<Worked>,
@@ -202,13 +202,13 @@ fn conclude(tally: &Tally, folder: &Path, json: bool) -> Result<(), Failure> {
         })?;
     } else {
         terminal::line(format_args!(
-            "{} trajectories worked in, {sealed} sealed and left alone, {void} void; {}",
+            "{} trajectories learned from, {sealed} held out and skipped, {void} void; {}",
             worked.len(),
             folder.display()
         ));
     }
     match worked.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, "no training attempt was found to learn from")),
+        true => Err(Failure::say(Kind::NothingMatched, "the runs contain no training attempt to learn from")),
         false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Learning while working, as options of `apprentice do`, and what is left of it at the end.
+//! Options of `apprentice do` for learning during an attempt, and the report at its end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// What an attempt reported stands in this file beside its trace.
+/// The attempt's report, beside its trace.
 const FILE: &str = "final.json";
 
-/// Whether the agent may write skills, and in which language the user is told.
+/// Options for learning during an attempt.
 #[derive(Debug, Args)]
 pub(super) struct Learning {
-    /// Let the agent write skills while it works, in a folder of its world, and report on skills at the end; what it
-    /// finishes is published into the skillbook as a whole.
+    /// Let the agent write skills while it works, in a folder of its world, and report on skills at the end; finished
+    /// skills are published to the skillbook together.
     #[arg(long, requires = "skillbook")]
     learn: bool,
-    /// The language in which learning is told to you: `en` or `de`.
+    /// Language of messages about learning: `en` or `de`.
     #[arg(long, value_name = "TAG", default_value = "en", requires = "learn")]
     language: String,
     #[command(flatten)]
@@ -39,7 +39,7 @@ struct Final<'a> {
 }
 
 impl Learning {
-    /// The place where an attempt learns, if the user turned that on.
+    /// Creates the workshop in which an attempt writes skills, if `--learn` is given.
     pub(super) fn workshop(
         &self,
         book: Option<&Path>,
@@ -49,13 +49,13 @@ impl Learning {
         if self.writing.is_named() && !self.learn {
             return Err(Failure::say(
                 Kind::Usage,
-                "--write-mode says how skills are written, and none are without --learn",
+                "--write-mode requires --learn: without it no skills are written",
             ));
         }
         let Some(book) = book.filter(|_| self.learn) else { return Ok(None) };
         let language = Language::of_tag(&self.language);
         if language == Language::English && !self.language.starts_with("en") {
-            terminal::note(format_args!("{:?} has no catalogue; English it is", self.language));
+            terminal::note(format_args!("no translation for {:?}; using English", self.language));
         }
         let run = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let plan = WorkshopPlan {
@@ -70,7 +70,7 @@ impl Learning {
 }
 
 impl Learning {
-    /// Says what waits for the user's word, or asks.
+    /// Reports changes that wait for review, or asks about them.
     pub(super) fn settle(&self, book: Option<&Path>, config: &Config) -> Result<(), Failure> {
         match book.filter(|_| self.learn) {
             Some(book) => conclude_proposals(book, self.writing.mode(config)),
@@ -79,7 +79,7 @@ impl Learning {
     }
 }
 
-/// Counts the turn, tells the receipts, and keeps the report beside the trace.
+/// Closes the workshop, prints its receipts, and writes the report beside the trace.
 pub(super) fn conclude(workshop: &Workshop, folder: &Path, redactor: &Redactor) -> Result<(), Failure> {
     let output = workshop.close().kind(Kind::Config)?;
     for receipt in &output.receipts {

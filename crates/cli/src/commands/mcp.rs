@@ -1,4 +1,4 @@
-//! `apprentice mcp`: the skillbook as a server of the Model Context Protocol, over standard input and output.
+//! `apprentice mcp`: serves the skillbook over the Model Context Protocol, on standard input and output.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,20 +26,20 @@ use crate::{inlet, wire};
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
                      for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";
 
-/// Serves the skillbook to any MCP client, over standard input and output.
+/// Serves the skillbook to MCP clients over standard input and output.
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
-    /// The book's folder [default: the setting `skillbook`].
+    /// The skillbook's folder [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// Offer the tools that write skills, too.
+    /// Also offer the tools that write skills.
     #[arg(long)]
     write: bool,
     #[command(flatten)]
     writing: Writing,
 }
 
-/// Runs the command until the client goes.
+/// Runs the server until the client disconnects.
 pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     let named = arguments.skillbook.as_deref();
     let folder = match arguments.write {
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     let meaning = wire::models(config, Arc::clone(&clock))?.meaning()?;
     let (write, mode) = (arguments.write, arguments.writing.mode(config));
     let server = BookServer { folder, write, mode, clock, meaning, reading: Mutex::default() };
-    // A book that cannot be opened is said before a client waits for it.
+    // Report a skillbook that cannot be opened before a client connects.
     server.tools().kind(Kind::Config)?;
     wire::runtime()?.block_on(async {
         let (input, output) = rmcp::transport::stdio();
@@ -67,14 +67,14 @@ struct BookServer {
     mode: WriteMode,
     clock: Arc<dyn Clock>,
     meaning: Option<Arc<Meaning>>,
-    /// The tools over the book as it was last read, by its content: they keep what searching needs.
+    /// The reading tools of the last version of the skillbook, with its content hash. They cache the search index.
     reading: Mutex<Option<(String, Tools)>>,
 }
 
 type Tools = Vec<Arc<dyn apprentice_protocol::Tool>>;
 
 impl BookServer {
-    /// The tools over the book as it stands now: others may write it meanwhile.
+    /// Returns the tools for the current skillbook, which other processes may change.
     fn tools(&self) -> Result<Tools, apprentice_skills::book::BookError> {
         let book = match self.write && !self.folder.is_dir() {
             true => Snapshot::empty(),
@@ -87,7 +87,7 @@ impl BookServer {
         Ok(tools)
     }
 
-    /// The tools that read, made anew only where the book reads otherwise than before.
+    /// Returns the reading tools; builds them anew only if the skillbook has changed.
     fn reading(&self, book: &Snapshot) -> Tools {
         let content = book.content_hash();
         let mut known = self.reading.lock().unwrap_or_else(PoisonError::into_inner);

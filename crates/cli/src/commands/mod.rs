@@ -1,4 +1,4 @@
-//! The commands: each file holds its arguments and one function.
+//! The subcommands. Each module contains the arguments of a command and the function that runs it.
 
 pub(crate) mod audit;
 pub(crate) mod bench;

@@ -1,4 +1,4 @@
-//! `apprentice models`: which models there are, whether one answers, and how well it points.
+//! `apprentice models`: lists models, tests one, and calibrates its coordinates.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use crate::forecast::{Consent, Forecast, Going};
 use crate::models::{BASELINES, Models, PROVIDERS, student};
 use crate::{key, terminal, wire};
 
-/// Words of one cheap request.
+/// System prompt of the test request.
 const SYSTEM: &str = "Answer with the one word ready.";
-/// Enough for one word, and for what a model may think before it.
+/// Output tokens: enough for one word and for the reasoning before it.
 const FEW_TOKENS: u32 = 1024;
-/// Characters that are shown of an answer that is not as it should be.
+/// Characters of a wrong answer that are printed.
 const WORDS: TextBudget = TextBudget(200);
-/// The screen that calibration stands for.
+/// The screen size that calibration assumes.
 const SCREEN: Size = Size::new(1920, 1080);
 
-/// Lists models, asks one whether it answers, and measures how well it points.
+/// Lists models, tests a model with cheap requests, and calibrates its coordinates.
 #[derive(Debug, Args)]
 pub(crate) struct ModelsCommand {
     #[command(subcommand)]
@@ -38,17 +38,17 @@ pub(crate) struct ModelsCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Lists models with their prices, and says for which providers there is a key.
+    /// Lists models with their prices, and which providers have a key.
     List,
-    /// Sends a few cheap requests and prints what the model can do, what it said, and what it cost: whether it answers,
-    /// and where its profile says so, whether it sees a picture and answers in a form.
+    /// Tests a model with a few cheap requests: whether it answers, and if its profile claims so, whether it accepts
+    /// images and structured output. Prints the answers and their cost.
     Check {
         /// The model, as PROVIDER/NAME.
         model: String,
         #[command(flatten)]
         consent: Consent,
     },
-    /// Shows nine targets, asks for nine clicks, and says in which space the model points, and how far off.
+    /// Asks for clicks on nine targets; prints the model's coordinate space and its error in pixels.
     Calibrate {
         /// The model, as PROVIDER/NAME.
         model: String,
@@ -95,7 +95,7 @@ fn agreed(
 
 fn list(config: &Config, models: &Models) -> Result<(), Failure> {
     let own = Policy::ALL.iter().map(|policy| policy.name()).chain(BASELINES);
-    terminal::line(format_args!("without a key: {}", own.collect::<Vec<_>>().join(", ")));
+    terminal::line(format_args!("built in, no key needed: {}", own.collect::<Vec<_>>().join(", ")));
     terminal::line(format_args!("from files: scripted:FILE, cassette:FILE"));
     let all = &config.provider;
     for (name, provider) in [
@@ -105,8 +105,8 @@ fn list(config: &Config, models: &Models) -> Result<(), Failure> {
         ("compat", &all.compat),
     ] {
         let stated = match (&provider.key_command, &provider.key_file) {
-            (Some(_), _) => "its key comes from key_command".to_owned(),
-            (None, Some(file)) => format!("its key comes from {}", file.display()),
+            (Some(_), _) => "key from key_command".to_owned(),
+            (None, Some(file)) => format!("key from {}", file.display()),
             (None, None) if key::find(provider)?.is_some() => format!("{} is set", provider.key_env),
             (None, None) => format!("{} is not set", provider.key_env),
         };
@@ -121,11 +121,9 @@ fn list(config: &Config, models: &Models) -> Result<(), Failure> {
         }
     }
     let profiles: Vec<&str> = StudentProfile::names().collect();
-    terminal::line(format_args!("\nprofiles of students: {}", profiles.join(", ")));
+    terminal::line(format_args!("\nprofiles for compat models: {}", profiles.join(", ")));
     let dated = &models.prices().read_on;
-    terminal::line(format_args!(
-        "prices were read on {dated}; a trailing * stands for all names that begin so"
-    ));
+    terminal::line(format_args!("prices as of {dated}; a trailing * matches all names with that prefix"));
     Ok(())
 }
 
@@ -139,17 +137,17 @@ fn asking() -> ChatRequest {
     }
 }
 
-/// What is tried of a model besides whether it answers.
+/// Capabilities that a model's profile claims and that `check` tests.
 #[derive(Clone, Copy, Debug)]
 struct Claims {
-    /// The picture that it is shown, if it takes pictures.
+    /// Size of the test picture, if the model accepts images.
     picture: Option<Size>,
-    /// Whether its server is said to hold answers to a form.
+    /// Whether the server is said to support structured output.
     form: bool,
 }
 
 impl Claims {
-    /// Of a model's profile. What has no server has nothing to try.
+    /// Reads the claims from a model's profile. Models without a server have none.
     fn of(models: &Models, name: &str) -> Result<Self, Failure> {
         let (provider, model) = name.split_once('/').unwrap_or((name, ""));
         if !PROVIDERS.contains(&provider) {
@@ -165,30 +163,30 @@ impl Claims {
         Ok(Self { picture: shown(&models.profile(name)?.images), form })
     }
 
-    /// How many requests that takes, with how many tokens of answer, and which picture at the most.
+    /// Returns the number of requests, the output tokens of each, and the largest picture.
     fn requests(self) -> (u32, u32, Option<Size>) {
         (1 + u32::from(self.picture.is_some()) + u32::from(self.form), FEW_TOKENS, self.picture)
     }
 }
 
-/// Tries what a model is said to do; says what it cannot.
+/// Tests the claims, prints the results, and returns the capabilities that are missing.
 async fn try_claims(model: &dyn ChatModel, claims: Claims) -> Result<Vec<&'static str>, Failure> {
     let mut missing = Vec::new();
     let mut tell = |what: &'static str, tried: &Tried| match tried {
-        Tried::Can => terminal::line(format_args!("  {what}: as it should")),
+        Tried::Can => terminal::line(format_args!("  {what}: yes")),
         Tried::Cannot(words) => {
             let words = BoundedText::cut(words.trim(), WORDS);
-            terminal::line(format_args!("  {what}: no; it answered {:?}", words.as_str()));
+            terminal::line(format_args!("  {what}: no; the answer was {:?}", words.as_str()));
             missing.push(what);
         }
     };
     if claims.picture.is_some()
         && let Some(tried) = sees(model).await.kind(Kind::Model)?
     {
-        tell("sees a picture", &tried);
+        tell("accepts images", &tried);
     }
     if claims.form {
-        tell("answers in a form", &keeps_form(model).await.kind(Kind::Model)?);
+        tell("structured output", &keeps_form(model).await.kind(Kind::Model)?);
     }
     Ok(missing)
 }
@@ -206,13 +204,13 @@ fn check(models: &Models, name: &str, claims: Claims) -> Result<(), Failure> {
     if let Some(identity) = wire::runtime()?.block_on(async { Ok(models.identify(name).await) })? {
         introduce(&identity);
     }
-    terminal::line(format_args!("  this command spent ${:.6}", models.spent()));
+    terminal::line(format_args!("  total cost of this command: ${:.6}", models.spent()));
     match missing.is_empty() {
         true => Ok(()),
         false => {
-            let story = format!("{name} does not do all that is said of it: {}", missing.join(", "));
+            let story = format!("{name} lacks capabilities that its profile claims: {}", missing.join(", "));
             let hint =
-                "a student's profile says what it does (`images`, `structured`); --profile names another";
+                "correct `images` and `structured` in its profile, or choose another one with --profile";
             Err(Failure::say(Kind::Model, story).hint(hint))
         }
     }
@@ -220,12 +218,12 @@ fn check(models: &Models, name: &str, claims: Claims) -> Result<(), Failure> {
 
 fn say(reply: &ChatReply) {
     let words = reply.say.join(" ");
-    terminal::line(format_args!("  it answered {:?} ({:?})", words.trim(), reply.stop));
-    let named = reply.provider_model.as_deref().unwrap_or("it does not say");
+    terminal::line(format_args!("  answer: {:?} ({:?})", words.trim(), reply.stop));
+    let named = reply.provider_model.as_deref().unwrap_or("not reported");
     terminal::line(format_args!("  answering model: {named}"));
     let usage = reply.usage;
     terminal::line(format_args!(
-        "  {} tokens in, {} of them cached, {} out, in {} ms of work and {} ms of waiting",
+        "  {} input tokens ({} cached), {} output tokens; {} ms working, {} ms waiting",
         usage.input, usage.cached, usage.output, reply.timing.working_ms, reply.timing.waiting_ms
     ));
     match reply.cost_usd {
@@ -234,10 +232,10 @@ fn say(reply: &ChatReply) {
     }
 }
 
-/// What the server says of the model, beside its answer.
+/// Prints the identity that the server reports.
 fn introduce(identity: &ModelIdentity) {
     if identity.is_unknown() {
-        terminal::line(format_args!("  its server says nothing more of it"));
+        terminal::line(format_args!("  the server reports no further details"));
         return;
     }
     let said = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
@@ -258,7 +256,7 @@ fn calibrate(models: &Models, name: &str) -> Result<(), Failure> {
     let model = models.get(name, "calibrate")?;
     let images = model.profile().images;
     let size = apprentice_harness::agent::fitted(&images, SCREEN)
-        .ok_or_else(|| Failure::say(Kind::Model, format!("{name} takes no pictures")))?;
+        .ok_or_else(|| Failure::say(Kind::Model, format!("{name} does not accept images")))?;
     let aims = wire::runtime()?.block_on(async { aim(model.as_ref(), size).await.kind(Kind::Model) })?;
     terminal::line(format_args!("picture of {}x{}", size.width, size.height));
     for aim in &aims {
@@ -276,7 +274,7 @@ fn calibrate(models: &Models, name: &str) -> Result<(), Failure> {
     match fits(&aims, size).first() {
         Some(best) if !best.median.is_finite() => Err(Failure::say(
             Kind::Model,
-            "its points fit no space: most lie outside the picture, or are missing",
+            "the points match no coordinate space: most are missing or outside the picture",
         )),
         Some(best) if best.space != declared => {
             terminal::line(format_args!("best: {}; its profile says {}", space(best.space), space(declared)));
@@ -292,7 +290,7 @@ fn calibrate(models: &Models, name: &str) -> Result<(), Failure> {
 fn pictures(rule: &ImageRule) -> String {
     match rule {
         ImageRule::None => "none".into(),
-        ImageRule::AsIs => "of the screen's own size".into(),
+        ImageRule::AsIs => "at screen size".into(),
         ImageRule::Within { size } => format!("within {}x{}", size.width, size.height),
         ImageRule::Factor { factor, min_pixels, max_pixels } => {
             format!("sides in multiples of {factor}, from {min_pixels} to {max_pixels} pixels")

@@ -1,4 +1,4 @@
-//! `apprentice do "…"`: one instruction, no task file.
+//! `apprentice do "…"`: one instruction without a task file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,37 +31,37 @@ use crate::live::Live;
 use crate::servers::Servers;
 use crate::{host, terminal, wire};
 
-/// Time that closing a world may take.
+/// Time limit for closing a world.
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// Carries out one instruction in a fresh world, and shows every step.
+/// Carries out one instruction in a fresh world and prints every step.
 #[derive(Debug, Args)]
 pub(crate) struct Do {
-    /// What to do.
+    /// The instruction for the agent.
     instruction: String,
-    /// The model.
+    /// The model of the agent.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
-    /// A command to start in a desktop world first, for example `mousepad notes.txt`.
+    /// Open a desktop world and start this command first, for example `mousepad notes.txt`.
     #[arg(long, value_name = "CMD", conflicts_with = "url")]
     app: Option<String>,
-    /// An address to open in a browser world.
+    /// Open a browser world at this URL.
     #[arg(long)]
     url: Option<String>,
-    /// Work on the desktop that you sit at, with nothing kept apart; hold Escape to stop.
+    /// Work on your own desktop, without isolation; hold Escape to stop.
     #[arg(long, conflicts_with_all = ["app", "url", "file"])]
     host: bool,
-    /// A skillbook to lend; the model sees its domains and asks for the rest.
+    /// Skillbook for the agent; it sees the domains and requests the skills.
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
     #[command(flatten)]
     servers: Servers,
     #[command(flatten)]
     learning: Learning,
-    /// Files to put into the world's home first; may be repeated.
+    /// Copy this file into the world's home folder first; may be repeated.
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Most world actions.
+    /// Maximum number of actions.
     #[arg(long, default_value_t = 50)]
     steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
@@ -146,23 +146,23 @@ fn brief(arguments: &Do) -> TaskBrief {
     }
 }
 
-/// On the user's own desktop there are pictures and nothing else.
+/// Returns an error for a model without image input on the user's own desktop, which offers only screenshots.
 fn check_sight(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failure> {
     if !arguments.host || model.profile().images != ImageRule::None {
         return Ok(());
     }
-    let story = format!("{} does not look at pictures, and --host has nothing else to show", arguments.model);
+    let story = format!("{} does not accept images, and --host provides only screenshots", arguments.model);
     Err(Failure::say(Kind::Usage, story))
 }
 
-/// A file for the world's home: its name there and its bytes.
+/// Reads a file for the world's home folder; returns its name and contents.
 fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
     let bytes = std::fs::read(path).map_err(unreadable)?;
     Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
 }
 
-/// Why the agent was never asked.
+/// A failure before the agent's first turn.
 struct Setback {
     cause: VoidCause,
     failure: Failure,
@@ -173,7 +173,7 @@ impl Setback {
         Self { cause, failure: Failure::say(kind, story) }
     }
 
-    /// Writes the one `stopped` event of a trace that no agent ended.
+    /// Writes the `stopped` event for an attempt that ended before the agent started.
     fn record<T>(self, sink: &mut impl EventSink) -> Result<T, Failure> {
         let detail = self.failure.source.to_string();
         let (reason, void, spent) = (None, Some(self.cause), Spent::default());
@@ -208,23 +208,23 @@ impl From<MachineError> for Setback {
     }
 }
 
-/// One instruction on its way.
+/// The state of one `do` command.
 struct Errand<'a> {
     arguments: &'a Do,
     files: Vec<(String, Vec<u8>)>,
     header: Header,
-    /// Servers that the book's skills may open; they end before the world does.
+    /// Tool servers that skills may open; they end before the world does.
     servers: Option<Arc<McpServers>>,
-    /// Where the agent may learn, if the user turned that on.
+    /// Where the agent may write skills, with `--learn`.
     workshop: Option<Arc<Workshop>>,
-    /// Where the versions of the world's programs are told to the book's tools.
+    /// Program versions of the world, shared with the skill tools.
     present: Present,
     clock: &'a dyn Clock,
     cancel: CancellationToken,
 }
 
 impl Errand<'_> {
-    /// Waits for something unless the user interrupts.
+    /// Runs a future until it ends or the user interrupts.
     async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, Setback> {
         tokio::select! {
             biased;
@@ -235,7 +235,7 @@ impl Errand<'_> {
         }
     }
 
-    /// Opens the world, which is left in `slot` to be closed, and prepares it.
+    /// Opens and prepares the world. Leaves it in `slot`, so that the caller can close it on every path.
     async fn open<'w>(
         &self,
         worlds: &dyn EnvironmentSource,
@@ -250,7 +250,7 @@ impl Errand<'_> {
         Ok(world)
     }
 
-    /// Puts files into the world and starts the program.
+    /// Copies the files into the world and starts the program.
     async fn prepare(&self, machine: &dyn Machine) -> Result<(), Setback> {
         let home = machine.offers().home.clone();
         for (name, bytes) in &self.files {
@@ -264,7 +264,7 @@ impl Errand<'_> {
         Ok(())
     }
 
-    /// Asks for the versions of the program that was started and of those that have windows by now.
+    /// Queries the versions of the started program and of programs with open windows.
     async fn ask_versions(&self, roll: &mut Roll, machine: &dyn Machine, sink: &mut impl EventSink) {
         let programs = programs(self.arguments);
         let told = tokio::select! {
@@ -316,7 +316,7 @@ impl Errand<'_> {
     }
 }
 
-/// The book with what came with the program beside it, and the tools of learning where they are wanted.
+/// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
 fn lend_to(
     (folder, present): (&Path, &Present),
     arguments: &Do,
@@ -339,7 +339,7 @@ fn lend_to(
     })
 }
 
-/// The programs that the world starts with, as domains.
+/// Returns the programs that the world starts with, as domains.
 fn programs(arguments: &Do) -> Vec<String> {
     let browser = arguments.url.is_some().then_some("chromium");
     let command = arguments.app.as_deref().and_then(|line| line.split_whitespace().next());
@@ -356,7 +356,7 @@ fn world_of(arguments: &Do) -> WorldSpec {
     WorldSpec { environment, screen: Size::new(1920, 1080), url: arguments.url.clone(), scene: None }
 }
 
-/// Says how it ended; a model that did not finish is a failed task.
+/// Prints the answer and converts the end of the attempt into the command's result; an unfinished task is a failure.
 fn conclude(ended: &Ended) -> Result<(), Failure> {
     if let Some(Finish::Answer { text }) = &ended.finish {
         terminal::line(format_args!("{text}"));

@@ -1,4 +1,4 @@
-//! `apprentice plan`: what an experiment will take and what it can show, told and registered before it runs.
+//! `apprentice plan`: forecasts the cost and statistical power of an experiment and preregisters it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Tells what an experiment will take and what it can show, and registers it; runs nothing.
+/// Forecasts the cost and statistical power of an experiment and preregisters it; runs no trials.
 ///
-/// Trials by part, the range of its cost, the smallest difference that it can show with a power of 0.8, and how
-/// many test templates a wished difference needs (`[design] effect` in the file). The comparison that decides is
-/// fixed in `prereg.lock` beside the file. A registration is never replaced: what is changed afterwards is
-/// allowed, and every report tells it.
+/// Prints the trials per role and arm, the cost range, the smallest difference that is detectable with a power of
+/// 0.8, and the number of test templates that a desired difference needs (`[design] effect` in the file). Writes the
+/// primary comparison to `prereg.lock` beside the file. A registration is never replaced: later changes are allowed,
+/// and every report lists them as deviations.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// The experiment's file.
+    /// The experiment file.
     #[arg(value_name = "EXPERIMENT")]
     sheet: PathBuf,
-    /// Register nothing.
+    /// Do not write a registration.
     #[arg(long)]
     no_lock: bool,
     /// Print one JSON object (`apprentice.plan/1`).
@@ -35,14 +35,14 @@ pub(crate) struct Plan {
     json: bool,
 }
 
-/// What the command tells.
+/// The output of the command.
 #[derive(Serialize)]
 struct Told {
     #[serde(flatten)]
     forecast: Forecast,
-    /// The registration, if there is one.
+    /// Path of the registration, if there is one.
     registration: Option<PathBuf>,
-    /// What the file says otherwise than was registered.
+    /// Differences between the file and the registration.
     deviations: Vec<Deviation>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let clock = study::clock();
     let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
     let (design, learner) = (draft.sheet.design, draft.learner.clone());
-    // The command that will carry it out is not known yet, and says nothing about what is measured.
+    // The command that will run the experiment is not known yet; it does not affect the measurement.
     let experiment = experiment(draft, (&config, &models), (Vec::new(), ToolBox::default()))?;
     let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Quote::free());
     let told = forecast(&experiment, (design, learner.as_deref()), &quote, &[]);
@@ -95,14 +95,14 @@ fn print(told: &Told) {
         (Some(least), Some(most)) => {
             terminal::line(format_args!("cost: {least:.2} to {most:.2} US dollars"));
         }
-        (_, _) => terminal::line(format_args!("cost: not known, as a model has no price")),
+        (_, _) => terminal::line(format_args!("cost: unknown, because a model has no price")),
     }
     for one in found.cost.iter().filter(|one| one.most_usd.is_some_and(|most| most > 0.0)) {
         let (least, most) = (one.least_usd.unwrap_or_default(), one.most_usd.unwrap_or_default());
         terminal::line(format_args!("  {}: {least:.2} to {most:.2}", one.model));
     }
     let primary = &found.primary;
-    terminal::line(format_args!("decides: {} against {}", primary.treatment, primary.control));
+    terminal::line(format_args!("primary comparison: {} against {}", primary.treatment, primary.control));
     show(&found.power);
     for note in &found.notes {
         terminal::line(format_args!("note: {note}"));
@@ -111,7 +111,7 @@ fn print(told: &Told) {
         terminal::line(format_args!("registered: {}", path.display()));
     }
     for one in &told.deviations {
-        terminal::line(format_args!("otherwise than registered: {}: {}", one.field, one.what));
+        terminal::line(format_args!("deviation from registration: {}: {}", one.field, one.what));
     }
 }
 
@@ -120,22 +120,22 @@ fn show(power: &Power) {
     let Power { templates, seeds, .. } = power;
     match power.smallest_effect {
         Some(effect) => terminal::line(format_args!(
-            "finds {} or more in four of five experiments, with {templates} templates in {seeds} variations, if \
+            "power 0.8 for differences from {}, with {templates} templates in {seeds} variations, if \
              templates pass up to {:.0} % without help",
             points(effect),
             power.base * 100.0
         )),
         None => {
-            terminal::line(format_args!("finds no difference, however large, in four of five experiments"));
+            terminal::line(format_args!("no difference, however large, reaches a power of 0.8"));
         }
     }
     if let (Some(effect), Some(found)) = (power.effect, power.found) {
         let needed = match power.templates_needed {
-            Some(needed) => format!("{needed} templates are needed for four of five"),
-            None => "more than 400 templates are needed for four of five".into(),
+            Some(needed) => format!("a power of 0.8 needs {needed} templates"),
+            None => "a power of 0.8 needs more than 400 templates".into(),
         };
         terminal::line(format_args!(
-            "{} are found in {:.0} % of experiments; {needed}",
+            "{} are detected in {:.0} % of experiments; {needed}",
             points(effect),
             found * 100.0
         ));

@@ -1,4 +1,4 @@
-//! `apprentice prompts`: what the program says to models, and what one's own texts change of it.
+//! `apprentice prompts`: lists and exports the built-in prompts, and shows how custom ones differ.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind};
 use crate::{prompts, terminal};
 
-/// Shows and writes out what the program says to models; `--prompts DIR` replaces it, file by file.
+/// Lists, exports and compares the program's prompts; `--prompts DIR` replaces them, file by file.
 #[derive(Debug, Args)]
 pub(crate) struct PromptsCommand {
     #[command(subcommand)]
@@ -18,17 +18,17 @@ pub(crate) struct PromptsCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Lists prompts, with what is filled in, and says which are replaced.
+    /// Lists prompts with their variables, and which are replaced.
     List,
-    /// Writes prompts as files into a folder, to be edited; what stands there already is left alone.
+    /// Writes prompts into a folder for editing; existing files are kept.
     Export {
-        /// The folder.
+        /// The folder to write.
         folder: PathBuf,
-        /// Only these; may be repeated.
+        /// Export only this prompt; may be repeated.
         #[arg(long = "prompt", value_name = "NAME")]
         only: Vec<String>,
     },
-    /// Shows what the texts of a folder change.
+    /// Shows how the prompts in a folder differ from the built-in ones.
     Diff {
         /// The folder [default: `--prompts`, or the setting `prompts`].
         folder: Option<PathBuf>,
@@ -73,7 +73,7 @@ fn export(folder: &std::path::Path, only: &[String]) -> Result<(), Failure> {
                 terminal::line(format_args!("{}", path.display()));
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                terminal::note(format_args!("{} is there already and is left alone", path.display()));
+                terminal::note(format_args!("{} exists and is kept", path.display()));
             }
             Err(error) => return Err(failed(error)),
         }
@@ -83,7 +83,7 @@ fn export(folder: &std::path::Path, only: &[String]) -> Result<(), Failure> {
 
 fn diff(folder: Option<&PathBuf>) -> Result<(), Failure> {
     let folder = folder.ok_or_else(|| {
-        Failure::say(Kind::Usage, "no folder was named").hint("apprentice prompts diff DIR, or --prompts DIR")
+        Failure::say(Kind::Usage, "no folder was given").hint("apprentice prompts diff DIR, or --prompts DIR")
     })?;
     let texts = prompts::read(folder)?;
     for prompt in prompts::all() {

@@ -1,4 +1,4 @@
-//! `apprentice report`: the page and the numbers of what was run before, made again from what is stored.
+//! `apprentice report`: rebuilds the report of a run or an experiment from its stored rows.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +11,24 @@ use super::{bench, study};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Makes report.html, report.json and report.md again from the stored rows. Nothing is run, and nothing else is needed:
-/// no suite, no world, no model.
+/// Rebuilds report.html, report.json and report.md from the stored rows. Runs no trials and needs no suite, world or
+/// model.
 ///
-/// For the folder of an experiment (`demo`, `bench`) and for that of a run; several runs give one report of
-/// them all. A run that is still going on is reported as far as it has come. A file of rows in the form of a run's
-/// `trials.jsonl` is reported too, whoever wrote it.
+/// Accepts the folder of an experiment (`demo`, `bench`) or of a run; several runs give one joint report. An
+/// unfinished run is reported up to its current state. A file of rows in the format of `trials.jsonl` is accepted too,
+/// also from other programs.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// Folders of runs, files of rows, or the folder of one experiment.
     #[arg(required = true, value_name = "RUN|FILE|EXPERIMENT")]
     folders: Vec<PathBuf>,
-    /// Compare rows of different suite or book versions all the same; the report says so.
+    /// Allow rows of different suite or skillbook versions; the report notes it.
     #[arg(long)]
     allow_mixed: bool,
-    /// Where the files are written [default: the folder itself, if there is one only].
+    /// Output folder [default: the folder itself, if there is only one].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print the report as one JSON object (`apprentice.report/1`), and write no file.
+    /// Print the report as one JSON object (`apprentice.report/1`) and write no files.
     #[arg(long, conflicts_with = "out")]
     json: bool,
 }
@@ -36,8 +36,8 @@ pub(crate) struct Report {
 /// Runs the command.
 pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
     if let Some(missing) = arguments.folders.iter().find(|folder| !folder.exists()) {
-        return Err(Failure::say(Kind::Config, format!("{} is not there", missing.display()))
-            .hint("name the folder of a run or an experiment, or a file of rows"));
+        return Err(Failure::say(Kind::Config, format!("{} does not exist", missing.display()))
+            .hint("give the folder of a run or an experiment, or a file of rows"));
     }
     let out = match (&arguments.out, arguments.folders.as_slice()) {
         (Some(out), _) => out.clone(),
@@ -45,15 +45,15 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
             return match arguments.json {
                 true => terminal::json(&made(&arguments.folders, Path::new("."), mixed(arguments))?),
                 false => {
-                    Err(Failure::say(Kind::Usage, "a file of rows has no folder of its own for its report")
-                        .hint("name one with --out DIR"))
+                    Err(Failure::say(Kind::Usage, "the report of a file of rows needs an output folder")
+                        .hint("give one with --out DIR"))
                 }
             };
         }
         (None, [only]) => only.clone(),
         (None, _) if arguments.json => PathBuf::from("."),
         (None, _) => {
-            return Err(Failure::say(Kind::Usage, "several runs have no folder in common for their report")
+            return Err(Failure::say(Kind::Usage, "the report of several runs needs an output folder")
                 .hint("name one with --out DIR"));
         }
     };
@@ -87,11 +87,11 @@ fn made(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Made, Failure> 
             if same(only, out) {
                 return experiment::report(only).map_err(study::failure);
             }
-            Err(Failure::say(Kind::Usage, "the report of an experiment belongs into its own folder")
-                .hint("leave --out away"))
+            Err(Failure::say(Kind::Usage, "the report of an experiment is always written to its own folder")
+                .hint("omit --out"))
         }
-        _ => Err(Failure::say(Kind::Usage, "an experiment is reported alone")
-            .hint("name the folders of its runs, DIR/measure/RUN, to join them with others")),
+        _ => Err(Failure::say(Kind::Usage, "an experiment cannot be combined with other folders")
+            .hint("give the folders of its runs, DIR/measure/RUN, to combine them with others")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `apprentice run`: a suite's tasks with one model, and `apprentice resume`, which goes on with it.
+//! `apprentice run` and `apprentice resume`: run a suite's tasks with one model, and continue a stopped run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -35,46 +35,46 @@ use crate::{args, terminal, wire};
 pub(crate) struct Run {
     /// The suite's folder, its suite file, or one task file.
     pub(crate) suite: PathBuf,
-    /// The model.
+    /// The model of the agent.
     #[arg(long, short)]
     model: String,
-    /// What help it gets.
+    /// The help that the agent gets.
     #[arg(long, default_value = "none", value_parser = arm)]
     arm: Arm,
-    /// The skillbook that the arm lends from [default: the setting `skillbook`].
+    /// The skillbook of the arm [default: the setting `skillbook`].
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// Which skills it lends: auto (all), verified (proved on a template other than their source), human
-    /// (written by a person).
+    /// Skills to provide: auto (all), verified (proved on a template other than their source), human (written by a
+    /// person).
     #[arg(long, default_value = "auto", value_parser = policy)]
     admit: Admit,
-    /// Hide a skill from the tasks of one program, as `domain/skill@program`; may be repeated.
+    /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = super::bench::hiding)]
     suppress: Vec<Hiding>,
     #[command(flatten)]
     servers: Servers,
-    /// Only these tasks; may be repeated.
+    /// Run only this task; may be repeated.
     #[arg(long = "task", value_name = "ID")]
     tasks: Vec<String>,
-    /// The locked split; with it, rows carry their split.
+    /// The locked split; rows then record their part of it.
     #[arg(long, value_name = "FILE")]
     split: Option<PathBuf>,
-    /// Only tasks of this part of the split.
+    /// Run only tasks of this part of the split.
     #[arg(long, value_name = "PART", requires = "split", value_parser = part)]
     only: Option<Split>,
-    /// How many variations of each task whose world varies.
+    /// Number of variations per task, for tasks whose world varies.
     #[arg(long, default_value_t = 1)]
     seeds: u32,
-    /// Most world actions per trial, in place of the tasks' own caps.
+    /// Maximum number of actions per trial, in place of the tasks' own caps.
     #[arg(long, value_name = "N")]
     steps: Option<u32>,
-    /// What the order of trials is shuffled by.
+    /// Seed for the order of trials.
     #[arg(long, default_value_t = 0)]
     order: u64,
-    /// Keep each attempt's conversation beside its trace, so that `learn --reflection in-context` can go on with it.
+    /// Store each attempt's conversation beside its trace, for `learn --reflection in-context`.
     #[arg(long)]
     keep_conversations: bool,
-    /// Folder in which the run gets its own [default: the setting `runs`].
+    /// Parent folder of the run's own folder [default: the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -84,13 +84,13 @@ pub(crate) struct Run {
     pub(crate) json: bool,
 }
 
-/// Goes on with a run or an experiment that was stopped.
+/// Continues a run or an experiment that was stopped.
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The folder of the run, or of the experiment (`demo`, `bench`).
+    /// The folder of the run or of the experiment (`demo`, `bench`).
     run: PathBuf,
-    /// Go on although suite, book, prompts, split, program or what a server serves have changed; every later row
-    /// says so.
+    /// Continue although the suite, skillbook, prompts, split, program or a server's model has changed; later rows
+    /// record it.
     #[arg(long)]
     accept_drift: bool,
     #[command(flatten)]
@@ -112,7 +112,7 @@ fn part(text: &str) -> Result<Split, String> {
     serde_json::from_value(text.into()).map_err(|_| "expected train, dev or test".to_owned())
 }
 
-/// Everything that a run's arguments name, loaded.
+/// The suite, split and skillbook of a run, loaded.
 struct Loaded {
     suite: Suite,
     split: Option<SplitLock>,
@@ -125,7 +125,7 @@ fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded,
     let split = arguments.split.as_deref().map(SplitLock::read).transpose().kind(Kind::Config)?;
     let (book, admission) = if arguments.arm.needs_book() {
         let folder = arguments.skillbook.as_ref().unwrap_or(&config.skillbook);
-        // A run is frozen: a book with edits that nobody recorded has no hash to name.
+        // A run needs a frozen skillbook; one with unrecorded edits has no hash to identify it.
         let (book, counts) =
             admitted(&super::skills::open(folder)?.clean().kind(Kind::Config)?, arguments.admit)?;
         (book.understood(models.meaning()?), Some(counts))
@@ -151,15 +151,16 @@ fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded,
     Ok(Loaded { suite, split, lender, books })
 }
 
-/// What a policy lets through; says what waits.
+/// Returns the skills that the admission policy accepts; prints a note if some are in quarantine.
 fn admitted(book: &Snapshot, policy: Admit) -> Result<(Snapshot, AdmissionCounts), Failure> {
     let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
     if !quarantined.is_empty() {
-        terminal::note(format_args!("{eligible} skills are lent, {} wait in quarantine", quarantined.len()));
+        terminal::note(format_args!("{eligible} skills admitted, {} in quarantine", quarantined.len()));
     }
     if eligible == 0 && !quarantined.is_empty() {
-        return Err(Failure::say(Kind::NothingMatched, "the policy of admission lets no skill through")
-            .hint("a skill is proved by `apprentice learn` over training runs that used it; --admit auto lends all"));
+        return Err(Failure::say(Kind::NothingMatched, "the admission policy accepts no skill").hint(
+            "`apprentice learn` on training runs that used a skill verifies it; --admit auto accepts all",
+        ));
     }
     let counts = AdmissionCounts { policy, eligible, quarantined: quarantined.len() };
     Ok((through, counts))
@@ -216,7 +217,7 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     conclude(&summary, arguments.json)
 }
 
-/// The tasks that were asked for, or a failure that names the nearest.
+/// Returns the selected tasks, or a failure that suggests the nearest id.
 fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failure> {
     let mut tasks = BTreeSet::new();
     for name in &arguments.tasks {
@@ -237,17 +238,17 @@ fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failur
         tasks.retain(|task| lock.split_of_task(task).is_ok_and(|split| split == only));
     }
     match tasks.is_empty() {
-        true => Err(Failure::say(Kind::NothingMatched, "no task is left to run")),
+        true => Err(Failure::say(Kind::NothingMatched, "no task is selected")),
         false => Ok(tasks),
     }
 }
 
-/// The tasks for which the arm has something to lend; says which are left out.
+/// Returns the tasks for which the arm has an eligible skill; prints the others.
 fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTreeSet<TaskId>, Failure> {
     let eligible: BTreeSet<TaskId> =
         tasks.iter().filter(|task| lender.lend(arm, task, 0).is_ok()).cloned().collect();
     for task in tasks.difference(&eligible) {
-        terminal::note(format_args!("{task}: the arm {arm} has no eligible skill; it is not run"));
+        terminal::note(format_args!("{task}: skipped, the arm {arm} has no eligible skill"));
     }
     match eligible.is_empty() {
         true => Err(Failure::say(
@@ -258,7 +259,7 @@ fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTree
     }
 }
 
-/// Runs `apprentice resume`: reads back from the plan how the run was asked for.
+/// Runs `apprentice resume` with the command line that the run's plan records.
 pub(crate) fn go_on(arguments: &Resume, flags: &Overrides) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
         return go_on_with(arguments, (&folder, &definition), flags);
@@ -269,7 +270,7 @@ pub(crate) fn go_on(arguments: &Resume, flags: &Overrides) -> Result<(), Failure
         return Err(Failure::say(Kind::Usage, "this run was not started by `apprentice run`")
             .hint(format!("start it again: {}", plan.command.join(" "))));
     };
-    // What the run was begun with holds, unless it is said anew.
+    // Flags of the original command apply unless this command overrides them.
     let config = &args::settings(&[given.flags(), flags])?.config()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let models = wire::models(config, Arc::clone(&clock))?;
@@ -287,7 +288,7 @@ pub(crate) fn go_on(arguments: &Resume, flags: &Overrides) -> Result<(), Failure
     conclude(&summary, arguments.json)
 }
 
-/// The experiment in a folder, or the one that a run's folder belongs to.
+/// Returns the experiment in a folder, or the one that a run's folder belongs to.
 fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure> {
     for folder in folder.ancestors().take(3).filter(|folder| !folder.as_os_str().is_empty()) {
         if let Some(definition) = Definition::read(folder).kind(Kind::Config)? {
@@ -297,15 +298,15 @@ fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure
     Ok(None)
 }
 
-/// Goes on with an experiment, by the command that began it.
+/// Continues an experiment with the command line that started it.
 fn go_on_with(
     arguments: &Resume,
     (folder, definition): (&Path, &Definition),
     flags: &Overrides,
 ) -> Result<(), Failure> {
     if arguments.accept_drift {
-        return Err(Failure::say(Kind::Usage, "an experiment is not gone on with under changed conditions")
-            .hint("begin it again in another folder"));
+        return Err(Failure::say(Kind::Usage, "--accept-drift does not apply to experiments")
+            .hint("start the experiment again in another folder"));
     }
     let given = args::Apprentice::try_parse_from(&definition.command).kind(Kind::Config)?;
     let config = &args::settings(&[given.flags(), flags])?.config()?;
@@ -316,7 +317,7 @@ fn go_on_with(
         Some(args::Experiment::Distill(distill)) => super::distill::run(&distill.again(out, consent), config),
         None => {
             let command = definition.command.join(" ");
-            Err(Failure::say(Kind::Config, format!("{command:?} carries no experiment out")))
+            Err(Failure::say(Kind::Config, format!("{command:?} is not an experiment command")))
         }
     }
 }

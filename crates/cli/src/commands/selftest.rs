@@ -1,4 +1,4 @@
-//! `apprentice selftest stats`: the statistics on trial, in simulated experiments whose truth is known.
+//! `apprentice selftest stats`: tests the statistics in simulated experiments with known effects.
 
 use apprentice_results::selftest::{Selftest, selftest};
 use clap::{Args, Subcommand};
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use crate::failure::{Failure, Kind};
 use crate::terminal;
 
-/// Puts parts of this program on trial.
+/// Tests parts of this program.
 #[derive(Debug, Args)]
 pub(crate) struct SelftestCommand {
     #[command(subcommand)]
@@ -15,9 +15,9 @@ pub(crate) struct SelftestCommand {
 
 #[derive(Debug, Subcommand)]
 enum Part {
-    /// Simulates experiments with and without an effect, and counts what the comparison claims of them.
+    /// Simulates experiments with and without an effect and counts the verdicts of the comparison.
     Stats {
-        /// Experiments in each kind of world.
+        /// Number of experiments per simulated condition.
         #[arg(long, default_value_t = 1000, value_name = "N")]
         experiments: u32,
         /// Print one JSON object (`apprentice.selftest/1`).
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &SelftestCommand) -> Result<(), Failure> {
     }
     match found.passed {
         true => Ok(()),
-        false => Err(Failure::say(Kind::Bug, "the statistics do not keep what they promise")),
+        false => Err(Failure::say(Kind::Bug, "the statistics miss their nominal error rates")),
     }
 }
 
@@ -49,7 +49,7 @@ fn print(found: &Selftest) {
         let covered = world.covered.map_or_else(|| "-".into(), percent);
         terminal::line(format_args!(
             "{name:16} true {:+3.0} points, {:2} templates: helps {:>6}, harms {:>6}, no verdict {:>6}, \
-             interval holds it {covered:>6}",
+             interval covers it {covered:>6}",
             world.effect * 100.0,
             world.templates,
             percent(world.helps),
@@ -61,5 +61,5 @@ fn print(found: &Selftest) {
         }
     }
     let verdict = if found.passed { "passed" } else { "FAILED" };
-    terminal::line(format_args!("{verdict}, {} experiments in each world", found.experiments));
+    terminal::line(format_args!("{verdict}, {} experiments per condition", found.experiments));
 }

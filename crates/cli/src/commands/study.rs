@@ -1,4 +1,4 @@
-//! What `demo` and `bench` share: an experiment carried out below a folder, shown, and concluded.
+//! Shared code of `demo`, `bench` and `distill`: runs an experiment in a folder and prints its progress and result.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::models::Models;
 use crate::stage::{Stage, Voice};
 use crate::{terminal, wire};
 
-/// The clock of a command.
+/// Returns the clock of a command.
 pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::default())
 }
 
-/// The folder that was named, or a new one below the runs.
+/// Returns the given folder, or a new one in the runs folder.
 pub(crate) fn folder(named: Option<&PathBuf>, kind: &str, config: &Config, clock: &dyn Clock) -> PathBuf {
     named.cloned().unwrap_or_else(|| config.runs.join(format!("{kind}-{}", wire::stamp(clock))))
 }
 
-/// The split that was named, or the one beside the suite if there is one.
+/// Reads the given split, or the one beside the suite if it exists.
 pub(crate) fn split(named: Option<&PathBuf>, suite: &Suite) -> Result<Option<SplitLock>, Failure> {
     let beside = suite.root.join("split.json");
     match named {
@@ -38,13 +38,13 @@ pub(crate) fn split(named: Option<&PathBuf>, suite: &Suite) -> Result<Option<Spl
     }
 }
 
-/// The tasks that a selection names.
+/// Reads the tasks of a selection file.
 pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::BTreeSet<TaskId>, Failure> {
     Ok(Selection::read(path, suite).kind(Kind::Config)?.chosen())
 }
 
-/// Whether an experiment, or what is left of it in its folder, goes on: where much may be spent only when a person
-/// agrees.
+/// Computes the cost forecast for the rest of an experiment and decides whether to continue; high costs need the
+/// user's confirmation.
 pub(crate) fn agreed(
     (experiment, learner, folder): (&Experiment, Option<&str>, Option<&Path>),
     (config, models): (&Config, &Models),
@@ -54,7 +54,7 @@ pub(crate) fn agreed(
     Forecast::of_experiment(models, experiment, learner, &done)?.agree(config, consent)
 }
 
-/// Carries an experiment out, or goes on with it.
+/// Runs or continues an experiment.
 pub(crate) async fn perform(
     experiment: &Experiment,
     (config, clock, models): (&Config, Arc<dyn Clock>, &Arc<Models>),
@@ -66,8 +66,8 @@ pub(crate) async fn perform(
     let laboratory = Laboratory {
         deps: wire::deps(config, clock, Arc::new(|_| Lent::default()), models)?,
         jobs: match config.jobs {
-            // An attempt often waits for its world to settle. Measured on two cores, three at a time took two
-            // thirds of the time that two took, and four hardly less than three.
+            // Attempts often wait for their world to settle. Measured on two cores: three in parallel took two
+            // thirds of the time of two, and four hardly less than three.
             0 => (wire::cores() * 3).div_ceil(2),
             jobs => jobs,
         },
@@ -86,14 +86,14 @@ pub(crate) async fn perform(
         let failure = failure(error);
         match failure.kind {
             Kind::Interrupted | Kind::Environment | Kind::Model => {
-                failure.hint(format!("to go on: apprentice resume {}", folder.display()))
+                failure.hint(format!("to continue: apprentice resume {}", folder.display()))
             }
             _ => failure,
         }
     })
 }
 
-/// An experiment that stopped short, as a failed command.
+/// Converts an experiment's error into a failure of the command.
 pub(crate) fn failure(error: ExperimentError) -> Failure {
     let kind = match &error {
         ExperimentError::Stopped => Kind::Interrupted,
@@ -128,13 +128,13 @@ fn run_failure(error: ExperimentError) -> Failure {
     }
 }
 
-/// The end of an experiment on the terminal.
+/// Prints the summary of an experiment and the path of its report.
 pub(crate) fn conclude(outcome: &Outcome, folder: &Path) {
     tell(&outcome.report);
     terminal::line(format_args!("report: {}", folder.join("report.html").display()));
 }
 
-/// How an experiment ends: trials without a result are a failure of their own, whatever the others came to.
+/// Returns a failure if trials are void, whatever the other trials resulted in.
 pub(crate) fn verdict(outcome: &Outcome) -> Result<(), Failure> {
     match outcome.void() {
         0 => Ok(()),
@@ -145,7 +145,7 @@ pub(crate) fn verdict(outcome: &Outcome) -> Result<(), Failure> {
     }
 }
 
-/// A report's first screen, as text.
+/// Prints a report's headline, arms and notes.
 pub(crate) fn tell(report: &Report) {
     terminal::line(format_args!("\n{}", report.headline.title));
     let claim = match report.headline.claim.as_str() {

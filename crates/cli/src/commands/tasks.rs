@@ -1,4 +1,4 @@
-//! `apprentice tasks`: what a suite holds, and what of it can be graded and run here.
+//! `apprentice tasks`: lists, checks, audits and imports tasks.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Looks at suites and their tasks.
+/// Lists, checks, audits and imports tasks of suites.
 #[derive(Debug, Args)]
 pub(crate) struct Tasks {
     #[command(subcommand)]
@@ -24,7 +24,7 @@ pub(crate) struct Tasks {
 enum What {
     /// Lists the tasks of a suite.
     List(Place),
-    /// Shows one task: its file's content, and what is missing to grade and run it.
+    /// Shows one task: the content of its file, and what is missing to grade and run it.
     Show(tasks_check::Show),
     Check(tasks_check::Check),
     Metric(tasks_metric::Metric),
@@ -32,7 +32,7 @@ enum What {
     Add(tasks_add::Add),
 }
 
-/// A suite, named by its folder or its file.
+/// A suite, given by its folder or file.
 #[derive(Debug, Args)]
 struct Place {
     /// The suite's folder, its suite file, or one task file.
@@ -76,7 +76,7 @@ pub(crate) fn run(
     }
 }
 
-/// Loads a suite, or says exactly where it is wrong.
+/// Loads a suite, or returns an error that locates the problem.
 pub(crate) fn load(path: &Path) -> Result<Suite, Failure> {
     suite::load(path).kind(Kind::Config)
 }

@@ -1,4 +1,4 @@
-//! `apprentice tasks add`: makes a suite of what others publish in forms of their own.
+//! `apprentice tasks add`: converts published benchmarks into suites.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Makes a suite of tasks that are published in another form.
+/// Converts a published benchmark into a suite.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
     #[command(subcommand)]
@@ -20,16 +20,16 @@ enum What {
     Miniwob(Miniwob),
 }
 
-/// MiniWoB++: small pages, each with one task, served inside the world.
+/// MiniWoB++: small web pages with one task each, served inside the world.
 #[derive(Debug, Args)]
 struct Miniwob {
     /// The wheel of the PyPI package `miniwob`, or the folder of its pages.
     #[arg(long, value_name = "WHEEL_OR_DIR")]
     from: PathBuf,
-    /// The suite's folder, which must be new or empty.
+    /// The suite's folder; must be new or empty.
     #[arg(long, value_name = "DIR", default_value = "miniwob")]
     to: PathBuf,
-    /// After how many seconds an episode ends by itself.
+    /// Time limit of an episode, in seconds.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
 }

@@ -1,5 +1,5 @@
-//! `apprentice tasks check` and `show`: three columns for each task - it loads, it can be graded, it can be run -
-//! with a reason for each no.
+//! `apprentice tasks check` and `show`: whether each task loads, can be graded and can run here, with a reason for
+//! each "no".
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{surroundings, terminal};
 
-/// Says of each task whether it loads, can be graded, and can run here, with a reason for each no.
+/// Checks whether each task loads, can be graded and can run here, with a reason for each "no".
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// The suite's folder, its suite file, or one task file.
@@ -24,12 +24,12 @@ pub(crate) struct Check {
     json: bool,
 }
 
-/// One task.
+/// Arguments of `tasks show`.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The suite's folder, its suite file, or the task's own file.
     path: PathBuf,
-    /// The task; needed where the path holds several.
+    /// The task's id; required if the path contains several tasks.
     id: Option<String>,
     /// Print one JSON object (`apprentice.task/1`).
     #[arg(long)]
@@ -40,7 +40,7 @@ pub(crate) struct Show {
 struct Report {
     schema: &'static str,
     tasks: Vec<Row>,
-    /// How many tasks there are, and how many of them have a yes in each column.
+    /// The number of tasks, and the number of "yes" results per column.
     totals: BTreeMap<&'static str, usize>,
 }
 
@@ -55,10 +55,10 @@ struct Row {
     steps: Vec<String>,
     getters: Vec<String>,
     metrics: Vec<String>,
-    /// Why the file does not load.
+    /// The error if the file does not load.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Reasons, by column.
+    /// Reasons by column.
     missing: Missing,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     match report.tasks.iter().filter(|row| !(row.grades && (row.cell || row.vm))).count() {
         0 => Ok(()),
         some => {
-            Err(Failure::say(Kind::Environment, format!("{some} tasks cannot be run and graded as they are")))
+            Err(Failure::say(Kind::Environment, format!("{some} tasks cannot be both run and graded here")))
         }
     }
 }
@@ -181,7 +181,9 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
     let task = match (&arguments.id, suite.tasks.as_slice()) {
         (Some(id), _) => suite.task(id),
         (None, [only]) => Some(only),
-        (None, _) => return Err(Failure::say(Kind::Usage, "the suite has several tasks; name one")),
+        (None, _) => {
+            return Err(Failure::say(Kind::Usage, "the suite has several tasks; give the id of one"));
+        }
     };
     let Some(task) = task else {
         return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));

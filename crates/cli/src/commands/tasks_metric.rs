@@ -1,4 +1,4 @@
-//! `apprentice tasks metric`: one metric of a check by hand, or many from standard input.
+//! `apprentice tasks metric`: computes one metric of a check, or many from standard input.
 
 use std::io::{BufRead as _, BufReader};
 
@@ -10,22 +10,22 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Computes one metric of OSWorld's checks; arguments are paths or JSON, as its Python function takes them.
+/// Computes one metric of OSWorld's checks; arguments are paths or JSON, as for its Python function.
 #[derive(Debug, Args)]
 pub(crate) struct Metric {
     /// The metric's name.
     #[arg(required_unless_present = "stdin", conflicts_with = "stdin")]
     name: Option<String>,
-    /// What was found: a path, a list of paths, or a value.
+    /// The actual result: a path, a list of paths, or a value.
     #[arg(long, value_name = "PATH|JSON", default_value = "null")]
     result: String,
-    /// What is expected.
+    /// The expected result.
     #[arg(long, value_name = "PATH|JSON")]
     expected: Option<String>,
-    /// Keyword arguments, an object.
+    /// Keyword arguments, as a JSON object.
     #[arg(long, value_name = "JSON", default_value = "{}")]
     options: String,
-    /// Read questions {"func","result","expected","options"} from standard input, one a line, and answer each.
+    /// Read requests {"func","result","expected","options"} from standard input, one per line, and answer each.
     #[arg(long)]
     stdin: bool,
     /// Print one JSON object.
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Metric, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// JSON where it is some, else a text such as a path.
+/// Parses a value as JSON; anything else is a string, such as a path.
 fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
@@ -86,7 +86,7 @@ fn answer_lines(compat: Compat) -> Result<(), Failure> {
             answers.line(format_args!("{}", text.kind(Kind::Bug)?));
         }
         line.clear();
-        // Whoever asks one at a time waits for the answer before asking again.
+        // A client that sends one request at a time waits for the answer.
         if !input.buffer().contains(&b'\n') {
             answers.flush();
         }

@@ -1,4 +1,4 @@
-//! `apprentice trace`: a stored attempt as others would be shown it.
+//! `apprentice trace`: shows a stored attempt as a reviewer would get it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::view::last_attempt;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// The skill that says how skills are written.
+/// The shipped skill that explains how to write skills.
 const AUTHORING: &str = "authoring/right-learn-skill";
 
-/// Looks at stored attempts.
+/// Inspects stored attempts.
 #[derive(Debug, Args)]
 pub(crate) struct TraceCommand {
     #[command(subcommand)]
@@ -24,23 +24,23 @@ pub(crate) struct TraceCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Shows the bounded bundle that a review of an attempt would be given: what matters in full, the rest counted.
+    /// Shows the size-limited summary that a review of an attempt would get: key events in full, counts of the rest.
     Review(Review),
 }
 
 #[derive(Debug, Args)]
 struct Review {
-    /// A run's folder with a trial's id, or the attempt's folder alone.
+    /// The attempt's folder, or a run's folder with TRIAL.
     path: PathBuf,
-    /// The trial of the run; its last attempt is looked at.
+    /// The trial's id; its last attempt is shown.
     trial: Option<String>,
     /// Show this event in full; may be repeated.
     #[arg(long, value_name = "EVENT")]
     expand: Vec<String>,
-    /// The skillbook whose skills the review could change.
+    /// The skillbook that the review could change.
     #[arg(long, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// Most characters of events.
+    /// Maximum number of characters of events.
     #[arg(long, default_value_t = BundleBudget::default().chars, value_name = "N")]
     chars: usize,
     /// Print one JSON object (`apprentice.trace.review/1`).
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
     let budget = BundleBudget { chars: asked.chars, ..BundleBudget::default() };
     let (session, invocation) = names(&attempt);
     let Some(bundle) = review(&trace.events, (&session, &invocation), &budget) else {
-        return Err(Failure::say(Kind::NothingMatched, format!("{} holds no event", attempt.display())));
+        return Err(Failure::say(Kind::NothingMatched, format!("{} contains no events", attempt.display())));
     };
     match asked.json {
         true => as_json(&bundle, asked.skillbook.as_deref()),
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
     }
 }
 
-/// The run and the attempt, by the names of their folders.
+/// Returns the folder names of the run and the attempt.
 fn names(attempt: &Path) -> (String, String) {
     let name =
         |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -87,7 +87,7 @@ fn expanded(events: &[Spotted], wanted: &[String], json: bool) -> Result<(), Fai
     for id in wanted {
         let Some(detail) = expand(events, id) else {
             let failure = Failure::say(Kind::NothingMatched, format!("the attempt has no event {id:?}"));
-            return Err(failure.hint(format!("its last one is e{}", events.len())));
+            return Err(failure.hint(format!("its last event is e{}", events.len())));
         };
         match json {
             true => {

@@ -1,4 +1,4 @@
-//! `apprentice view`: one attempt, on the terminal or as one page.
+//! `apprentice view`: shows one attempt, on the terminal or as an HTML page.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,15 @@ use clap::Args;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{live, terminal};
 
-/// Shows what an attempt saw and did. Needs no network.
+/// Shows the observations and actions of an attempt. Works offline.
 #[derive(Debug, Args)]
 pub(crate) struct View {
     /// The attempt's folder, or a run's folder with `--trial`.
     path: PathBuf,
-    /// The trial of a run; its last attempt is shown.
+    /// Trial of the run; its last attempt is shown.
     #[arg(long, value_name = "ID")]
     trial: Option<String>,
-    /// Write one self-contained page with all pictures.
+    /// Write a self-contained HTML page with all pictures.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &View) -> Result<(), Failure> {
     };
     let trace = Trace::read(&attempt.join("events.jsonl")).kind(Kind::Config)?;
     if let Some(torn) = &trace.torn {
-        terminal::note(format_args!("the last line was never finished: {} bytes are left out", torn.len()));
+        terminal::note(format_args!("the last line is incomplete: skipped {} bytes", torn.len()));
     }
     let Some(file) = &arguments.html else {
         for event in &trace.events {
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &View) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The folder of the last attempt of a trial.
+/// Returns the folder of a trial's last attempt.
 pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> {
     let trials = run.join("trials");
     let folders = |path: &Path| -> Vec<PathBuf> {
@@ -60,12 +60,12 @@ pub(super) fn last_attempt(run: &Path, trial: &str) -> Result<PathBuf, Failure> 
     };
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(trial));
     let missing =
-        || Failure::say(Kind::NothingMatched, format!("{} holds no trial {trial:?}", trials.display()));
+        || Failure::say(Kind::NothingMatched, format!("{} contains no trial {trial:?}", trials.display()));
     let folder = folders(&trials).into_iter().find(named).ok_or_else(missing)?;
     folders(&folder).pop().ok_or_else(missing)
 }
 
-/// The folder of an attempt's pictures: its own, or its run's.
+/// Returns the folder of an attempt's pictures: its own, or its run's.
 fn blobs_of(attempt: &Path) -> PathBuf {
     let above = attempt.ancestors().map(|folder| folder.join("blobs"));
     above.take(4).find(|folder| folder.is_dir()).unwrap_or_else(|| attempt.join("blobs"))

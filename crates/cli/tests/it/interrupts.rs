@@ -81,7 +81,7 @@ fn check_stops(place: &Place, mut running: Running, patience: Duration) {
 /// Checks what an interrupted run has written.
 fn check_record(place: &Place, run: &Path) {
     let told = place.text("stderr");
-    assert!(told.contains("stopping; once more to end at once"), "{told}");
+    assert!(told.contains("stopping; interrupt again to exit at once"), "{told}");
     assert!(told.contains(&format!("hint: apprentice resume {}", run.display())), "{told}");
     let text = fs::read_to_string(run.join("trials.jsonl")).expect("rows");
     assert!(text.is_empty() || text.ends_with('\n'), "{text}");
@@ -115,7 +115,7 @@ fn a_second_interrupt_ends_at_once() {
     let descendants = below(running.id());
     running.signal(Signal::INT);
     await_some("the first interrupt to be heard", || {
-        place.text("stderr").contains("once more to end at once").then_some(())
+        place.text("stderr").contains("interrupt again to exit at once").then_some(())
     });
     check_stops(&place, running, AT_ONCE);
     await_ends(&descendants);
@@ -228,7 +228,7 @@ fn one_interrupt_stops_a_run_that_can_go_on() {
     running.signal(Signal::INT);
     assert_eq!(running.ended().code(), Some(130));
     let told = place.text("stderr");
-    assert!(told.contains("stopping; once more to end at once"), "{told}");
+    assert!(told.contains("stopping; interrupt again to exit at once"), "{told}");
     assert!(told.contains(&format!("hint: apprentice resume {}", run.display())), "{told}");
     assert!(fs::read_to_string(run.join("trials.jsonl")).expect("rows").ends_with('\n'));
     let done = rows(&run).iter().filter(|row| row["verdict"] == "pass").count();

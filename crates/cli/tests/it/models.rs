@@ -85,7 +85,7 @@ fn what_cannot_be_asked_says_what_to_do() {
     }
     let (code, _, told) = apprentice(home.path(), &["models", "check", "student"], &[]);
     assert_eq!(code, 3, "{told}");
-    assert!(told.contains("no model plays the part \"student\""), "{told}");
+    assert!(told.contains("the role \"student\" has no model"), "{told}");
 }
 
 #[test]
@@ -138,21 +138,24 @@ fn what_a_profile_says_of_a_model_is_tried() {
     let (base, heard) = serving_by(able);
     let (code, shown, told) = check(&base, "both.toml");
     assert_eq!(code, 0, "{shown}{told}");
-    assert!(shown.contains("sees a picture: as it should"), "{shown}");
-    assert!(shown.contains("answers in a form: as it should"), "{shown}");
+    assert!(shown.contains("accepts images: yes"), "{shown}");
+    assert!(shown.contains("structured output: yes"), "{shown}");
     let posts = |heard: &Vec<String>| heard.iter().filter(|one| one.starts_with("POST")).count();
     assert_eq!(posts(&heard.lock().expect("unpoisoned")), 3);
     let (code, shown, _) = check(&base, "neither.toml");
-    assert!(code == 0 && !shown.contains("as it should"), "what nobody claims is not tried: {shown}");
+    assert!(
+        code == 0 && !shown.contains("accepts images") && !shown.contains("structured output"),
+        "what nobody claims is not tried: {shown}"
+    );
     assert_eq!(posts(&heard.lock().expect("unpoisoned")), 4);
 
     let (base, _) = serving_by(move |_| words("ready"));
     let (code, shown, told) = check(&base, "both.toml");
     assert_eq!(code, 20, "{shown}{told}");
-    assert!(shown.contains("sees a picture: no; it answered \"ready\""), "{shown}");
-    assert!(told.contains("sees a picture, answers in a form") && told.contains("`structured`"), "{told}");
+    assert!(shown.contains("accepts images: no; the answer was \"ready\""), "{shown}");
+    assert!(told.contains("accepts images, structured output") && told.contains("`structured`"), "{told}");
     let (code, _, told) = check(&base, "form.toml");
-    assert!(code == 20 && !told.contains("sees a picture"), "{told}");
+    assert!(code == 20 && !told.contains("accepts images"), "{told}");
 }
 
 #[test]
@@ -216,7 +219,7 @@ fn what_a_run_may_cost_is_said_before_it_spends() {
     let above = [("ANTHROPIC_API_KEY", "no-real-key"), ("APPRENTICE_CONFIRM_ABOVE", "0.1")];
     let (code, _, told) = run(&["anthropic/claude-sonnet-5-5"], &above);
     assert_eq!(code, 2, "{told}");
-    assert!(told.contains("nobody agreed") && told.contains("--yes"), "{told}");
+    assert!(told.contains("not confirmed") && told.contains("--yes"), "{told}");
     let (code, shown, told) = run(&["compat/m", "--max-usd", "1"], &[]);
     assert_eq!(code, 20, "{shown}{told}");
     assert!(told.contains("has no price"), "{told}");

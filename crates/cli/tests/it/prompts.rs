@@ -33,7 +33,7 @@ fn prompts_are_written_out_changed_and_compared() {
     );
     let (_, again, told) = run(&["prompts", "export", "mine"]);
     assert_eq!(again, "", "what a person edited is left alone");
-    assert!(told.contains("is left alone"), "{told}");
+    assert!(told.contains("is kept"), "{told}");
 }
 
 #[test]

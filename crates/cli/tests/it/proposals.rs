@@ -116,7 +116,7 @@ fn a_setting_says_how_models_write_and_a_flag_says_otherwise() {
     assert_eq!(decision(&desk.learn("r/t/2", "opaque", &["--write-mode", "auto"]))["outcome"], "wrote");
     let output = desk.skills(&["apply", "reflection.json", "--model", "scripted:script.jsonl"]);
     let heard = String::from_utf8_lossy(&output.stderr);
-    assert!(heard.contains("1 change waits for your word"), "{heard}");
+    assert!(heard.contains("1 change waits for review"), "{heard}");
     fs::write(desk.path().join("apprentice.toml"), "write_mode = \"ask\"\n").expect("written");
     assert_eq!(desk.skills(&["list"]).status.code(), Some(3));
 }

@@ -265,7 +265,7 @@ async fn a_reset_that_fails_or_a_place_that_is_none_is_said() {
     let own = place.suite(&[("one", json!({}))]).to_string_lossy().into_owned();
     let run = ["run", &own, "--model", "baseline/noop", "--world", "vm"];
     for (more, code, words) in
-        [(&[][..], 3, "no machine is known"), (&["--vm-url", "not a place"][..], 3, "names no machine")]
+        [(&[][..], 3, "no VM is configured"), (&["--vm-url", "not a place"][..], 3, "names no machine")]
     {
         let arguments: Vec<&str> = run.iter().copied().chain(more.iter().copied()).collect();
         let (found, _, story) = apprentice(&place, &arguments).await;

@@ -1,4 +1,4 @@
-//! Packages that come in one file: a zip archive, as `.skill` files are.
+//! Reads packages from zip archives, such as `.skill` files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -11,8 +11,8 @@ use zip::ZipArchive;
 use super::package::{MOST_BYTES, MOST_FILES, is_passed_over, is_skill_file};
 use crate::failure::{Failure, Kind};
 
-/// The packages in an archive, in order of their paths; one at its top is named as the archive is. Links in it are
-/// left out, and an entry whose name leads out of it is an error.
+/// Returns the packages in an archive, sorted by path. A package at the top level gets the archive's name. Links are
+/// skipped; an entry whose path leaves the archive is an error.
 pub(super) fn read_archive(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let files = unpacked(place)?;
     let holds_skill = |path: &&PathBuf| path.file_name().is_some_and(|name| is_skill_file(Path::new(name)));
@@ -33,27 +33,26 @@ fn unpacked(place: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>, Failure> {
     let told =
         |why: &dyn std::fmt::Display| Failure::say(Kind::Config, format!("{}: {why}", place.display()));
     let file = File::open(place).map_err(|error| told(&error))?;
-    let mut archive = ZipArchive::new(file).map_err(|error| {
-        told(&error).hint("packages are taken from a folder, a SKILL.md, or a zip archive (`.skill`)")
-    })?;
+    let mut archive = ZipArchive::new(file)
+        .map_err(|error| told(&error).hint("give a folder, a SKILL.md, or a zip archive (`.skill`)"))?;
     let (mut files, mut left) = (BTreeMap::new(), MOST_BYTES);
     for place in 0..archive.len() {
         let entry = archive.by_index(place).map_err(|error| told(&error))?;
         let name = entry.name().map_err(|error| told(&error))?.into_owned();
         let Some(path) = entry.enclosed_name() else {
-            return Err(told(&format_args!("the entry {name:?} leads out of the archive")));
+            return Err(told(&format_args!("the path of entry {name:?} leaves the archive")));
         };
         if !entry.is_file() || path.iter().any(|part| is_passed_over(Path::new(part))) {
             continue;
         }
-        // What an entry says of its size may be a lie.
+        // The size in an entry's header may be false.
         let mut bytes = Vec::new();
         let read = entry.take(left + 1).read_to_end(&mut bytes);
         let read = read.map_err(|error| told(&format_args!("{name}: {error}")))?;
         let held = u64::try_from(read).unwrap_or(u64::MAX);
         if held > left || files.len() >= MOST_FILES {
             return Err(told(&format_args!(
-                "an archive has at most {MOST_FILES} files and {MOST_BYTES} bytes"
+                "an archive may contain at most {MOST_FILES} files and {MOST_BYTES} bytes"
             )));
         }
         left -= held;

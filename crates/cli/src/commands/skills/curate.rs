@@ -1,4 +1,4 @@
-//! Taking in reflections that others wrote, and cleaning a book.
+//! `skills apply` and `skills clean`: applies external reflections, and cleans up a skillbook.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,20 +24,20 @@ use crate::forecast::{Consent, Forecast, Going};
 use crate::models::Models;
 use crate::{terminal, wire};
 
-/// Works reflections into the book that were written elsewhere: counts every review, and has the manager decide.
+/// Applies reflections from elsewhere to the skillbook: counts each review, and lets the manager decide on changes.
 #[derive(Debug, Args)]
 pub(crate) struct Apply {
-    /// A `TrajectoryReflection`, or an array of them; each may carry `trajectory_id`, `consumer`, `verdict` and
-    /// `retrieved`. A `trajectory_id` that was worked in before changes nothing.
+    /// A `TrajectoryReflection`, or an array of them; each may have `trajectory_id`, `consumer`, `verdict` and
+    /// `retrieved`. A `trajectory_id` that was applied before has no effect.
     file: PathBuf,
-    /// The manager. `scripted:FILE` gives its lines out in order over all items: an item ends with its write, or
-    /// with a line without calls; when the lines are used up, the rest of the items end without a change.
+    /// The manager. `scripted:FILE` replays its lines in order over all items: an item ends with its write, or with a
+    /// line without calls; after the last line, the remaining items end without a change.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
-    /// What a skill that helped and was followed in part adds to `times_followed`.
+    /// Amount that a helpful, partly followed skill adds to `times_followed`.
     #[arg(long, value_name = "CREDIT", default_value_t = 0.5, value_parser = share)]
     positive_partial_credit: f64,
-    /// Separate attempts that make a pattern.
+    /// Number of separate attempts that establish a pattern.
     #[arg(long, value_name = "K", default_value_t = 2, value_parser = many)]
     corroboration: usize,
     #[command(flatten)]
@@ -46,21 +46,21 @@ pub(crate) struct Apply {
     writing: Writing,
 }
 
-/// Finds skills that cause trouble, say the same or are rarely followed, and has the manager decide on each.
+/// Finds skills that are harmful, duplicate or rarely followed, and lets the manager decide on each.
 #[derive(Debug, Args)]
 pub(crate) struct Clean {
     #[command(flatten)]
     consent: Consent,
-    /// The manager.
+    /// The model that decides.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
-    /// The class of model that the book is for: nothing is taken out that this class has not shown to be bad.
+    /// Model class that the skillbook is for: only skills that this class has shown to be harmful are removed.
     #[arg(long, value_name = "CLASS")]
     target: Option<String>,
-    /// Likeness from which on two skills of a domain may be duplicates.
+    /// Minimum similarity of possible duplicates in a domain.
     #[arg(long, default_value_t = 0.85, value_parser = share)]
     similarity: f64,
-    /// Compare skills of `os` and `general` with those of all domains, too.
+    /// Also compare skills of `os` and `general` with those of all domains.
     #[arg(long)]
     cross_domain: bool,
     #[command(flatten)]
@@ -72,7 +72,7 @@ fn share(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
-/// The model that decides. A script is a list of replies, whatever they are about.
+/// Returns the model that decides. A script's replies are used in order, whatever the request.
 fn manager(name: &str, models: &Models) -> Result<Arc<dyn ChatModel>, Failure> {
     match name.strip_prefix("scripted:") {
         Some(file) => {
@@ -82,7 +82,7 @@ fn manager(name: &str, models: &Models) -> Result<Arc<dyn ChatModel>, Failure> {
     }
 }
 
-/// Who is at fault where reflections were not worked in: the book's folder, or a model.
+/// Converts an error of applying reflections into a failure: of the skillbook's folder, of a model, or a bug.
 pub(crate) fn undone(error: DigestError) -> Failure {
     let kind = match &error {
         DigestError::Book(_) | DigestError::Manage { source: ManageError::Book(_), .. } => Kind::Config,
@@ -91,7 +91,7 @@ pub(crate) fn undone(error: DigestError) -> Failure {
         }
         DigestError::Material(_) | DigestError::Manage { source: ManageError::Json(_), .. } => Kind::Bug,
     };
-    Failure::new(kind, error).hint("what was decided so far stays; the same command goes on from there")
+    Failure::new(kind, error).hint("decisions so far are kept; repeat the command to continue")
 }
 
 pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
@@ -139,7 +139,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
 }
 
 fn tell(applied: &AppliedReflection) {
-    let known = if applied.known_before { ": worked in before, nothing changes" } else { "" };
+    let known = if applied.known_before { ": applied before, no change" } else { "" };
     terminal::line(format_args!("{}{known}", applied.trajectory_id));
     for row in &applied.rows {
         let now = row.after;
@@ -171,10 +171,10 @@ fn tell_decision(decision: &Decision) {
             terminal::line(format_args!("  {}: {tool} {skill} is proposed ({operation})", decision.item));
         }
         Outcome::Nothing { words } => {
-            terminal::line(format_args!("  {}: nothing changed. {words}", decision.item));
+            terminal::line(format_args!("  {}: no change. {words}", decision.item));
         }
         Outcome::DecidedBefore { operation } => {
-            terminal::line(format_args!("  {}: decided before by {operation}", decision.item));
+            terminal::line(format_args!("  {}: already decided by {operation}", decision.item));
         }
     }
     for refusal in &decision.refusals {
@@ -183,13 +183,13 @@ fn tell_decision(decision: &Decision) {
 }
 
 impl Clean {
-    /// Whether it decides anything.
+    /// Whether the command may change the skillbook.
     pub(super) fn writes(&self) -> bool {
         !self.consent.dry_run
     }
 }
 
-/// What meaning says of a book's skills, where the settings name a model for that.
+/// Computes semantic similarities of a skillbook's skills, if the settings name a model for it.
 fn sense(state: &State, meaning: Option<&Meaning>) -> Result<Option<Sense>, Failure> {
     let Some(meaning) = meaning else { return Ok(None) };
     wire::runtime()?.block_on(async { Sense::of(state, meaning).await.kind(Kind::Model) }).map(Some)
@@ -218,7 +218,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
             );
         }
         if tasks.is_empty() {
-            terminal::line(format_args!("nothing stands out"));
+            terminal::line(format_args!("no skills to clean up"));
         }
         for task in &tasks {
             terminal::line(format_args!("{}", task.headline()));
@@ -250,7 +250,7 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
             "content_hash": content_hash,
         }))?;
     } else if tasks.is_empty() {
-        terminal::line(format_args!("nothing stands out"));
+        terminal::line(format_args!("no skills to clean up"));
     } else {
         decisions.iter().for_each(tell_decision);
     }

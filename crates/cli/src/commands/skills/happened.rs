@@ -1,4 +1,4 @@
-//! What happened to a book's skills, and what agents learned and signalled while they worked.
+//! Prints the events of a skillbook, and the learning activity and signals of agents.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::{id, unknown};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// Lines that the list shows.
+/// Number of most recent lines to print.
 const LAST: usize = 20;
 
 fn word(value: &impl Serialize) -> String {
@@ -31,7 +31,7 @@ pub(super) fn events(book: &Snapshot, skill: Option<&str>, as_json: bool) -> Res
         return terminal::json(&json!({ "schema": "apprentice.skills.events/1", "events": events }));
     }
     if events.is_empty() {
-        terminal::line(format_args!("nothing has happened to the book yet"));
+        terminal::line(format_args!("the skillbook has no events yet"));
     }
     for event in events {
         let about = event.skill.as_ref().map(ToString::to_string).or(event.domain).unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
     let decided = gate(&counted, &Limits::default(), &budgets(&lines, now), now);
     let (due, why) = match decided {
         Gate::Run(trigger, origin) => (true, format!("{}, {}", word(&trigger), word(&origin))),
-        Gate::Quiet => (false, "nothing calls for one".to_owned()),
+        Gate::Quiet => (false, "no trigger".to_owned()),
         Gate::Held(why) => (false, why.to_owned()),
     };
     if as_json {
@@ -72,13 +72,13 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
         terminal::line(format_args!("{} {} {what}{about} in {}", line.id, line.time, line.run));
     }
     terminal::line(format_args!(
-        "since the last review: {} turns, {} actions, {} hints that a skill is at fault, {} skills not written",
+        "since the last review: {} turns, {} actions, {} hints at faulty skills, {} skills not written",
         counted.turns_since_review,
         counted.tool_iters_since_review,
         counted.skill_issue_hints_since_review,
         counted.skipped_foreground
     ));
     let due = if due { "a review is due" } else { "no review is due" };
-    terminal::line(format_args!("{due} ({why}); reviews in the background are not part of this version"));
+    terminal::line(format_args!("{due} ({why}); this version does not run reviews in the background"));
     Ok(())
 }

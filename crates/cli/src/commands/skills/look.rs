@@ -1,4 +1,4 @@
-//! What stands in a book: lists, one skill, hits of a search.
+//! Prints the contents of a skillbook: the list, one skill, or search results.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ struct Listing<'a> {
     problems: Vec<String>,
     domains: &'a BTreeMap<String, String>,
     skills: Vec<Line<'a>>,
-    /// Changes that wait for a person's word.
+    /// Number of proposals that wait for review.
     waiting: usize,
-    /// What came with the program; not part of the book and of its hashes.
+    /// Shipped skills; not part of the skillbook and its hashes.
     shipped: Vec<Line<'a>>,
 }
 
@@ -35,7 +35,7 @@ struct Line<'a> {
     source: Origin,
 }
 
-/// One skill with everything that is known of it.
+/// One skill with its counters and provenance.
 #[derive(Debug, Serialize)]
 struct Card<'a> {
     schema: &'static str,
@@ -48,7 +48,7 @@ struct Card<'a> {
     situation: &'a str,
     guidance: &'a str,
     annotations: Vec<&'a Note>,
-    /// On which versions of its program each version was written, helped, or was outdated; nothing is known of others.
+    /// Program versions on which each version of the skill was written, helped, or was outdated, as far as observed.
     seen_on: &'a [Sighting],
     metrics: Metrics<'a>,
     provenance: Provenance,
@@ -57,11 +57,11 @@ struct Card<'a> {
 
 #[derive(Debug, Serialize)]
 struct Metrics<'a> {
-    /// Of the version as it stands, over all classes.
+    /// Counters of the current version, over all model classes.
     current: Numbers,
-    /// By version, then by class.
+    /// Counters by version, then by model class.
     by_version: BTreeMap<u32, BTreeMap<&'a str, Numbers>>,
-    /// Of all versions and classes.
+    /// Counters over all versions and model classes.
     lifetime: Numbers,
 }
 
@@ -104,19 +104,19 @@ pub(super) fn list(book: &Snapshot, json: bool) -> Result<(), Failure> {
         });
     }
     if book.is_empty() {
-        terminal::line(format_args!("the book holds no skills yet"));
+        terminal::line(format_args!("the skillbook contains no skills yet"));
     }
     for domain in book.domains() {
         terminal::line(format_args!("{}", book.index(domain).trim_end()));
     }
     match book.state().proposals.len() {
         0 => {}
-        1 => terminal::note(format_args!("1 change waits for your word: `apprentice skills proposals`")),
+        1 => terminal::note(format_args!("1 change waits for review: `apprentice skills proposals`")),
         many => {
-            terminal::note(format_args!("{many} changes wait for your word: `apprentice skills proposals`"));
+            terminal::note(format_args!("{many} changes wait for review: `apprentice skills proposals`"));
         }
     }
-    terminal::line(format_args!("# came with the program, read-only\n"));
+    terminal::line(format_args!("# shipped with the program, read-only\n"));
     for skill in shipped() {
         terminal::line(format_args!("- {}: {}", skill.id, skill.text.description));
     }
@@ -200,7 +200,7 @@ pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> 
     let found = wire::runtime()?.block_on(async { Ok(book.find(query, limit).await) })?;
     if let Some(why) = found.words_alone {
         return Err(Failure::say(Kind::Model, why)
-            .hint("--words leaves meaning out; `[embeddings]` says who is asked"));
+            .hint("--words turns semantic search off; `[embeddings]` configures the server"));
     }
     let hits = found.hits;
     if json {

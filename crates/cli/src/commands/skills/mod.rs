@@ -1,4 +1,4 @@
-//! `apprentice skills`: looks at a skillbook and its history, checks and cleans it, and takes in what others wrote.
+//! `apprentice skills`: inspects a skillbook and its history, validates and cleans it, and imports skills.
 
 mod archive;
 pub(crate) mod curate;
@@ -23,16 +23,16 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::{terminal, wire};
 
-/// Marks the book that came with the program.
+/// Marker file of the shipped skillbook.
 const SHIPPED: &str = ".meta/shipped";
 
-/// Looks at the skillbook, goes back in its history, and curates it.
+/// Inspects and curates the skillbook and its history.
 #[derive(Debug, Args)]
 pub(crate) struct Skills {
-    /// The book's folder [default: the setting `skillbook`].
+    /// The skillbook's folder [default: the setting `skillbook`].
     #[arg(long, global = true, value_name = "DIR")]
     skillbook: Option<PathBuf>,
-    /// Print one JSON object that names its schema.
+    /// Print one JSON object; its `schema` names the format.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -45,62 +45,62 @@ enum What {
     List,
     /// Shows one skill: text, notes, counters, provenance.
     Show {
-        /// `<domain>/<name>`; a name that was merged or renamed leads to where it went.
+        /// `<domain>/<name>`; merged and renamed skills are found under their old names.
         skill: String,
     },
-    /// Finds skills by words, and by meaning where the settings name a model for that (`[embeddings]`).
+    /// Finds skills by keywords, and by meaning if the settings name a model for it (`[embeddings]`).
     Search {
-        /// What is looked for.
+        /// The search text.
         #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         query: String,
-        /// How many.
+        /// Maximum number of results.
         #[arg(long, default_value_t = 5, value_parser = many)]
         limit: usize,
-        /// Leave meaning out.
+        /// Search by keywords only.
         #[arg(long)]
         words: bool,
     },
-    /// Records pages that were changed, renamed, added or deleted by hand.
+    /// Records skill pages that were changed, renamed, added or deleted by hand.
     Sync,
-    /// Lists the operations of the book, or of one skill under all its names.
+    /// Lists the operations on the skillbook, or on one skill under all its names.
     History {
         /// `<domain>/<name>`.
         skill: Option<String>,
     },
-    /// Shows how skills differ between two operations; without any, what was changed by hand and not recorded.
+    /// Shows the differences between two operations; without arguments, unrecorded changes by hand.
     Diff {
-        /// The earlier operation, as `o12`.
+        /// The earlier operation, such as `o12`.
         from: Option<String>,
-        /// The later one [default: the book as it is now].
+        /// The later operation [default: the current skillbook].
         to: Option<String>,
     },
-    /// Shows the book, or one skill, as it was after an operation.
+    /// Shows the skillbook, or one skill, as of an operation.
     At {
-        /// The operation, as `o12`.
+        /// The operation, such as `o12`.
         operation: String,
         /// `<domain>/<name>`.
         skill: Option<String>,
     },
-    /// Takes one operation back and leaves what came after it.
+    /// Reverts one operation and keeps later ones.
     Revert {
-        /// The operation, as `o12`.
+        /// The operation, such as `o12`.
         operation: String,
     },
-    /// Lists the changes that models propose and that wait for your word, or shows one, with what would change.
+    /// Lists proposed changes that wait for review, or shows one with its diff.
     Proposals {
-        /// The proposal, as `o12`.
+        /// The proposal, such as `o12`.
         operation: Option<String>,
     },
     Accept(proposals::Accept),
     Refuse(proposals::Refuse),
-    /// Lists what happened to the skills, in the words of the vocabulary of events.
+    /// Lists the events of skills.
     Events {
         /// `<domain>/<name>`.
         skill: Option<String>,
     },
-    /// Shows what was learned and signalled while working, the counters since the last review, and whether one is due.
+    /// Shows learning activity and signals of agents, the counters since the last review, and whether a review is due.
     Learning,
-    /// Names for each line of a skill the operation, the attempt, the step and the picture it came from.
+    /// Shows the operation, attempt, step and screenshot from which each line of a skill came.
     Blame {
         /// `<domain>/<name>`.
         skill: String,
@@ -117,12 +117,12 @@ fn many(text: &str) -> Result<usize, String> {
 }
 
 impl What {
-    /// Whether there must be a book; the others begin one where there is none, or may be about another folder.
+    /// Whether the skillbook must exist. The other commands create it if necessary, or work on another folder.
     fn needs_book(&self) -> bool {
         !matches!(self, Self::Apply(_) | Self::Import(_) | Self::Validate(_))
     }
 
-    /// Whether it may change the book.
+    /// Whether the command may change the skillbook.
     fn writes(&self) -> bool {
         match self {
             Self::Sync
@@ -148,18 +148,20 @@ impl What {
     }
 }
 
-/// The book that a command writes: the one that was named, or the one of the settings, unless that is the one that came
-/// with the program.
+/// Returns the skillbook that a command writes: the given one, or the one of the settings unless that is the shipped
+/// skillbook.
 pub(crate) fn writable<'a>(named: Option<&'a Path>, config: &'a Config) -> Result<&'a Path, Failure> {
     let folder = &*config.skillbook;
     match named {
         Some(folder) => Ok(folder),
         None if folder.join(SHIPPED).is_file() => {
-            let what =
-                format!("the book {} came with the program and is not written unasked", folder.display());
+            let what = format!(
+                "the skillbook {} is shipped with the program and protected from changes",
+                folder.display()
+            );
             Err(Failure::say(Kind::Config, what)
-                .hint("name a book of your own: --skillbook DIR, or the setting `skillbook`")
-                .hint(format!("to write this one on purpose: --skillbook {}", folder.display())))
+                .hint("use your own skillbook: --skillbook DIR, or the setting `skillbook`")
+                .hint(format!("to change this one on purpose: --skillbook {}", folder.display())))
         }
         None => Ok(folder),
     }
@@ -201,7 +203,7 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Opens a book to read; says on the way what of it cannot be read.
+/// Opens a skillbook for reading; prints notes about unreadable pages and unrecorded changes.
 pub(crate) fn open(folder: &Path) -> Result<Snapshot, Failure> {
     let book = Snapshot::open(folder, At::Now).kind(Kind::Config)?;
     warn(book.problems());
@@ -211,38 +213,38 @@ pub(crate) fn open(folder: &Path) -> Result<Snapshot, Failure> {
     Ok(book)
 }
 
-/// Opens a book to write, at the present time; says what is recorded on the way.
+/// Opens a skillbook for writing; prints notes about changes by hand, which are recorded first.
 fn write(folder: &Path) -> Result<Gateway, Failure> {
     write_as(folder, WriteMode::Auto)
 }
 
-/// The same, for what models write.
+/// Opens a skillbook for writing in a given mode, for changes by models.
 fn write_as(folder: &Path, mode: WriteMode) -> Result<Gateway, Failure> {
     let options = GatewayOptions { mode, ..GatewayOptions::at(SystemClock::default().now()) };
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
     tell_aside(&opened);
     for path in &opened.recorded {
-        terminal::note(format_args!("{path} was changed by hand; that is recorded first"));
+        terminal::note(format_args!("{path} was changed by hand; recorded that change first"));
     }
     Ok(gateway)
 }
 
-/// What skills are searched and compared by beside words, if the settings name a model for that.
+/// Returns the embedder for semantic search, if the settings name a model for it.
 fn meaning(config: &Config) -> Result<Option<Arc<Meaning>>, Failure> {
     wire::models(config, Arc::new(SystemClock::default()))?.meaning()
 }
 
 fn warn(problems: &[Problem]) {
     for Problem { path, what } in problems {
-        terminal::note(format_args!("{path}: {what}; the rest of the book is in use"));
+        terminal::note(format_args!("{path}: {what}; the rest of the skillbook is used"));
     }
 }
 
 fn tell_aside(opened: &Opened) {
     if let Some(place) = &opened.set_aside {
         terminal::note(format_args!(
-            "the log ended in the middle of a line, which was never committed: it is {place} now"
+            "the log ended with an incomplete line that was never committed; moved it to {place}"
         ));
     }
 }
@@ -256,12 +258,12 @@ fn operation(name: &str) -> Result<OpId, Failure> {
 }
 
 fn unknown(book: &Snapshot, name: &str) -> Failure {
-    let failure = Failure::say(Kind::NothingMatched, format!("the book has no skill {name:?}"));
+    let failure = Failure::say(Kind::NothingMatched, format!("the skillbook has no skill {name:?}"));
     let nearest =
         book.skills().map(|skill| (strsim::damerau_levenshtein(skill.id.as_str(), name), &skill.id)).min();
     match nearest {
         Some((_, id)) => failure.hint(format!("the nearest name is {id}")),
-        None => failure.hint("the book is empty"),
+        None => failure.hint("the skillbook is empty"),
     }
 }
 
@@ -279,13 +281,13 @@ fn sync(folder: &Path, json: bool) -> Result<(), Failure> {
         }));
     }
     for path in &opened.completed {
-        terminal::line(format_args!("{path}: an unfinished write is completed"));
+        terminal::line(format_args!("{path}: completed an unfinished write"));
     }
     for path in &opened.recorded {
         terminal::line(format_args!("{path}: recorded"));
     }
     if opened.completed.is_empty() && opened.recorded.is_empty() {
-        terminal::line(format_args!("nothing was changed by hand"));
+        terminal::line(format_args!("no changes by hand"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Agent Skills packages on disk: checked, written out of a book and taken into one.
+//! Validates, exports and imports Agent Skills packages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,50 +20,50 @@ use super::{open, write};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// The shipped packages that are notes for any task.
+/// Name prefix of the shipped packages that apply to any task.
 const NOTES: &str = "interaction-";
 const DEPTH: usize = 5;
 const MOST_FOLDERS: usize = 2000;
 pub(super) const MOST_FILES: usize = 1000;
 pub(super) const MOST_BYTES: u64 = 10_000_000;
-/// What holds no skills and much else.
+/// Files and folders that contain no skills.
 const PASSED_OVER: [&str; 6] = [".git", "node_modules", "__pycache__", "target", "__MACOSX", ".DS_Store"];
 
-/// Whether a file or folder of a package is left where it is.
+/// Whether a file or folder is skipped.
 pub(super) fn is_passed_over(path: &Path) -> bool {
     PASSED_OVER.iter().any(|name| path.ends_with(name))
 }
 
-/// Whether a file is what makes a folder a package.
+/// Whether a file is a skill file, which makes its folder a package.
 pub(super) fn is_skill_file(path: &Path) -> bool {
     [SKILL_FILE, "skill.md"].iter().any(|name| path.ends_with(name))
 }
 
-/// Checks a book, a package, or a folder or an archive of packages; exit code 3 if something is wrong.
+/// Validates a skillbook, a package, or a folder or archive of packages; exit code 3 if it is invalid.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
-    /// The folder or the archive [default: the book].
+    /// The folder or archive [default: the skillbook].
     folder: Option<PathBuf>,
 }
 
 /// Writes every skill as an Agent Skills package.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// Where to: a folder that is empty or not there yet.
+    /// The output folder; must be new or empty.
     folder: PathBuf,
 }
 
-/// Takes in Agent Skills packages, each as far as it can be read.
+/// Imports Agent Skills packages.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A package, a folder or a zip archive (`.skill`) of packages, or with `--from skill-configs` a JSON file. With `--from shipped` none: a copy
-    /// of the notes that came with the program becomes part of the book.
+    /// A package, or a folder or zip archive (`.skill`) of packages; with `--from skill-configs` a JSON file. Not used
+    /// with `--from shipped`, which copies the shipped notes into the skillbook.
     #[arg(required_unless_present = "from")]
     place: Option<PathBuf>,
-    /// The form of what is there.
+    /// The format of the input.
     #[arg(long, value_enum, default_value = "packages")]
     from: Form,
-    /// The domain of packages that name none.
+    /// Domain of packages that do not name one.
     #[arg(long, default_value = "general")]
     domain: String,
 }
@@ -72,9 +72,9 @@ pub(crate) struct Import {
 enum Form {
     /// Folders with a `SKILL.md`.
     Packages,
-    /// A table `{name: {desc, usage, tool_list, active}}`.
+    /// A JSON object `{name: {desc, usage, tool_list, active}}`.
     SkillConfigs,
-    /// What came with the program.
+    /// The skills shipped with the program.
     Shipped,
 }
 
@@ -88,7 +88,7 @@ struct Checked {
 pub(super) fn validate(arguments: &Validate, book: &Path, as_json: bool) -> Result<(), Failure> {
     let folder = arguments.folder.as_deref().unwrap_or(book);
     if !folder.exists() {
-        return Err(Failure::say(Kind::Config, format!("{}: there is no such folder", folder.display())));
+        return Err(Failure::say(Kind::Config, format!("{}: no such folder", folder.display())));
     }
     let looks_like_book = folder.join(".meta/ops.jsonl").is_file() || folder.join("DOMAINS.md").is_file();
     let mut packages = Vec::new();
@@ -147,15 +147,13 @@ fn book_of(folder: &Path) -> Result<Checked, Failure> {
         path: path.clone(),
         line: None,
     }));
-    findings.extend(book.is_cut_off().then(|| {
-        PackageFinding {
-            level: Level::Warning,
-            code: "cut_off",
-            what: "ends in the middle of a line, which was never committed; the next writer sets it aside"
-                .to_owned(),
-            path: ".meta/ops.jsonl".to_owned(),
-            line: None,
-        }
+    findings.extend(book.is_cut_off().then(|| PackageFinding {
+        level: Level::Warning,
+        code: "cut_off",
+        what:
+            "ends with an incomplete line that was never committed; the next write moves it aside".to_owned(),
+        path: ".meta/ops.jsonl".to_owned(),
+        line: None,
     }));
     let path = folder.display().to_string();
     Ok(Checked { path, valid: book.problems().is_empty(), findings })
@@ -167,7 +165,7 @@ pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(
     let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
     if occupied {
         let failure = Failure::say(Kind::Config, format!("{place}: the folder is not empty"));
-        return Err(failure.hint("name a new one; nothing there is written over"));
+        return Err(failure.hint("give a new folder; existing files are not overwritten"));
     }
     let book = open(book)?;
     let packages = package::export(&book);
@@ -194,11 +192,11 @@ pub(super) fn export(arguments: &Export, book: &Path, as_json: bool) -> Result<(
 pub(super) fn import(arguments: &Import, book: &Path, as_json: bool) -> Result<(), Failure> {
     let place = arguments.place.as_deref();
     if !SkillId::is_slug(&arguments.domain) {
-        return Err(Failure::say(Kind::Usage, format!("{:?} is no domain", arguments.domain)));
+        return Err(Failure::say(Kind::Usage, format!("{:?} is not a valid domain", arguments.domain)));
     }
     let options = ImportOptions { time: SystemClock::default().now(), domain: arguments.domain.clone() };
     let mut results = Vec::new();
-    let named = || place.ok_or_else(|| Failure::say(Kind::Usage, "name the file or the folder to take in"));
+    let named = || place.ok_or_else(|| Failure::say(Kind::Usage, "give the file or folder to import"));
     match arguments.from {
         Form::Shipped => {
             let mut gateway = write(book)?;
@@ -241,7 +239,7 @@ fn report(results: &[Imported], book: &Snapshot, as_json: bool) -> Result<(), Fa
             match &one.refused {
                 Some(why) => terminal::line(format_args!("{}: refused, {why}", one.package)),
                 None if one.written => terminal::line(format_args!("{}: {skill}", one.package)),
-                None => terminal::line(format_args!("{}: {skill} is there already", one.package)),
+                None => terminal::line(format_args!("{}: {skill} already exists", one.package)),
             }
             for finding in &one.findings {
                 terminal::line(format_args!("  {} ({})", finding.what, finding.code));
@@ -249,16 +247,16 @@ fn report(results: &[Imported], book: &Snapshot, as_json: bool) -> Result<(), Fa
         }
     }
     match results.iter().all(|one| one.refused.is_some()) {
-        true => Err(Failure::say(Kind::Config, "nothing could be taken in")),
+        true => Err(Failure::say(Kind::Config, "no package could be imported")),
         false => Ok(()),
     }
 }
 
 fn none_in(place: &Path) -> Failure {
-    Failure::say(Kind::NothingMatched, format!("{}: no folder in it has a {SKILL_FILE}", place.display()))
+    Failure::say(Kind::NothingMatched, format!("{}: found no folder with a {SKILL_FILE}", place.display()))
 }
 
-/// The packages of a folder, of an archive, or the one that a skill file belongs to.
+/// Returns the packages of a folder or an archive, or the package of a skill file.
 fn packages_at(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let above = || place.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match place.is_file() {
@@ -268,7 +266,7 @@ fn packages_at(place: &Path) -> Result<Vec<(PathBuf, Package)>, Failure> {
     }
 }
 
-/// The packages at and below a folder, in order of their paths. Links are not followed.
+/// Returns the packages in a folder and its subfolders, sorted by path. Links are not followed.
 fn read_packages(folder: &Path, depth: usize) -> Result<Vec<(PathBuf, Package)>, Failure> {
     let failed = |error| Failure::say(Kind::Config, format!("{}: {error}", folder.display()));
     if [SKILL_FILE, "skill.md"].iter().any(|name| folder.join(name).is_file()) {
@@ -311,7 +309,7 @@ fn read_files(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>)
         let held: u64 = files.values().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX)).sum();
         if files.len() >= MOST_FILES || held + kind.len() > MOST_BYTES {
             let what = format!(
-                "{}: a package has at most {MOST_FILES} files and {MOST_BYTES} bytes",
+                "{}: a package may contain at most {MOST_FILES} files and {MOST_BYTES} bytes",
                 root.display()
             );
             return Err(Failure::say(Kind::Config, what));

@@ -1,4 +1,4 @@
-//! Changes that models propose and a person decides on: listed, looked at, accepted, refused.
+//! Lists, shows, accepts and refuses changes that models proposed.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind};
 use crate::terminal;
 
-/// How models write, as an option of the commands that let them.
+/// The option `--write-mode` of commands in which models change the skillbook.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Writing {
-    /// What models write: `auto` takes effect at once, `propose` waits for `skills accept`, `approve` waits and asks at the
-    /// end, where somebody sits at a terminal [default: the setting `write_mode`].
+    /// How models' changes take effect: `auto` at once, `propose` after `skills accept`, `approve` after a question at
+    /// the end, if there is a terminal [default: the setting `write_mode`].
     #[arg(long, value_name = "MODE")]
     write_mode: Option<WriteMode>,
 }
 
 impl Writing {
-    /// The mode in force.
+    /// Returns the effective mode.
     pub(crate) fn mode(self, config: &Config) -> WriteMode {
         self.write_mode.unwrap_or(config.write_mode)
     }
@@ -36,27 +36,27 @@ impl Writing {
     }
 }
 
-/// Accepts changes that models proposed: each is written as its author's, if what it rests on still stands.
+/// Accepts proposed changes. Each is written in its author's name, unless the skillbook has changed too much for it.
 #[derive(Debug, Args)]
 pub(crate) struct Accept {
-    /// The proposals, as `o12`.
+    /// The proposals, such as `o12`.
     #[arg(required_unless_present = "all", value_name = "OPERATION")]
     proposals: Vec<String>,
-    /// All that wait, oldest first.
+    /// Accept all waiting proposals, oldest first.
     #[arg(long, conflicts_with = "proposals")]
     all: bool,
 }
 
-/// Refuses changes that models proposed; the same is not taken from a model again.
+/// Refuses proposed changes; the same change cannot be proposed again.
 #[derive(Debug, Args)]
 pub(crate) struct Refuse {
-    /// The proposals, as `o12`.
+    /// The proposals, such as `o12`.
     #[arg(required_unless_present = "all", value_name = "OPERATION")]
     proposals: Vec<String>,
-    /// All that wait.
+    /// Refuse all waiting proposals.
     #[arg(long, conflicts_with = "proposals")]
     all: bool,
-    /// Why, in one line.
+    /// The reason, in one line.
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
 }
@@ -65,11 +65,11 @@ pub(crate) struct Refuse {
 struct Shown<'a> {
     #[serde(flatten)]
     proposal: &'a Proposal,
-    /// What would change, as the book stands now.
+    /// The differences to the current skillbook.
     skills: Vec<SkillDifference>,
 }
 
-/// What waits, or one of it, with what it would change.
+/// Prints the waiting proposals, or one of them, with their diffs.
 pub(super) fn list(folder: &Path, name: Option<&str>, as_json: bool) -> Result<(), Failure> {
     let wanted = name.map(operation).transpose()?;
     let book = open(folder)?;
@@ -84,7 +84,7 @@ pub(super) fn list(folder: &Path, name: Option<&str>, as_json: bool) -> Result<(
         return terminal::json(&json!({ "schema": schema, "proposals": shown }));
     }
     if shown.is_empty() {
-        terminal::line(format_args!("nothing waits for your word"));
+        terminal::line(format_args!("no proposals are waiting"));
     }
     for one in &shown {
         tell(one);
@@ -104,15 +104,15 @@ fn tell(Shown { proposal, skills }: &Shown<'_>) {
 }
 
 fn nothing(book: &Snapshot, wanted: OpId) -> Failure {
-    let failure = Failure::say(Kind::NothingMatched, format!("{wanted} is no proposal that waits"));
+    let failure = Failure::say(Kind::NothingMatched, format!("{wanted} is not a waiting proposal"));
     let waiting: Vec<String> = book.state().proposals.keys().map(ToString::to_string).collect();
     failure.hint(match waiting.is_empty() {
-        true => "nothing waits".to_owned(),
-        false => format!("there wait {}", waiting.join(", ")),
+        true => "no proposals are waiting".to_owned(),
+        false => format!("waiting: {}", waiting.join(", ")),
     })
 }
 
-/// The proposals that are meant, each known to wait.
+/// Returns the given proposals, or all waiting ones; each must be waiting.
 fn meant(book: &Snapshot, names: &[String]) -> Result<Vec<OpId>, Failure> {
     if names.is_empty() {
         return Ok(book.state().proposals.keys().copied().collect());
@@ -127,10 +127,10 @@ fn meant(book: &Snapshot, names: &[String]) -> Result<Vec<OpId>, Failure> {
 #[derive(Serialize)]
 struct Decided {
     proposal: OpId,
-    /// The operation that wrote the change, or its refusal.
+    /// The operation that recorded the change or its refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<OpId>,
-    /// Why it could not be written; it waits on.
+    /// The reason why the change could not be applied; it keeps waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
@@ -147,7 +147,7 @@ pub(super) fn refuse(arguments: &Refuse, folder: &Path, as_json: bool) -> Result
     })
 }
 
-/// Decides on each; one that cannot be decided waits on and keeps no other from it.
+/// Decides on each proposal; one that fails keeps waiting and does not stop the others.
 fn decide(
     folder: &Path,
     (names, word): (&[String], &str),
@@ -170,14 +170,14 @@ fn decide(
         terminal::json(&json!({ "schema": schema, "proposals": decided, "content_hash": hash }))?;
     } else {
         if decided.is_empty() {
-            terminal::line(format_args!("nothing waits for your word"));
+            terminal::line(format_args!("no proposals are waiting"));
         }
         for Decided { proposal, operation, problem } in &decided {
             match (operation, problem) {
                 (Some(by), _) => terminal::line(format_args!("{proposal} is {word} ({by})")),
                 (None, problem) => {
                     let problem = problem.as_deref().unwrap_or_default();
-                    terminal::line(format_args!("{proposal} waits on: {problem}"));
+                    terminal::line(format_args!("{proposal} keeps waiting: {problem}"));
                 }
             }
         }
@@ -185,11 +185,11 @@ fn decide(
     match stuck {
         0 => Ok(()),
         stuck => Err(Failure::say(Kind::NothingMatched, format!("{stuck} could not be {word}"))
-            .hint("what they rest on has changed; refuse them, and let the attempt be learned from anew")),
+            .hint("their base has changed; refuse them and learn from the attempt again")),
     }
 }
 
-/// Says what waits when a command has ended; in the mode `approve` a person at a terminal is asked about each.
+/// Prints the number of waiting proposals at the end of a command; in mode `approve` asks the user about each.
 pub(crate) fn conclude(folder: &Path, mode: WriteMode) -> Result<(), Failure> {
     if mode == WriteMode::Auto || !folder.is_dir() {
         return Ok(());
@@ -204,7 +204,7 @@ pub(crate) fn conclude(folder: &Path, mode: WriteMode) -> Result<(), Failure> {
             };
             let place = folder.display();
             terminal::note(format_args!(
-                "{count} for your word: `apprentice skills proposals --skillbook {place}`"
+                "{count} for review: `apprentice skills proposals --skillbook {place}`"
             ));
         }
         return Ok(());
@@ -225,7 +225,7 @@ pub(crate) fn conclude(folder: &Path, mode: WriteMode) -> Result<(), Failure> {
             }),
             _ => Ok(()),
         };
-        // One that cannot be written any more keeps nobody from deciding on the next.
+        // A proposal that no longer applies must not prevent decisions on the others.
         if let Err(failure) = decided {
             terminal::note(format_args!("{}", failure.source));
         }

@@ -1,4 +1,4 @@
-//! A book's history: what was done, how states differ, who wrote which line, and taking one operation back.
+//! The history of a skillbook: operations, diffs, earlier states, blame and revert.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,17 +14,17 @@ use super::{id, look, open, operation, unknown, write};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
-/// The book as it was after an operation that it must have.
+/// Returns the skillbook as of an operation, which must exist.
 fn then(folder: &Path, name: &str) -> Result<Snapshot, Failure> {
     let moment = operation(name)?;
     let book = Snapshot::open(folder, At::Operation(moment)).kind(Kind::Config)?;
     if book.last() == moment || moment == OpId(0) {
         return Ok(book);
     }
-    let failure = Failure::say(Kind::NothingMatched, format!("the book has no operation {moment}"));
+    let failure = Failure::say(Kind::NothingMatched, format!("the skillbook has no operation {moment}"));
     Err(failure.hint(match book.last() {
-        OpId(0) => "nothing has happened to it yet".to_owned(),
-        last => format!("its last one up to there is {last}"),
+        OpId(0) => "it has no operations yet".to_owned(),
+        last => format!("the last operation before it is {last}"),
     }))
 }
 
@@ -40,7 +40,7 @@ pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Resu
         return terminal::json(&json!({ "schema": schema, "skill": skill, "operations": entries }));
     }
     if entries.is_empty() {
-        terminal::line(format_args!("nothing has happened to the book yet"));
+        terminal::line(format_args!("the skillbook has no operations yet"));
     }
     for one in entries {
         let about = one.skills.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -79,11 +79,10 @@ pub(super) fn diff(
     }
     if skills.is_empty() {
         match from {
-            Some(from) => terminal::line(format_args!(
-                "no skill reads otherwise after {} than after {from}",
-                after.last()
-            )),
-            None => terminal::line(format_args!("nothing was changed by hand that is not recorded")),
+            Some(from) => {
+                terminal::line(format_args!("no skill differs between {} and {from}", after.last()))
+            }
+            None => terminal::line(format_args!("no unrecorded changes by hand")),
         }
     }
     for one in skills {
@@ -116,7 +115,7 @@ pub(super) fn revert(folder: &Path, name: &str, as_json: bool) -> Result<(), Fai
             "content_hash": gateway.snapshot().content_hash(),
         }));
     }
-    terminal::line(format_args!("{target} is taken back by {by}"));
+    terminal::line(format_args!("{target} was reverted by {by}"));
     Ok(())
 }
 
