@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, bundle, compare, config, demo, distill, doctor, grade, learn, mcp, models, perform, plan, prompts,
+    bench, bundle, compare, config, demo, distill, do_task, doctor, grade, learn, mcp, models, plan, prompts,
     report, run, selftest, skills, tasks, trace, view,
 };
 use crate::config::{IsolationChoice, WorldChoice};
@@ -109,7 +109,7 @@ enum Command {
     Bench(bench::Bench),
     Plan(plan::Plan),
     Distill(distill::Distill),
-    Do(perform::Do),
+    Do(do_task::Do),
     Run(run::Run),
     Resume(run::Resume),
     Learn(learn::Learn),
@@ -178,7 +178,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Bench(bench) => bench::run(bench, &settings()?.config()?),
         Command::Plan(plan) => plan::run(plan, &settings()?.config()?),
         Command::Distill(distill) => distill::run(distill, &settings()?.config()?),
-        Command::Do(arguments) => perform::run(arguments, &settings()?.config()?),
+        Command::Do(arguments) => do_task::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
         Command::Resume(resume) => run::go_on(resume, &arguments.flags),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),

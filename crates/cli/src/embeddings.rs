@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use apprentice_harness::model::embeddings::{EmbeddingsConfig, Sides};
-use apprentice_harness::model::exchange::{Endpoint, Secret};
+use apprentice_harness::model::http::{Endpoint, Secret};
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::form::Form;
 use crate::key;
+use crate::value_type::Form;
 
 /// Settings of the table `embeddings` that have no default, with their types.
 pub(crate) const OPTIONAL: &[(&str, Form)] = &[

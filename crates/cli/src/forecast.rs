@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use apprentice_evaluator::cost_estimate::{Quote, Range};
 use apprentice_evaluator::experiment::{Experiment, ModelCost, expense};
-use apprentice_evaluator::forecast::{Quote, Range};
 use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::{Limits, Size, TrialId};
 use apprentice_results::row::TrialRow;

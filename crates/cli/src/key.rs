@@ -4,11 +4,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use apprentice_harness::model::exchange::Secret;
+use apprentice_harness::model::http::Secret;
 
 use crate::config::Provider;
 use crate::failure::{Failure, Kind};
-use crate::surroundings;
+use crate::process_env;
 
 /// The places to look for a key, in order: command, file, environment variable.
 pub(crate) struct Place<'a> {
@@ -31,7 +31,7 @@ pub(crate) fn at(place: &Place<'_>) -> Result<Option<Secret>, Failure> {
     if let Some(path) = place.file {
         return stored(path).map(Some);
     }
-    let key = surroundings::variable(place.variable).and_then(|key| key.into_string().ok());
+    let key = process_env::variable(place.variable).and_then(|key| key.into_string().ok());
     Ok(key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).map(Secret::new))
 }
 

@@ -1,26 +1,26 @@
 //! The command-line program: arguments, settings, dependency wiring, terminal output and exit codes.
 
 mod args;
+mod bounded_stdin;
 mod commands;
 mod config;
 mod embeddings;
+mod event_printer;
+mod experiment_progress;
 mod failure;
 mod forecast;
-mod form;
 mod host;
-mod inlet;
 mod key;
-mod live;
 mod models;
-mod progress;
+mod process_env;
 mod prompts;
 mod role;
+mod run_progress;
 mod servers;
 mod settings;
 mod spelling;
-mod stage;
-mod surroundings;
 mod terminal;
+mod value_type;
 mod wire;
 
 use std::process::ExitCode;

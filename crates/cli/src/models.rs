@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use apprentice_evaluator::forecast::Quote;
+use apprentice_evaluator::cost_estimate::Quote;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelFacts};
-use apprentice_harness::model::around::{
-    Budgeted, Cassette, Ledger, Limited, Pace, Patience, PlayedVectors, Recorded, RecordedVectors, Retrying,
-    Tape,
-};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::embeddings::{Cached, Embeddings, Surround};
-use apprentice_harness::model::exchange::{Deadlines, Endpoint, Secret, Transport};
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::grounded::Grounded;
 use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::http::{Deadlines, Endpoint, Secret, Transport};
 use apprentice_harness::model::identity::{ModelIdentity, Served};
+use apprentice_harness::model::middleware::{
+    Budgeted, Cassette, Ledger, Limited, Pace, Patience, PlayedVectors, Recorded, RecordedVectors, Retrying,
+    Tape,
+};
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
@@ -31,7 +31,7 @@ use apprentice_trace::Redactor;
 use crate::config::{Config, Provider, SafetyChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::spelling::{Spelling, spelling};
-use crate::{key, prompts, surroundings, terminal};
+use crate::{key, process_env, prompts, terminal};
 
 /// Baselines that the evaluator derives from a task.
 pub(crate) const BASELINES: [&str; 4] =
@@ -82,7 +82,7 @@ impl Models {
         };
         let tape = match &config.record {
             Some(path) => {
-                let redactor = Redactor::new(surroundings::secrets().iter().map(String::as_str));
+                let redactor = Redactor::new(process_env::secrets().iter().map(String::as_str));
                 Some(Arc::new(Tape::create(path, redactor.kind(Kind::Bug)?).kind(Kind::Config)?))
             }
             None => None,
@@ -140,7 +140,7 @@ impl Models {
 
     /// Returns a redactor for stored data. It knows secrets of the environment and the keys used so far.
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
-        let mut secrets: BTreeSet<String> = surroundings::secrets().into_iter().collect();
+        let mut secrets: BTreeSet<String> = process_env::secrets().into_iter().collect();
         let shared = self.shared();
         let keys = shared.gates.values().filter_map(|(key, _)| key.as_ref()).chain(&shared.embeddings);
         secrets.extend(keys.map(|key| key.reveal().to_owned()));
@@ -240,7 +240,7 @@ impl Models {
         let ledgers = vec![Arc::clone(&self.run), self.day()?];
         let around = Surround { clock: Arc::clone(&self.clock), patience, ledgers };
         let server = Embeddings::new(settings.model_config(model, key), self.transport()?, around);
-        let folder = surroundings::lasting_state().join("vectors");
+        let folder = process_env::lasting_state().join("vectors");
         let cached = Cached::new(server, &folder, &settings.base_url).kind(Kind::Environment)?;
         Ok(Some(Arc::new(match &self.tape {
             Some(tape) => Meaning::new(Arc::new(RecordedVectors::new(cached, Arc::clone(tape)))),
@@ -381,7 +381,7 @@ impl Models {
         if let Some(day) = &shared.day {
             return Ok(Arc::clone(day));
         }
-        let folder = surroundings::lasting_state().join("spent");
+        let folder = process_env::lasting_state().join("spent");
         let day = match Ledger::of_day(&folder, self.config.cap.day_usd, self.clock.now()) {
             Ok(day) => day,
             Err(error) if self.config.cap.day_usd.is_some() => {

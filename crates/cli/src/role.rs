@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::config::Provider;
 use crate::failure::{Failure, Kind};
-use crate::form::Form;
+use crate::value_type::Form;
 
 /// Settings of a role, below its name, with their types. The role's name alone is short for its `model`.
 pub(crate) const OPTIONAL: &[(&str, Form)] = &[

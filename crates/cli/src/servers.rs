@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apprentice_evaluator::arm::MakeServers;
-use apprentice_evaluator::servers::{ToolBox, ToolRules};
+use apprentice_evaluator::tool_servers::{ToolBox, ToolRules};
 use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::Clock;
-use apprentice_skills::lend::{Dialect, Gating};
+use apprentice_skills::guidance::{Dialect, Gating};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, Kind, Kinded as _};

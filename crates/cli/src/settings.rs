@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 use crate::config::Config;
 use crate::embeddings;
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::form::Form;
+use crate::process_env;
 use crate::role::{self, PARTS};
-use crate::surroundings;
+use crate::value_type::Form;
 
 const DEFAULTS: &str = include_str!("defaults.toml");
 const PREFIX: &str = "APPRENTICE_";
@@ -63,8 +63,8 @@ pub(crate) struct Sources {
 impl Sources {
     /// Reads the user's file, the project's file and the environment.
     pub(crate) fn read() -> Result<Self, Failure> {
-        let home = surroundings::variable("HOME").map(PathBuf::from);
-        let user = surroundings::variable("XDG_CONFIG_HOME")
+        let home = process_env::variable("HOME").map(PathBuf::from);
+        let user = process_env::variable("XDG_CONFIG_HOME")
             .map(PathBuf::from)
             .or(home.map(|home| home.join(".config")));
         let places = user.map(|folder| folder.join("apprentice/config.toml")).into_iter();
@@ -76,7 +76,7 @@ impl Sources {
                 Err(error) => return Err(Failure::say(Kind::Config, format!("{}: {error}", path.display()))),
             }
         }
-        let environment = surroundings::variables(PREFIX);
+        let environment = process_env::variables(PREFIX);
         Ok(Self { files, environment })
     }
 }

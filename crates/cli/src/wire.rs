@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Config, IsolationChoice, Machines, SandboxChoice, WorldChoice};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::models::Models;
-use crate::{surroundings, terminal};
+use crate::{process_env, terminal};
 
 /// The hidden argument with which this program starts as the first process of a cell.
 pub(crate) const CELL: &str = "cell-supervisor";
@@ -120,7 +120,7 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
     };
     let browser = ["chromium", "google-chrome", "chromium-browser"];
     let browser =
-        browser.into_iter().find(|name| surroundings::find_program(name).is_some()).unwrap_or("chromium");
+        browser.into_iter().find(|name| process_env::find_program(name).is_some()).unwrap_or("chromium");
     let (sandbox, no_sandbox) = match config.browser_sandbox {
         SandboxChoice::On => (BrowserSandbox::On, None),
         SandboxChoice::Off => (BrowserSandbox::Off, Some("browser_sandbox: off".to_owned())),
@@ -170,10 +170,10 @@ fn state(config: &Config) -> PathBuf {
         return config.state.clone();
     }
     let user = rustix::process::geteuid();
-    let runtime = surroundings::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let runtime = process_env::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
     match runtime.filter(|path| path.is_dir() && !user.is_root()) {
         Some(runtime) => runtime.join("apprentice"),
-        None => surroundings::temporary().join(format!("apprentice-{user}")),
+        None => process_env::temporary().join(format!("apprentice-{user}")),
     }
 }
 
@@ -209,7 +209,7 @@ async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) ->
             _ = requests.recv() => {}
         }
         if heard_before {
-            surroundings::end_now();
+            process_env::end_now();
         }
         terminal::note(format_args!("stopping; interrupt again to exit at once"));
         token.cancel();

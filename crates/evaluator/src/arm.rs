@@ -7,18 +7,18 @@ use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::domain_name;
-use apprentice_skills::lend::{ArmPolicy, LendError, Present, TaskView, lend, lend_with};
-use apprentice_skills::prove::{Admit, admit};
+use apprentice_skills::guidance::{ArmPolicy, LendError, Present, TaskView, lend, lend_with};
+use apprentice_skills::verification::{Admit, admit};
 
-use crate::precedent::{Precedent, nearest};
-use crate::servers::{ToolBox, ToolRules, contributed, hash};
+use crate::demonstration::{Precedent, nearest};
+use crate::hidden_skills::Suppressed;
 use crate::split::trajectory_id;
-use crate::suppress::Suppressed;
+use crate::tool_servers::{ToolBox, ToolRules, contributed, hash};
 use apprentice_results::arm::{Arm, UnknownArm, is_hidden};
 use apprentice_results::row::TrialRow;
-use apprentice_tasks::seed::{VaryError, vary};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::variation::{VaryError, vary};
 
 /// The number of skills that `push` inlines.
 const PUSHED: usize = 3;

@@ -10,9 +10,9 @@ use serde_json::Value;
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows::{self, RowsError, TrialRef};
 use apprentice_tasks::check::{Asked, Evidence, EvidenceError, Found, Piece, judge_as};
-use apprentice_tasks::seed::vary;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::{CheckSpec, OneOrMany};
+use apprentice_tasks::variation::vary;
 
 /// The schema name of the report.
 pub const GRADE_SCHEMA: &str = "apprentice.grade/1";
@@ -100,7 +100,7 @@ pub enum GradeError {
         seed: u32,
         /// The cause.
         #[source]
-        source: apprentice_tasks::seed::VaryError,
+        source: apprentice_tasks::variation::VaryError,
     },
 }
 

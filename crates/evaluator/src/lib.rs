@@ -2,19 +2,19 @@
 //!
 //! This is the only crate that knows about both skills and runs.
 
+pub mod app_versions;
 pub mod arm;
 pub mod audit;
 pub mod bundle;
+pub mod contamination;
+pub mod cost_estimate;
+pub mod demonstration;
 pub mod experiment;
-pub mod forecast;
 pub mod grade;
-pub mod hygiene;
+pub mod hidden_skills;
 pub mod learn;
-pub mod precedent;
 pub mod run;
 #[cfg(test)]
 mod sample;
-pub mod servers;
 pub mod split;
-pub mod suppress;
-pub mod version;
+pub mod tool_servers;

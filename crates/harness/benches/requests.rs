@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelFacts};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::exchange::{Deadlines, Endpoint, Transport};
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::http::{Deadlines, Endpoint, Transport};
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{

@@ -3,7 +3,7 @@
 use apprentice_protocol::Prompt;
 
 use crate::agent;
-use crate::model::tongue::{COMPUTER, PAGE};
+use crate::model::action_format::{COMPUTER, PAGE};
 use crate::model::{calibrate, compat, grounded, probe};
 
 /// Returns every text of this crate that reaches a model.

@@ -1,7 +1,7 @@
 //! Splits an instruction into clauses, tells requests from statements, and finds each clause's verb.
 
 use super::goal::MARK;
-use super::words::plain;
+use super::text_match::plain;
 
 /// Verbs that open an imperative clause.
 #[rustfmt::skip]

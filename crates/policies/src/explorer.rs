@@ -3,18 +3,18 @@
 
 use apprentice_protocol::NodeRef;
 
-use super::choose::{Care, Choice};
-use super::consult::Consult;
-use super::follow::{Follow, Followed};
+use super::control_match::{Care, Choice};
+use super::executor::{Hands, keys, leave, wait};
 use super::goal::Goal;
 use super::guidance;
-use super::hands::{Hands, keys, leave, wait};
+use super::guidance_follower::{Follow, Followed};
 use super::page::Surfer;
-use super::perceive::Scene;
+use super::policy::Move;
 use super::route::Leg;
+use super::scene::Scene;
 use super::search::{Found, How, Search};
+use super::skill_lookup::Consult;
 use super::transcript::{Transcript, Turn};
-use super::wire::Move;
 
 /// Number of world actions after which it stops searching and finishes with what it has.
 const BUDGET: u32 = 33;

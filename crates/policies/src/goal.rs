@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use super::clause::{Clause, told, verb_at};
-use super::spoken::spoken;
-use super::words::{Wanted, content, plain};
+use super::text_match::{Wanted, content, plain};
+use super::unquoted_values::spoken;
 
 /// Words for positions in a text.
 const PLACES: &[&str] = &["top", "end", "beginning", "start", "bottom", "above", "below", "first", "last"];

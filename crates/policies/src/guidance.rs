@@ -3,12 +3,12 @@
 
 use apprentice_protocol::Chord;
 
-use super::naming::{head_label, labels, strip_marks, tail_label};
+use super::label_extraction::{head_label, labels, strip_marks, tail_label};
 use super::sentence::{
     CHOOSING, WANTED, affirmed, clauses, leaves_choice, on_condition, sentences, split_deeds, split_then,
     without_list, without_marker,
 };
-use super::words::plain;
+use super::text_match::plain;
 
 /// A label that guidance names.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,37 +5,37 @@
 //! maintains a skillbook when a request asks for it. The policies contain no knowledge of any specific program: their
 //! word lists describe user interfaces in general.
 
-mod block;
-mod choose;
+mod attempt_summary;
 mod clause;
-mod consult;
-mod enable;
+mod control_match;
+mod dispatch;
+mod executor;
 mod explorer;
-mod follow;
 mod goal;
 mod guidance;
-mod hands;
-mod lesson;
-mod literalist;
-mod manage;
-mod naming;
+mod guidance_follower;
+mod json_block;
+mod label_extraction;
+mod label_follower;
+mod learning_text;
 mod novice;
+mod opener_prior;
 mod page;
-mod perceive;
+mod policy;
+mod prerequisites;
 mod progress;
-mod promise;
+mod reconstruct;
 mod reflect;
-mod retell;
 mod review;
-mod role;
 mod route;
+mod scene;
 mod search;
 mod sentence;
-mod spoken;
-mod telling;
+mod skill_lookup;
+mod skill_manager;
+mod text_match;
+mod trajectory_analysis;
 mod transcript;
-mod walk;
-mod wire;
-mod words;
+mod unquoted_values;
 
-pub use wire::{BuiltIn, Policy};
+pub use policy::{BuiltIn, Policy};

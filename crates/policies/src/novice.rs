@@ -1,16 +1,16 @@
 //! The `novice` policy: presses visible controls that the task names, and follows guidance as written. It does not
 //! search.
 
-use super::choose::Care;
-use super::consult::Consult;
-use super::follow::{Follow, Followed};
+use super::control_match::Care;
+use super::executor::{Hands, leave, wait};
 use super::goal::Goal;
 use super::guidance;
-use super::hands::{Hands, leave, wait};
+use super::guidance_follower::{Follow, Followed};
 use super::page::Surfer;
-use super::perceive::Scene;
+use super::policy::Move;
+use super::scene::Scene;
+use super::skill_lookup::Consult;
 use super::transcript::{Transcript, Turn};
-use super::wire::Move;
 
 /// The largest number of presses without guidance.
 const PRESSES: u32 = 8;

@@ -3,8 +3,8 @@
 use apprentice_protocol::NodeRef;
 
 use super::goal::{Goal, Value, ValueKind, Want, WantKind};
-use super::perceive::{Kind, Scene};
-use super::words::{Wanted, content, plain, same_label};
+use super::scene::{Kind, Scene};
+use super::text_match::{Wanted, content, plain, same_label};
 
 /// A sub-goal with its progress.
 #[derive(Clone, Debug)]
@@ -288,7 +288,7 @@ impl Progress {
             return;
         }
         let seen = scene.elements.iter().find(|element| same_label(&element.name, &last.label));
-        let state = seen.and_then(super::perceive::Element::is_on);
+        let state = seen.and_then(super::scene::Element::is_on);
         match last.kind {
             Kind::Switch | Kind::Radio if !opened => {
                 self.touched = now.dialogs > 0;

@@ -5,14 +5,14 @@ use apprentice_protocol::{ChatRequest, TrajectoryStep};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::block::block;
-use super::choose::Care;
+use super::control_match::Care;
 use super::goal::Goal;
+use super::json_block::block;
+use super::learning_text::{is_own, learnings, page_learning};
+use super::policy::Move;
 use super::review::Attempt;
-use super::telling::{is_own, learnings, page_learning};
-use super::walk::walk;
-use super::wire::Move;
-use super::{page, retell};
+use super::trajectory_analysis::walk;
+use super::{page, reconstruct};
 
 /// The attempt under review.
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ pub(super) const fn three() -> usize {
 /// question below the attempt's own conversation.
 pub(super) fn answer(request: &ChatRequest) -> Option<Move> {
     if request.world.is_some() {
-        return retell::material(request).map(|material| review(&material));
+        return reconstruct::material(request).map(|material| review(&material));
     }
     let by_schema = request.schema.as_ref().is_some_and(|schema| schema.name.contains("reflection"));
     match block::<Material>(request) {

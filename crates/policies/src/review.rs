@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
+use super::attempt_summary::{Deed, Lesson, Visit};
 use super::goal::Goal;
 use super::guidance::{self, Step};
-use super::lesson::{Deed, Lesson, Visit};
+use super::learning_text::route;
 use super::page::Trail;
 use super::reflect::{Material, Received};
-use super::telling::route;
-use super::words::same_label;
+use super::text_match::same_label;
 
 /// Returns the labels that a skill's guidance names unconditionally.
 pub(super) fn named(text: &str) -> Vec<String> {

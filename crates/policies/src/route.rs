@@ -3,9 +3,9 @@
 
 use apprentice_protocol::State;
 
-use super::perceive::{Element, Kind, Scene};
 use super::progress::Surfaces;
-use super::words::same_label;
+use super::scene::{Element, Kind, Scene};
+use super::text_match::same_label;
 
 /// What kind of surface a press opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

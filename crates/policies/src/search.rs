@@ -2,15 +2,15 @@
 
 use apprentice_protocol::{Action, Button, History, NodeRef, State};
 
-use super::choose::{Care, misses_target, wanted_state};
-use super::enable::{Enabling, Hindered};
-use super::hands::{click, key, leave};
-use super::perceive::{Element, Kind, Scene};
+use super::control_match::{Care, misses_target, wanted_state};
+use super::executor::{click, key, leave};
+use super::opener_prior::{promise, strays};
+use super::policy::Move;
+use super::prerequisites::{Enabling, Hindered};
 use super::progress::{Open, Surfaces, turns_page};
-use super::promise::{promise, strays};
 use super::route::{Leg, Onward, Route, same_way, shared};
-use super::wire::Move;
-use super::words::{Fit, plain};
+use super::scene::{Element, Kind, Scene};
+use super::text_match::{Fit, plain};
 
 /// The largest number of presses towards one target before it is abandoned.
 const PATIENCE: u32 = 9;

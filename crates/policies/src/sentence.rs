@@ -1,8 +1,8 @@
 //! Splits the sentences of a skill into conditions, actions, clauses and lists. Text inside quotation marks is never
 //! split.
 
-use super::naming::unquoted;
-use super::words::plain;
+use super::label_extraction::unquoted;
+use super::text_match::plain;
 
 /// Verbs of choosing and setting.
 pub(super) const CHOOSING: &[&str] = &[

@@ -5,7 +5,7 @@
 
 use apprentice_protocol::{CallBody, ChatRequest, Content, Message, PerAction};
 
-use super::perceive::Scene;
+use super::scene::Scene;
 
 /// The input that precedes one reply of the model.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -13,16 +13,16 @@ mod environment;
 mod event;
 mod geometry;
 mod guidance;
-mod happening;
 mod id;
 mod limits;
 mod machine;
 mod model;
+mod narration;
 mod observation;
 mod outline;
 mod profile;
 mod prompt;
-mod telling;
+mod skill_event;
 mod tool;
 mod trajectory;
 mod tree;
@@ -42,7 +42,6 @@ pub use event::{
 };
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, Refresh};
-pub use happening::{SkillEvent, SkillHappening};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
 pub use limits::{Limits, Spent, TaskBrief};
 pub use machine::{
@@ -53,11 +52,12 @@ pub use model::{
     Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelFault,
     NamedSchema, PerAction, Purpose, RawContent, ReplyStop, Retry, Timing, Usage, WorldTool,
 };
+pub use narration::changes;
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
 pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
-pub use telling::changes;
+pub use skill_event::{SkillEvent, SkillHappening};
 pub use tool::{StepRef, Tool, ToolOutcome, ToolSpec};
 pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict, Versions};
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, Truncated, UiNode, UiTree};

@@ -2,10 +2,10 @@
 //!
 //! This crate reads rows alone. It accepts any file of that form, so others' results can be analysed too.
 
+pub mod ablations;
 pub mod arm;
 pub mod compare;
 pub mod contamination;
-pub mod further;
 pub mod report;
 pub mod row;
 pub mod rows;

@@ -6,11 +6,11 @@
 mod clock;
 mod display;
 mod home;
-mod jail;
-mod link;
+mod launch;
 mod machine;
 mod reap;
 mod supervisor;
+mod supervisor_client;
 mod wire;
 
 use std::os::fd::OwnedFd;
@@ -29,9 +29,9 @@ pub use supervisor::supervise;
 pub use wire::NodeFacts;
 
 use display::Display;
-use jail::Jail;
-use link::Link;
+use launch::Jail;
 use machine::CellMachine;
+use supervisor_client::Link;
 use wire::{Ask, Reply};
 
 /// A connection to a port inside a cell: a socket of the cell's network namespace, held by this process.

@@ -17,7 +17,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::CellStream;
 use super::display::Display;
-use super::link::Link;
+use super::supervisor_client::Link;
 use super::wire::{Ask, Frame, Program, Reply};
 
 /// Largest file that is read, in bytes. The agent controls the files in a cell, so their size has to be bounded.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::jail::{LOCK, PREFIX, lock_state};
+use super::launch::{LOCK, PREFIX, lock_state};
 
 /// The result of [`reap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 
 use apprentice_protocol::Prompt;
 
-use crate::{author, foreground, lend, manage, reflect};
+use crate::{author, foreground, guidance, manage, reflect};
 
 /// Every text of this crate that reaches a model.
 pub const PROMPTS: [Prompt; 11] = [
-    lend::PULL,
-    lend::TOOLS,
-    lend::GIVEN,
-    lend::SEED,
-    lend::OTHER_VERSION,
+    guidance::PULL,
+    guidance::TOOLS,
+    guidance::GIVEN,
+    guidance::SEED,
+    guidance::OTHER_VERSION,
     reflect::PROMPT,
     reflect::PROMPT_HERE,
     manage::PROMPT,

@@ -7,7 +7,7 @@ use apprentice_protocol::SkillId;
 use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
 use crate::book::{Skill, SkillText};
-use crate::related::related;
+use crate::related_words::related;
 use crate::words::{aliases, likeness, stem, words};
 
 /// Weight of meaning in a score. Measured; see `docs/skillbook.md`.

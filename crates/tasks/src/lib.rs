@@ -4,7 +4,7 @@
 //! without one.
 
 pub mod check;
-pub mod seed;
 pub mod setup;
 pub mod solution;
 pub mod suite;
+pub mod variation;

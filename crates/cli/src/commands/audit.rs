@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind};
-use crate::progress::Board;
+use crate::run_progress::Board;
 use crate::{args, terminal, wire};
 
 /// Tests a suite's checks: each task's solution must pass; its near miss, doing nothing and giving up must fail.

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Primary, done, outline};
+use apprentice_evaluator::hidden_skills::Hiding;
 use apprentice_evaluator::run::RunPlan;
-use apprentice_evaluator::suppress::Hiding;
+use apprentice_results::ablations::FurtherArms;
 use apprentice_results::arm::Arm;
-use apprentice_results::further::FurtherArms;
 use apprentice_results::report::Report;
 use clap::Args;
 use serde::Serialize;
 
-use super::study;
+use super::experiment_command;
 use crate::config::Config;
+use crate::experiment_progress::{Voice, parts};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
 use crate::models::Models;
 use crate::servers::Servers;
-use crate::stage::{Voice, parts};
 use crate::{args, terminal, wire};
 
 /// Measures the effect of a skillbook on a model: the same tasks and variations with and without it, in pairs.
@@ -129,10 +129,10 @@ impl Bench {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
-    let clock = study::clock();
+    let clock = experiment_command::clock();
     let models = wire::models(config, Arc::clone(&clock))?;
     let experiment = experiment(arguments, config, &models)?;
-    let planned = outline(&experiment, clock.now()).map_err(study::failure)?;
+    let planned = outline(&experiment, clock.now()).map_err(experiment_command::failure)?;
     if let Some(plan) = &planned {
         let done = arguments.out.as_deref().map(done).unwrap_or_default();
         let forecast = Forecast::of_plan(&models, plan, &experiment.suite, &done)?;
@@ -141,16 +141,20 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
             return dry_run(arguments, &experiment, plan);
         }
     }
-    let folder = study::folder(arguments.out.as_ref(), "bench", config, &*clock);
+    let folder = experiment_command::folder(arguments.out.as_ref(), "bench", config, &*clock);
     let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
-    let outcome =
-        wire::runtime()?.block_on(study::perform(&experiment, (config, clock, &models), &folder, voice))?;
+    let outcome = wire::runtime()?.block_on(experiment_command::perform(
+        &experiment,
+        (config, clock, &models),
+        &folder,
+        voice,
+    ))?;
     if arguments.json {
         terminal::json(&outcome.report)?;
     } else {
-        study::conclude(&outcome, &folder);
+        experiment_command::conclude(&outcome, &folder);
     }
-    study::verdict(&outcome)
+    experiment_command::verdict(&outcome)
 }
 
 fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Experiment, Failure> {
@@ -160,7 +164,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
     let suite = super::tasks::load(&arguments.suite)?;
     let lock = match arguments.unsplit {
         true => None,
-        false => study::split(arguments.split.as_ref(), &suite)?,
+        false => experiment_command::split(arguments.split.as_ref(), &suite)?,
     };
     let book = arguments.skillbook.as_deref().unwrap_or(&config.skillbook);
     let mut arms = Vec::new();
@@ -170,7 +174,11 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         }
     }
     Ok(Experiment {
-        tasks: arguments.select.as_ref().map(|path| study::selected(path, &suite)).transpose()?,
+        tasks: arguments
+            .select
+            .as_ref()
+            .map(|path| experiment_command::selected(path, &suite))
+            .transpose()?,
         suite: Arc::new(suite),
         lock,
         book: BookSource::Given(frozen(book, &arms)?),
@@ -196,7 +204,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         },
         suppress: arguments.suppress.iter().cloned().collect(),
         replicates: 1,
-        tools: arguments.servers.tool_box(&study::clock())?,
+        tools: arguments.servers.tool_box(&experiment_command::clock())?,
         registered: None,
         command: args::given(),
         program: env!("CARGO_PKG_VERSION").into(),
@@ -263,6 +271,6 @@ fn outlined(experiment: &Experiment, plan: &RunPlan) -> Result<Outline, Failure>
 
 /// Prints the summary of a report and the path of its page.
 pub(crate) fn show(report: &Report, folder: &Path) {
-    study::tell(report);
+    experiment_command::tell(report);
     terminal::line(format_args!("report: {}", folder.join("report.html").display()));
 }

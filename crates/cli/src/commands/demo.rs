@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::experiment::sheet::Marked;
+use apprentice_evaluator::experiment::experiment_config::Marked;
 use apprentice_evaluator::experiment::{Experiment, Sheet};
 use apprentice_evaluator::learn::{Phase, Worked};
 use apprentice_results::arm::Arm;
@@ -11,13 +11,13 @@ use apprentice_skills::reflect::ReflectMode;
 use clap::Args;
 
 use super::distill::{Described, described_as, experiment};
+use super::experiment_command;
 use super::learn::Reflection;
-use super::study;
 use crate::config::Config;
+use crate::experiment_progress::Voice;
 use crate::failure::Failure;
 use crate::forecast::{Consent, Going};
 use crate::servers::Servers;
-use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
 /// Runs the whole cycle: a capable agent fills a skillbook, and a weak one is measured with and without it.
@@ -102,7 +102,7 @@ impl Demo {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
-    let clock = study::clock();
+    let clock = experiment_command::clock();
     let change = |sheet: &mut Sheet| arguments.lay_over(sheet);
     let Described { config, models, draft } =
         described_as(&arguments.sheet(), config, Arc::clone(&clock), change)?;
@@ -110,21 +110,21 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let tools = arguments.servers.tool_box(&clock)?;
     let experiment = experiment(draft, (&config, &models), (args::given(), tools))?;
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
-    if study::agreed(paid, (&config, &models), arguments.consent)? == Going::Off {
+    if experiment_command::agreed(paid, (&config, &models), arguments.consent)? == Going::Off {
         return Ok(());
     }
-    let folder = study::folder(arguments.out.as_ref(), "demo", &config, &*clock);
+    let folder = experiment_command::folder(arguments.out.as_ref(), "demo", &config, &*clock);
     introduce(&experiment, &folder);
     let began = clock.mono();
-    let outcome = wire::runtime()?.block_on(study::perform(
+    let outcome = wire::runtime()?.block_on(experiment_command::perform(
         &experiment,
         (&config, Arc::clone(&clock), &models),
         &folder,
         Voice::Aloud,
     ))?;
-    study::conclude(&outcome, &folder);
+    experiment_command::conclude(&outcome, &folder);
     terminal::line(format_args!("took {} s", (clock.mono() - began).as_secs()));
-    study::verdict(&outcome)
+    experiment_command::verdict(&outcome)
 }
 
 fn introduce(experiment: &Experiment, folder: &Path) {

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_evaluator::experiment::{Draft, Experiment, PREREG_FILE, Prereg, Setting, Sheet, Ways};
-use apprentice_evaluator::servers::ToolBox;
+use apprentice_evaluator::tool_servers::ToolBox;
 use apprentice_protocol::Clock;
 use clap::Args;
 
-use super::study;
+use super::experiment_command;
 use crate::config::Config;
+use crate::experiment_progress::Voice;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Going};
 use crate::models::Models;
 use crate::servers::Servers;
-use crate::stage::Voice;
 use crate::{args, terminal, wire};
 
 /// Runs the experiment that a file describes: a teacher fills a skillbook on training tasks, students are measured on
@@ -121,7 +121,7 @@ pub(crate) fn registration_of(sheet: &Path) -> PathBuf {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
-    let clock = study::clock();
+    let clock = experiment_command::clock();
     let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
     let registered = Prereg::read(&registration_of(&arguments.sheet)).kind(Kind::Config)?;
     let learner = draft.learner.clone();
@@ -130,20 +130,24 @@ pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let experiment = Experiment { registered, ..experiment };
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     let consent = arguments.consent.in_json(arguments.json);
-    if study::agreed(paid, (&config, &models), consent)? == Going::Off {
+    if experiment_command::agreed(paid, (&config, &models), consent)? == Going::Off {
         return Ok(());
     }
-    let folder = study::folder(arguments.out.as_ref(), "distill", &config, &*clock);
+    let folder = experiment_command::folder(arguments.out.as_ref(), "distill", &config, &*clock);
     let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
     if voice == Voice::Aloud {
         terminal::note(format_args!("All files are in {}\n", folder.display()));
     }
-    let outcome =
-        wire::runtime()?.block_on(study::perform(&experiment, (&config, clock, &models), &folder, voice))?;
+    let outcome = wire::runtime()?.block_on(experiment_command::perform(
+        &experiment,
+        (&config, clock, &models),
+        &folder,
+        voice,
+    ))?;
     if arguments.json {
         terminal::json(&outcome.report)?;
     } else {
-        study::conclude(&outcome, &folder);
+        experiment_command::conclude(&outcome, &folder);
     }
-    study::verdict(&outcome)
+    experiment_command::verdict(&outcome)
 }

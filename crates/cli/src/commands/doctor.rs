@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::{surroundings, terminal};
+use crate::{process_env, terminal};
 
 /// Lists programs that are missing on this machine, what does not work without them, and how to install them.
 #[derive(Debug, Args)]
@@ -236,7 +236,7 @@ fn examine(office: bool) -> Report {
 }
 
 fn look_for(need: &Need) -> Finding {
-    let found = need.any_of.iter().find_map(|name| surroundings::find_program(name));
+    let found = need.any_of.iter().find_map(|name| process_env::find_program(name));
     Finding {
         name: need.name.to_owned(),
         group: need.group,

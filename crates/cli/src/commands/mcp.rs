@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use apprentice_protocol::{Clock, StepId, StepRef, ToolSpec};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Snapshot, WriteMode};
-use apprentice_skills::lend::reading_tools;
+use apprentice_skills::guidance::reading_tools;
 use apprentice_skills::shipped::ShippedPart;
 use apprentice_skills::{Meaning, author_tools};
 use clap::Args;
@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::skills::proposals::Writing;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::{inlet, wire};
+use crate::{bounded_stdin, wire};
 
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
                      for the way yourself, and view a note before you follow it. Notes are advice and may be out of date.";
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Mcp, config: &Config) -> Result<(), Failure> {
     server.tools().kind(Kind::Config)?;
     wire::runtime()?.block_on(async {
         let (input, output) = rmcp::transport::stdio();
-        let running = server.serve((inlet::bounded(input), output)).await.kind(Kind::Environment)?;
+        let running = server.serve((bounded_stdin::bounded(input), output)).await.kind(Kind::Environment)?;
         running.waiting().await.kind(Kind::Bug)?;
         Ok(())
     })
@@ -139,8 +139,8 @@ impl ServerHandler for BookServer {
         request: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if request.name == inlet::TOO_LONG {
-            let why = format!("a message holds at most {} bytes; nothing was done", inlet::LONGEST);
+        if request.name == bounded_stdin::TOO_LONG {
+            let why = format!("a message holds at most {} bytes; nothing was done", bounded_stdin::LONGEST);
             return Err(ErrorData::invalid_request(why, None));
         }
         let tools = self.tools().map_err(|error| failed(&error))?;

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use apprentice_evaluator::cost_estimate::Quote;
 use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
-use apprentice_evaluator::forecast::Quote;
-use apprentice_evaluator::servers::ToolBox;
+use apprentice_evaluator::tool_servers::ToolBox;
 use apprentice_results::report::Deviation;
 use clap::Args;
 use serde::Serialize;
 
 use super::distill::{Described, described, experiment, registration_of};
-use super::study;
+use super::experiment_command;
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
@@ -48,14 +48,14 @@ struct Told {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
-    let clock = study::clock();
+    let clock = experiment_command::clock();
     let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
     let (design, learner) = (draft.sheet.design, draft.learner.clone());
     // The command that will run the experiment is not known yet; it does not affect the measurement.
     let experiment = experiment(draft, (&config, &models), (Vec::new(), ToolBox::default()))?;
     let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Quote::free());
     let told = forecast(&experiment, (design, learner.as_deref()), &quote, &[]);
-    let forecast = told.map_err(study::failure)?;
+    let forecast = told.map_err(experiment_command::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;
     let path = registration_of(&arguments.sheet);
     let (registration, deviations) = match Prereg::read(&path).kind(Kind::Config)? {

@@ -7,7 +7,7 @@ use apprentice_results::compare::Mixed;
 use apprentice_results::report::{Report as Made, write_report};
 use clap::Args;
 
-use super::{bench, study};
+use super::{bench, experiment_command};
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::terminal;
 
@@ -82,10 +82,10 @@ fn made(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Made, Failure> 
         }
     }
     match (experiments.as_slice(), folders) {
-        ([], _) => experiment::runs(folders, out, mixed).map_err(study::failure),
+        ([], _) => experiment::runs(folders, out, mixed).map_err(experiment_command::failure),
         ([only], [_]) => {
             if same(only, out) {
-                return experiment::report(only).map_err(study::failure);
+                return experiment::report(only).map_err(experiment_command::failure);
             }
             Err(Failure::say(Kind::Usage, "the report of an experiment is always written to its own folder")
                 .hint("omit --out"))

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use apprentice_evaluator::arm::{Lender, aids, spare_of};
 use apprentice_evaluator::experiment::Definition;
+use apprentice_evaluator::hidden_skills::{Hiding, Suppressed};
 use apprentice_evaluator::run::{
     AdmissionCounts, ArmPlan, Contender, Conversations, Current, PlanRequest, RunDeps, RunSummary, finished,
     peek, plan, resume, start,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_evaluator::suppress::{Hiding, Suppressed};
 use apprentice_protocol::{Clock, Limits, TaskId};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::prove::{Admission, Admit, admit};
+use apprentice_skills::verification::{Admission, Admit, admit};
 use apprentice_tasks::suite::Suite;
 use clap::{Args, Parser as _};
 
@@ -26,7 +26,7 @@ use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
 use crate::forecast::{Consent, Forecast, Going};
 use crate::models::Models;
-use crate::progress::{Board, conclude};
+use crate::run_progress::{Board, conclude};
 use crate::servers::Servers;
 use crate::{args, terminal, wire};
 

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use apprentice_tasks::suite;
-use apprentice_tasks::suite::need::{Here, Missing, missing};
+use apprentice_tasks::suite::requirements::{Here, Missing, missing};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::{surroundings, terminal};
+use crate::{process_env, terminal};
 
 /// Checks whether each task loads, can be graded and can run here, with a reason for each "no".
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ struct Row {
 /// Runs `tasks check`.
 pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     let reading = config.reading();
-    let has_program = |name: &str| surroundings::find_program(name).is_some();
+    let has_program = |name: &str| process_env::find_program(name).is_some();
     let here = Here { has_program: &has_program, mirror: reading.mirror.as_ref() };
     let surveyed = suite::survey(&arguments.path).kind(Kind::Config)?;
     let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here)).collect();
@@ -189,7 +189,7 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
         return Err(Failure::say(Kind::NothingMatched, "the suite has no such task"));
     };
     let reading = config.reading();
-    let has_program = |name: &str| surroundings::find_program(name).is_some();
+    let has_program = |name: &str| process_env::find_program(name).is_some();
     let missing = missing(task, &Here { has_program: &has_program, mirror: reading.mirror.as_ref() });
     if arguments.json {
         return terminal::json(

@@ -7,7 +7,7 @@ use apprentice_trace::Trace;
 use clap::Args;
 
 use crate::failure::{Failure, Kind, Kinded as _};
-use crate::{live, terminal};
+use crate::{event_printer, terminal};
 
 /// Shows the observations and actions of an attempt. Works offline.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &View) -> Result<(), Failure> {
     }
     let Some(file) = &arguments.html else {
         for event in &trace.events {
-            if let Some(text) = live::tell(&event.kind) {
+            if let Some(text) = event_printer::tell(&event.kind) {
                 let step = event.step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
                 terminal::line(format_args!("{step} {text}"));
             }

@@ -14,17 +14,17 @@ use apprentice_evaluator::arm::{Lender, apps_of};
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, Laboratory, Lessons, Outcome, Primary, carry_out,
 };
+use apprentice_evaluator::hidden_skills::Suppressed;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{
     Contender, Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
 use apprentice_evaluator::split::SplitLock;
-use apprentice_evaluator::suppress::Suppressed;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::{ChatModel, Clock, TaskId, Verdict};
+use apprentice_results::ablations::FurtherArms;
 use apprentice_results::arm::Arm;
-use apprentice_results::further::FurtherArms;
 use apprentice_results::report::Stratum;
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_sandbox::CellIsolation;
@@ -123,7 +123,7 @@ impl Studio {
             further: FurtherArms::default(),
             suppress: Suppressed::default(),
             replicates: 1,
-            tools: apprentice_evaluator::servers::ToolBox::default(),
+            tools: apprentice_evaluator::tool_servers::ToolBox::default(),
             registered: None,
             command: vec!["proofs".into()],
             program: "test".into(),

@@ -2,7 +2,7 @@
 //! and recomputation of every number of the report.
 
 mod archive;
-mod examine;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,7 +16,7 @@ use crate::grade::{GradeError, GradeReport};
 use apprentice_results::rows::RowsError;
 
 pub use archive::pack;
-pub use examine::{examine, verify};
+pub use verify::{examine, verify};
 
 /// Schema name of the bundle manifest.
 pub const BUNDLE_SCHEMA: &str = "apprentice.bundle/1";

@@ -1,6 +1,6 @@
 //! Thresholds for cleaning the skillbook, as configured in an experiment.
 
-use apprentice_skills::clean::CleanOptions;
+use apprentice_skills::cleanup::CleanOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

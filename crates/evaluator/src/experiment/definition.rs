@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{Limits, TaskId};
 use apprentice_skills::book::BookError;
-use apprentice_skills::clean::CleanOptions;
+use apprentice_skills::cleanup::CleanOptions;
 use apprentice_skills::reflect::ReflectMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
 use crate::arm::{apps_of, spare_of};
+use crate::hidden_skills::Suppressed;
 use crate::split::SplitLock;
-use crate::suppress::Suppressed;
-use apprentice_results::further::FurtherArms;
+use apprentice_results::ablations::FurtherArms;
 use apprentice_results::report::{Primary, Stratum};
 use apprentice_results::row::Split;
 

@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::account::{LEARNING, MEASURE};
-use super::sheet::Design as Asked;
+use super::experiment_config::Design as Asked;
+use super::stored_report::{LEARNING, MEASURE};
 use super::{BookSource, Experiment, ExperimentError, Primary, check, existing, measure, replicate};
-use crate::forecast::{Quote, Range};
+use crate::cost_estimate::{Quote, Range};
 use crate::learn::wanted;
 use crate::run::{Contender, Conversations, PlanRequest, RunError, TrialSpec, finished, peek, plan, widened};
-use apprentice_results::further::Further;
+use apprentice_results::ablations::Further;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::stats::{
     Assumed, Design, MIN_BOOKS, MIN_TEMPLATES, power, smallest_effect, templates_needed,

@@ -11,13 +11,13 @@ use apprentice_trace::Trace;
 
 use super::{Experiment, ExperimentError, Laboratory, existing, keep};
 use crate::arm::{ArmError, Lender, Provenance, aids, spare_of};
-use crate::precedent::precedents;
+use crate::demonstration::precedents;
 use crate::run::{
     ArmPlan, Contender, Conversations, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary,
     Runner, TrialSpec, carry_out, plan,
 };
+use apprentice_results::ablations::Further;
 use apprentice_results::arm::Arm;
-use apprentice_results::further::Further;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::rows;
 

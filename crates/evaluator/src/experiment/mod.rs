@@ -6,18 +6,18 @@
 //! test data are separated, and `report.json` and `report.html` are the results. Starting an experiment again in the
 //! same folder resumes it.
 
-mod account;
 mod cleanup;
 mod definition;
+pub mod experiment_config;
 mod forecast;
-mod lesson;
+mod learning_half;
+mod learning_summary;
+mod logged_model;
 mod measure;
-mod note;
 mod prereg;
 mod replicate;
-mod reviewer;
-pub mod sheet;
-mod study;
+mod reviewer_quality;
+mod stored_report;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,28 +30,28 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::arm::ArmError;
-use crate::hygiene::examine;
+use crate::contamination::examine;
+use crate::hidden_skills::Suppressed;
 use crate::learn::{CycleError, CycleOptions, Worked};
 use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, StoreError, plan};
-use crate::servers::ToolBox;
 use crate::split::{SplitError, SplitLock};
-use crate::suppress::Suppressed;
+use crate::tool_servers::ToolBox;
+use apprentice_results::ablations::FurtherArms;
 use apprentice_results::arm::Arm;
 use apprentice_results::contamination::HYGIENE_FILE;
-use apprentice_results::further::FurtherArms;
 use apprentice_results::report::{PageError, Report, ReportFileError, write_report};
 use apprentice_results::row::Split;
 use apprentice_results::rows::RowsError;
 use apprentice_tasks::suite::Suite;
 use definition::Begun;
 
-pub use account::{report, runs};
 pub use apprentice_results::report::Primary;
 pub use cleanup::CleanupRule;
 pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
+pub use experiment_config::{Draft, Setting, Sheet, SheetError, Ways};
 pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, done, expense, forecast};
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
-pub use sheet::{Draft, Setting, Sheet, SheetError, Ways};
+pub use stored_report::{report, runs};
 
 /// The full configuration of an experiment.
 #[derive(Clone)]
@@ -266,7 +266,7 @@ async fn with_one_book(
     }
     let (book, learned) = match &experiment.book {
         BookSource::Learned(lessons) => {
-            let rows = study::learn((experiment, lessons), laboratory, folder).await?;
+            let rows = learning_half::learn((experiment, lessons), laboratory, folder).await?;
             (Snapshot::open(&folder.join("skillbook"), At::Now)?.clean()?, rows)
         }
         BookSource::Given(book) => (book.clone(), Vec::new()),

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use apprentice_skills::book::{At, Snapshot};
 
-use super::account::{LEARNING, MEASURE, Stored};
 use super::definition::Definition;
+use super::stored_report::{LEARNING, MEASURE, Stored};
 use super::{BookSource, Experiment, ExperimentError};
 use crate::learn::CycleOptions;
+use apprentice_results::ablations::FurtherArms;
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Planned;
-use apprentice_results::further::FurtherArms;
 use apprentice_results::report::{ArmKey, Primary, Replicates, Shelf, replicates};
 use apprentice_results::row::{Role, TrialRow};
 

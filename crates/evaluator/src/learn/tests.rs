@@ -36,9 +36,9 @@ use crate::sample::row;
 use crate::split::{LockedSuite, SplitLock, trial_of};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
-use apprentice_tasks::seed::vary;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
+use apprentice_tasks::variation::vary;
 
 /// An app whose commands are in submenus, under names that the task shares.
 fn program(title: &str, menu: &str, submenu: &str, entries: &[&str]) -> Value {

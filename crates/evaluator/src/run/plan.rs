@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_protocol::{Limits, RunId, TaskId, TrialId};
-use apprentice_skills::prove::Admit;
+use apprentice_skills::verification::Admit;
 use jiff::Timestamp;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -19,8 +19,8 @@ use crate::split::SplitLock;
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
 use apprentice_results::row::{Role, Split};
-use apprentice_tasks::seed::{VaryError, vary};
 use apprentice_tasks::suite::Suite;
+use apprentice_tasks::variation::{VaryError, vary};
 
 /// The schema name of the plan.
 pub const RUN_SCHEMA: &str = "apprentice.run/1";

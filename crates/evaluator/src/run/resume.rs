@@ -5,8 +5,8 @@ use std::path::Path;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::{Progress, RunError, RunSummary, carry_out};
 use super::plan::{ArmPlan, RunPlan};
+use super::scheduler::{Progress, RunError, RunSummary, carry_out};
 use super::store::RunFolder;
 use super::trial::{RunDeps, Runner};
 use apprentice_tasks::suite::Suite;

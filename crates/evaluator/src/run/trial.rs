@@ -10,23 +10,23 @@ use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, SkillId, TrialId, Verdict, VoidCause,
 };
-use apprentice_skills::lend::Present;
+use apprentice_skills::guidance::Present;
 use apprentice_trace::Redactor;
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::dispatch::{Progress, RunError};
-use super::live::{Attempted, Life};
+use super::attempt::{Attempted, Life};
 use super::plan::TrialSpec;
+use super::scheduler::{Progress, RunError};
 use super::store::RunFolder;
 use crate::arm::Loan;
 use apprentice_results::row::TrialRow;
-use apprentice_tasks::seed::vary;
 use apprentice_tasks::solution::{FixedModel, SolutionModel};
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Reading, Suite};
+use apprentice_tasks::variation::vary;
 
 /// Creates models by name. The evaluator creates the baselines itself.
 pub trait ModelSource: Send + Sync {

@@ -6,23 +6,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apprentice_evaluator::cost_estimate::Quote;
 use apprentice_evaluator::experiment::{
     BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, Primary, carry_out, done,
-    forecast, outline, report, runs, sheet,
+    experiment_config, forecast, outline, report, runs,
 };
-use apprentice_evaluator::forecast::Quote;
+use apprentice_evaluator::hidden_skills::{Hiding, Suppressed};
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
-use apprentice_evaluator::servers::{ToolBox, ToolRules};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
-use apprentice_evaluator::suppress::{Hiding, Suppressed};
+use apprentice_evaluator::tool_servers::{ToolBox, ToolRules};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{ChatModel, EventKind, SkillHappening, SkillId, TaskId, Verdict};
+use apprentice_results::ablations::FurtherArms;
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::{Finding, Mixed};
-use apprentice_results::further::FurtherArms;
 use apprentice_results::report::{Chooser, Report, Stratum};
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_skills::book::{At, Snapshot};
@@ -547,7 +547,7 @@ fn make_last_void(runs: &Path, attempts: u32) {
 
 /// Returns the number of remaining trials of an experiment.
 fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
-    let asked = sheet::Design { effect: None, base: 0.4 };
+    let asked = experiment_config::Design { effect: None, base: 0.4 };
     forecast(experiment, (asked, None), &|_| Quote::free(), done).expect("a forecast").trials
 }
 

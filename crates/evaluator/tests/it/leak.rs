@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use apprentice_evaluator::contamination::examine;
 use apprentice_evaluator::experiment::{Experiment, report};
-use apprentice_evaluator::hygiene::examine;
 use apprentice_evaluator::learn::SealedIndex;
 use apprentice_evaluator::split::{SplitError, SplitLock, trajectory_id};
 use apprentice_protocol::Trajectory;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use apprentice_tasks::seed::vary;
-use apprentice_tasks::suite::need::{Here, missing};
+use apprentice_tasks::suite::requirements::{Here, missing};
 use apprentice_tasks::suite::{load, survey};
+use apprentice_tasks::variation::vary;
 
 #[test]
 fn every_real_task_file_loads_and_is_kept_whole() {

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use apprentice_evaluator::cost_estimate::Quote;
 use apprentice_evaluator::experiment::{
     Definition, Draft, Experiment, Prereg, Setting, Sheet, SheetError, Ways, forecast, report,
 };
-use apprentice_evaluator::forecast::Quote;
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_policies::{BuiltIn, Policy};
 use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule};
@@ -40,7 +40,7 @@ fn carried(draft: Draft) -> Experiment {
         attempts: 2,
         epochs: 1,
         cleanup_every: 7,
-        tools: apprentice_evaluator::servers::ToolBox::default(),
+        tools: apprentice_evaluator::tool_servers::ToolBox::default(),
         command: Vec::new(),
         program: "0.0.0".into(),
     })

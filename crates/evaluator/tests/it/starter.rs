@@ -9,10 +9,10 @@ use apprentice_evaluator::learn::SealedIndex;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_results::row::Split;
 use apprentice_skills::leak::LeakIndex as _;
-use apprentice_tasks::seed::vary;
 use apprentice_tasks::solution::SolutionModel;
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Selection, Suite, load};
+use apprentice_tasks::variation::vary;
 
 const SUITES: &[&str] = &["starter", "office"];
 

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::batch::Turn;
 use super::budget::Budget;
 use super::conversation::Conversation;
+use super::model_view::Sight;
 use super::repeat::Repeats;
-use super::sight::Sight;
 use super::stop::Stop;
 use super::{picture, prompt};
 

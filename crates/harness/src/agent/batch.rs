@@ -9,9 +9,9 @@ use apprentice_protocol::{
 use serde_json::Value;
 
 use super::attempt::Run;
+use super::model_view::Sight;
 use super::picture;
 use super::prompt::FINISH_TOOL;
-use super::sight::Sight;
 use super::stop::{Stop, off_thread, until, world};
 
 /// Limit on the text of one tool result, in characters.

@@ -10,7 +10,7 @@ use apprentice_protocol::{
 
 use super::context::{Meter, tokens_of};
 use super::prompt;
-use super::shelf::{Shelf, Standing};
+use super::skill_texts::{Shelf, Standing};
 
 /// Replaces an old picture.
 const PICTURE_LEFT_OUT: &str = "[an earlier picture, left out]";

@@ -9,7 +9,7 @@ use apprentice_protocol::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::tongue::pointed;
+use super::action_format::pointed;
 
 pub(crate) const PROMPT: Prompt = Prompt::new("calibrate/system", include_str!("prompts/calibrate.md"), &[]);
 pub(crate) const QUESTION: Prompt =

@@ -11,7 +11,7 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::tongue::{Spoken, computer_tool, pointed, read_computer};
+use super::action_format::{Spoken, computer_tool, pointed, read_computer};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("ground/system", include_str!("prompts/ground.md"), &[]);
 pub(crate) const QUESTION: Prompt =

@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, Size, ToolRule};
 
-use super::exchange::Endpoint;
+use super::http::Endpoint;
 use super::price::Tariff;
 use super::safety::SafetyPolicy;
 

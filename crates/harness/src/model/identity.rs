@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::exchange::Transport;
+use super::http::Transport;
 
 /// Timeout for all identity requests together.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);

@@ -2,8 +2,8 @@
 
 use apprentice_protocol::{Action, Button, ImagePoint};
 
-use super::super::hands::{click, fill};
-use super::sheet::{Control, Sheet};
+use super::super::executor::{click, fill};
+use super::page_view::{Control, Sheet};
 
 /// Parses a numeric date into year, month and day.
 pub(super) fn date(text: &str) -> Option<[u32; 3]> {

@@ -2,19 +2,19 @@
 //! that the instruction gives it, searches for controls that are not visible, and verifies results before it counts
 //! them as done.
 
+mod control_action;
 mod date;
-mod deed;
-mod glance;
-mod list;
-mod rest;
-mod roam;
-mod sheet;
-mod surfer;
+mod explore;
+mod instruction;
+mod list_order;
+mod matching;
+mod page_agent;
+mod page_learning;
+mod page_view;
 mod token;
-mod told;
-mod trail;
+mod unassigned;
 
-pub(super) use glance::{cell_for, choice_for, field_for};
-pub(super) use sheet::is_of_browser;
-pub(super) use surfer::Surfer;
-pub(super) use trail::{Trail, is_of_pages, lesson};
+pub(super) use matching::{cell_for, choice_for, field_for};
+pub(super) use page_agent::Surfer;
+pub(super) use page_learning::{Trail, is_of_pages, lesson};
+pub(super) use page_view::is_of_browser;

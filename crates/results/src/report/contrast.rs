@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::content::{ComparisonReport, GapClosed, StratumReport};
+use super::aggregate::{Grouped, clusters};
 use super::headline;
 use super::input::{ArmKey, Contrast, Family, ReportInput, Stratum};
-use super::tally::{Grouped, clusters};
+use super::schema::{ComparisonReport, GapClosed, StratumReport};
 use crate::compare::{CompareOptions, Finding, Planned, Selector, compare};
 use crate::row::{Role, TrialRow};
 use crate::stats::{self, holm, mean, sign_flip};

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::content::Report;
 use super::page::{PageError, render_page, render_text};
+use super::schema::Report;
 
 /// Names of the report files.
 pub const REPORT_FILES: [&str; 3] = ["report.json", "report.html", "report.md"];

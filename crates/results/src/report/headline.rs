@@ -1,9 +1,9 @@
 //! The texts of a report: the headline, a sentence per comparison, and the notes.
 
-use super::content::{ArmReport, ComparisonReport, Headline, Report};
 use super::input::{Family, ReportInput};
+use super::schema::{ArmReport, ComparisonReport, Headline, Report};
+use crate::ablations::Further;
 use crate::compare::{Finding, TemplateDifference};
-use crate::further::Further;
 use crate::row::Role;
 use crate::stats::{MIN_TEMPLATES, mean};
 

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::replicates::Replicates;
+use crate::ablations::Further;
 use crate::compare::Mixed;
 use crate::contamination::Hygiene;
-use crate::further::Further;
 use crate::row::{Role, Split, TrialRow};
 
 /// Role, model and arm of a trial.

@@ -6,27 +6,25 @@
 //! `plotters` writes fixed colours, which cannot follow light and dark mode, and has its own text layout; `charming`
 //! needs a JavaScript engine. Three plots of bars, points and lines need neither.
 
-mod content;
+mod action_text;
+mod aggregate;
+mod compute_matched_baselines;
 mod contrast;
-mod deed;
 mod file;
 mod harm;
 mod headline;
 mod input;
-mod label;
+mod label_placement;
 mod page;
 mod plot;
 mod replicates;
-mod rival;
-mod step;
-mod tally;
+mod schema;
+mod skill_value;
 pub mod trace;
-mod value;
+mod trace_steps;
 
-pub use content::{
-    ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
-    Tally, TemplateReport, Totals, TrialLine,
-};
+pub use aggregate::build;
+pub use compute_matched_baselines::{AgainstBook, Chooser, Rival};
 pub use file::{REPORT_FILES, ReportFileError, write_report};
 pub use harm::HarmCell;
 pub use input::{
@@ -36,9 +34,11 @@ pub use input::{
 pub use page::{PageError, render_page, render_text};
 pub use replicates::{BookResult, Replicates};
 pub use replicates::{Shelf, replicates};
-pub use rival::{AgainstBook, Chooser, Rival};
-pub use tally::build;
-pub use value::{LeftOut, SkillValue};
+pub use schema::{
+    ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
+    Tally, TemplateReport, Totals, TrialLine,
+};
+pub use skill_value::{LeftOut, SkillValue};
 
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,9 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
-use super::content::{Report, TrialLine};
+use super::schema::{Report, TrialLine};
 use super::{headline, plot};
-use crate::further::Further;
+use crate::ablations::Further;
 
 /// The reason a page could not be rendered.
 #[derive(Debug, thiserror::Error)]

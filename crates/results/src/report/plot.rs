@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::content::{ArmReport, ComparisonReport, Report};
+use super::compute_matched_baselines::{Chooser, Rival};
 use super::headline::{claim, help, percent, points};
 use super::input::{CurvePoint, Family, Stratum};
-use super::label::{Named, Spot, height, place};
-use super::rival::{Chooser, Rival};
-use crate::further::Further;
+use super::label_placement::{Named, Spot, height, place};
+use super::schema::{ArmReport, ComparisonReport, Report};
+use crate::ablations::Further;
 
 /// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends are not cut off.
 #[derive(Clone, Copy)]

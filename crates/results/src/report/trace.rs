@@ -13,7 +13,7 @@ use minijinja::context;
 use minijinja::value::Serde;
 
 use super::page::{PageError, render as render_template};
-use super::step::{Sight, Steps};
+use super::trace_steps::{Sight, Steps};
 
 /// How screenshots are included in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

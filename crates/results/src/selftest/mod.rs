@@ -2,7 +2,7 @@
 //! Fails when an effect is claimed that does not exist, and also when an existing effect is not found, so always
 //! answering "inconclusive" does not pass.
 
-mod world;
+mod scenario;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::compare::{CompareOptions, Comparison, Finding, Measure, Mixed, Planned, compare};
 use crate::row::TrialRow;
 use crate::stats;
-use world::Experiment;
-pub use world::World;
+use scenario::Experiment;
+pub use scenario::World;
 
 /// Schema name of the self-test result.
 pub const SELFTEST_SCHEMA: &str = "apprentice.selftest/1";

@@ -4,19 +4,19 @@
 //! one number. [`sign_flip`] gives the verdict and the interval; [`over_books`] does so for several books; [`wilson`]
 //! describes one arm, [`mcnemar`] the tasks that changed sides, and [`holm`] corrects a family of tests.
 
-mod books;
 mod holm;
 mod kappa;
 mod mcnemar;
+mod over_books;
 mod power;
 mod signflip;
 mod voids;
 mod wilson;
 
-pub use books::{MIN_BOOKS, OverBooks, over_books};
 pub use holm::holm;
 pub use kappa::kappa;
 pub use mcnemar::{McNemar, mcnemar};
+pub use over_books::{MIN_BOOKS, OverBooks, over_books};
 pub(crate) use power::p_value;
 pub use power::{Assumed, Design, LEAP, POWER, power, smallest_effect, templates_needed};
 pub use signflip::{EXACT_UP_TO, Interval, MONTE_CARLO_DRAWS, SignFlip, sign_flip};

@@ -3,14 +3,14 @@
 //! It starts display, bus and window manager, serves requests over the socket that is its standard input, reaps all
 //! child processes, and ends everything when that socket closes. It prints nothing.
 
-mod desk;
-mod document;
+mod desktop_session;
 mod enter;
 mod file;
 mod node;
 mod process;
 mod role;
-mod tree;
+mod tree_walk;
+mod xml_document;
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -29,9 +29,9 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, LocalSet};
 
 use super::wire::{self, Ask, Fault, Frame, Note, Reply, Request};
-use desk::Running;
+use desktop_session::Running;
 use process::Processes;
-use tree::Bus;
+use tree_walk::Bus;
 
 pub(super) use enter::{Entrance, Home};
 
@@ -185,13 +185,13 @@ impl Supervisor {
 
     async fn start(&self, desk: &wire::Desk) -> Outcome {
         let lost = |error: &dyn std::fmt::Display| Fault::Lost(error.to_string());
-        let started = desk::start(&self.processes, desk, &self.notes).await?;
+        let started = desktop_session::start(&self.processes, desk, &self.notes).await?;
         let mut descriptors = Vec::new();
         let own = rustix::process::getpid();
         let own = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty());
         descriptors.push(own.map_err(|error| lost(&error))?);
         if let Some(socket) = &started.display {
-            descriptors.push(desk::connect(socket).map_err(|error| lost(&error))?);
+            descriptors.push(desktop_session::connect(socket).map_err(|error| lost(&error))?);
         }
         self.bus.attach(started.accessibility.clone());
         *self.running.borrow_mut() = Some(started);
@@ -220,7 +220,7 @@ impl Supervisor {
             }
             // A program that only ended because the display did is not the cause to report.
             if let Some(server) = &mut server
-                && tokio::time::timeout(desk::LAST_WORDS, server.ended()).await.is_ok()
+                && tokio::time::timeout(desktop_session::LAST_WORDS, server.ended()).await.is_ok()
             {
                 return;
             }
@@ -236,7 +236,8 @@ impl Supervisor {
         let running = self.running.borrow();
         let socket = running.as_ref().and_then(|running| running.display.as_ref());
         let socket = socket.ok_or(Fault::Unsupported(Capability::Screenshots))?;
-        let stream = desk::connect(socket).map_err(|error| Fault::Lost(format!("the display: {error}")))?;
+        let stream =
+            desktop_session::connect(socket).map_err(|error| Fault::Lost(format!("the display: {error}")))?;
         Ok(Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![stream] })
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::role;
-use super::tree::Bus;
+use super::tree_walk::Bus;
 use crate::wire::{Fault, NodeFacts};
 
 /// Deadline of one call: a busy program does not answer.

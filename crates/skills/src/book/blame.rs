@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use super::line::Operation;
 use super::operation::{Actor, Change, OpId};
+use super::serialization::Operation;
 use super::state::{Skill, State};
 
 /// A section of a skill page.

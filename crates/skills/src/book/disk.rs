@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::SkillId;
 
-use super::line::Operation;
+use super::file_stamps::{Stamp, Stamps};
 use super::operation::{Change, OpId, Origin, SkillText};
 use super::page::Page;
-use super::stamps::{Stamp, Stamps};
+use super::serialization::Operation;
 use super::state::{State, hash, page_path};
 use super::{BookError, Problem};
 use crate::scan::{Finding, scan};

@@ -9,11 +9,11 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::blame::steps;
-use super::line::Operation;
 use super::operation::{Actor, Change, OpId};
+use super::serialization::Operation;
 use super::snapshot::Snapshot;
 use super::state::State;
-use crate::prove::proved;
+use crate::verification::proved;
 
 /// One skill event, derived from the log.
 #[derive(Clone, Debug, PartialEq, Serialize)]

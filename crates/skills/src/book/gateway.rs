@@ -12,18 +12,18 @@ use jiff::Timestamp;
 use super::attachment::{self, AttachedFile, Reading, reading};
 use super::disk::{self, Edit};
 use super::index::{domains_file, index_file};
-use super::line::Operation;
 use super::log::{self, Log};
 use super::operation::{Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId};
 use super::proposal::WriteMode;
 use super::revert::{self, Restored};
-use super::sighting;
+use super::serialization::Operation;
 use super::snapshot::Snapshot;
 use super::state::{State, page_path};
 use super::validate::validate;
+use super::version_evidence;
 use super::{BookError, Problem};
+use crate::embedding::Meaning;
 use crate::leak::{LeakIndex, NoSealedTasks};
-use crate::meaning::Meaning;
 use crate::scan::{Finding, scan};
 
 /// Options for opening a book for writing.
@@ -226,7 +226,7 @@ impl Gateway {
             actor,
             cause,
             accepts: None,
-            seen: sighting::bearing(&seen, &change),
+            seen: version_evidence::bearing(&seen, &change),
             files: Vec::new(),
             change,
         })?;

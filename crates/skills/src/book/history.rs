@@ -6,8 +6,8 @@ use apprentice_protocol::SkillId;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::line::Operation;
 use super::operation::{Actor, Cause, Change, OpId};
+use super::serialization::Operation;
 use crate::reflect::ReflectMode;
 
 const WORDS: usize = 120;

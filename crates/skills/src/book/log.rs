@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::line::Operation;
 use super::operation::{Change, OpId};
+use super::serialization::Operation;
 use super::{BookError, Problem};
 
 const FILE: &str = ".meta/ops.jsonl";

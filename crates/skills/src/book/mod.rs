@@ -7,11 +7,11 @@ mod counts;
 mod difference;
 mod disk;
 mod events;
+mod file_stamps;
 mod freeze;
 mod gateway;
 mod history;
 mod index;
-mod line;
 mod log;
 mod note;
 mod operation;
@@ -19,12 +19,12 @@ mod page;
 mod proposal;
 mod publish;
 mod revert;
-mod sighting;
+mod serialization;
 mod snapshot;
-mod stamps;
 mod state;
 mod trial;
 mod validate;
+mod version_evidence;
 
 use std::io;
 use std::path::PathBuf;
@@ -40,7 +40,6 @@ pub use gateway::{Applied, Gateway, GatewayOptions, Opened, WriteRefusal, WriteR
 pub use history::{Entry, history};
 pub(crate) use index::skill_line;
 pub use index::{DOMAINS_CAP, INDEX_CAP, LINE_CAP, domains_file, index_file};
-pub use line::Operation;
 pub use note::{Note, VISIBLE_NOTES};
 pub use operation::{
     Actor, Cause, Change, FileChange, NewDomain, OPERATION_VERSION, OpId, Origin, SkillText, Stage,
@@ -48,11 +47,12 @@ pub use operation::{
 pub use page::{Page, PageError};
 pub use proposal::{Proposal, WriteMode, WriteModeError};
 pub use revert::{Content, Counter, Restored};
-pub use sighting::{Sighting, is_same_release, version_of};
+pub use serialization::Operation;
 pub use snapshot::{At, Snapshot};
 pub(crate) use state::hash;
 pub use state::{Candidate, Skill, State, Tombstone};
 pub use trial::{Remark, Trial, Tried};
+pub use version_evidence::{Sighting, is_same_release, version_of};
 
 /// A part of a book that could not be read. The rest of the book still opens.
 #[derive(Clone, Debug, PartialEq, Eq)]

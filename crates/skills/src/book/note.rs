@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::line::Operation;
 use super::operation::Actor;
+use super::serialization::Operation;
 use super::state::{Skill, renew};
 
 /// Number of notes that a page shows. Older notes stay in the log.

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::difference::{SkillDifference, difference};
 use super::gateway::{Applied, Gateway, WriteRefusal, WriteRequest};
-use super::line::Operation;
 use super::operation::{Actor, Cause, Change, OPERATION_VERSION, OpId};
-use super::sighting;
+use super::serialization::Operation;
 use super::snapshot::Snapshot;
 use super::state::{State, hash};
 use super::validate::validate;
+use super::version_evidence;
 
 /// Whether writes of models take effect at once. Writes of people always do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,7 +190,7 @@ impl Gateway {
     /// Writes a proposal to the log without changing pages.
     pub(super) fn propose(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
         let WriteRequest { time, actor, cause, seen, change, .. } = request;
-        let (seen, read) = (sighting::bearing(&seen, &change), read_now(self.state(), &change));
+        let (seen, read) = (version_evidence::bearing(&seen, &change), read_now(self.state(), &change));
         let change = Change::WriteProposed { change: Box::new(change), read };
         let id = OpId(self.state().last.0 + 1);
         let (version, files) = (OPERATION_VERSION, Vec::new());

@@ -1,7 +1,7 @@
 //! Applies a package that an agent wrote as a new skill or as a new text of an existing skill.
 
-use super::line::Operation;
 use super::operation::{Change, Origin};
+use super::serialization::Operation;
 use super::state::{Skill, State, hash, renew};
 
 impl State {

@@ -6,13 +6,13 @@ use apprentice_protocol::SkillId;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use super::line::Operation;
 use super::note::Note;
 use super::operation::{OpId, Origin, SkillText};
-use super::sighting::{self, Sighting};
+use super::serialization::Operation;
 use super::state::{Skill, State};
 use super::trial::Remark;
 use super::validate::Fault;
+use super::version_evidence::{self, Sighting};
 
 /// The state of a skill after a revert.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -188,7 +188,7 @@ fn woven(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
     let said = |remark: &&Remark| !became.remarks.contains(remark) || was.remarks.contains(remark);
     let remarks = now.remarks.iter().filter(said).cloned().collect();
     let next = (text != now.text).then_some(now.version + 1);
-    let sightings = sighting::without(now, (was, became), next);
+    let sightings = version_evidence::without(now, (was, became), next);
     let bare =
         Skill { sightings, text, hidden_notes: now.hidden_notes.min(notes.len()), notes, ..now.clone() };
     Some(Content { remarks, ..Content::of(&Skill { counters, ..bare }) })

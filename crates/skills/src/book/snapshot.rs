@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use super::attachment;
 use super::disk::{self, Found};
 use super::index::{domain_lines, index_file};
-use super::line::Operation;
 use super::log::{self, Log};
 use super::operation::{Actor, FileChange, OPERATION_VERSION, OpId};
+use super::serialization::Operation;
 use super::state::{Skill, State, hash};
 use super::{BookError, Problem};
-use crate::lend::Present;
-use crate::meaning::{Meaning, Vector, cosine};
+use crate::embedding::{Meaning, Vector, cosine};
+use crate::guidance::Present;
 use crate::search::{Alike, Hit, Search, Searched, alike, passage};
 
 /// A point in a book's history.

@@ -10,14 +10,14 @@ use sha2::{Digest as _, Sha256};
 
 use super::attachment::Attached;
 use super::counts::Counts;
-use super::line::Operation;
 use super::note::{Note, annotate, edit, read_note};
 use super::operation::{Cause, Change, NewDomain, OpId, Origin, SkillText};
 use super::page::Page;
 use super::proposal::Proposal;
 use super::revert::Restored;
-use super::sighting::Sighting;
+use super::serialization::Operation;
 use super::trial::{Remark, Trial};
+use super::version_evidence::Sighting;
 use crate::reflect::{Checked, Learning};
 
 const KEPT_REMARKS: usize = 20;

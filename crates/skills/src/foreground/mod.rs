@@ -1,8 +1,10 @@
 //! Foreground learning: what an agent writes and reports during an attempt, which reports count, when a background
 //! review is due, and what it would see. The worker that would run such reviews is not part of this module.
 
+mod attempt_learning;
 mod bundle;
 mod call;
+mod event_summary;
 mod gate;
 mod journal;
 mod publish;
@@ -10,15 +12,16 @@ mod receipt;
 mod report;
 mod review;
 mod signal;
-mod spot;
 mod timeline;
 mod tools;
-mod workshop;
 
+pub(crate) use attempt_learning::LEARN;
+pub use attempt_learning::{FinalOutput, Verdict, Workshop, WorkshopPlan};
 pub use bundle::{
     Bundle, BundleBudget, Included, Indexed, OmittedSpan, Reason, Scope, Spotted, bundle, expand,
 };
 pub use call::{FinishCall, LearnAction, LearnReason, LearnStatus, StartCall};
+pub use event_summary::spot_all;
 pub use gate::{Budgets, Counters, Gate, Limits, Origin, Trigger, gate};
 pub use journal::{Journal, JournalLine, Told, budgets, counters};
 pub use receipt::{Language, Receipt, receipt};
@@ -27,9 +30,6 @@ pub use signal::{
     CreateTrigger, Defer, Effect, FinalReport, Invocation, Issue, IssueSignal, LearningSignal, Ruling,
     SkillKind, UsedReceipt, Valid, judge,
 };
-pub use spot::spot_all;
 pub use timeline::Timeline;
 pub(crate) use tools::REPORT;
 pub use tools::{SKILL_LEARNING_FINISH, SKILL_LEARNING_START, SKILL_REPORT, SKILL_TIMELINE};
-pub(crate) use workshop::LEARN;
-pub use workshop::{FinalOutput, Verdict, Workshop, WorkshopPlan};

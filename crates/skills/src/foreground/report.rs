@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use apprentice_protocol::{EventKind, SkillEvent, SkillHappening, StepId, ToolOutcome};
 use serde_json::{Value, json};
 
+use super::attempt_learning::{Verdict, Workshop, bounded, happened, named};
 use super::journal::JournalLine;
 use super::publish::Fault;
 use super::signal::{FinalReport, Invocation, Ruling, SkillKind, judge};
-use super::workshop::{Verdict, Workshop, bounded, happened, named};
 use crate::book::{OpId, Snapshot};
 use crate::shipped::is_shipped;
 

@@ -4,8 +4,8 @@ use apprentice_protocol::{CallBody, Event, EventKind};
 use serde_json::Value;
 
 use super::bundle::{Bundle, BundleBudget, Scope, bundle};
+use super::event_summary::spot_all;
 use super::signal::FinalReport;
-use super::spot::spot_all;
 use super::tools::SKILL_REPORT;
 
 /// Returns the bundle of an attempt. The turn is the session, and the signal is the last one that the agent reported.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use apprentice_protocol::{EventId, EventKind, SkillHappening, SkillId, Versions};
 
 use super::bundle::{Reason, Spotted};
-use super::spot::Spotter;
-use crate::lend::Present;
+use super::event_summary::Spotter;
+use crate::guidance::Present;
 
 /// Number of events in one answer; below, the characters of each.
 const SHOWN: usize = 80;

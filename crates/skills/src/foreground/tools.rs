@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::attempt_learning::{Workshop, happened};
 use super::call::{FinishCall, StartCall};
 use super::publish::Fault;
 use super::signal::FinalReport;
-use super::workshop::{Workshop, happened};
 
 pub(crate) const REPORT: Prompt = Prompt::new("skills/report", include_str!("prompts/report.md"), &[]);
 

@@ -7,12 +7,12 @@ use apprentice_protocol::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::desk::{Answer, Desk, Scope};
 use super::item::{ITEM_SCHEMA, InputType, ManageItem};
+use super::manager_tools::{Answer, Desk, Scope};
 use super::support::{self, Support};
 use super::tools::{ANNOTATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL, manager_tools, read_call};
 use crate::book::{Actor, Applied, Change, Gateway, OpId, Stage, State, WriteRefusal, WriteRequest};
-use crate::clean::{CleanOptions, CleanupTask};
+use crate::cleanup::{CleanOptions, CleanupTask};
 use crate::handle::{Lesson, Refusal};
 use crate::reflect::{Confidence, Learning, SkillReview};
 use crate::words::domain_name;

@@ -5,14 +5,13 @@
 //! "situation", "guidance", "annotations", "metrics"}], "missing": [id]}`. A write: `{"ok": true, "skill_id",
 //! "version"}`. A refusal is an error result: `{"error": code, "message"}`.
 
-mod basic;
 mod conversation;
-mod desk;
 mod item;
+mod manager_tools;
 mod support;
 mod tools;
+mod trivial;
 
-pub(crate) use basic::is_basic;
 pub(crate) use conversation::PROMPT;
 pub use conversation::{
     CallMade, Decision, ManageError, ManageOptions, Matter, Outcome, item, manage, manage_request,
@@ -23,3 +22,4 @@ pub use tools::{
     DeleteSkill, FETCH_SIMILAR_SKILLS, FetchSimilar, MERGE_SKILLS, MergeSkills, READ_SKILLS, ReadSkills,
     ToolCall, UPDATE_SKILL, UpdateSkill, manager_tools, read_call,
 };
+pub(crate) use trivial::is_basic;

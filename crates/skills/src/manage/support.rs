@@ -8,9 +8,9 @@ use apprentice_protocol::{SkillId, StepId};
 
 use super::item::Corroboration;
 use super::tools::{ANNOTATE_SKILL, CREATE_DOMAIN, CREATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL};
+use crate::adherence::follow;
 use crate::book::{Remark, State};
-use crate::clean::{CleanOptions, negative_heavy};
-use crate::follow::follow;
+use crate::cleanup::{CleanOptions, negative_heavy};
 use crate::handle::Lesson;
 use crate::reflect::{Confidence, IssueType, Learning, NotFollowedReason, SkillReview};
 use crate::words::{domain_name, likeness};

@@ -7,7 +7,7 @@ use apprentice_protocol::{
 };
 
 use super::check::contradictions;
-use super::here::say;
+use super::in_context::say;
 use super::{MaterialBudget, REFLECTION_SCHEMA, ReflectMode, TrajectoryReflection, material};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("skills/reflect", include_str!("../prompts/reflect.md"), &[]);

@@ -3,7 +3,7 @@
 
 mod check;
 mod conversation;
-mod here;
+mod in_context;
 mod material;
 mod reflection;
 
@@ -13,8 +13,8 @@ pub(crate) use conversation::PROMPT;
 pub use conversation::{
     ReflectError, ReflectOptions, Reflected, reflect, reflection_request, reflection_schema,
 };
-pub(crate) use here::PROMPT as PROMPT_HERE;
-pub use here::{
+pub(crate) use in_context::PROMPT as PROMPT_HERE;
+pub use in_context::{
     Conversation, Fallback, OUTCOME_SCHEMA, Outcome, SkillNamed, StepNamed, continued_request, outcome,
     reflect_here,
 };

@@ -1,7 +1,7 @@
 //! Detects text that no skill may contain: secrets, and words aimed at an agent rather than at a task. The rules apply
 //! to a text as written, as rendered, and as decoded by a reader who is told to decode it.
 
-mod reading;
+mod normalization;
 mod secret;
 mod words;
 
@@ -55,12 +55,12 @@ fn holds(rules: &Rules, text: &str) -> bool {
 
 /// Returns the most severe finding in a text, over all its readings.
 pub fn scan(text: &str) -> Option<Finding> {
-    let readings = reading::readings(text);
+    let readings = normalization::readings(text);
     let any = |holds: &dyn Fn(&str) -> bool| readings.iter().any(|text| holds(text));
     if any(&|text| holds(&SECRETS, text) || secret::holds_value(text)) {
         return Some(Finding::Secret);
     }
-    if any(&|text| holds(&INJECTIONS, text)) || holds(&INJECTIONS, &reading::as_letters(text)) {
+    if any(&|text| holds(&INJECTIONS, text)) || holds(&INJECTIONS, &normalization::as_letters(text)) {
         return Some(Finding::Injection);
     }
     any(&|text| holds(&ADDRESSES, text)).then_some(Finding::Address)

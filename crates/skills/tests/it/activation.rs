@@ -7,7 +7,9 @@ use apprentice_protocol::{
     EventKind, Guidance, PortFuture, SkillHappening, StepId, StepRef, Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::lend::{ArmPolicy, Contributed, Dialect, Gating, TaskView, lend_with, reading_tools};
+use apprentice_skills::guidance::{
+    ArmPolicy, Contributed, Dialect, Gating, TaskView, lend_with, reading_tools,
+};
 use apprentice_skills::package::{ImportOptions, import_configs};
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{EventKind, Guidance, SkillHappening, StepId, StepRef, ToolOutcome};
-use apprentice_skills::lend::{ArmPolicy, LendError, SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, TaskView, lend};
+use apprentice_skills::guidance::{
+    ArmPolicy, LendError, SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, TaskView, lend,
+};
 use serde_json::{Value, json};
 
 use crate::shelf::{Shelf, id};

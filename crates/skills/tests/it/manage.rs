@@ -2,7 +2,7 @@
 
 use apprentice_protocol::{Message, Verdict};
 use apprentice_skills::book::{Change, Counts, Gateway, Origin, Stage};
-use apprentice_skills::clean::{CleanOptions, CleanupContext, CleanupTask, scan};
+use apprentice_skills::cleanup::{CleanOptions, CleanupContext, CleanupTask, scan};
 use apprentice_skills::manage::{
     Decision, ManageOptions, Matter, Outcome, item, manage, manage_request, manager_tools,
 };

@@ -8,8 +8,8 @@ use apprentice_protocol::{
     Verdict,
 };
 use apprentice_skills::book::{Change, Origin, Snapshot};
-use apprentice_skills::clean::{CleanOptions, CleanupTask, Sense, scan};
-use apprentice_skills::lend::{ArmPolicy, SKILL_SEARCH, TaskView, lend};
+use apprentice_skills::cleanup::{CleanOptions, CleanupTask, Sense, scan};
+use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, TaskView, lend};
 use apprentice_skills::manage::{ManageOptions, Matter, manage};
 use apprentice_skills::reflect::Learning;
 use apprentice_skills::{LearnOptions, Lesson, Meaning, Staff, clean_book, no_trajectory};

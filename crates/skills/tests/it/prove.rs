@@ -5,7 +5,7 @@ use apprentice_skills::Lesson;
 use apprentice_skills::book::{
     Actor, Applied, Cause, Change, Gateway, NewDomain, Origin, Snapshot, Stage, WriteRequest,
 };
-use apprentice_skills::prove::{Admit, admit, note_trial, proved};
+use apprentice_skills::verification::{Admit, admit, note_trial, proved};
 use jiff::Timestamp;
 
 use crate::clerk::attempt;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, StepId, StepRef, Verdict};
-use apprentice_skills::lend::{ArmPolicy, SKILL_SEARCH, SKILL_VIEW, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, SKILL_VIEW, TaskView, lend};
 use apprentice_skills::{LearnOptions, Lesson, Staff, digest};
 use jiff::Timestamp;
 use serde_json::{Value, json};

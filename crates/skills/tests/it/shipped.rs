@@ -2,7 +2,7 @@
 
 use apprentice_protocol::SkillId;
 use apprentice_skills::book::{Actor, Change, Origin, Snapshot, WriteRefusal};
-use apprentice_skills::lend::{ArmPolicy, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, TaskView, lend};
 use apprentice_skills::package::{ImportOptions, check, import};
 use apprentice_skills::scan;
 use apprentice_skills::shipped::{ShippedPart, is_shipped, packages};

@@ -6,7 +6,7 @@ use apprentice_protocol::{EventKind, StepId, StepRef, Trajectory, Verdict, Versi
 use apprentice_skills::book::{
     Actor, Change, Gateway, Operation, Sighting, Snapshot, WriteRequest, is_same_release, version_of,
 };
-use apprentice_skills::lend::{ArmPolicy, Present, SKILL_VIEW, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, Present, SKILL_VIEW, TaskView, lend};
 use apprentice_skills::reflect::{ReflectOptions, material, outcome};
 use apprentice_skills::{Given, LearnOptions, apply};
 use jiff::Timestamp;

@@ -9,8 +9,8 @@ use apprentice_trace::Redactor;
 use serde_json::Value;
 
 use super::evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, Piece};
-use super::form::is_nothing;
 use super::getter;
+use super::list_shape::is_nothing;
 use super::metric::Compat;
 use crate::setup::Mirror;
 use crate::suite::task::{CheckSpec, OneOrMany};

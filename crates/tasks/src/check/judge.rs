@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::evidence::{Evidence, FileRef, Found};
-use super::form::{self, Misfit};
+use super::list_shape::{self, Misfit};
 use super::metric::{self, Case, Compat, Fault, Mark, Reading};
 use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
 
@@ -80,7 +80,7 @@ pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: 
             vec![record(INFEASIBLE, |_| Ok(Mark::of(gave_up, explanation)), compat)],
         );
     }
-    let misfit = form::misfit(spec, evidence, compat);
+    let misfit = list_shape::misfit(spec, evidence, compat);
     if let Some(Misfit::Loading(why)) = misfit {
         return unfit(&why);
     }
@@ -212,14 +212,14 @@ mod tests {
 
     use super::{Ending, judge, judge_as};
     use crate::check::evidence::{EVIDENCE_SCHEMA, Evidence, Found, Piece};
-    use crate::check::form::is_nothing;
+    use crate::check::list_shape::is_nothing;
     use crate::check::metric::Compat;
     use crate::suite::task::{CheckSpec, OneOrMany};
 
     /// Randomly generated checks of several metrics that pass, fail, score partially or raise, with lists that are
     /// complete, short, long, empty or missing. Each has the score of OSWorld's own evaluator, or `null` if that
     /// gives none.
-    const CASES: &str = include_str!("joined.jsonl");
+    const CASES: &str = include_str!("combined.jsonl");
 
     fn piece(value: Value) -> Piece {
         Piece { getter: "rule".into(), command: None, code: None, took_ms: 0, found: Found::Value { value } }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use apprentice_protocol::{MachineError, Why};
 use serde_json::Value;
 
-use super::perform::{SetupContext, StepError, at_home};
+use super::execute::{SetupContext, StepError, at_home};
 use crate::check::{Ask, ask, same_address};
 
 const PORTS: &[u16] = &[9222, 1337];

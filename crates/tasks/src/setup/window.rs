@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{Command, Machine, MachineError, Why, Window};
 
-use super::perform::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, Stage, StepError};
+use super::execute::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, Stage, StepError};
 use super::step::WindowChoice;
 
 pub(super) const WINDOW_DEADLINE: Duration = Duration::from_secs(120);

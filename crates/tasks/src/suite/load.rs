@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::spot::{Spot, nearest};
+use super::source_pos::{Spot, nearest};
 use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
 use crate::check;
 use crate::setup;

@@ -215,8 +215,8 @@ mod tests {
     use std::fs;
 
     use super::{INSTRUCTION, MiniwobError, add};
-    use crate::seed::vary;
     use crate::suite::load;
+    use crate::variation::vary;
 
     #[test]
     fn pages_become_tasks_that_load() {

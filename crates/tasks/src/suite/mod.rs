@@ -1,17 +1,17 @@
 //! Task suites: loading, auditing, surveying and selecting tasks.
 
-mod form;
 pub mod load;
 mod miniwob;
-pub mod need;
-mod reading;
+mod options;
+pub mod requirements;
+mod schema;
 mod selection;
-mod spot;
+mod source_pos;
 pub mod task;
 
-pub use form::task_schema;
 pub use load::{Suite, SuiteError, Surveyed, load, survey};
 pub use miniwob::{MiniwobError, add as add_miniwob};
-pub use reading::Reading;
+pub use options::Reading;
+pub use schema::task_schema;
 pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
-pub use spot::{Spot, nearest};
+pub use source_pos::{Spot, nearest};

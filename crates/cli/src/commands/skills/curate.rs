@@ -7,7 +7,7 @@ use apprentice_harness::model::scripted::Scripted;
 use apprentice_protocol::{ChatModel, Clock as _};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::State;
-use apprentice_skills::clean::{CleanOptions, Sense, scan};
+use apprentice_skills::cleanup::{CleanOptions, Sense, scan};
 use apprentice_skills::manage::{Decision, ManageError, Outcome};
 use apprentice_skills::{
     AppliedReflection, DigestError, Given, HandlerOptions, LearnOptions, Lesson, Meaning, Staff,

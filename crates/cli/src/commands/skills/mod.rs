@@ -2,11 +2,11 @@
 
 mod archive;
 pub(crate) mod curate;
-mod happened;
-mod look;
+mod events;
+mod history;
 mod package;
 pub(crate) mod proposals;
-mod time;
+mod show;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -178,23 +178,23 @@ pub(crate) fn run(arguments: &Skills, config: &Config) -> Result<(), Failure> {
     }
     let json = arguments.json;
     match &arguments.what {
-        What::List => look::list(&open(folder)?, json),
-        What::Show { skill } => look::show(&open(folder)?, skill, json),
+        What::List => show::list(&open(folder)?, json),
+        What::Show { skill } => show::show(&open(folder)?, skill, json),
         What::Search { query, limit, words } => {
             let meaning = if *words { None } else { meaning(config)? };
-            look::search(&open(folder)?.understood(meaning), query, *limit, json)
+            show::search(&open(folder)?.understood(meaning), query, *limit, json)
         }
         What::Sync => sync(folder, json),
-        What::History { skill } => time::history(folder, skill.as_deref(), json),
-        What::Diff { from, to } => time::diff(folder, from.as_deref(), to.as_deref(), json),
-        What::At { operation, skill } => time::at(folder, operation, skill.as_deref(), json),
-        What::Revert { operation } => time::revert(folder, operation, json),
+        What::History { skill } => history::history(folder, skill.as_deref(), json),
+        What::Diff { from, to } => history::diff(folder, from.as_deref(), to.as_deref(), json),
+        What::At { operation, skill } => history::at(folder, operation, skill.as_deref(), json),
+        What::Revert { operation } => history::revert(folder, operation, json),
         What::Proposals { operation } => proposals::list(folder, operation.as_deref(), json),
         What::Accept(accept) => proposals::accept(accept, folder, json),
         What::Refuse(refuse) => proposals::refuse(refuse, folder, json),
-        What::Events { skill } => happened::events(&open(folder)?, skill.as_deref(), json),
-        What::Learning => happened::learning(folder, json),
-        What::Blame { skill } => time::blame(folder, skill, &config.runs, json),
+        What::Events { skill } => events::events(&open(folder)?, skill.as_deref(), json),
+        What::Learning => events::learning(folder, json),
+        What::Blame { skill } => history::blame(folder, skill, &config.runs, json),
         What::Apply(apply) => curate::apply(apply, folder, json, config),
         What::Clean(clean) => curate::clean(clean, folder, json, config),
         What::Validate(validate) => package::validate(validate, folder, json),

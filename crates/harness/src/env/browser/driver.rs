@@ -16,9 +16,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::element::Refs;
-use super::pages::{PageDialog, PageTab};
+use super::event_watcher::Watch;
+use super::page_state::{PageDialog, PageTab};
 use super::picture;
-use super::watch::Watch;
 
 const QUIET: &str = include_str!("page/quiet.js");
 
@@ -273,7 +273,11 @@ impl Browser {
     }
 
     /// Waits until `calm` holds, the active tab opens a dialog, or the time limit is reached.
-    async fn wait(&self, cap: Duration, calm: impl Fn(&super::pages::Pages) -> bool) -> Result<(), Trouble> {
+    async fn wait(
+        &self,
+        cap: Duration,
+        calm: impl Fn(&super::page_state::Pages) -> bool,
+    ) -> Result<(), Trouble> {
         let reached = self.watch.until(|pages| {
             let blocked = pages.front().is_none_or(|tab| tab.dialog.is_some() || tab.crashed.is_some());
             (blocked || calm(pages)).then_some(())

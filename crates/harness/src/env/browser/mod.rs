@@ -9,16 +9,16 @@
 mod address;
 mod driver;
 mod element;
-mod hands;
+mod event_watcher;
+mod input;
 mod keyboard;
 mod launch;
 mod machine;
-mod pages;
+mod page_state;
 mod picture;
 mod snapshot;
 mod source;
 mod tabs;
-mod watch;
 mod world;
 
 pub use launch::BrowserSandbox;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::driver::{Browser, Trouble};
 use super::element::{NodeKey, Refs};
-use super::pages::Part;
+use super::page_state::Part;
 
 /// Roles that Chromium names differently from ARIA.
 const ROLES: &[(&str, &str)] = &[

@@ -10,7 +10,7 @@ use apprentice_protocol::{
 };
 
 use super::driver::Browser;
-use super::hands::Hands;
+use super::input::Hands;
 use super::launch::{BrowserSandbox, Chromium, PORT, launch};
 use super::machine::BrowserMachine;
 use super::world::BrowserWorld;

@@ -11,7 +11,7 @@ use apprentice_protocol::{History, Tab, TabAction};
 
 use super::address;
 use super::driver::{Browser, Trouble, lost};
-use super::pages::PageTab;
+use super::page_state::PageTab;
 
 /// How long a server may take to respond.
 const NAVIGATION: Duration = Duration::from_secs(30);

@@ -12,8 +12,8 @@ use apprentice_protocol::{
 
 use super::driver::{Browser, Trouble, lost};
 use super::element::Aim;
-use super::hands::{Click, Hands, press_chord, type_text};
-use super::pages::{Chooser, Download};
+use super::input::{Click, Hands, press_chord, type_text};
+use super::page_state::{Chooser, Download};
 use super::snapshot::dialog_tree;
 use super::source::Ending;
 
@@ -198,7 +198,7 @@ impl BrowserWorld {
     }
 
     async fn type_text(&mut self, text: &str) -> Result<(), Trouble> {
-        if let Some(chooser) = self.browser.watch().with(super::pages::Pages::take_chooser) {
+        if let Some(chooser) = self.browser.watch().with(super::page_state::Pages::take_chooser) {
             return self.choose_files(&chooser, text).await;
         }
         let session = self.browser.session(&self.browser.front()?.session);
@@ -231,7 +231,7 @@ impl BrowserWorld {
 
     async fn key(&mut self, chord: &Chord, hold_ms: Option<u32>) -> Result<(), Trouble> {
         let text = chord.to_string();
-        if text == "escape" && self.browser.watch().with(super::pages::Pages::take_chooser).is_some() {
+        if text == "escape" && self.browser.watch().with(super::page_state::Pages::take_chooser).is_some() {
             return Ok(());
         }
         // Chords that the browser handles itself never reach a page.

@@ -9,8 +9,8 @@ use apprentice_protocol::{
 
 use super::definition::{Fault, FaultPlace};
 use super::paint::paint;
+use super::scene_state::Stage;
 use super::source::STATE_FILE;
-use super::state::Stage;
 
 /// The stage shared by both handles of a world, with its simulated faults.
 pub(super) struct Shared {

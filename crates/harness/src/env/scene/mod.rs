@@ -5,8 +5,8 @@ mod definition;
 mod layout;
 mod machine;
 mod paint;
+mod scene_state;
 mod source;
-mod state;
 
 pub use definition::{Control, Effect, Fault, FaultPlace, Page, Scene};
 pub use source::{STATE_FILE, SceneSource};

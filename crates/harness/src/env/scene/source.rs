@@ -11,7 +11,7 @@ use apprentice_protocol::{
 
 use super::definition::{Effect, FaultPlace, Scene};
 use super::machine::{SceneMachine, Shared};
-use super::state::Stage;
+use super::scene_state::Stage;
 
 /// The file with the current page and state values as JSON, for checks: `{"page":…,"values":{…}}`.
 pub const STATE_FILE: &str = "/state.json";

@@ -4,10 +4,10 @@
 //! fault, never the model's failure. Nothing is recorded on the machine, and waits end on a condition, not after a
 //! fixed time.
 
-mod hands;
+mod address;
 mod machine;
 mod picture;
-mod place;
+mod pyautogui;
 mod reset;
 mod server;
 mod source;
@@ -16,5 +16,5 @@ mod typing;
 mod windows;
 mod world;
 
-pub use place::{Place, PlaceError};
+pub use address::{Place, PlaceError};
 pub use source::{VmConfig, VmSource};

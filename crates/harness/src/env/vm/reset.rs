@@ -7,7 +7,7 @@ use apprentice_protocol::{WorldError, WorldFault};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-use super::place::Place;
+use super::address::Place;
 
 /// Most bytes kept of a command's output.
 const SAID: u64 = 64 << 10;

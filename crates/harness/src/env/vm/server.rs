@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use super::address::Place;
 use super::picture::{self, Fit};
-use super::place::Place;
 
 /// Deadline for connecting.
 const CONNECT: Duration = Duration::from_secs(10);

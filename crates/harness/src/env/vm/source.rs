@@ -9,9 +9,9 @@ use apprentice_protocol::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::address::Place;
 use super::machine::VmMachine;
 use super::picture::Fit;
-use super::place::Place;
 use super::reset::{self, Told};
 use super::server::Server;
 use super::tree::Names;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::hands::{Script, line};
+use super::pyautogui::{Script, line};
 
 /// Most characters typed in one action: a command may take at most two minutes there.
 const CHARACTERS: usize = 4000;
@@ -112,7 +112,7 @@ pub(super) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{KEYS, quoted, typed, untold};
-    use crate::env::vm::hands::{BEGIN, Script};
+    use crate::env::vm::pyautogui::{BEGIN, Script};
 
     #[test]
     fn characters_without_a_key_are_lent_one_in_their_place() {

@@ -8,8 +8,8 @@ use apprentice_protocol::{
     ScreenPoint, Size, Want, Why, WorldError, WorldFault,
 };
 
-use super::hands::{self, Script};
 use super::machine::VmMachine;
+use super::pyautogui::{self, Script};
 use super::server::Server;
 use super::source::Lease;
 use super::tree::Names;
@@ -38,7 +38,7 @@ impl Vm {
     async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<ActReport, WorldError> {
         let script = {
             let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-            hands::script(action, self.screen, &|node| names.find(node))
+            pyautogui::script(action, self.screen, &|node| names.find(node))
         };
         let (code, lent, untyped) = match script {
             Ok(Script::Nothing) => return Ok(ActReport::delivered()),

@@ -3,7 +3,7 @@
 use apprentice_protocol::{Action, Button, Chord, History, ImagePoint, Target};
 use serde_json::Value;
 
-use crate::model::tongue::{
+use crate::model::action_format::{
     Arguments, Spoken, chord, milliseconds, node_ref, region, repeated, towards, whole,
 };
 

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use super::browser::read_browser;
 use super::encode::acts;
-use crate::model::exchange::{Decoded, Unreadable, read_body, value_of};
+use crate::model::action_format::{Spoken, read_computer, read_page};
+use crate::model::http::{Decoded, Unreadable, read_body, value_of};
 use crate::model::price::Tokens;
-use crate::model::tongue::{Spoken, read_computer, read_page};
 
 #[derive(Deserialize)]
 struct Body<'a> {

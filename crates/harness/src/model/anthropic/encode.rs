@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::browser::NOT_SERVED;
 use super::{AnthropicConfig, Thinking};
-use crate::model::exchange::{Fragments, Json, Optional, list, lowered, media_type, object};
-use crate::model::tongue::{PAGE_TOOL, page_tool, summary};
+use crate::model::action_format::{PAGE_TOOL, page_tool, summary};
+use crate::model::http::{Fragments, Json, Optional, list, lowered, media_type, object};
 
 /// The result that the API requires for each skipped world action, per toolset.
 const NOT_EXECUTED: &str = "Not executed: an earlier computer action in this turn failed.";

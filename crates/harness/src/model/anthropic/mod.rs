@@ -4,16 +4,16 @@
 mod browser;
 mod decode;
 mod encode;
-mod facts;
+mod model_defaults;
 
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 use serde_json::Value;
 
-use crate::model::exchange::{Endpoint, Fragments, Transport};
+use crate::model::http::{Endpoint, Fragments, Transport};
 use crate::model::identity::{ModelIdentity, Served, described, said};
 use crate::model::price::Tariff;
 
-pub use facts::{ApiVersion, ComputerTool, Effort, ModelFacts, Thinking};
+pub use model_defaults::{ApiVersion, ComputerTool, Effort, ModelFacts, Thinking};
 
 /// The settings of one Anthropic model.
 #[derive(Clone, Debug)]

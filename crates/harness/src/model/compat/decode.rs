@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::dialect::{body_of, read_text};
 use super::profile::{Dialect, StudentProfile};
-use crate::model::exchange::{Decoded, Json, Unreadable, list, object, read_body, value_of};
+use super::text_format::{body_of, read_text};
+use crate::model::http::{Decoded, Json, Unreadable, list, object, read_body, value_of};
 use crate::model::price::Tokens;
 
 #[derive(Deserialize)]

@@ -6,9 +6,9 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::profile::{Dialect, Structured, TokenField};
-use super::{CompatConfig, dialect};
-use crate::model::exchange::{Fragments, Json, Optional, list, lowered, object};
-use crate::model::tongue::{computer_tool, pictures, summary, texts};
+use super::{CompatConfig, text_format};
+use crate::model::action_format::{computer_tool, pictures, summary, texts};
+use crate::model::http::{Fragments, Json, Optional, list, lowered, object};
 
 /// Replaces a picture in a tool's result; the picture follows in a user message.
 const PICTURE_BELOW: &str = "[the picture follows]";
@@ -38,7 +38,7 @@ pub(super) fn body(
     }
     let enforced = match (&request.schema, request.world, student.dialect) {
         (Some(schema), _, _) => Some(schema.clone()),
-        (None, Some(world), Dialect::Json) => Some(dialect::turn_schema(request, world)),
+        (None, Some(world), Dialect::Json) => Some(text_format::turn_schema(request, world)),
         (None, _, _) => None,
     };
     let body = body.with_some("response_format", enforced.and_then(|one| format(&one, student.structured)));
@@ -84,7 +84,7 @@ fn messages(
     fragments: &Fragments,
 ) -> Result<Vec<Json>, ModelError> {
     let mut system = request.system.clone();
-    let told = dialect::instructions(&config.student, request);
+    let told = text_format::instructions(&config.student, request);
     if !told.is_empty() {
         system = format!("{system}\n\n{told}");
     }

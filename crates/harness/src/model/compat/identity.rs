@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::CompatConfig;
-use crate::model::exchange::Transport;
+use crate::model::http::Transport;
 use crate::model::identity::{ModelIdentity, PATIENCE, said};
 
 /// Timeout of one request.

@@ -2,19 +2,19 @@
 //! differences are data: a [`StudentProfile`].
 
 mod decode;
-mod dialect;
 mod encode;
 mod identity;
 mod profile;
+mod text_format;
 
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
-use crate::model::exchange::{Endpoint, Fragments, Transport};
+use crate::model::http::{Endpoint, Fragments, Transport};
 use crate::model::identity::{ModelIdentity, Served};
 use crate::model::price::Tariff;
 
-pub(crate) use dialect::PROMPTS;
 pub use profile::{Dialect, ProfileError, Space, Structured, StudentProfile};
+pub(crate) use text_format::PROMPTS;
 
 /// The settings of one model behind such a server.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use apprentice_protocol::{ModelError, ModelFault, Retry};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::exchange::{Transport, read_error};
+use crate::model::http::{Transport, read_error};
 
 /// A valid response: one vector per text, in order.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use apprentice_protocol::{Clock, EmbedError, Embedder, ModelError, PortFuture, P
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::model::around::{Entry, Ledger, Patience, patiently, set_aside};
-use crate::model::exchange::{Endpoint, Transport};
+use crate::model::http::{Endpoint, Transport};
+use crate::model::middleware::{Entry, Ledger, Patience, patiently, set_aside};
 
 pub use cached::{Cached, StoreError};
 

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::model::exchange::{Decoded, Unreadable, read_body, read_error, value_of};
-use crate::model::price::Tokens;
-use crate::model::tongue::{
+use crate::model::action_format::{
     Arguments, PAGE_TOOL, Spoken, chord, milliseconds, notches, read_page, towards, whole,
 };
+use crate::model::http::{Decoded, Unreadable, read_body, read_error, value_of};
+use crate::model::price::Tokens;
 
 /// The distance of a `scroll` without one, in pixels.
 const FAR: f64 = 300.0;

@@ -7,9 +7,9 @@ use apprentice_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::model::exchange::{Fragments, Json, Optional, lowered, media_type, object};
+use crate::model::action_format::{page_tool, summary};
 use crate::model::hosted::Hosted;
-use crate::model::tongue::{page_tool, summary};
+use crate::model::http::{Fragments, Json, Optional, lowered, media_type, object};
 
 /// Predefined functions that no world of ours supports: keys are pressed as chords only.
 const NOT_SERVED: &[&str] = &["key_down", "key_up"];

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::model::exchange::{Decoded, Unreadable, read_body, read_error, value_of};
+use crate::model::action_format::{Arguments, PAGE_TOOL, Spoken, notches, read_page};
+use crate::model::http::{Decoded, Unreadable, read_body, read_error, value_of};
 use crate::model::price::Tokens;
-use crate::model::tongue::{Arguments, PAGE_TOOL, Spoken, notches, read_page};
 
 /// Duration of `wait`, in milliseconds.
 const WAIT_MS: u32 = 1500;

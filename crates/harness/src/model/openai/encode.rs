@@ -7,9 +7,9 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::model::exchange::{Fragments, Json, Optional, list, lowered, object};
+use crate::model::action_format::{page_tool, pictures, summary, texts};
 use crate::model::hosted::Hosted;
-use crate::model::tongue::{page_tool, pictures, summary, texts};
+use crate::model::http::{Fragments, Json, Optional, list, lowered, object};
 
 /// The only detail level at which points are exact.
 const DETAIL: &str = "original";

@@ -9,8 +9,8 @@ use apprentice_protocol::{
 };
 use serde_json::Value;
 
-use crate::model::exchange::{Fragments, Transport};
 use crate::model::hosted::Hosted;
+use crate::model::http::{Fragments, Transport};
 use crate::model::identity::{ModelIdentity, Served, described, said};
 
 const MAX_REQUEST_BYTES: u64 = 45 << 20;

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelFacts};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::exchange::Endpoint;
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::http::Endpoint;
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{

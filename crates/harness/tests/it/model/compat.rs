@@ -1,7 +1,7 @@
 //! Students behind an OpenAI-compatible server.
 
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::exchange::{Endpoint, Secret};
+use apprentice_harness::model::http::{Endpoint, Secret};
 use apprentice_harness::model::identity::{ModelIdentity, Served as _};
 use apprentice_protocol::{
     BlobHash, CallBody, CallId, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes, MediaType,

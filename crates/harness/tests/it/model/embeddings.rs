@@ -3,9 +3,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use apprentice_harness::model::around::{Ledger, Patience, PlayedVectors, RecordedVectors, Tape};
 use apprentice_harness::model::embeddings::{Cached, Embeddings, EmbeddingsConfig, Sides, Surround};
-use apprentice_harness::model::exchange::{Endpoint, Secret};
+use apprentice_harness::model::http::{Endpoint, Secret};
+use apprentice_harness::model::middleware::{Ledger, Patience, PlayedVectors, RecordedVectors, Tape};
 use apprentice_protocol::SteppedClock;
 use apprentice_protocol::{Embedder, Side};
 use apprentice_trace::Redactor;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use apprentice_harness::model::around::{Cassette, Recorded, Tape};
 use apprentice_harness::model::grounded::Grounded;
+use apprentice_harness::model::middleware::{Cassette, Recorded, Tape};
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
     CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, ImageRule, Message,

@@ -12,7 +12,7 @@ mod secrets;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::exchange::{Deadlines, Transport};
+use apprentice_harness::model::http::{Deadlines, Transport};
 use apprentice_protocol::SteppedClock;
 use apprentice_trace::Redactor;
 

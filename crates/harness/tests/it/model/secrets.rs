@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::model::around::{Recorded, Tape};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::exchange::{Endpoint, Secret};
+use apprentice_harness::model::http::{Endpoint, Secret};
+use apprentice_harness::model::middleware::{Recorded, Tape};
 use apprentice_protocol::{ChatModel, ChatRequest, Content, Message};
 use apprentice_trace::Redactor;
 use serde_json::json;

@@ -4,7 +4,7 @@ use apprentice_protocol::MachineError;
 use serde_json::{Value, json};
 
 use super::http::{Ask, ask};
-use super::{CollectContext, CollectError, Look, behind, refused};
+use super::{CollectContext, CollectError, Look, delayed_write, refused};
 use crate::check::metric::{Compat, read_json};
 use crate::setup::{at_home, is_true};
 
@@ -219,7 +219,7 @@ pub(super) async fn profile_bytes(
             None => format!("{profile}/{name}"),
         };
         let path = at_home(context.machine, &path);
-        behind::await_written(&path, context).await?;
+        delayed_write::await_written(&path, context).await?;
         match context.machine.read(&path).await {
             Ok(bytes) => return Ok(Ok((path, bytes))),
             Err(MachineError::NotFound(_)) => {}

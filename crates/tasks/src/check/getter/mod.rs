@@ -1,20 +1,20 @@
 //! Getters: the sources from which a check reads evidence, under OSWorld's names.
 
-mod address;
-mod behind;
+mod accessibility;
 mod browser;
-mod date;
-mod editor;
-mod fetched;
+mod delayed_write;
+mod devtools_page;
+mod external;
 mod http;
-mod page;
-mod tree;
-mod world;
+mod machine;
+mod relative_date;
+mod tab_url;
+mod vscode;
 
 use serde_json::Value;
 
+pub(super) use accessibility::OURS;
 pub use http::{Ask, ask};
-pub(super) use tree::OURS;
 
 use super::collect::{CollectContext, CollectError};
 use super::evidence::Found;
@@ -117,39 +117,39 @@ pub(super) async fn look(
 ) -> Result<Look, CollectError> {
     match name {
         "rule" => Ok(Look::value(spec.get("rules").cloned().unwrap_or(Value::Null))),
-        "vm_file" => world::vm_file(spec, context).await,
-        "cache_file" => world::cache_file(spec, context).await,
-        "vm_command_line" => world::command(spec, context, world::Stream::Output).await,
-        "vm_command_error" => world::command(spec, context, world::Stream::Errors).await,
-        "cloud_file" => fetched::cloud_file(spec, context).await,
-        "content_from_vm_file" => fetched::content(spec, context).await,
-        "rule_relativeTime" => fetched::relative_time(spec, context).await,
+        "vm_file" => machine::vm_file(spec, context).await,
+        "cache_file" => machine::cache_file(spec, context).await,
+        "vm_command_line" => machine::command(spec, context, machine::Stream::Output).await,
+        "vm_command_error" => machine::command(spec, context, machine::Stream::Errors).await,
+        "cloud_file" => external::cloud_file(spec, context).await,
+        "content_from_vm_file" => external::content(spec, context).await,
+        "rule_relativeTime" => external::relative_time(spec, context).await,
         "time_diff_range" => {
             Ok(Look::value(spec.get("diff_range_in_minutes").cloned().unwrap_or(Value::Null)))
         }
-        "cookie_data" => fetched::profile_rows(name, ("Cookies", "SELECT * FROM cookies"), context).await,
+        "cookie_data" => external::profile_rows(name, ("Cookies", "SELECT * FROM cookies"), context).await,
         "history" => {
             let sql = "SELECT url, title, last_visit_time FROM urls";
-            fetched::profile_rows(name, ("History", sql), context).await
+            external::profile_rows(name, ("History", sql), context).await
         }
-        "vlc_playing_info" => fetched::playing(spec, context).await,
-        "default_video_player" => fetched::video_player(context).await,
-        "vm_wallpaper" => fetched::wallpaper(spec, context).await,
-        "active_tab_html_parse" => page::parsed(spec, context).await,
-        "active_tab_info" => page::active(spec, context).await,
-        "page_info" => page::named(spec, context).await,
-        "active_tab_url_parse" => address::query_parts(spec, context).await,
-        "url_dashPart" => address::dash_part(spec, context).await,
-        "list_directory" => world::list_directory(spec, context).await,
-        "vscode_config" => editor::told(spec, context).await,
-        "vm_screen_size" => world::screen_size(context),
-        "vm_window_size" => world::window_size(spec, context).await,
-        "shortcuts_on_desktop" => world::shortcuts(context).await,
-        "gimp_config_file" => world::config_file(spec, GIMP_FOLDERS, context).await,
-        "vlc_config" => world::config_file(spec, &[".config/vlc/vlcrc"], context).await,
-        "accessibility_tree" => tree::accessibility_tree(context).await,
-        "vm_terminal_output" => tree::terminal_output(context).await,
-        "active_url_from_accessTree" => tree::active_url(spec, context).await,
+        "vlc_playing_info" => external::playing(spec, context).await,
+        "default_video_player" => external::video_player(context).await,
+        "vm_wallpaper" => external::wallpaper(spec, context).await,
+        "active_tab_html_parse" => devtools_page::parsed(spec, context).await,
+        "active_tab_info" => devtools_page::active(spec, context).await,
+        "page_info" => devtools_page::named(spec, context).await,
+        "active_tab_url_parse" => tab_url::query_parts(spec, context).await,
+        "url_dashPart" => tab_url::dash_part(spec, context).await,
+        "list_directory" => machine::list_directory(spec, context).await,
+        "vscode_config" => vscode::told(spec, context).await,
+        "vm_screen_size" => machine::screen_size(context),
+        "vm_window_size" => machine::window_size(spec, context).await,
+        "shortcuts_on_desktop" => machine::shortcuts(context).await,
+        "gimp_config_file" => machine::config_file(spec, GIMP_FOLDERS, context).await,
+        "vlc_config" => machine::config_file(spec, &[".config/vlc/vlcrc"], context).await,
+        "accessibility_tree" => accessibility::accessibility_tree(context).await,
+        "vm_terminal_output" => accessibility::terminal_output(context).await,
+        "active_url_from_accessTree" => accessibility::active_url(spec, context).await,
         "enabled_experiments" => {
             let place = ("browser", "enabled_labs_experiments");
             browser::local_state(place, Value::Array(Vec::new()), context).await

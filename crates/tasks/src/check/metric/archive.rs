@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 
 use serde_json::{Map, Value};
 
-use super::zipped::Archive;
+use super::zip_reader::Archive;
 use super::{Case, Fault, FileRef, Found, Mark, raised, registry, wrong};
 
 const TOTAL_LIMIT: u64 = 96 << 20;

@@ -7,7 +7,7 @@ use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
 use scraper::Node;
 
-use super::zipped::Archive;
+use super::zip_reader::Archive;
 use super::{Case, Fault, FileRef, Mark, difflib, html, python, raised};
 
 /// Inline elements.

@@ -60,7 +60,7 @@ pub(super) fn read(file: &FileRef) -> Result<Html, Fault> {
 /// Parses a page in pieces and stops as soon as it grows too large or too deep. The parser has no limits of its own,
 /// and scans all open elements for every start tag.
 pub(super) fn parse(text: &str) -> Result<Html, String> {
-    super::attributes::bounded(text.as_bytes())?;
+    super::attribute_limit::bounded(text.as_bytes())?;
     let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
     let (mut rest, mut seen, mut depths) = (text, 0, HashMap::new());
     while !rest.is_empty() {

@@ -3,21 +3,21 @@
 //! Where upstream raises an exception instead of scoring, a metric returns [`Fault::Raised`]. [`Compat`] decides
 //! whether that counts as a score of zero or as no score.
 
+mod app_settings;
 mod archive;
-mod attributes;
+mod attribute_limit;
 mod browser;
-mod dialect;
 mod difflib;
 mod epub;
 mod html;
 mod image;
 mod json;
 mod list;
-mod media;
-mod office;
 mod python;
+mod python_regex;
 mod registry;
 mod selector;
+mod sqlite_and_id3;
 mod structure;
 mod table;
 mod text;
@@ -28,7 +28,7 @@ mod value;
 mod vlc;
 mod xml;
 mod yaml;
-mod zipped;
+mod zip_reader;
 
 use std::cell::Cell;
 
@@ -294,6 +294,6 @@ fn texts_if_any<'a>(rules: &'a Value, name: &str) -> Result<Vec<&'a str>, Fault>
 }
 
 #[cfg(test)]
-mod laws;
+mod property_tests;
 #[cfg(test)]
 mod tests;

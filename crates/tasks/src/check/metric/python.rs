@@ -8,7 +8,7 @@ use fancy_regex::RegexBuilder as Backtracking;
 use regex::RegexBuilder;
 use serde_json::Value;
 
-use super::dialect::translate;
+use super::python_regex::translate;
 use super::{Fault, FileRef, raised, wrong};
 
 /// Maximum number of steps of a backtracking match.

@@ -1,8 +1,8 @@
 //! The table of all metrics that OSWorld's evaluators export, with their arguments and implementation status.
 
 use super::{
-    Case, Fault, Mark, archive, browser, epub, html, image, list, media, office, structure, table, text,
-    thunderbird, tree, vlc,
+    Case, Fault, Mark, app_settings, archive, browser, epub, html, image, list, sqlite_and_id3, structure,
+    table, text, thunderbird, tree, vlc,
 };
 
 /// The kind of data that a metric evaluates. Agreement with upstream is reported per family.
@@ -177,11 +177,11 @@ pub const METRICS: &[Metric] = &[
     built("is_shortcut_on_desktop", Browser, Value, Value, browser::shortcut),
     built("is_added_to_steam_cart", Browser, Value, Value, browser::in_cart),
     built("check_html_background_image", Browser, File, Value, html::background_image),
-    built("check_config_status", Profile, File, Value, office::gimp_status),
-    built("find_default_font", Profile, File, Value, office::default_font),
-    built("check_presenter_console_disable", Profile, File, Nothing, office::presenter_console),
-    built("check_auto_saving_time", Profile, File, Value, office::saving_time),
-    built("check_libre_locale", Profile, File, Value, office::locale),
+    built("check_config_status", Profile, File, Value, app_settings::gimp_status),
+    built("find_default_font", Profile, File, Value, app_settings::default_font),
+    built("check_presenter_console_disable", Profile, File, Nothing, app_settings::presenter_console),
+    built("check_auto_saving_time", Profile, File, Value, app_settings::saving_time),
+    built("check_libre_locale", Profile, File, Value, app_settings::locale),
     built("check_thunderbird_prefs", Profile, File, Value, thunderbird::preferences),
     built("check_thunderbird_filter", Profile, File, Value, thunderbird::filters),
     built("check_thunderbird_folder", Profile, File, File, thunderbird::folder),
@@ -195,8 +195,8 @@ pub const METRICS: &[Metric] = &[
     built("check_global_key_play_pause", Profile, File, Value, vlc::global_key),
     built("check_one_instance_when_started_from_file", Profile, File, Value, vlc::one_instance),
     built("check_play_and_exit", Profile, File, Value, vlc::play_and_exit),
-    built("run_sqlite3", Profile, File, Value, media::run_sqlite),
-    built("check_mp3_meta", Profile, File, Value, media::mp3_meta),
+    built("run_sqlite3", Profile, File, Value, sqlite_and_id3::run_sqlite),
+    built("check_mp3_meta", Profile, File, Value, sqlite_and_id3::mp3_meta),
     built("check_accessibility_tree", Tree, Value, Value, tree::accessibility_tree),
     built("check_left_panel", Tree, Value, Nothing, tree::left_panel),
     built("compare_htmls", Archive, File, File, html::compare),

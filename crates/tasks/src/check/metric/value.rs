@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::python::{self, Flags, Pattern};
-use super::table::reference::Ranges;
+use super::table::cell_ref::Ranges;
 use super::{Fault, raised, show, wrong};
 
 /// Returns whether two values are equal; `1`, `1.0` and `true` are the same.

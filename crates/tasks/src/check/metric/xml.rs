@@ -16,7 +16,8 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, String> {
     if is_deep(text.as_bytes()) {
         return Err(format!("the XML is nested more than {DEPTH} deep"));
     }
-    super::attributes::bounded(text.as_bytes()).map_err(|why| format!("the XML cannot be parsed: {why}"))?;
+    super::attribute_limit::bounded(text.as_bytes())
+        .map_err(|why| format!("the XML cannot be parsed: {why}"))?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, ..ParsingOptions::default() };
     Document::parse_with_options(text.trim_start_matches('\u{feff}'), options)
         .map_err(|error| format!("the XML cannot be parsed: {error}"))

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::{Fault, python, raised};
-use super::book::{Book, RawCell};
-use super::reference::{self, Place};
+use super::cell_ref::{self, Place};
+use super::workbook::{Book, RawCell};
 
 /// Milliseconds per day.
 const DAY: f64 = 86_400_000.0;
@@ -116,7 +116,7 @@ pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value
     let path = format!("xl/worksheets/sheet{}.xml", listed.id);
     let Ok(Some(cells)) = book.cells(&path) else { return Ok(Value::Null) };
     let Some(cell) = cells.get(&at) else { return Ok(Value::Null) };
-    let bad = || raised(format!("the value of cell {} cannot be read", reference::name(at)));
+    let bad = || raised(format!("the value of cell {} cannot be read", cell_ref::name(at)));
     let Some(text) = cell
         .value
         .as_deref()

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::reference::{Range, place};
+use super::cell_ref::{Range, place};
 
 /// Maximum nesting depth of a formula.
 const DEPTH: u32 = 60;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::{Fault, difflib, python, quote, wrong};
-use super::reference::{self, Range};
+use super::cell_ref::{self, Range};
 use super::{Books, Told, raw_value};
 
 /// Maximum number of cells in one range.
@@ -24,7 +24,7 @@ pub(super) fn check(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> 
                 let have = alike.plain(&python::str(&raw_value(found.book, &found.name, place)?));
                 let want = alike.plain(&python::str(&raw_value(wanted.book, &wanted.name, place)?));
                 if !alike.holds(&have, &want) {
-                    let cell = reference::name(place);
+                    let cell = cell_ref::name(place);
                     return Ok(Some(format!(
                         "cell {cell}: expected {}, found {}",
                         quote(&want),

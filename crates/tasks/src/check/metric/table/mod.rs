@@ -1,22 +1,22 @@
 //! Metrics of workbooks. Rules run in order, and the first one that fails decides.
 
-mod book;
+mod appearance;
 mod cell;
+pub(super) mod cell_ref;
 mod chart;
+mod data_frame;
 mod formula;
-mod frame;
 mod fuzzy;
-mod look;
 mod pivot;
-mod property;
-pub(super) mod reference;
+mod sheet_property;
 mod style;
+mod workbook;
 
 use serde_json::Value;
 
-use self::book::{Book, Listed};
 use self::cell::{Cell, raw_value};
-use self::frame::Frame;
+use self::data_frame::Frame;
+use self::workbook::{Book, Listed};
 use super::{
     Case, Compat, Fault, FileRef, Found, Mark, Reading, list, python, raised, show, texts, value, wrong,
 };
@@ -69,17 +69,17 @@ impl<'a> Books<'a, '_> {
             "sheet_data" => self.sheet_data(rule),
             "sheet_print" => self.sheet_print(rule),
             "sheet_fuzzy" => fuzzy::check(self, rule),
-            "check_cell" => look::check_cell(self, rule),
-            "style" => self.compared(rule, |sheet| look::styles(sheet, rule, self.case.is_exact())),
+            "check_cell" => appearance::check_cell(self, rule),
+            "style" => self.compared(rule, |sheet| appearance::styles(sheet, rule, self.case.is_exact())),
             "chart" => self.compared(rule, |sheet| chart::charts(sheet, rule)),
             "pivot_table" => self.compared(rule, |sheet| pivot::pivots(sheet, rule)),
-            "row_props" => self.compared(rule, |sheet| property::rows(sheet, rule)),
-            "col_props" => self.compared(rule, |sheet| property::columns(sheet, rule)),
-            "filter" => self.compared(rule, property::filter),
-            "sparkline" => self.compared(rule, property::sparklines),
-            "freeze" => property::freeze(self, rule),
-            "zoom" => property::zoom(self, rule),
-            "data_validation" => property::validation(self, rule),
+            "row_props" => self.compared(rule, |sheet| sheet_property::rows(sheet, rule)),
+            "col_props" => self.compared(rule, |sheet| sheet_property::columns(sheet, rule)),
+            "filter" => self.compared(rule, sheet_property::filter),
+            "sparkline" => self.compared(rule, sheet_property::sparklines),
+            "freeze" => sheet_property::freeze(self, rule),
+            "zoom" => sheet_property::zoom(self, rule),
+            "data_validation" => sheet_property::validation(self, rule),
             other => Err(wrong(format!("unknown rule type {other:?}"))),
         }
     }

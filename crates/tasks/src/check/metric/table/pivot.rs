@@ -6,8 +6,8 @@ use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
 use super::super::{Fault, raised, xml};
-use super::book::is_on;
-use super::{Named, names, reference};
+use super::workbook::is_on;
+use super::{Named, cell_ref, names};
 
 /// An item of a field: whether it is hidden, and its index.
 type Item = (Option<bool>, i64);
@@ -76,7 +76,7 @@ fn source(cache: Node<'_, '_>, fields: &Fields) -> Result<String, Fault> {
     let kind = source.and_then(|source| source.attribute("type")).unwrap_or_default();
     let sheet = source.and_then(|source| xml::child(source, "worksheetSource"));
     let cells = sheet.and_then(|sheet| sheet.attribute("ref")?.split_once(':'));
-    let cells = cells.and_then(|(from, to)| reference::place(from).zip(reference::place(to)));
+    let cells = cells.and_then(|(from, to)| cell_ref::place(from).zip(cell_ref::place(to)));
     let ((top, left), (bottom, right)) = cells.ok_or_else(|| raised("a pivot table has no source cells"))?;
     let (left, right) = (i64::from(left) + fields.before, i64::from(right) - fields.behind);
     let name = sheet.and_then(|sheet| sheet.attribute("sheet")).unwrap_or("None");

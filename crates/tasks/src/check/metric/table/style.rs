@@ -8,7 +8,7 @@ use roxmltree::{Document, Node};
 use serde_json::Value;
 
 use super::super::{Fault, raised, wrong, xml};
-use super::book::is_on;
+use super::workbook::is_on;
 
 /// The value of a theme or indexed colour. openpyxl returns the same object for each, which equals only itself.
 const NO_RGB: &str = "\u{0}theme or indexed colour";

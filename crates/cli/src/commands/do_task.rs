@@ -1,0 +1,372 @@
+//! `apprentice do "…"`: one instruction without a task file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice_evaluator::app_versions::Roll;
+use apprentice_evaluator::tool_servers::contributed;
+use apprentice_harness::agent::{self, Attempt, Ended, prompt_hash};
+use apprentice_harness::tool::mcp::McpServers;
+use apprentice_protocol::{
+    ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
+    Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason,
+    TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
+};
+use apprentice_sandbox::SystemClock;
+use apprentice_skills::book::Snapshot;
+use apprentice_skills::domain_name;
+use apprentice_skills::foreground::Workshop;
+use apprentice_skills::guidance::{ArmPolicy, Present, TaskView, lend_with};
+use apprentice_skills::shipped::ShippedPart;
+use apprentice_trace::Recorder;
+use clap::Args;
+use tokio_util::sync::CancellationToken;
+
+use super::do_learning::{self, Learning};
+use crate::config::Config;
+use crate::event_printer::Live;
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
+use crate::servers::Servers;
+use crate::{host, terminal, wire};
+
+/// Time limit for closing a world.
+const CLOSE: Duration = Duration::from_secs(10);
+
+/// Carries out one instruction in a fresh world and prints every step.
+#[derive(Debug, Args)]
+pub(crate) struct Do {
+    /// The instruction for the agent.
+    instruction: String,
+    /// The model of the agent.
+    #[arg(long, short, default_value = "builtin/explorer")]
+    model: String,
+    /// Open a desktop world and start this command first, for example `mousepad notes.txt`.
+    #[arg(long, value_name = "CMD", conflicts_with = "url")]
+    app: Option<String>,
+    /// Open a browser world at this URL.
+    #[arg(long)]
+    url: Option<String>,
+    /// Work on your own desktop, without isolation; hold Escape to stop.
+    #[arg(long, conflicts_with_all = ["app", "url", "file"])]
+    host: bool,
+    /// Skillbook for the agent; it sees the domains and requests the skills.
+    #[arg(long, value_name = "DIR")]
+    skillbook: Option<PathBuf>,
+    #[command(flatten)]
+    servers: Servers,
+    #[command(flatten)]
+    learning: Learning,
+    /// Copy this file into the world's home folder first; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// Maximum number of actions.
+    #[arg(long, default_value_t = 50)]
+    steps: u32,
+    /// Folder for the trace [default: a new folder under the setting `runs`].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Do, config: &Config) -> Result<(), Failure> {
+    wire::runtime()?.block_on(perform(arguments, config))
+}
+
+async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let models = wire::models(config, Arc::clone(&clock))?;
+    let mut forecast = Forecast::default();
+    forecast.add_attempt(&models, &arguments.model, &brief(arguments).limits)?;
+    if forecast.agree(config, arguments.consent)? == Going::Off {
+        return Ok(());
+    }
+    models.identify(&arguments.model).await;
+    let model = models.get(&arguments.model, "do")?;
+    let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
+    let servers = arguments.servers.make(&clock)?.map(|(make, _)| make());
+    let workshop = arguments.learning.workshop(arguments.skillbook.as_deref(), &folder, (&clock, config))?;
+    let present = Present::default();
+    let guidance = match &arguments.skillbook {
+        Some(book) => lend_to((book, &present), arguments, servers.as_ref(), workshop.as_ref())?,
+        None => Guidance::default(),
+    };
+    check_sight(arguments, &*model)?;
+    let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let cancel = wire::cancel_on_interrupt();
+    let worlds = if arguments.host {
+        host::source(Arc::clone(&clock), &cancel)?
+    } else {
+        wire::worlds(config, Arc::clone(&clock))?
+    };
+    let header = Header {
+        version: EVENT_VERSION,
+        program: env!("CARGO_PKG_VERSION").into(),
+        brief: brief(arguments),
+        world: world_of(arguments),
+        model: model.profile().clone(),
+        seed: None,
+        prompt_hash: prompt_hash(),
+    };
+    let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
+    let mut sink = Live::new(recorder.kind(Kind::Environment)?);
+    sink.tell(workshop.as_deref().map(Workshop::timeline));
+    sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
+    let errand = Errand { arguments, files, header, servers, workshop, present, clock: &*clock, cancel };
+    let mut world = None;
+    let ended = match errand.open(&*worlds, &mut world, &mut sink).await {
+        Ok(world) => Ok(errand.carry_out(&*model, &guidance, world, &mut sink).await),
+        Err(setback) => Err(setback),
+    };
+    let closed = match world {
+        Some(world) => world.environment.close(CLOSE).await,
+        None => Ok(()),
+    };
+    let ended = ended.or_else(|setback| setback.record(&mut sink));
+    sink.inner_mut().sync().kind(Kind::Environment)?;
+    if let Some(workshop) = &errand.workshop {
+        do_learning::conclude(workshop, &folder, models.redactor()?.as_ref())?;
+        arguments.learning.settle(arguments.skillbook.as_deref(), config)?;
+    }
+    terminal::note(format_args!("trace: {}", folder.display()));
+    let ended = ended?;
+    closed.kind(Kind::Environment)?;
+    conclude(&ended)
+}
+
+fn brief(arguments: &Do) -> TaskBrief {
+    let (world_steps, turns) = (arguments.steps, arguments.steps.saturating_mul(2));
+    TaskBrief {
+        id: TaskId::new("do"),
+        instruction: arguments.instruction.clone(),
+        limits: Limits { world_steps, turns, ..Limits::default() },
+    }
+}
+
+/// Returns an error for a model without image input on the user's own desktop, which offers only screenshots.
+fn check_sight(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failure> {
+    if !arguments.host || model.profile().images != ImageRule::None {
+        return Ok(());
+    }
+    let story = format!("{} does not accept images, and --host provides only screenshots", arguments.model);
+    Err(Failure::say(Kind::Usage, story))
+}
+
+/// Reads a file for the world's home folder; returns its name and contents.
+fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let unreadable = |error| Failure::say(Kind::Usage, format!("{} cannot be read: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    Ok((path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(), bytes))
+}
+
+/// A failure before the agent's first turn.
+struct Setback {
+    cause: VoidCause,
+    failure: Failure,
+}
+
+impl Setback {
+    fn new(cause: VoidCause, kind: Kind, story: impl std::fmt::Display) -> Self {
+        Self { cause, failure: Failure::say(kind, story) }
+    }
+
+    /// Writes the `stopped` event for an attempt that ended before the agent started.
+    fn record<T>(self, sink: &mut impl EventSink) -> Result<T, Failure> {
+        let detail = self.failure.source.to_string();
+        let (reason, void, spent) = (None, Some(self.cause), Spent::default());
+        sink.emit(None, EventKind::Stopped { reason, void, detail, spent }).kind(Kind::Environment)?;
+        Err(self.failure)
+    }
+}
+
+impl From<WorldError> for Setback {
+    fn from(error: WorldError) -> Self {
+        Self::new(error.void_cause(), Kind::Environment, error)
+    }
+}
+
+impl From<SinkError> for Setback {
+    fn from(error: SinkError) -> Self {
+        Self::new(error.void_cause(), Kind::Environment, error)
+    }
+}
+
+impl From<MachineError> for Setback {
+    fn from(error: MachineError) -> Self {
+        let cause = match &error {
+            MachineError::Lost(_) => VoidCause::WorldLost,
+            MachineError::MissingProgram(_) => VoidCause::MissingProgram,
+            MachineError::Unsupported(_)
+            | MachineError::NotFound(_)
+            | MachineError::Refused { .. }
+            | MachineError::TimedOut(_) => VoidCause::Setup,
+        };
+        Self::new(cause, Kind::Environment, error)
+    }
+}
+
+/// The state of one `do` command.
+struct Errand<'a> {
+    arguments: &'a Do,
+    files: Vec<(String, Vec<u8>)>,
+    header: Header,
+    /// Tool servers that skills may open; they end before the world does.
+    servers: Option<Arc<McpServers>>,
+    /// Where the agent may write skills, with `--learn`.
+    workshop: Option<Arc<Workshop>>,
+    /// Program versions of the world, shared with the skill tools.
+    present: Present,
+    clock: &'a dyn Clock,
+    cancel: CancellationToken,
+}
+
+impl Errand<'_> {
+    /// Runs a future until it ends or the user interrupts.
+    async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, Setback> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {
+                Err(Setback::new(VoidCause::Interrupted, Kind::Interrupted, "interrupted"))
+            }
+            done = work => Ok(done),
+        }
+    }
+
+    /// Opens and prepares the world. Leaves it in `slot`, so that the caller can close it on every path.
+    async fn open<'w>(
+        &self,
+        worlds: &dyn EnvironmentSource,
+        slot: &'w mut Option<World>,
+        sink: &mut impl EventSink,
+    ) -> Result<&'w mut World, Setback> {
+        let began = self.clock.mono();
+        let world = slot.insert(self.until(worlds.open(&self.header.world)).await??);
+        let took_ms = u64::try_from((self.clock.mono() - began).as_millis()).unwrap_or(u64::MAX);
+        sink.emit(None, EventKind::WorldOpened { isolation: world.isolation, took_ms })?;
+        self.until(self.prepare(&*world.machine)).await??;
+        Ok(world)
+    }
+
+    /// Copies the files into the world and starts the program.
+    async fn prepare(&self, machine: &dyn Machine) -> Result<(), Setback> {
+        let home = machine.offers().home.clone();
+        for (name, bytes) in &self.files {
+            machine.write(&format!("{home}/{name}"), bytes).await?;
+        }
+        if let Some(line) = &self.arguments.app {
+            machine.launch(&Command::shell(format!("exec {line}"))).await?;
+            let shown = wire::await_window(machine, self.clock).await;
+            shown.map_err(|failure| Setback { cause: VoidCause::Setup, failure })?;
+        }
+        Ok(())
+    }
+
+    /// Queries the versions of the started program and of programs with open windows.
+    async fn ask_versions(&self, roll: &mut Roll, machine: &dyn Machine, sink: &mut impl EventSink) {
+        let programs = programs(self.arguments);
+        let told = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            told = roll.call(machine, &programs) => told,
+        };
+        if let Some(told) = told {
+            self.present.hear(&told);
+            if let Err(error) = sink.emit(None, told) {
+                tracing::warn!(%error, "the versions of the programs could not be recorded");
+            }
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        model: &dyn ChatModel,
+        guidance: &Guidance,
+        world: &mut World,
+        sink: &mut impl EventSink,
+    ) -> Ended {
+        let attempt = Attempt {
+            brief: &self.header.brief,
+            model,
+            guidance,
+            tools: &[],
+            clock: self.clock,
+            header: self.header.clone(),
+            seed: None,
+            cancel: self.cancel.clone(),
+        };
+        if let Some(servers) = &self.servers {
+            servers.enter(Arc::clone(&world.machine));
+        }
+        if let Some(workshop) = &self.workshop {
+            workshop.enter(Arc::clone(&world.machine));
+        }
+        let mut roll = Roll::default();
+        self.ask_versions(&mut roll, &*world.machine, sink).await;
+        let ended = agent::run(attempt, &mut *world.environment, sink).await;
+        if ended.stop.is_ok() {
+            self.ask_versions(&mut roll, &*world.machine, sink).await;
+        }
+        if let Some(servers) = &self.servers {
+            servers.leave().await;
+        }
+        ended
+    }
+}
+
+/// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
+fn lend_to(
+    (folder, present): (&Path, &Present),
+    arguments: &Do,
+    servers: Option<&Arc<McpServers>>,
+    workshop: Option<&Arc<Workshop>>,
+) -> Result<Guidance, Failure> {
+    let (instruction, present) = (arguments.instruction.clone(), present.clone());
+    let task = TaskView { instruction, present, ..TaskView::default() };
+    let book = match workshop.is_some() && !folder.is_dir() {
+        true => Snapshot::empty(),
+        false => super::skills::open(folder)?,
+    };
+    let part = if workshop.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
+    let rules = arguments.servers.rules();
+    let lent = lend_with(&book.with_shipped(part), &ArmPolicy::Pull, &task, &contributed(servers, &rules));
+    let lent = lent.kind(Kind::NothingMatched)?;
+    Ok(match workshop {
+        Some(workshop) => workshop.lend(lent),
+        None => lent,
+    })
+}
+
+/// Returns the programs that the world starts with, as domains.
+fn programs(arguments: &Do) -> Vec<String> {
+    let browser = arguments.url.is_some().then_some("chromium");
+    let command = arguments.app.as_deref().and_then(|line| line.split_whitespace().next());
+    let name = command.and_then(|path| path.rsplit('/').next());
+    browser.into_iter().chain(name).filter_map(domain_name).collect()
+}
+
+fn world_of(arguments: &Do) -> WorldSpec {
+    let environment = match arguments.url {
+        Some(_) => EnvironmentKind::Browser,
+        None if arguments.host => EnvironmentKind::Host,
+        None => EnvironmentKind::Desktop,
+    };
+    WorldSpec { environment, screen: Size::new(1920, 1080), url: arguments.url.clone(), scene: None }
+}
+
+/// Prints the answer and converts the end of the attempt into the command's result; an unfinished task is a failure.
+fn conclude(ended: &Ended) -> Result<(), Failure> {
+    if let Some(Finish::Answer { text }) = &ended.finish {
+        terminal::line(format_args!("{text}"));
+    }
+    match ended.stop {
+        Ok(StopReason::Done | StopReason::Answered) => Ok(()),
+        Ok(reason) => {
+            Err(Failure::say(Kind::TasksFailed, format!("not finished: {reason:?} ({})", ended.detail)))
+        }
+        Err(VoidCause::Interrupted) => Err(Failure::say(Kind::Interrupted, "interrupted")),
+        Err(cause) => Err(Failure::say(Kind::TrialsVoid, format!("void: {cause:?} ({})", ended.detail))),
+    }
+}

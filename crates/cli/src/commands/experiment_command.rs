@@ -1,0 +1,175 @@
+//! Shared code of `demo`, `bench` and `distill`: runs an experiment in a folder and prints its progress and result.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_evaluator::experiment::{Experiment, ExperimentError, Laboratory, Outcome, carry_out, done};
+use apprentice_evaluator::run::Lent;
+use apprentice_evaluator::split::SplitLock;
+use apprentice_protocol::{Clock, TaskId};
+use apprentice_results::report::Report;
+use apprentice_sandbox::SystemClock;
+use apprentice_tasks::suite::{Selection, Suite};
+
+use crate::config::Config;
+use crate::experiment_progress::{Stage, Voice};
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::forecast::{Consent, Forecast, Going};
+use crate::models::Models;
+use crate::{terminal, wire};
+
+/// Returns the clock of a command.
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::default())
+}
+
+/// Returns the given folder, or a new one in the runs folder.
+pub(crate) fn folder(named: Option<&PathBuf>, kind: &str, config: &Config, clock: &dyn Clock) -> PathBuf {
+    named.cloned().unwrap_or_else(|| config.runs.join(format!("{kind}-{}", wire::stamp(clock))))
+}
+
+/// Reads the given split, or the one beside the suite if it exists.
+pub(crate) fn split(named: Option<&PathBuf>, suite: &Suite) -> Result<Option<SplitLock>, Failure> {
+    let beside = suite.root.join("split.json");
+    match named {
+        Some(path) => SplitLock::read(path).kind(Kind::Config).map(Some),
+        None if beside.is_file() => SplitLock::read(&beside).kind(Kind::Config).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Reads the tasks of a selection file.
+pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::BTreeSet<TaskId>, Failure> {
+    Ok(Selection::read(path, suite).kind(Kind::Config)?.chosen())
+}
+
+/// Computes the cost forecast for the rest of an experiment and decides whether to continue; high costs need the
+/// user's confirmation.
+pub(crate) fn agreed(
+    (experiment, learner, folder): (&Experiment, Option<&str>, Option<&Path>),
+    (config, models): (&Config, &Models),
+    consent: Consent,
+) -> Result<Going, Failure> {
+    let done = folder.map(done).unwrap_or_default();
+    Forecast::of_experiment(models, experiment, learner, &done)?.agree(config, consent)
+}
+
+/// Runs or continues an experiment.
+pub(crate) async fn perform(
+    experiment: &Experiment,
+    (config, clock, models): (&Config, Arc<dyn Clock>, &Arc<Models>),
+    folder: &Path,
+    voice: Voice,
+) -> Result<Outcome, Failure> {
+    let stage = Stage::open(&experiment.suite, Arc::clone(&clock), voice);
+    let (progress, lessons) = stage.senders();
+    let laboratory = Laboratory {
+        deps: wire::deps(config, clock, Arc::new(|_| Lent::default()), models)?,
+        jobs: match config.jobs {
+            // Attempts often wait for their world to settle. Measured on two cores: three in parallel took two
+            // thirds of the time of two, and four hardly less than three.
+            0 => (wire::cores() * 3).div_ceil(2),
+            jobs => jobs,
+        },
+        progress,
+        lessons,
+        cancel: wire::cancel_on_interrupt(),
+        meaning: models.meaning()?,
+    };
+    let outcome = carry_out(experiment, &laboratory, folder).await;
+    drop(laboratory);
+    let times = stage.close().await;
+    if voice == Voice::Aloud && !times.is_empty() {
+        terminal::note(format_args!("\ntime: {times}"));
+    }
+    outcome.map_err(|error| {
+        let failure = failure(error);
+        match failure.kind {
+            Kind::Interrupted | Kind::Environment | Kind::Model => {
+                failure.hint(format!("to continue: apprentice resume {}", folder.display()))
+            }
+            _ => failure,
+        }
+    })
+}
+
+/// Converts an experiment's error into a failure of the command.
+pub(crate) fn failure(error: ExperimentError) -> Failure {
+    let kind = match &error {
+        ExperimentError::Stopped => Kind::Interrupted,
+        ExperimentError::Split(_)
+        | ExperimentError::Unsplit
+        | ExperimentError::Empty(_)
+        | ExperimentError::Arm(_)
+        | ExperimentError::Partner
+        | ExperimentError::Unhelped
+        | ExperimentError::Whole
+        | ExperimentError::Definition(_)
+        | ExperimentError::Drift { .. }
+        | ExperimentError::Missing(_)
+        | ExperimentError::NoRows(_)
+        | ExperimentError::Prereg(_)
+        | ExperimentError::Rows(_) => Kind::Config,
+        ExperimentError::Store(_)
+        | ExperimentError::Cycle(_)
+        | ExperimentError::Book(_)
+        | ExperimentError::Report(_)
+        | ExperimentError::Read { .. } => Kind::Environment,
+        ExperimentError::Page(_) => Kind::Bug,
+        ExperimentError::Run(_) => return run_failure(error),
+    };
+    Failure::new(kind, error)
+}
+
+fn run_failure(error: ExperimentError) -> Failure {
+    match error {
+        ExperimentError::Run(error) => wire::run_failure(error),
+        other => Failure::new(Kind::Environment, other),
+    }
+}
+
+/// Prints the summary of an experiment and the path of its report.
+pub(crate) fn conclude(outcome: &Outcome, folder: &Path) {
+    tell(&outcome.report);
+    terminal::line(format_args!("report: {}", folder.join("report.html").display()));
+}
+
+/// Returns a failure if trials are void, whatever the other trials resulted in.
+pub(crate) fn verdict(outcome: &Outcome) -> Result<(), Failure> {
+    match outcome.void() {
+        0 => Ok(()),
+        void => {
+            let what = format!("{void} trials are void");
+            Err(Failure::say(Kind::TrialsVoid, what).hint("the report lists their causes"))
+        }
+    }
+}
+
+/// Prints a report's headline, arms and notes.
+pub(crate) fn tell(report: &Report) {
+    terminal::line(format_args!("\n{}", report.headline.title));
+    let claim = match report.headline.claim.as_str() {
+        "" => String::new(),
+        claim => format!("{claim}: "),
+    };
+    terminal::line(format_args!("{claim}{}\n", report.headline.result));
+    if let Some(several) = &report.replicates {
+        terminal::line(format_args!("{}\n", several.sentence));
+    }
+    let width = report.arms.iter().map(|arm| arm.key.model.chars().count()).max().unwrap_or(0);
+    for arm in &report.arms {
+        let tally = &arm.tally;
+        terminal::line(format_args!(
+            "  {:8} {:width$}  {:14} {:3} of {:3} passed{}",
+            arm.key.role.as_str(),
+            arm.key.model,
+            arm.key.arm,
+            tally.passed,
+            tally.trials,
+            if tally.void == 0 { String::new() } else { format!(", {} void", tally.void) }
+        ));
+    }
+    for note in &report.notes {
+        terminal::line(format_args!("note: {note}"));
+    }
+}

@@ -1,0 +1,161 @@
+//! The history of a skillbook: operations, diffs, earlier states, blame and revert.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use apprentice_evaluator::learn::screenshot;
+use apprentice_protocol::Clock as _;
+use apprentice_sandbox::SystemClock;
+use apprentice_skills::book::{self, Applied, At, BlameLine, OpId, Snapshot, WriteRefusal};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{id, open, operation, show, unknown, write};
+use crate::failure::{Failure, Kind, Kinded as _};
+use crate::terminal;
+
+/// Returns the skillbook as of an operation, which must exist.
+fn then(folder: &Path, name: &str) -> Result<Snapshot, Failure> {
+    let moment = operation(name)?;
+    let book = Snapshot::open(folder, At::Operation(moment)).kind(Kind::Config)?;
+    if book.last() == moment || moment == OpId(0) {
+        return Ok(book);
+    }
+    let failure = Failure::say(Kind::NothingMatched, format!("the skillbook has no operation {moment}"));
+    Err(failure.hint(match book.last() {
+        OpId(0) => "it has no operations yet".to_owned(),
+        last => format!("the last operation before it is {last}"),
+    }))
+}
+
+pub(super) fn history(folder: &Path, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
+    let book = open(folder)?;
+    let skill = skill.map(id).transpose()?;
+    let entries = book::history(&book.operations(), skill.as_ref());
+    if let Some(skill) = skill.as_ref().filter(|_| entries.is_empty()) {
+        return Err(unknown(&book, skill.as_str()));
+    }
+    if as_json {
+        let schema = "apprentice.skills.history/1";
+        return terminal::json(&json!({ "schema": schema, "skill": skill, "operations": entries }));
+    }
+    if entries.is_empty() {
+        terminal::line(format_args!("the skillbook has no operations yet"));
+    }
+    for one in entries {
+        let about = one.skills.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let actor = format!("{:?}", one.actor).to_lowercase();
+        let accepted = one.accepts.map(|proposal| format!(" (accepted {proposal})")).unwrap_or_default();
+        terminal::line(format_args!(
+            "{} {} {actor} {} {about} {}{accepted}",
+            one.id, one.time, one.op, one.summary
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn diff(
+    folder: &Path,
+    from: Option<&str>,
+    to: Option<&str>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let after = match to {
+        Some(name) => then(folder, name)?,
+        None => open(folder)?,
+    };
+    let before = match from {
+        Some(name) => then(folder, name)?,
+        None => Snapshot::open(folder, At::Operation(after.last())).kind(Kind::Config)?,
+    };
+    let skills = book::difference(&before, &after);
+    if as_json {
+        return terminal::json(&json!({
+            "schema": "apprentice.skills.diff/1",
+            "from": before.last(),
+            "to": after.last(),
+            "skills": skills,
+        }));
+    }
+    if skills.is_empty() {
+        match from {
+            Some(from) => {
+                terminal::line(format_args!("no skill differs between {} and {from}", after.last()));
+            }
+            None => terminal::line(format_args!("no unrecorded changes by hand")),
+        }
+    }
+    for one in skills {
+        terminal::line(format_args!("{}", one.diff.trim_end()));
+    }
+    Ok(())
+}
+
+pub(super) fn at(folder: &Path, name: &str, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
+    let book = then(folder, name)?;
+    match skill {
+        Some(skill) => show::show(&book, skill, as_json),
+        None => show::list(&book, as_json),
+    }
+}
+
+pub(super) fn revert(folder: &Path, name: &str, as_json: bool) -> Result<(), Failure> {
+    let target = operation(name)?;
+    let mut gateway = write(folder)?;
+    let applied = gateway.revert(target, SystemClock::default().now()).map_err(|refusal| match refusal {
+        WriteRefusal::Refused { .. } => Failure::new(Kind::NothingMatched, refusal),
+        WriteRefusal::Book(_) => Failure::new(Kind::Config, refusal),
+    })?;
+    let (Applied::Written(by) | Applied::Proposed(by) | Applied::AlreadyThere(by)) = applied;
+    if as_json {
+        return terminal::json(&json!({
+            "schema": "apprentice.skills.revert/1",
+            "reverted": target,
+            "operation": by,
+            "content_hash": gateway.snapshot().content_hash(),
+        }));
+    }
+    terminal::line(format_args!("{target} was reverted by {by}"));
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Sourced {
+    #[serde(flatten)]
+    line: BlameLine,
+    screenshots: Vec<String>,
+}
+
+pub(super) fn blame(folder: &Path, name: &str, runs: &Path, as_json: bool) -> Result<(), Failure> {
+    let book = open(folder)?;
+    let skill = id(name)?;
+    let Some(lines) = book::blame(&book.operations(), &skill) else { return Err(unknown(&book, name)) };
+    let picture = |line: &BlameLine| {
+        let trajectory = line.trajectory.as_deref().unwrap_or_default();
+        let found = line.steps.iter().filter_map(|step| screenshot(runs, trajectory, *step));
+        found.map(|path| path.display().to_string()).collect()
+    };
+    let lines: Vec<Sourced> =
+        lines.into_iter().map(|line| Sourced { screenshots: picture(&line), line }).collect();
+    if as_json {
+        return terminal::json(
+            &json!({ "schema": "apprentice.skills.blame/1", "skill": skill, "lines": lines }),
+        );
+    }
+    for Sourced { line, screenshots } in lines {
+        let mut source = format!("{}", line.operation);
+        let actor = format!("{:?}", line.actor).to_lowercase();
+        let _ = write!(source, " {actor}");
+        if let Some(trajectory) = &line.trajectory {
+            let _ = write!(source, " {trajectory}");
+        }
+        for step in &line.steps {
+            let _ = write!(source, " {step}");
+        }
+        for picture in screenshots {
+            let _ = write!(source, " {picture}");
+        }
+        terminal::line(format_args!("{}  ({source})", line.text));
+    }
+    Ok(())
+}

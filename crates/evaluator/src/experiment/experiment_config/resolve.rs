@@ -1,0 +1,398 @@
+//! Resolves a config file to an experiment: looks up suite, split, tasks, arms, models and book, and reports everything
+//! that is missing.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apprentice_protocol::{ChatModel, TaskId};
+use apprentice_skills::LearnOptions;
+use apprentice_skills::book::{At, Snapshot};
+use apprentice_skills::reflect::ReflectOptions;
+
+use super::{Fault, Marked, Sheet, SheetError};
+use crate::arm::apps_of;
+use crate::experiment::{BookSource, Experiment, Lessons};
+use crate::hidden_skills::{Hiding, Suppressed};
+use crate::learn::CycleOptions;
+use crate::split::SplitLock;
+use crate::tool_servers::ToolBox;
+use apprentice_results::arm::Arm;
+use apprentice_results::row::Split;
+use apprentice_tasks::suite::{self, Selection, Spot, Suite, nearest};
+
+/// The context for resolving names in a config file.
+pub struct Ways<'a> {
+    /// Path of the config file; its paths are relative to its folder. Used in messages.
+    pub sheet: &'a Path,
+    /// Resolves a model name to its full name, or returns the reason it is unknown.
+    pub model: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// A config file with all references resolved.
+#[derive(Debug)]
+pub struct Draft {
+    /// The config.
+    pub sheet: Sheet,
+    /// The suite.
+    pub suite: Arc<Suite>,
+    /// The locked split, if there is one.
+    pub lock: Option<SplitLock>,
+    /// The tasks that take part; `None` means all.
+    pub tasks: Option<BTreeSet<TaskId>>,
+    /// The given book, if there is one.
+    pub book: Option<Snapshot>,
+    /// The arms.
+    pub arms: Vec<Arm>,
+    /// Full names of the students.
+    pub students: Vec<String>,
+    /// Full name of the teacher.
+    pub teacher: Option<String>,
+    /// Skills hidden from the tasks of certain apps.
+    pub suppress: Suppressed,
+    /// Full name of the learning model; `None` for a given book.
+    pub learner: Option<String>,
+}
+
+/// Settings of an experiment that come from the program, not from its config file.
+pub struct Setting {
+    /// The model that reviews attempts and manages the book; unused for a given book.
+    pub learner: Option<Arc<dyn ChatModel>>,
+    /// Default for the maximum attempts per trial.
+    pub attempts: u32,
+    /// Default number of epochs.
+    pub epochs: u32,
+    /// Default number of trajectories between two cleanups.
+    pub cleanup_every: usize,
+    /// The tool servers that skills may use.
+    pub tools: ToolBox,
+    /// The command line that started the experiment.
+    pub command: Vec<String>,
+    /// The version of the `apprentice` program.
+    pub program: String,
+}
+
+impl Sheet {
+    /// Resolves all references. Structural errors are reported together with unresolved references.
+    pub fn settle(mut self, ways: &Ways<'_>) -> Result<Draft, SheetError> {
+        let mut desk = Desk { ways, faults: std::mem::take(&mut self.form.faults) };
+        let suite = Some(&self.suite).filter(|named| !named.value.as_os_str().is_empty());
+        let suite = suite.and_then(|named| desk.suite(named));
+        let lock = suite.as_ref().and_then(|suite| desk.lock(&self, suite));
+        let tasks = suite.as_ref().and_then(|suite| desk.tasks(&self, suite));
+        let arms = desk.arms(&self);
+        let students: Vec<String> = self.students.iter().filter_map(|name| desk.model(name)).collect();
+        let teacher = self.teacher.as_ref().and_then(|name| desk.model(name));
+        let learner = match (&self.skillbook, &self.learning.learner) {
+            (Some(_), _) => None,
+            (None, Some(learner)) => desk.model(learner),
+            (None, None) => teacher.clone(),
+        };
+        let book = self.skillbook.as_ref().and_then(|path| desk.book(path));
+        desk.learning(&self, lock.as_ref());
+        let suppress = desk.suppress(&self, (suite.as_ref(), book.as_ref()));
+        match suite {
+            Some(suite) if desk.faults.is_empty() => {
+                let suite = Arc::new(suite);
+                Ok(Draft {
+                    sheet: self,
+                    suite,
+                    lock,
+                    tasks,
+                    book,
+                    arms,
+                    students,
+                    teacher,
+                    suppress,
+                    learner,
+                })
+            }
+            Some(_) | None => Err(SheetError::new(ways.sheet, desk.faults)),
+        }
+    }
+}
+
+struct Desk<'a> {
+    ways: &'a Ways<'a>,
+    faults: Vec<Fault>,
+}
+
+impl Desk<'_> {
+    fn fault(&mut self, spot: Spot, what: String) {
+        let spot = (spot.line > 0).then_some(spot);
+        self.faults.push(Fault { spot, what });
+    }
+
+    fn keep<T>(&mut self, spot: Spot, found: Result<T, impl std::error::Error>) -> Option<T> {
+        found.map_err(|error| self.fault(spot, story(&error))).ok()
+    }
+
+    fn path(&self, named: &Path) -> PathBuf {
+        self.ways.sheet.parent().unwrap_or(Path::new("")).join(named)
+    }
+
+    fn suite(&mut self, named: &Marked<PathBuf>) -> Option<Suite> {
+        let path = self.path(&named.value);
+        if let Some(missing) = missing(&path, "no suite") {
+            self.fault(named.spot, missing);
+            return None;
+        }
+        let loaded = suite::load(&path);
+        self.keep(named.spot, loaded)
+    }
+
+    fn lock(&mut self, sheet: &Sheet, suite: &Suite) -> Option<SplitLock> {
+        let (path, spot) = match &sheet.split {
+            Some(named) => (self.path(&named.value), named.spot),
+            None => (suite.root.join("split.json"), sheet.suite.spot),
+        };
+        if sheet.split.is_none() && !path.is_file() {
+            return None;
+        }
+        if let Some(missing) = missing(&path, "no split") {
+            self.fault(spot, missing);
+            return None;
+        }
+        let read = SplitLock::read(&path);
+        let lock = self.keep(spot, read)?;
+        let fits = lock.check_suite(&suite.hash);
+        self.keep(spot, fits)?;
+        Some(lock)
+    }
+
+    fn tasks(&mut self, sheet: &Sheet, suite: &Suite) -> Option<BTreeSet<TaskId>> {
+        let selected = sheet.select.as_ref().and_then(|named| {
+            let path = self.path(&named.value);
+            if let Some(missing) = missing(&path, "no selection") {
+                self.fault(named.spot, missing);
+                return None;
+            }
+            let read = Selection::read(&path, suite);
+            self.keep(named.spot, read)
+        });
+        let selected = selected.map(|selection| selection.chosen());
+        let known: BTreeSet<&str> = suite.tasks.iter().map(|task| task.template()).collect();
+        for template in sheet.templates.iter().filter(|one| !known.contains(one.value.as_str())) {
+            let like = nearest(&template.value, known.iter().copied());
+            let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+            self.fault(
+                template.spot,
+                format!("suite {:?} has no template {:?}{hint}", suite.name, template.value),
+            );
+        }
+        if sheet.templates.is_empty() {
+            return selected;
+        }
+        let named: BTreeSet<&str> = sheet.templates.iter().map(|one| one.value.as_str()).collect();
+        let tasks = suite.tasks.iter().filter(|task| named.contains(task.template()));
+        let tasks: BTreeSet<TaskId> = tasks.map(|task| task.id.clone()).collect();
+        Some(match selected {
+            Some(selected) => selected.intersection(&tasks).cloned().collect(),
+            None => tasks,
+        })
+    }
+
+    fn arms(&mut self, sheet: &Sheet) -> Vec<Arm> {
+        let mut arms = Vec::new();
+        for name in &sheet.arms {
+            match Arm::parse(&name.value) {
+                Ok(arm) => arms.push(arm),
+                Err(error) => {
+                    let like = nearest(&name.value, Arm::EVERY.map(Arm::as_str));
+                    let what = match like {
+                        Some(like) => format!("there is no arm {:?}; did you mean {like:?}?", name.value),
+                        None => error.to_string(),
+                    };
+                    self.fault(name.spot, what);
+                }
+            }
+        }
+        let inline = sheet.arms.iter().find(|arm| arm.value == Arm::Inline.as_str());
+        if let Some(inline) = inline.filter(|_| !arms.contains(&Arm::Pull)) {
+            self.fault(
+                inline.spot,
+                "`inline` inserts the guidance that `pull` retrieved: add \"pull\" to `arms`".into(),
+            );
+        }
+        let Marked { value: further, spot } = sheet.further;
+        for (wanted, needed, why) in [
+            (further.unhelped().next().is_some(), Arm::None, "more_steps and best_of are compared with it"),
+            (further.leave_one_out.is_some(), Arm::Pull, "leave_one_out is compared with it"),
+        ] {
+            let there = sheet.arms.iter().any(|arm| arm.value == needed.as_str());
+            if wanted && !there && sheet.form.is_sound("arms") {
+                self.fault(spot, format!("`[further]` needs the arm {:?}: {why}", needed.as_str()));
+            }
+        }
+        let primary = &sheet.primary;
+        let stated = Some(primary.spot).filter(|spot| spot.line > 0);
+        let spot = stated.or(sheet.arms.first().map(|arm| arm.spot)).unwrap_or(primary.spot);
+        let (treatment, control) = (&primary.value.treatment, &primary.value.control);
+        if ["arms", "primary", "treatment", "control"].iter().any(|key| !sheet.form.is_sound(key)) {
+            return arms;
+        }
+        for side in [treatment, control] {
+            if !sheet.arms.iter().any(|arm| arm.value == *side) {
+                let what = format!(
+                    "the primary comparison is {treatment} vs {control}, but {side:?} is not among \
+                     the arms: add it to `arms`, or name two others under [primary]"
+                );
+                self.fault(spot, what);
+            }
+        }
+        if treatment == control {
+            self.fault(spot, format!("{treatment:?} cannot be compared with itself"));
+        }
+        arms
+    }
+
+    fn model(&mut self, name: &Marked<String>) -> Option<String> {
+        (self.ways.model)(&name.value).map_err(|what| self.fault(name.spot, what)).ok()
+    }
+
+    fn book(&mut self, named: &Marked<PathBuf>) -> Option<Snapshot> {
+        let path = self.path(&named.value);
+        if let Some(missing) = missing(&path, "no book") {
+            self.fault(named.spot, missing);
+            return None;
+        }
+        let opened = Snapshot::open(&path, At::Now).and_then(Snapshot::clean);
+        let book = self.keep(named.spot, opened)?;
+        if book.is_empty() {
+            self.fault(named.spot, format!("the book {} contains no skills", path.display()));
+        }
+        Some(book)
+    }
+
+    /// Resolves the hidden skills and programs. For a book that is yet to be learned, its skills are unknown.
+    fn suppress(&mut self, sheet: &Sheet, (suite, book): (Option<&Suite>, Option<&Snapshot>)) -> Suppressed {
+        let programs: BTreeSet<String> =
+            suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).collect();
+        let skills: BTreeSet<String> =
+            book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).collect();
+        let mut found = Vec::new();
+        for one in &sheet.suppress {
+            let hiding = match Hiding::parse(&one.value) {
+                Ok(hiding) => hiding,
+                Err(error) => {
+                    self.fault(one.spot, error.to_string());
+                    continue;
+                }
+            };
+            if sheet.skillbook.is_none() {
+                let what =
+                    "`suppress` needs a given `skillbook`: the skills of a learned book are not known yet";
+                self.fault(one.spot, what.into());
+            }
+            let skill = hiding.skill.to_string();
+            for (what, name, known) in [("skill", &skill, &skills), ("program", &hiding.program, &programs)] {
+                if !known.is_empty() && !known.contains(name) {
+                    let like = nearest(name, known.iter().map(String::as_str));
+                    let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+                    self.fault(one.spot, format!("there is no {what} {name:?} here{hint}"));
+                }
+            }
+            found.push(hiding);
+        }
+        found.into_iter().collect()
+    }
+
+    /// Checks what a learned book needs and what a given one cannot use.
+    fn learning(&mut self, sheet: &Sheet, lock: Option<&SplitLock>) {
+        if let Some(book) = &sheet.skillbook {
+            if sheet.learning.spot.is_some() {
+                let what = "`skillbook` and [learning] exclude each other: remove one";
+                self.fault(book.spot, what.into());
+            }
+            return;
+        }
+        if sheet.teacher.is_none() && sheet.form.is_sound("teacher") {
+            let what = "learning needs a teacher: name a `teacher`, or give a `skillbook`";
+            self.faults.push(Fault { spot: None, what: what.into() });
+        }
+        let unnamed = sheet.suite.value.as_os_str().is_empty();
+        if unnamed || !sheet.form.is_sound("split") {
+            return;
+        }
+        let trains = lock.is_some_and(|lock| lock.templates(Split::Train).next().is_some());
+        if !trains && self.faults.iter().all(|fault| fault.spot != Some(sheet.suite.spot)) {
+            let what = "learning needs training tasks, and no locked split names them: lock the suite";
+            self.fault(sheet.suite.spot, what.into());
+        }
+    }
+}
+
+impl Draft {
+    /// Builds the experiment that the config file describes.
+    pub fn experiment(self, setting: Setting) -> Experiment {
+        let Self { sheet, suite, lock, tasks, book, arms, students, teacher, suppress, learner: _ } = self;
+        let mut students = students.into_iter();
+        let student = students.next().unwrap_or_default();
+        let learning = &sheet.learning;
+        let every = learning.cleanup_interval.unwrap_or(setting.cleanup_every);
+        let reflect = ReflectOptions { mode: learning.reflection, ..ReflectOptions::default() };
+        let clean = learning.cleanup.options(every);
+        let learn = LearnOptions { reflect, clean, ..LearnOptions::default() };
+        let cycle = CycleOptions {
+            epochs: learning.epochs.unwrap_or(setting.epochs),
+            batch: learning.batch,
+            rehearse: learning.rehearsal,
+            learn,
+            ..CycleOptions::default()
+        };
+        let book = match (book, setting.learner, &teacher) {
+            (None, Some(learner), Some(teacher)) => {
+                BookSource::Learned(Lessons { teacher: teacher.clone(), learner, cycle })
+            }
+            (book, _, _) => BookSource::Given(book.unwrap_or_else(Snapshot::empty)),
+        };
+        Experiment {
+            suite,
+            lock,
+            tasks,
+            book,
+            teacher,
+            student,
+            others: students.collect(),
+            arms,
+            primary: sheet.primary.value,
+            seeds: sheet.seeds,
+            baselines: sheet.baselines,
+            attempts: sheet.attempts.unwrap_or(setting.attempts).max(1),
+            order_seed: sheet.order_seed,
+            limits: sheet.limits,
+            further: sheet.further.value,
+            suppress,
+            replicates: sheet.learning.replicates,
+            tools: setting.tools,
+            registered: None,
+            command: setting.command,
+            program: setting.program,
+        }
+    }
+}
+
+/// Reports a missing path, with a similarly named neighbour if there is one; `None` if the path exists.
+fn missing(path: &Path, what: &str) -> Option<String> {
+    if path.exists() {
+        return None;
+    }
+    let beside = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let beside = beside.into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let beside: Vec<String> = beside.map(|name| name.to_string_lossy().into_owned()).collect();
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let like = nearest(&name, beside.iter().map(String::as_str));
+    let hint = like.map_or_else(String::new, |like| format!("; did you mean {like:?}?"));
+    Some(format!("there is {what} {}{hint}", path.display()))
+}
+
+/// Formats an error and its causes in one line.
+fn story(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,162 @@
+//! Summarizes learning from the book's log, the rows and the stored conversations, so that resumed and uninterrupted
+//! experiments read the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use apprentice_protocol::{Usage, Verdict};
+use apprentice_skills::book::{At, Change, Operation, Skill, Snapshot, Stage, State};
+use serde::Deserialize;
+
+use super::ExperimentError;
+use super::reviewer_quality::reviewer;
+use crate::split::trajectory_id;
+use apprentice_results::report::{CurvePoint, LearningSummary, SkillSummary};
+use apprentice_results::row::TrialRow;
+use apprentice_results::rows;
+
+/// Window of attempts over which each point of the learning curve is averaged.
+const AROUND: usize = 5;
+
+/// A stored model conversation, with the fields that are counted.
+#[derive(Deserialize)]
+struct Conversation {
+    reply: Reply,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    usage: Usage,
+}
+
+/// Summarizes what the experiment in `folder` learned from the attempts of its run in `run`. Trace paths of the rows
+/// are relative to the experiment's folder.
+pub(super) fn summary(
+    folder: &Path,
+    (run, rows): (&Path, &[TrialRow]),
+    epochs: u32,
+) -> Result<LearningSummary, ExperimentError> {
+    let book = &folder.join("skillbook");
+    let log = Log::read(book)?;
+    let mut reviews: BTreeMap<String, u32> = BTreeMap::new();
+    for (_, review) in log.state.reflections.values().flat_map(|checked| &checked.reviews) {
+        *reviews.entry(review.kind().to_owned()).or_default() += 1;
+    }
+    Ok(LearningSummary {
+        epochs,
+        trajectories: u32::try_from(log.sizes.len()).unwrap_or(u32::MAX),
+        reviews,
+        skills: if book.is_dir() { skills(book)? } else { Vec::new() },
+        curve: curve(&log, rows),
+        operations: log.writes,
+        updated_by_reviews: log.updated_by_reviews,
+        cleanup_tasks: u32::try_from(log.cleanups.len()).unwrap_or(u32::MAX),
+        tokens: tokens(&run.join("learning"))?,
+        cost_usd: None,
+        reviewer: reviewer(&log.state, folder, rows),
+    })
+}
+
+fn skills(book: &Path) -> Result<Vec<SkillSummary>, ExperimentError> {
+    let book = Snapshot::open(book, At::Now)?;
+    let summary = |skill: &Skill| SkillSummary {
+        skill: skill.id.to_string(),
+        situation: skill.text.situation.lines().next().unwrap_or_default().to_owned(),
+        version: skill.version,
+        status: "active".into(),
+    };
+    Ok(book.skills().map(summary).collect())
+}
+
+/// The book's operation log, folded.
+#[derive(Default)]
+struct Log {
+    state: State,
+    /// Skill changes, by name.
+    writes: BTreeMap<String, u32>,
+    /// Updates caused by reviews.
+    updated_by_reviews: u32,
+    /// Decided cleanup tasks, as (trajectory, item).
+    cleanups: BTreeSet<(String, String)>,
+    /// Number of skills in the book after each trajectory.
+    sizes: BTreeMap<String, usize>,
+}
+
+impl Log {
+    fn read(book: &Path) -> Result<Self, ExperimentError> {
+        let path = book.join(".meta/ops.jsonl");
+        let mut log = Self::default();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(log),
+            Err(source) => return Err(ExperimentError::Read { path, source }),
+        };
+        // Unreadable lines are reported by the book's own reader; they are skipped here.
+        for operation in text.lines().filter_map(|line| Operation::from_line(line).ok()) {
+            log.state.apply(&operation);
+            if let Some(written) = written(&operation) {
+                *log.writes.entry(written).or_default() += 1;
+            }
+            let Some(cause) = &operation.cause else { continue };
+            match (&operation.change, cause.stage) {
+                (Change::TrajectoryLearned, _) => {
+                    log.sizes.insert(cause.trajectory.clone(), log.state.skills.len());
+                }
+                (Change::SkillUpdated { .. }, Stage::Manage) if cause.item.starts_with("review:") => {
+                    log.updated_by_reviews += 1;
+                }
+                (Change::CleanupFlagged { .. } | Change::CleanupByWords { .. }, _) => {}
+                (_, Stage::Clean) if !cause.item.is_empty() => {
+                    log.cleanups.insert((cause.trajectory.clone(), cause.item.clone()));
+                }
+                _ => {}
+            }
+        }
+        Ok(log)
+    }
+}
+
+/// Names the change that an operation made to a skill; `None` if the skill's text did not change.
+fn written(operation: &Operation) -> Option<String> {
+    let named = serde_json::to_value(&operation.change).ok()?;
+    let word = named.get("op")?.as_str()?.strip_prefix("skill.")?;
+    (word != "reviewed").then(|| word.to_owned())
+}
+
+/// The success rate and steps of the last few attempts at each point, with the number of skills in the book.
+fn curve(log: &Log, learning: &[TrialRow]) -> Vec<CurvePoint> {
+    let trials = rows::trials(learning);
+    let mut in_order: Vec<&TrialRow> = trials.iter().map(|trial| trial.last).collect();
+    in_order.sort_by_key(|row| row.order);
+    let mut curve: Vec<CurvePoint> = Vec::new();
+    for (place, row) in in_order.iter().enumerate() {
+        let before = curve.last().map_or(0, |point| point.skills);
+        let skills = log.sizes.get(&trajectory_id(row)).map(|size| u32::try_from(*size).unwrap_or(u32::MAX));
+        let around = &in_order[(place + 1).saturating_sub(AROUND)..=place];
+        let judged = || around.iter().filter(|row| row.verdict != Verdict::Void);
+        let passed = |row: &&&TrialRow| if row.verdict == Verdict::Pass { 1.0 } else { 0.0 };
+        curve.push(CurvePoint {
+            trajectories: u32::try_from(place + 1).unwrap_or(u32::MAX),
+            skills: skills.unwrap_or(before),
+            success: apprentice_results::stats::mean(judged().map(|row| passed(&row))).unwrap_or(0.0),
+            world_steps: apprentice_results::stats::mean(judged().map(|row| f64::from(row.world_steps)))
+                .unwrap_or(0.0),
+        });
+    }
+    curve
+}
+
+/// Sums the tokens of all stored conversations.
+fn tokens(folder: &Path) -> Result<Usage, ExperimentError> {
+    let mut sum = Usage::default();
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(sum) };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let text = fs::read_to_string(&path)
+            .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
+        if let Ok(conversation) = serde_json::from_str::<Conversation>(&text) {
+            sum += conversation.reply.usage;
+        }
+    }
+    Ok(sum)
+}

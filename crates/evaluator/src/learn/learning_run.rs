@@ -1,0 +1,231 @@
+//! Runs the cycle's attempts through a run folder, in plan order; finished attempts are found again after an
+//! interruption. Also reads the attempts of a finished run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use apprentice_protocol::{BlobHash, PortFuture, TaskId, Trajectory, Verdict};
+use apprentice_skills::book::Snapshot;
+use apprentice_skills::reflect::ReflectMode;
+use apprentice_trace::{Trace, TraceError, blob_path};
+use jiff::Timestamp;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use super::cycle::{Attempted, Attempts, CycleOptions, Wanted, wanted};
+use super::trajectory::{TrajectoryError, trajectory};
+use crate::arm::{ArmError, Lender, apps_of};
+use crate::run::{
+    ArmPlan, Contender, Conversations, Lent, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan,
+    Runner, TrialSpec, said, trial_id,
+};
+use crate::split::SplitLock;
+use crate::tool_servers::ToolBox;
+use apprentice_results::arm::Arm;
+use apprentice_results::row::{Role, Split, TrialRow};
+use apprentice_tasks::suite::Suite;
+
+/// The training tasks of a locked suite, in the suite's order.
+pub fn training_tasks(suite: &Suite, lock: &SplitLock) -> Vec<TaskId> {
+    let train = |id: &&TaskId| matches!(lock.split_of_task(id), Ok(Split::Train));
+    suite.tasks.iter().map(|task| &task.id).filter(train).cloned().collect()
+}
+
+/// The models that act in the cycle, as `provider/name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pupils {
+    /// The teacher model.
+    pub teacher: String,
+    /// The student model.
+    pub student: String,
+}
+
+/// Turns a run's plan into the plan of a learning cycle: the same suite, limits and versions, with the cycle's trials
+/// in the cycle's order.
+pub fn learning_plan(
+    mut plan: RunPlan,
+    (suite, lock, tasks): (&Suite, &SplitLock, &[TaskId]),
+    pupils: &Pupils,
+    options: &CycleOptions,
+) -> RunPlan {
+    let mut trials = Vec::new();
+    for (order, wanted) in (0..).zip(wanted(tasks, options)) {
+        let template = suite.task(wanted.task.as_str()).map(|task| task.template().to_owned());
+        let template = template.unwrap_or_default();
+        let contender = contender(&wanted, pupils);
+        trials.push(TrialSpec {
+            trial: trial_id(&suite.name, &wanted.task, &contender, wanted.seed),
+            order,
+            task: wanted.task,
+            split: lock.split_of(&template),
+            template,
+            role: contender.role,
+            model: contender.model,
+            arm: contender.arm,
+            seed: wanted.seed,
+        });
+    }
+    let models: BTreeSet<ModelPlan> = trials
+        .iter()
+        .map(|one| ModelPlan { role: one.role, model: one.model.clone(), identity: None })
+        .collect();
+    let arms: BTreeSet<&str> = trials.iter().map(|one| one.arm.as_str()).collect();
+    // The book grows during the run, so no arm has a single hash; each row carries its own.
+    let arm = |arm: &str| ArmPlan { arm: arm.to_owned(), ..ArmPlan::default() };
+    plan.arms = arms.into_iter().map(arm).collect();
+    plan.models = models.into_iter().collect();
+    plan.seeds = options.first_seed + options.epochs + u32::from(options.rehearse);
+    plan.trials = trials;
+    plan.conversations = match options.learn.reflect.mode {
+        ReflectMode::InContext => Conversations::Kept,
+        ReflectMode::Fresh | ReflectMode::Given => Conversations::Dropped,
+    };
+    plan
+}
+
+fn contender(wanted: &Wanted, pupils: &Pupils) -> Contender {
+    let model = match wanted.role {
+        Role::Student => &pupils.student,
+        Role::Teacher | Role::Solo | Role::Baseline => &pupils.teacher,
+    };
+    Contender {
+        role: wanted.role,
+        model: model.clone(),
+        arm: wanted.arm.to_string(),
+        tasks: None,
+        seeds: None,
+    }
+}
+
+/// Runs the cycle's attempts through a run folder.
+pub struct LearningRun {
+    runner: Runner,
+    suite: Arc<Suite>,
+    book: Arc<RwLock<Snapshot>>,
+    tools: Arc<OnceLock<ToolBox>>,
+}
+
+/// The reason an attempt of a run cannot be learned from.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// Its trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Its trace cannot be converted to a trajectory.
+    #[error(transparent)]
+    Trajectory(#[from] TrajectoryError),
+    /// The suite has no such task.
+    #[error("the suite has no task {0:?}")]
+    NoTask(String),
+    /// The trial could not be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The plan does not contain this trial.
+    #[error("the run's plan has no trial of {role} on {task}, seed {seed}, arm {arm}: it was planned for another cycle", role = .0.role.as_str(), task = .0.task, seed = .0.seed, arm = .0.arm)]
+    NotPlanned(Wanted),
+    /// The run was stopped.
+    #[error("the run was stopped before the attempt began")]
+    Stopped,
+}
+
+impl LearningRun {
+    /// Runs the trials of a folder made with [`learning_plan`]. Replaces the guidance provider of `deps`: during a
+    /// cycle, guidance comes from the book that is being written.
+    pub fn new(
+        folder: RunFolder,
+        suite: &Arc<Suite>,
+        deps: RunDeps,
+        (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
+    ) -> Self {
+        let book = Arc::new(RwLock::new(Snapshot::empty()));
+        let tools: Arc<OnceLock<ToolBox>> = Arc::default();
+        let (shelf, of_suite, bench) = (book.clone(), suite.clone(), tools.clone());
+        let lend = move |trial: &TrialSpec| {
+            let book = shelf.read().unwrap_or_else(PoisonError::into_inner).clone();
+            lent((&of_suite, bench.get()), book, trial).unwrap_or_default()
+        };
+        let deps = RunDeps { lend: Arc::new(lend), ..deps };
+        let runner = Runner::new(folder, Suite::clone(suite), deps, progress, cancel);
+        Self { runner, suite: suite.clone(), book, tools }
+    }
+
+    /// Sets the tool servers that skills may use. Later calls have no effect.
+    #[must_use]
+    pub fn with_tools(self, tools: ToolBox) -> Self {
+        let _ = self.tools.set(tools);
+        self
+    }
+
+    /// The run's folder.
+    pub fn folder(&self) -> &RunFolder {
+        self.runner.folder()
+    }
+
+    async fn run(&self, wanted: &Wanted, book: &Snapshot) -> Result<Attempted, RecordedError> {
+        *self.book.write().unwrap_or_else(PoisonError::into_inner) = book.clone();
+        let arm = wanted.arm.as_str();
+        let planned = self.folder().plan().trials.iter().find(|trial| {
+            (trial.role, &trial.task, trial.seed, trial.arm.as_str())
+                == (wanted.role, &wanted.task, wanted.seed, arm)
+        });
+        let planned = planned.ok_or_else(|| RecordedError::NotPlanned(wanted.clone()))?;
+        let row = self.runner.run_trial(planned).await?.ok_or(RecordedError::Stopped)?;
+        recorded(self.folder().path(), row, &self.suite)
+    }
+}
+
+/// The arms of a cycle, `none` and `pull`, always provide guidance.
+fn lent(
+    (suite, tools): (&Arc<Suite>, Option<&ToolBox>),
+    book: Snapshot,
+    trial: &TrialSpec,
+) -> Result<Lent, ArmError> {
+    let lender = Lender::new(suite.clone(), book, None);
+    let lender = tools.map(|tools| lender.clone().with_tools(tools)).unwrap_or(lender);
+    let loan = lender.lend(Arm::parse(&trial.arm)?, &trial.task, trial.seed)?;
+    Ok(Lent::from(loan))
+}
+
+impl Attempts for LearningRun {
+    fn attempt<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        book: &'a Snapshot,
+    ) -> PortFuture<'a, Result<Attempted, String>> {
+        Box::pin(async move { self.run(wanted, book).await.map_err(|error| chain(&error)) })
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// Reads one attempt of a run for learning: its row and its trajectory.
+pub fn recorded(run: &Path, row: TrialRow, suite: &Suite) -> Result<Attempted, RecordedError> {
+    let seen = match row.verdict {
+        Verdict::Void => None,
+        Verdict::Pass | Verdict::Fail => Some(seen(run, &row, suite)?),
+    };
+    let said = seen.as_ref().and_then(|_| said(&run.join(&row.trace), &run.join("blobs")));
+    Ok(Attempted { row, seen, said })
+}
+
+fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timestamp), RecordedError> {
+    let task = suite.task(row.task.as_str()).ok_or_else(|| RecordedError::NoTask(row.task.to_string()))?;
+    let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"))?;
+    let blobs = run.join("blobs");
+    let text_of = |hash: &BlobHash| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
+    Ok(trajectory(&trace, row, apps_of(task), &text_of)?)
+}
+
+/// Reads the results of a run in plan order: the last attempt of each trial that has one.
+pub fn results(folder: &RunFolder) -> Vec<TrialRow> {
+    folder.plan().trials.iter().filter_map(|trial| folder.attempts(&trial.trial).pop()).collect()
+}

@@ -1,0 +1,425 @@
+//! Executes one attempt: open, set up, act, collect, judge, close, sync - on every path to its end.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use apprentice_harness::agent::{self, Attempt, Ended};
+use apprentice_protocol::{
+    ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
+    SinkError, SkillEvent, SkillHappening, SkillId, Spent, StopReason, TaskBrief, Verdict, VoidCause, World,
+    WorldError,
+};
+use apprentice_skills::reflect::Conversation;
+use apprentice_trace::Recorder;
+use futures_util::FutureExt as _;
+use tokio::sync::SemaphorePermit;
+
+use super::conversation;
+use super::plan::{Conversations, TrialSpec};
+use super::trial::{Lent, Runner};
+use crate::app_versions::Roll;
+use crate::arm::apps_of;
+use apprentice_tasks::check::{Asked, CollectContext, CollectError, Ending, collect, judge_as};
+use apprentice_tasks::setup::{SetupContext, SetupError, Stage, prepare};
+use apprentice_tasks::variation::Varied;
+
+/// A remote machine may need to be reserved, reset and booted; a cell times out much earlier.
+const OPEN_DEADLINE: Duration = Duration::from_secs(1800);
+const SETUP_DEADLINE: Duration = Duration::from_secs(600);
+const CHECK_DEADLINE: Duration = Duration::from_secs(300);
+const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
+/// The time left for judging an attempt whose agent has finished when the run is cancelled.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The inputs of one attempt.
+pub(super) struct Life<'a> {
+    pub(super) runner: &'a Runner,
+    pub(super) trial: &'a TrialSpec,
+    pub(super) varied: &'a Varied,
+    pub(super) model: &'a dyn ChatModel,
+    pub(super) lent: &'a Lent,
+    pub(super) folder: PathBuf,
+}
+
+/// The outcome of an attempt.
+pub(super) struct Attempted {
+    pub(super) ended: Option<Ended>,
+    pub(super) judged: Option<Judged>,
+    pub(super) void: Option<Void>,
+    pub(super) isolation: Isolation,
+    /// Time spent waiting for a permit or a rate limit.
+    pub(super) idle: Duration,
+}
+
+/// The void cause of an attempt, with an explanation.
+pub(super) struct Void {
+    pub(super) cause: VoidCause,
+    pub(super) story: String,
+}
+
+impl Void {
+    fn new(cause: VoidCause, story: impl Into<String>) -> Self {
+        Self { cause, story: story.into() }
+    }
+}
+
+impl From<SinkError> for Void {
+    fn from(error: SinkError) -> Self {
+        Self::new(error.void_cause(), error.to_string())
+    }
+}
+
+impl From<WorldError> for Void {
+    fn from(error: WorldError) -> Self {
+        Self::new(error.void_cause(), error.message)
+    }
+}
+
+impl From<SetupError> for Void {
+    fn from(error: SetupError) -> Self {
+        Self::new(error.void_cause(), error.story())
+    }
+}
+
+impl From<CollectError> for Void {
+    fn from(error: CollectError) -> Self {
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        Self::new(error.void_cause(), format!("{error}{}", source.unwrap_or_default()))
+    }
+}
+
+/// The event for a skill hidden from the trial's task.
+fn suppressed(skill: &SkillId) -> SkillEvent {
+    SkillEvent {
+        happening: SkillHappening::Suppressed,
+        skill: Some(skill.clone()),
+        version: None,
+        rank: None,
+        detail: None,
+        text: None,
+        delivered_chars: 0,
+    }
+}
+
+impl Life<'_> {
+    /// Executes the attempt. On every path, the world is closed and the trace gets exactly one `stopped` event.
+    pub(super) async fn live(&self) -> Attempted {
+        let mut done = Attempted {
+            ended: None,
+            judged: None,
+            void: None,
+            isolation: Isolation::None,
+            idle: Duration::ZERO,
+        };
+        let deps = &self.runner.deps;
+        let blobs = self.runner.folder.blobs();
+        let recorder = Recorder::create(&self.folder, &blobs, deps.clock.clone(), deps.redactor.clone());
+        let mut recorder = match recorder {
+            Ok(recorder) => recorder,
+            Err(error) => {
+                tracing::error!(%error, "cannot create the trace");
+                done.void = Some(error.into());
+                return done;
+            }
+        };
+        let mut world = None;
+        let acted = AssertUnwindSafe(self.act(&mut recorder, &mut world, &mut done)).catch_unwind().await;
+        let acted = acted.unwrap_or_else(|_| {
+            let cause = if done.ended.is_some() { VoidCause::CheckCrashed } else { VoidCause::Internal };
+            Err(Void::new(cause, "panic around the agent; see the log"))
+        });
+        if let Err(void) = acted {
+            tracing::warn!(trial = %self.trial.trial, cause = ?void.cause, story = %void.story, "void attempt");
+            if done.ended.is_none() {
+                stop(&mut recorder, &void);
+            }
+            done.void = Some(void);
+        }
+        if let Some(servers) = &self.lent.servers {
+            servers.leave().await;
+        }
+        if let Some(world) = world {
+            self.close(world, &mut recorder).await;
+        }
+        if let Err(error) = recorder.sync() {
+            // A trace that may not be on disk cannot be judged.
+            done.void.get_or_insert(error.into());
+        }
+        done
+    }
+
+    async fn act(
+        &self,
+        recorder: &mut Recorder,
+        slot: &mut Option<World>,
+        done: &mut Attempted,
+    ) -> Result<(), Void> {
+        let header = self.header();
+        recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
+        for skill in &self.lent.suppressed {
+            recorder.emit(None, EventKind::Skill(suppressed(skill)))?;
+        }
+        // A run cancelled while waiting here does not begin the attempt.
+        let permit = self.unless_cancelled(self.permit(done)).await??;
+        let world = slot.insert(self.open(recorder).await?);
+        done.isolation = world.isolation;
+        self.set_up(world.machine.as_ref(), recorder).await?;
+        let mut roll = Roll::default();
+        self.unless_cancelled(self.ask_versions(&mut roll, world.machine.as_ref(), recorder)).await??;
+        drop(permit);
+        if let Some(servers) = &self.lent.servers {
+            servers.enter(world.machine.clone());
+        }
+        let clock = self.runner.deps.clock.as_ref();
+        let header_seed = header.seed;
+        let attempt = Attempt {
+            brief: &header.brief.clone(),
+            model: self.model,
+            guidance: &self.lent.guidance,
+            tools: &[],
+            clock,
+            header,
+            seed: header_seed,
+            cancel: self.runner.cancel.clone(),
+        };
+        let begun = clock.mono();
+        let mut ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
+        self.keep_conversation(std::mem::take(&mut ended.conversation));
+        let took = clock.mono().saturating_sub(begun);
+        done.idle += took.saturating_sub(Duration::from_millis(ended.spent.working_ms));
+        let stopped = ended.stop;
+        let reason = done.ended.insert(ended);
+        let reason = match stopped {
+            Ok(stop) => (stop, Ending::of(stop, reason.finish.as_ref())),
+            Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
+        };
+        // After a cancellation, the user waits only for the verdict.
+        if !self.runner.cancel.is_cancelled() {
+            self.ask_versions(&mut roll, world.machine.as_ref(), recorder).await?;
+        }
+        // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
+        let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), reason, done)).await??;
+        recorder.emit(None, EventKind::Judged(judged.clone()))?;
+        if judged.verdict == Verdict::Void {
+            return Err(Void::new(VoidCause::CheckCrashed, judged.explanation));
+        }
+        done.judged = Some(judged);
+        Ok(())
+    }
+
+    /// Queries the versions of the task's programs and of the programs with open windows. They stay unknown without
+    /// a result.
+    async fn ask_versions(
+        &self,
+        roll: &mut Roll,
+        machine: &dyn Machine,
+        recorder: &mut Recorder,
+    ) -> Result<(), Void> {
+        let domains = apps_of(&self.varied.task);
+        if let Some(told) = roll.call(machine, &domains).await {
+            self.lent.present.hear(&told);
+            recorder.emit(None, told)?;
+        }
+        Ok(())
+    }
+
+    /// Saves the conversation if the plan asks for it. A failure is only logged: the attempt is complete without
+    /// it.
+    fn keep_conversation(&self, request: ChatRequest) {
+        if self.runner.folder.plan().conversations == Conversations::Dropped {
+            return;
+        }
+        let conversation = Conversation { model: self.model.profile().name.clone(), request };
+        if let Err(error) = conversation::keep(conversation, &self.folder, &self.runner.deps.redactor) {
+            tracing::warn!(%error, folder = %self.folder.display(), "cannot save a conversation");
+        }
+    }
+
+    fn header(&self) -> Header {
+        let task = &self.varied.task;
+        let plan = self.runner.folder.plan();
+        let limits = plan.limits_of(self.trial, task.limits());
+        Header {
+            version: EVENT_VERSION,
+            program: plan.program.clone(),
+            brief: TaskBrief { id: task.id.clone(), instruction: task.instruction.clone(), limits },
+            world: self.varied.world.clone(),
+            model: self.model.profile().clone(),
+            seed: Some(plan.seed_of(self.trial, self.varied.seed)),
+            prompt_hash: agent::prompt_hash(),
+        }
+    }
+
+    /// Acquires a permit for starting, setting up or checking a world. The wait counts as idle time.
+    async fn permit(&self, done: &mut Attempted) -> Result<SemaphorePermit<'_>, Void> {
+        let begun = self.runner.deps.clock.mono();
+        let permit = self.runner.permits.acquire().await;
+        done.idle += self.runner.deps.clock.mono().saturating_sub(begun);
+        permit.map_err(|_| Void::new(VoidCause::Internal, "the permits were closed"))
+    }
+
+    /// Waits for work that a cancellation does not end at once, but limits it to [`GRACE`] from then on.
+    async fn with_grace<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            worked = &mut work => return Ok(worked),
+            () = self.runner.cancel.cancelled() => {}
+        }
+        let story =
+            || format!("the run was stopped, and judging did not finish within {} s", GRACE.as_secs());
+        let worked = tokio::time::timeout(GRACE, work).await;
+        worked.map_err(|_| Void::new(VoidCause::Interrupted, story()))
+    }
+
+    async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, Void> {
+        tokio::select! {
+            biased;
+            () = self.runner.cancel.cancelled() => {
+                Err(Void::new(VoidCause::Interrupted, "the run was stopped from outside"))
+            }
+            worked = work => Ok(worked),
+        }
+    }
+
+    /// Waits for work that ends on cancellation or at a deadline.
+    async fn within<T>(
+        &self,
+        deadline: Duration,
+        late: VoidCause,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Void> {
+        let worked = self.unless_cancelled(tokio::time::timeout(deadline, work)).await?;
+        worked.map_err(|_| Void::new(late, format!("timed out after {} s", deadline.as_secs())))
+    }
+
+    async fn open(&self, recorder: &mut Recorder) -> Result<World, Void> {
+        let begun = self.runner.deps.clock.mono();
+        let opening = self.runner.deps.worlds.open(&self.varied.world);
+        let world = self.within(OPEN_DEADLINE, VoidCause::WorldStart, opening).await??;
+        let opened = EventKind::WorldOpened { isolation: world.isolation, took_ms: self.since(begun) };
+        match recorder.emit(None, opened) {
+            Ok(_) => Ok(world),
+            Err(error) => {
+                if let Err(second) = world.environment.close(CLOSE_DEADLINE).await {
+                    tracing::warn!(%second, "cannot close a world");
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn set_up(&self, machine: &dyn Machine, recorder: &mut Recorder) -> Result<(), Void> {
+        let cache = self.cache();
+        std::fs::create_dir_all(&cache)
+            .map_err(|error| Void::new(VoidCause::Internal, format!("{}: {error}", cache.display())))?;
+        let context = self.setup_context(machine, &cache);
+        let steps = prepare(&self.varied.task.config, &context);
+        for step in self.within(SETUP_DEADLINE, VoidCause::Setup, steps).await?? {
+            let took_ms = u64::try_from(step.took.as_millis()).unwrap_or(u64::MAX);
+            recorder.emit(None, EventKind::SetupDone { index: step.index, step: step.step, took_ms })?;
+        }
+        Ok(())
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.join("cache")
+    }
+
+    fn setup_context<'w>(&'w self, machine: &'w dyn Machine, cache: &'w std::path::Path) -> SetupContext<'w> {
+        SetupContext {
+            machine,
+            clock: self.runner.deps.clock.as_ref(),
+            suite_root: self.runner.suite_root(),
+            // A remote machine has a fixed screen size.
+            screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
+            cache_dir: cache,
+            mirror: self.runner.deps.reading.mirror.as_ref(),
+            pace: self.runner.deps.reading.pace(),
+            stage: Stage::Start,
+            password: &self.runner.deps.reading.password,
+        }
+    }
+
+    async fn permitted_check(
+        &self,
+        machine: &dyn Machine,
+        ended: (StopReason, Ending),
+        done: &mut Attempted,
+    ) -> Result<Judged, Void> {
+        let _permit = self.permit(done).await?;
+        self.check(machine, ended).await
+    }
+
+    /// Collects the evidence and judges it.
+    async fn check(
+        &self,
+        machine: &dyn Machine,
+        (stop, ending): (StopReason, Ending),
+    ) -> Result<Judged, Void> {
+        let ended = self.runner.deps.clock.mono();
+        let spec = &self.varied.task.evaluator;
+        let (cache, kept) = (self.cache(), self.folder.join("evidence"));
+        let compat = self.runner.deps.reading.compat;
+        let asked = Asked { compat, ..Asked::new(spec.clone(), ending) };
+        let late = SetupContext { stage: Stage::Grade, ..self.setup_context(machine, &cache) };
+        let work = async {
+            asked.save(&kept).map_err(CollectError::from)?;
+            prepare(&spec.postconfig, &late).await.map_err(|error| {
+                let cause = match error.void_cause() {
+                    VoidCause::Setup => VoidCause::EvidenceMissing,
+                    other => other,
+                };
+                Void::new(cause, error.story())
+            })?;
+            let context = CollectContext {
+                machine,
+                clock: self.runner.deps.clock.as_ref(),
+                ended,
+                cache_dir: &cache,
+                folder: &kept,
+                redactor: &self.runner.deps.redactor,
+                suite_root: self.runner.suite_root(),
+                mirror: self.runner.deps.reading.mirror.as_ref(),
+                compat: self.runner.deps.reading.compat,
+            };
+            Ok::<_, Void>(collect(spec, &context).await?)
+        };
+        let evidence = tokio::time::timeout(CHECK_DEADLINE, work).await.map_err(|_| {
+            let story = format!("collecting the evidence timed out after {} s", CHECK_DEADLINE.as_secs());
+            Void::new(VoidCause::EvidenceMissing, story)
+        })??;
+        tracing::debug!(?stop, "judging");
+        Ok(judge_as(spec, &evidence, &asked.ending, asked.compat))
+    }
+
+    async fn close(&self, world: World, recorder: &mut Recorder) {
+        let begun = self.runner.deps.clock.mono();
+        let closed = AssertUnwindSafe(world.environment.close(CLOSE_DEADLINE)).catch_unwind().await;
+        let killed = !matches!(closed, Ok(Ok(())));
+        let event = EventKind::WorldClosed { took_ms: self.since(begun), killed };
+        if let Err(error) = recorder.emit(None, event) {
+            tracing::warn!(%error, "cannot record the closing of a world");
+        }
+    }
+
+    fn since(&self, begun: Duration) -> u64 {
+        let took = self.runner.deps.clock.mono().saturating_sub(begun);
+        u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Records the one `stopped` event of an attempt whose agent did not record its own.
+fn stop(recorder: &mut Recorder, void: &Void) {
+    let stopped = EventKind::Stopped {
+        reason: None,
+        void: Some(void.cause),
+        detail: void.story.clone(),
+        spent: Spent::default(),
+    };
+    if let Err(error) = recorder.emit(None, stopped) {
+        tracing::warn!(%error, "cannot record the end of an attempt");
+    }
+}

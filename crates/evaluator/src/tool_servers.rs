@@ -1,0 +1,84 @@
+//! Connects a skillbook to MCP tool servers: the book refers to servers by name, and the harness starts the
+//! programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use apprentice_harness::tool::mcp::McpServers;
+use apprentice_protocol::{PortFuture, Tool};
+use apprentice_skills::guidance::{Contributed, Dialect, Gating, ToolServers};
+use sha2::{Digest as _, Sha256};
+
+use crate::arm::MakeServers;
+
+struct BookServers(Arc<McpServers>);
+
+impl ToolServers for BookServers {
+    fn names(&self) -> Vec<String> {
+        self.0.names()
+    }
+
+    fn tools<'a>(&'a self, server: &'a str) -> PortFuture<'a, Result<Vec<Arc<dyn Tool>>, String>> {
+        Box::pin(async move { self.0.tools(server).await.map_err(|error| error.to_string()) })
+    }
+}
+
+/// Rules for offering the tools of skills to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRules {
+    /// Tool names that are never offered, even when a skill lists them.
+    pub denied: BTreeSet<String>,
+    /// The naming scheme and format of the offered tools.
+    pub dialect: Dialect,
+    /// Whether servers that no skill names are available too.
+    pub gating: Gating,
+}
+
+impl Default for ToolRules {
+    fn default() -> Self {
+        Self { denied: BTreeSet::new(), dialect: Dialect::Own, gating: Gating::Strict }
+    }
+}
+
+/// The tool settings that apply to all trials of an experiment.
+#[derive(Clone, Default)]
+pub struct ToolBox {
+    /// Creates the servers of one trial; `None` when no server file is configured.
+    pub servers: Option<MakeServers>,
+    /// What the servers are created from: where they run, and the text of the server file.
+    pub list: Option<String>,
+    /// The rules for offering the tools.
+    pub rules: ToolRules,
+}
+
+impl ToolBox {
+    /// The settings that affect trials, by name. Empty when there are no tools.
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        let ToolRules { denied, dialect, gating } = &self.rules;
+        let named = |condition: bool, name: &str, what: String| condition.then(|| (name.to_owned(), what));
+        let list = self.list.as_deref().map(hash);
+        let denials = denied.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        [
+            list.map(|list| ("mcp_servers".to_owned(), list)),
+            named(!denied.is_empty(), "denied", denials),
+            named(*dialect == Dialect::Seed, "dialect", "seed".to_owned()),
+            named(*gating == Gating::Additive, "gating", "additive".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// The SHA-256 of a server list, as hexadecimal text. It identifies the list, so a changed list is noticed.
+pub(crate) fn hash(list: &str) -> String {
+    Sha256::digest(list).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Builds the tool contribution of the servers to an arm's guidance. By default (strict gating), a server that no
+/// skill names is not available: a server file may list servers for other programs.
+pub fn contributed(servers: Option<&Arc<McpServers>>, rules: &ToolRules) -> Contributed {
+    let servers = servers.map(|servers| -> Arc<dyn ToolServers> { Arc::new(BookServers(servers.clone())) });
+    let ToolRules { denied, dialect, gating } = rules.clone();
+    Contributed { servers, gating, denied, dialect }
+}

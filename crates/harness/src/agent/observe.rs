@@ -1,0 +1,65 @@
+//! Observes the world, and adds the guidance for an observation.
+
+use std::time::Duration;
+
+use apprentice_protocol::{BoundedText, Content, EventKind, StepRef, TreeBudget, View, Want};
+
+use super::attempt::Run;
+use super::model_view::Sight;
+use super::stop::{Stop, off_thread, world};
+use super::{picture, prompt};
+
+impl Run<'_> {
+    /// Observes the world, once per batch.
+    pub(super) async fn look(&mut self) -> Result<Sight, Stop> {
+        let begun = self.attempt.clock.mono();
+        let rule = self.attempt.model.profile().images;
+        let pictures = picture::fit(&rule, self.attempt.header.world.screen).is_some();
+        // The trace keeps a screenshot for human readers even when the model takes no pictures.
+        let want = Want { screenshot: true, tree: Some(TreeBudget::default()) };
+        let observation = world(&self.attempt.cancel, self.environment.observe(want)).await??;
+        let shot = observation.screenshot.clone().filter(|_| pictures);
+        let screen = shot.as_ref().map_or(self.attempt.header.world.screen, |image| image.size);
+        let size = picture::fit(&rule, screen).unwrap_or(screen);
+        let sent = match shot {
+            Some(image) if image.size == size => Some(image),
+            Some(image) => Some(off_thread(move || picture::scale(&image, size)).await?),
+            None => None,
+        };
+        let view = View { image: size, space: self.attempt.model.profile().space, ..View::whole(screen) };
+        let sight = Sight::new(observation, sent, view);
+        self.record_sight(&sight, begun)?;
+        Ok(sight)
+    }
+
+    fn record_sight(&mut self, sight: &Sight, begun: Duration) -> Result<(), Stop> {
+        let picture = sight.picture.as_ref().or(sight.observation.screenshot.as_ref());
+        let screenshot = picture.map(|image| self.sink.keep(&image.bytes.0, "png"));
+        let has_tree = sight.observation.tree.is_some();
+        let outline = has_tree.then(|| self.sink.keep(sight.outline.as_str().as_bytes(), "txt"));
+        self.emit(EventKind::Observed {
+            title: sight.observation.title().to_owned(),
+            focused: sight.focused(),
+            screenshot: screenshot.transpose()?,
+            outline: outline.transpose()?,
+            view: sight.view,
+            took_ms: self.since(begun),
+        })
+    }
+
+    /// Returns what the guidance adds to the next user turn.
+    pub(super) fn refresh(&mut self, sight: &Sight) -> Result<Option<Content>, Stop> {
+        let Some(refresh) = &self.attempt.guidance.refresh else { return Ok(None) };
+        let refreshed = refresh.refresh(StepRef { step: self.step }, &sight.observation);
+        let Some((text, events)) = refreshed.filter(|(text, _)| !text.is_empty()) else { return Ok(None) };
+        let advice = prompt::advice(&text);
+        self.deliver(&text, vec![advice.clone()])?;
+        self.emit_all(events)?;
+        Ok(Some(advice))
+    }
+
+    pub(super) fn deliver(&mut self, text: &BoundedText, content: Vec<Content>) -> Result<(), Stop> {
+        self.delivered_chars += text.as_str().chars().count() as u64;
+        self.emit(EventKind::Notice { content })
+    }
+}

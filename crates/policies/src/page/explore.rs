@@ -1,0 +1,448 @@
+//! Best-first search for controls that are not visible: tabs, collapsed sections, menus, links, search boxes, content
+//! further down, and the browser's own menu. It remembers what was opened and where.
+
+use apprentice_protocol::{Action, Button, History, State, Target};
+
+use super::super::executor::{click, fill, key, quoted};
+use super::super::policy::Move;
+use super::super::scene::Element;
+use super::super::text_match::{Wanted, content, plain, same_label, stem};
+use super::control_action::{commits, looks_up};
+use super::instruction::{Clause, Told};
+use super::page_view::{Control, Front, Sheet, Sort, is_blank, program_button};
+
+/// Words in labels of surfaces with more options.
+const MORE: &[&str] =
+    &["more", "advanced", "configure", "customize", "menu", "manage", "edit", "change", "modify"];
+/// Words in labels of settings surfaces.
+const SETTINGS: &[&str] = &["settings", "preferences", "options"];
+/// Words of labels that lead away from the task; skipped unless the task mentions them.
+const AWAY: &[&str] = &[
+    "learn",
+    "help",
+    "feedback",
+    "about",
+    "close",
+    "exit",
+    "print",
+    "delete",
+    "remove",
+    "reset",
+    "clear",
+    "sign",
+    "logout",
+    "cancel",
+    "back",
+    "new",
+    "incognito",
+    "cast",
+    "undo",
+    "bookmark",
+    "reload",
+    "share",
+];
+/// Words of buttons that go to the next page.
+const ONWARD: &[&str] = &["next", "continue", "›", "»", "→"];
+/// The time to wait for search results, in milliseconds.
+const SEARCHING: u32 = 3000;
+/// The penalty for an opener that is not visible now.
+const FAR: f32 = 0.15;
+
+/// A method of opening a surface.
+#[derive(Clone, Debug, PartialEq)]
+enum How {
+    /// Press a control with this label.
+    Press(String, Sort),
+    /// Search for this query.
+    Query(String),
+    /// Scroll down.
+    Down,
+    /// Open the browser's own menu.
+    Program,
+    /// Open this address.
+    Address(String),
+}
+
+/// An opener: something that may lead to the target.
+#[derive(Clone, Debug, PartialEq)]
+struct Opener {
+    page: String,
+    via: Vec<How>,
+    how: How,
+    score: f32,
+    opened: bool,
+}
+
+/// The inputs for one step of the search.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Quest<'a> {
+    /// The parsed instruction.
+    pub(super) told: &'a Told,
+    /// The clause that no visible control matches.
+    pub(super) clause: &'a Clause,
+    /// Labels and addresses that skills name.
+    pub(super) hints: &'a [String],
+    /// Whether the environment is a browser without a desktop.
+    pub(super) browser: bool,
+}
+
+impl Quest<'_> {
+    /// Returns the words to search for, without those that only name a location.
+    fn words(&self) -> Wanted {
+        self.clause.words.without(&content("browser page"))
+    }
+}
+
+/// The search for one clause.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Roam {
+    openers: Vec<Opener>,
+    via: Vec<How>,
+    pages: Vec<String>,
+    lost: u32,
+    last: Option<(How, String)>,
+    backed: Option<String>,
+    patience: u32,
+    /// The fingerprint of the page below an open list.
+    under: String,
+    /// The page's fingerprint in the previous turn.
+    shown: Option<String>,
+    /// The key of the page on which a control was last pressed.
+    left: Option<String>,
+}
+
+/// The largest number of waits for the effect of a press.
+const PATIENCE: u32 = 2;
+
+/// Returns a fingerprint that distinguishes the states of a page.
+pub(super) fn print_of(sheet: &Sheet<'_>) -> String {
+    let labels: Vec<&str> = sheet.controls.iter().map(|control| control.label.as_str()).collect();
+    format!("{} {:?} {}", sheet.key, sheet.front, labels.join("|"))
+}
+
+/// Returns whether a label starts with the words of another.
+pub(super) fn begins(label: &str, with: &str) -> bool {
+    let (label, with) = (plain(label), plain(with));
+    !with.is_empty() && label.len() >= with.len() && label[..with.len()] == with
+}
+
+/// Returns whether a label contains these words in sequence.
+pub(super) fn holds(label: &str, words: &str) -> bool {
+    let (label, words) = (plain(label), plain(words));
+    !words.is_empty() && label.windows(words.len()).any(|run| run == words)
+}
+
+fn is_asked(quest: &Quest<'_>, label: &str) -> bool {
+    let fit = quest.clause.words.fit(label);
+    fit.share >= 0.5 && fit.matched >= 0.5
+}
+
+/// Returns whether a control with this label goes to the next page.
+fn is_onward(label: &str) -> bool {
+    plain(label).first().is_some_and(|word| ONWARD.contains(&word.as_str())) || ONWARD.contains(&label.trim())
+}
+
+/// Returns a control's prior score as an opener; `None` if it opens nothing.
+fn prior(sheet: &Sheet<'_>, control: &Control<'_>, quest: &Quest<'_>) -> Option<f32> {
+    let words = plain(&control.label);
+    let asked = is_asked(quest, &control.label);
+    let stems: Vec<String> = words.iter().map(|word| stem(word)).collect();
+    if words.is_empty() || words.iter().chain(&stems).any(|word| AWAY.contains(&word.as_str())) && !asked {
+        return None;
+    }
+    if commits(&control.label) && !control.element.is(State::Collapsed) {
+        return None;
+    }
+    let settings = words.len() <= 2 && words.iter().any(|word| SETTINGS.contains(&word.as_str()));
+    let more = settings || words.iter().any(|word| MORE.contains(&word.as_str())) && words.len() <= 4;
+    let onward = is_onward(&control.label);
+    let folded = control.element.is(State::Collapsed);
+    match control.sort {
+        Sort::Tab if !control.element.is(State::Selected) => Some(0.5),
+        Sort::Button if more && words.len() <= 2 => Some(0.5),
+        Sort::Button | Sort::Entry if folded => Some(0.4),
+        Sort::Button if onward => Some(0.35),
+        Sort::Button if control.element.promises() => Some(0.2),
+        Sort::Button if sheet.twins(control) == 1 && is_asked(quest, &control.label) => Some(0.1),
+        Sort::Item if settings => Some(1.2),
+        Sort::Item if more => Some(0.3),
+        Sort::Item if folded => Some(0.25),
+        Sort::Item if asked => Some(0.2),
+        Sort::Combo => Some(0.15),
+        Sort::Link if onward => Some(0.35),
+        Sort::Link if more => Some(0.3),
+        Sort::Link if !control.element.is(State::Active) => Some(0.2),
+        Sort::Field | Sort::Number | Sort::Date | Sort::Switch | Sort::Radio | Sort::Cell | Sort::Entry => {
+            None
+        }
+        Sort::Tab | Sort::Button | Sort::Item | Sort::Link => None,
+    }
+}
+
+/// Returns a press on a control that may open another surface.
+fn press(say: String, element: &Element) -> Move {
+    Move::Act { say, actions: vec![click(element, Button::Left, 1)] }
+}
+
+impl Roam {
+    fn add(&mut self, sheet: &Sheet<'_>, how: How, score: f32) {
+        let via = self.via.clone();
+        // A paging control is a different opener on each page.
+        let turns = matches!(&how, How::Down)
+            || matches!(&how, How::Press(label, Sort::Button | Sort::Link) if is_onward(label));
+        let page = if turns { print_of(sheet) } else { sheet.key.clone() };
+        let own_menu = via.first() == Some(&How::Program);
+        let anywhere = own_menu || !matches!(how, How::Press(..) | How::Down);
+        let same = |known: &Opener| known.how == how && known.via == via && (anywhere || known.page == page);
+        let again = |known: &Opener| {
+            // Navigation links that appear on every page count as one opener.
+            matches!((&known.how, &how), (How::Press(one, Sort::Link), How::Press(other, Sort::Link)) if one == other)
+                && known.opened
+                && !turns
+        };
+        match self.openers.iter_mut().find(|known| same(known) || again(known)) {
+            Some(known) if score > known.score => known.score = score,
+            Some(_) => {}
+            None => self.openers.push(Opener { page, via, how, score, opened: false }),
+        }
+    }
+
+    fn collect(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>) {
+        for control in &sheet.controls {
+            let hinted = quest.hints.iter().position(|hint| begins(&control.label, hint));
+            let known = prior(sheet, control, quest).or_else(|| hinted.map(|_| 0.2));
+            let opens =
+                !matches!(control.sort, Sort::Switch | Sort::Radio | Sort::Field | Sort::Number | Sort::Cell);
+            let passed = |how: &How| matches!(how, How::Press(label, _) if same_label(label, &control.label));
+            let Some(prior) = known.filter(|_| opens && !self.via.iter().any(passed)) else { continue };
+            let fit = quest.words().fit(&control.label).score();
+            let place = quest.clause.words.fit(&control.place).score();
+            let hint = hinted.map_or(0.0, |_| 3.0);
+            let results = if control.results { 1.5 } else { 0.0 };
+            self.add(
+                sheet,
+                How::Press(control.label.clone(), control.sort),
+                prior + 2.0 * fit + 0.3 * place + hint + results,
+            );
+        }
+        if sheet.front != Front::Page {
+            return;
+        }
+        if lies_lower(sheet) {
+            self.add(sheet, How::Down, 0.33);
+        }
+        if sheet.controls.iter().any(looks_up) {
+            let queries = quest.told.queries(quest.clause);
+            for (at, query) in queries.into_iter().take(5).enumerate() {
+                let late = f32::from(u8::try_from(at).unwrap_or(u8::MAX));
+                self.add(sheet, How::Query(query), 0.6 - 0.06 * late);
+            }
+        }
+        for address in quest.hints.iter().filter(|hint| hint.contains("://")) {
+            self.add(sheet, How::Address(address.clone()), 2.5);
+        }
+        if let Some(button) = program_button(sheet.scene) {
+            let speaks = quest.told.names(&button.name) || quest.told.names("browser");
+            if speaks || is_blank(sheet.scene) {
+                self.add(sheet, How::Program, 0.65);
+            }
+        }
+    }
+
+    /// Returns the next press of the search; `None` when everything reachable has been opened.
+    pub(super) fn next(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>) -> Option<Move> {
+        if sheet.front != Front::Popup {
+            self.via.clear();
+        }
+        if let Some(found) = self.wait_for(sheet) {
+            return Some(found);
+        }
+        if let Some(before) = self.backed.take()
+            && before == sheet.key
+        {
+            self.pages.clear();
+        }
+        if self.pages.last() != Some(&sheet.key) {
+            if let Some(at) = self.pages.iter().rposition(|page| *page == sheet.key) {
+                self.pages.truncate(at + 1);
+            } else {
+                self.pages.push(sheet.key.clone());
+            }
+        }
+        self.collect(sheet, quest);
+        for _ in 0..=self.openers.len() {
+            let at = self.best(sheet)?;
+            let opener = self.openers[at].clone();
+            if let Some(found) = self.reach(sheet, quest, at, &opener) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Waits for the effect of a press: a page, a list, or search results.
+    fn wait_for(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        let (how, before) = self.last.clone()?;
+        let same = print_of(sheet) == before;
+        let settled = !same && self.shown.as_deref() == Some(print_of(sheet).as_str());
+        let searching = matches!(how, How::Query(_)) && !sheet.has_results() && !settled;
+        self.shown = Some(print_of(sheet));
+        let leads = matches!(&how, How::Press(_, Sort::Link))
+            || matches!(&how, How::Press(_, Sort::Item)) && sheet.front == Front::Page;
+        let stays = leads && self.left.as_deref() == Some(sheet.key.as_str());
+        let bare = sheet.front == Front::Page && sheet.is_empty() && how != How::Program;
+        if (same && how != How::Down || stays || searching || bare) && self.patience > 0 {
+            self.patience -= 1;
+            let ms = if searching { SEARCHING } else { 1200 };
+            return Some(Move::Act {
+                say: "It may still be on its way.".into(),
+                actions: vec![Action::Wait { ms }],
+            });
+        }
+        self.last = None;
+        None
+    }
+
+    fn best(&self, sheet: &Sheet<'_>) -> Option<usize> {
+        let value = |at: &usize| {
+            let opener = &self.openers[*at];
+            let here = in_sight(sheet, &opener.how) && (opener.via == self.via || sheet.front == Front::Page);
+            opener.score - if here { 0.0 } else { FAR }
+        };
+        (0..self.openers.len())
+            .filter(|at| !self.openers[*at].opened)
+            .max_by(|one, other| value(one).total_cmp(&value(other)).then(other.cmp(one)))
+    }
+
+    /// Returns one step towards an opener, or `None` if it is no longer reachable.
+    fn reach(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>, at: usize, opener: &Opener) -> Option<Move> {
+        if sheet.front == Front::Popup && opener.via != self.via {
+            self.via.pop();
+            return Some(Move::Act {
+                say: "It is not in this list.".into(),
+                actions: key("escape").into_iter().collect(),
+            });
+        }
+        let here = in_sight(sheet, &opener.how) && (opener.via.is_empty() || opener.via == self.via);
+        if here {
+            self.openers[at].opened = true;
+            self.lost = 0;
+            self.patience = if matches!(opener.how, How::Query(_)) { PATIENCE + 1 } else { PATIENCE };
+            self.left = Some(sheet.key.clone());
+            let page = if sheet.front == Front::Popup { self.under.clone() } else { print_of(sheet) };
+            self.under.clone_from(&page);
+            self.last = Some((opener.how.clone(), page));
+            return self.open(sheet, quest, &opener.how);
+        }
+        let own_menu = opener.via.first() == Some(&How::Program);
+        if (opener.page == sheet.key || own_menu)
+            && self.via.is_empty()
+            && let Some(first) = opener.via.first()
+            && in_sight(sheet, first)
+        {
+            return self.open(sheet, quest, first);
+        }
+        self.lost += 1;
+        if self.lost > 4
+            || !self.pages.contains(&opener.page)
+            || opener.page == sheet.key
+            || turns_pages(&opener.how)
+        {
+            self.openers[at].opened = true;
+            self.lost = 0;
+            return None;
+        }
+        self.backed = Some(sheet.key.clone());
+        let say = "It is not here.".to_owned();
+        let back = if quest.browser {
+            vec![Action::History { go: History::Back }]
+        } else {
+            key("alt+left").into_iter().collect()
+        };
+        Some(Move::Act { say, actions: back })
+    }
+
+    fn open(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>, how: &How) -> Option<Move> {
+        match how {
+            How::Press(label, sort) => {
+                let fits = |control: &&Control<'_>| control.sort == *sort && control.label == *label;
+                let named = |control: &&Control<'_>| {
+                    let texts = control.row.map(|row| sheet.texts_of(row)).unwrap_or_default();
+                    texts.iter().any(|text| text.chars().count() > 1 && quest.told.names(text))
+                };
+                let mut all = sheet.controls.iter().filter(fits);
+                let control = all.clone().find(named).or_else(|| all.next())?;
+                if matches!(sort, Sort::Button | Sort::Combo | Sort::Item) {
+                    self.via.push(how.clone());
+                }
+                Some(press(format!("Perhaps it is behind {}.", quoted(label)), control.element))
+            }
+            How::Query(query) => {
+                let field = sheet.controls.iter().find(|control| looks_up(control))?.element;
+                let mut actions = vec![click(field, Button::Left, 1)];
+                if field.value.as_deref().is_some_and(|held| !held.is_empty()) {
+                    actions.extend(key("ctrl+a"));
+                }
+                actions.push(Action::Type { text: query.clone() });
+                actions.push(Action::Wait { ms: SEARCHING });
+                Some(Move::Act { say: format!("Perhaps a search for {} finds it.", quoted(query)), actions })
+            }
+            How::Down => {
+                let middle = sheet.middle()?;
+                let at = Some(Target::Ref(middle.id.clone())).filter(|_| middle.at.is_some());
+                Some(Move::Act {
+                    say: "Perhaps it is further down.".into(),
+                    actions: vec![Action::Scroll { at, dx: 0, dy: 6 }, Action::Wait { ms: 600 }],
+                })
+            }
+            How::Program => {
+                self.via.push(how.clone());
+                let button = program_button(sheet.scene)?;
+                Some(press("Perhaps the program's own menu holds it.".into(), button))
+            }
+            How::Address(address) => Some(visit(sheet, address)),
+        }
+    }
+}
+
+/// Returns whether an opener shows more of the same page. Such an opener is unreachable once it is out of sight.
+fn turns_pages(how: &How) -> bool {
+    match how {
+        How::Down => true,
+        How::Press(label, _) => is_onward(label),
+        How::Query(_) | How::Program | How::Address(_) => false,
+    }
+}
+
+/// Opens an address: in the address field if there is one, else by direct navigation.
+fn visit(sheet: &Sheet<'_>, address: &str) -> Move {
+    let say = format!("{address} may be the place.");
+    match super::page_view::address_field(sheet.scene) {
+        Some(field) => Move::Act { say, actions: fill(field, &format!("{address}\n")) },
+        None => Move::Act { say, actions: vec![Action::Navigate { url: address.to_owned() }] },
+    }
+}
+
+fn in_sight(sheet: &Sheet<'_>, how: &How) -> bool {
+    match how {
+        How::Press(label, sort) => {
+            sheet.controls.iter().any(|control| control.sort == *sort && same_label(&control.label, label))
+        }
+        How::Query(_) => sheet.front == Front::Page && sheet.controls.iter().any(looks_up),
+        How::Down => sheet.front == Front::Page,
+        How::Program => sheet.front == Front::Page && program_button(sheet.scene).is_some(),
+        How::Address(_) => true,
+    }
+}
+
+/// Returns whether the page seems to continue below the visible part.
+fn lies_lower(sheet: &Sheet<'_>) -> bool {
+    let Some(middle) = sheet.middle().and_then(|document| document.at) else { return false };
+    let inside = |index: usize| sheet.scene.is_within(index, sheet.document) && index != sheet.document;
+    let lowest = (0..sheet.scene.elements.len())
+        .filter(|index| inside(*index))
+        .filter_map(|index| sheet.scene.elements[index].at)
+        .map(|at| at.y)
+        .fold(0.0, f64::max);
+    lowest > middle.y * 1.55
+}

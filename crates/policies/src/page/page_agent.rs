@@ -1,0 +1,510 @@
+//! The `explorer` policy on web pages, turn by turn: it acts on visible controls that match first, then searches, then
+//! commits the changes. A change counts as done only after it was observed.
+
+use std::ops::Range;
+
+use apprentice_protocol::{Action, Button, Finish, ImagePoint, NodeRef};
+
+use super::super::executor::{click, fill, key, quoted, wait};
+use super::super::policy::Move;
+use super::super::scene::Scene;
+use super::super::text_match::{Wanted, same_label};
+use super::super::transcript::{Transcript, Turn};
+use super::control_action::{self, Deed, What};
+use super::date::date_actions;
+use super::explore::{Quest, Roam, holds, print_of};
+use super::instruction::{Ask, Told};
+use super::list_order::{self, Ordering};
+use super::matching::hints;
+use super::page_view::{Control, Front, Sheet, Sort, address_field, is_blank};
+
+/// Number of world actions after which it stops searching and finishes with what it has.
+const BUDGET: u32 = 37;
+/// The largest number of times an action is tried on the same control.
+const TRIES: usize = 2;
+
+/// The expected follow-up of the last text input.
+#[derive(Clone, Debug, PartialEq)]
+enum Typed {
+    /// A cell was opened for editing and expects its text.
+    Cell { clause: usize, text: String },
+    /// A text was typed into a field that accepts several entries, one after the other.
+    Entry { field: NodeRef, text: String, tries: u32 },
+}
+
+/// The state of the `explorer` policy on web pages in one attempt.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Surfer {
+    told: Told,
+    hints: Vec<String>,
+    done: Vec<bool>,
+    used: Vec<Range<usize>>,
+    tried: Vec<(String, NodeRef)>,
+    typed: Option<Typed>,
+    roam: Roam,
+    sought: Option<usize>,
+    ordering: Ordering,
+    changed: bool,
+    committed: bool,
+    unfolded: Option<(usize, String)>,
+    waited: u32,
+    /// The key of the page on which it last checked for more content.
+    seen: String,
+    print: String,
+    growing: u32,
+    /// The clause on which it last acted.
+    last: Option<usize>,
+    given_up: Vec<usize>,
+    worked: Vec<usize>,
+    acted: u32,
+}
+
+impl Surfer {
+    /// Creates an agent for this instruction and these skills.
+    pub(in super::super) fn new(instruction: &str, notes: &[&str]) -> Self {
+        let told = Told::read(instruction);
+        Self { done: vec![false; told.clauses.len()], hints: hints(notes), told, ..Self::default() }
+    }
+
+    /// Returns whether a scene shows a page in a browser.
+    pub(in super::super) fn knows(transcript: &Transcript, scene: &Scene) -> bool {
+        (transcript.browser || address_field(scene).is_some()) && Sheet::read(scene).is_some()
+    }
+
+    /// Returns whether a page is still loading.
+    pub(in super::super) fn awaits(scene: &Scene) -> bool {
+        scene.is_loading() && !is_blank(scene)
+    }
+
+    /// Returns its decision for one turn; `None` if the scene contains no page.
+    pub(in super::super) fn turn(
+        &mut self,
+        transcript: &Transcript,
+        turn: &Turn,
+        acted: u32,
+    ) -> Option<Move> {
+        let (scene, browser) = (&turn.scene, transcript.browser);
+        let sheet = Sheet::read(scene)?;
+        self.acted = acted;
+        if let Some(last) = self.last.take().filter(|_| !turn.problems.is_empty()) {
+            self.done[last] = false;
+        }
+        if let Some(found) = self.typed(&sheet) {
+            return Some(found);
+        }
+        let open = self.open();
+        let spent = |what: &What, id: &NodeRef| self.is_spent(what, id);
+        let deeds = control_action::deeds(&sheet, &self.told, &open, &self.used, &|what, id| {
+            !matches!(what, What::Edit(_) | What::Unfold(_)) || !spent(what, id)
+        });
+        self.take_note(&sheet, &deeds);
+        if let Some(found) = self.answer(&sheet, &deeds) {
+            return Some(found);
+        }
+        if sheet.front == Front::Dialog
+            && let Some(found) = self.dialog(&sheet)
+        {
+            return Some(found);
+        }
+        loop {
+            let wishes: Vec<usize> = self.open().into_iter().filter(|at| self.is_wish(*at)).collect();
+            let first = wishes.iter().copied().find(|at| !control_action::is_commit(&self.told.clauses[*at]));
+            let wish = first.or_else(|| wishes.first().copied());
+            if first.is_none()
+                && let Some(found) = self.commit(&sheet, wish)
+            {
+                return Some(found);
+            }
+            let Some(wish) = wish.filter(|wish| self.acted < BUDGET && !self.done[*wish]) else {
+                return Some(self.finish(&sheet));
+            };
+            if let Some(found) = self.search(&sheet, wish, browser) {
+                return Some(found);
+            }
+            self.given_up.push(wish);
+        }
+    }
+
+    fn is_wish(&self, clause: usize) -> bool {
+        self.told.clauses[clause].ask == Ask::Wish
+    }
+
+    /// Returns the clauses that may still be matched.
+    fn open(&self) -> Vec<usize> {
+        let is_open = |at: &usize| {
+            !self.done[*at] && !self.given_up.contains(at) && self.told.clauses[*at].ask != Ask::Told
+        };
+        (0..self.told.clauses.len()).filter(is_open).collect()
+    }
+
+    /// Marks the clauses that are satisfied.
+    fn take_note(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) {
+        for at in self.open() {
+            let clause = &self.told.clauses[at];
+            if list_order::is_in_order(sheet, &self.told, clause) == Some(true) {
+                self.done[at] = true;
+            }
+            let mine = || deeds.iter().filter(|deed| deed.clause == at);
+            for span in mine().filter(|deed| deed.what == What::Fine).filter_map(|deed| deed.span.clone()) {
+                if !self.used.contains(&span) {
+                    self.used.push(span);
+                }
+            }
+            let goes_with = clause.refers
+                && !control_action::is_commit(clause)
+                && at > 0
+                && (self.done[at - 1] || self.worked.contains(&(at - 1)));
+            let begun = goes_with
+                || self.worked.contains(&at)
+                || mine().next().is_some_and(|deed| deed.what == What::Fine);
+            let more =
+                mine().any(|deed| deed.what != What::Fine && self.may_try(sheet, deed) && deed.score > 0.9);
+            let spelled = self
+                .told
+                .left(&self.used)
+                .into_iter()
+                .any(|left| clause.span.contains(&left.span.start) && !self.is_label(sheet, &left.value));
+            let failed = self.tried.iter().any(|(what, id)| {
+                what.starts_with("Edit")
+                    && sheet.controls.iter().any(|control| control.element.id == *id)
+                    && mine().next().is_none()
+            });
+            if begun && !more && !spelled && !failed {
+                self.done[at] = true;
+            }
+        }
+    }
+
+    /// Returns whether a clause has literal values that no field has taken.
+    fn waits_for_values(&self, clause: usize) -> bool {
+        let span = &self.told.clauses[clause].span;
+        self.told.left(&self.used).iter().any(|left| span.contains(&left.span.start))
+    }
+
+    fn is_label(&self, sheet: &Sheet<'_>, text: &str) -> bool {
+        sheet.controls.iter().any(|control| holds(&control.label, text))
+    }
+
+    fn may_try(&self, sheet: &Sheet<'_>, deed: &Deed) -> bool {
+        !self.is_spent(&deed.what, &sheet.controls[deed.control].element.id)
+    }
+
+    /// Returns whether the same action was tried on the same control often enough.
+    fn is_spent(&self, what: &What, id: &NodeRef) -> bool {
+        let key = (format!("{what:?}"), id.clone());
+        let most = if matches!(what, What::Unfold(_)) { 1 } else { TRIES };
+        self.tried.iter().filter(|tried| **tried == key).count() >= most
+    }
+
+    /// Performs the best visible action: fields before switches before buttons. Commit buttons are excluded.
+    fn answer(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) -> Option<Move> {
+        let ready = |deed: &&Deed| {
+            let late = control_action::is_commit(&self.told.clauses[deed.clause]);
+            deed.what != What::Fine && !late && self.may_try(sheet, deed)
+        };
+        let rank = |deed: &Deed| match sheet.controls[deed.control].sort {
+            Sort::Field | Sort::Number | Sort::Date | Sort::Combo | Sort::Cell => 0,
+            Sort::Switch | Sort::Radio | Sort::Item => 1,
+            Sort::Tab | Sort::Link | Sort::Entry => 2,
+            Sort::Button if deed.what == What::Click => 3,
+            Sort::Button => 0,
+        };
+        let best = deeds
+            .iter()
+            .filter(ready)
+            .min_by(|one, other| rank(one).cmp(&rank(other)).then(other.score.total_cmp(&one.score)));
+        let presses = best.is_none_or(|deed| rank(deed) == 3);
+        if presses && let Some(found) = self.fill_lone(sheet) {
+            return Some(found);
+        }
+        if let Some(deed) = best.cloned() {
+            let key = (format!("{:?}", deed.what), sheet.controls[deed.control].element.id.clone());
+            let waited = ("waited".to_owned(), key.1.clone());
+            if self.tried.contains(&key) && !self.tried.contains(&waited) {
+                self.tried.push(waited);
+                return Some(wait("It may not show yet."));
+            }
+            return Some(self.act(sheet, &deed));
+        }
+        if sheet.front == Front::Popup
+            && let Some(found) = self.choose_unfolded(sheet)
+        {
+            return Some(found);
+        }
+        for at in self.open() {
+            let clause = self.told.clauses[at].clone();
+            if let Some(found) = self.ordering.next(sheet, &self.told, &clause) {
+                self.changed = true;
+                self.committed = false;
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Types a value without a matching label into the only empty field.
+    fn fill_lone(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        let lone = |at: usize| control_action::lone_field(sheet, &self.told, at, &self.used);
+        let deed = self.open().into_iter().find_map(lone).filter(|deed| self.may_try(sheet, deed))?;
+        Some(self.act(sheet, &deed))
+    }
+
+    /// In a list that was opened for a value, chooses the entry that matches it best.
+    fn choose_unfolded(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        let (clause, value) = self.unfolded.take()?;
+        let wanted = Wanted::of(&value);
+        let score = |control: &Control<'_>| {
+            let same = same_label(&control.label, &value);
+            let named = self.told.names(&control.label);
+            wanted.fit(&control.label).score() + if same { 3.0 } else { 0.0 } + if named { 0.5 } else { 0.0 }
+        };
+        let control = sheet
+            .controls
+            .iter()
+            .filter(|control| control.sort == Sort::Item && score(control) > 0.3)
+            .max_by(|one, other| score(one).total_cmp(&score(other)))?;
+        self.worked.push(clause);
+        self.changed = true;
+        self.committed = false;
+        Some(Move::Act {
+            say: format!("{} is what is asked for.", quoted(&control.label)),
+            actions: vec![click(control.element, Button::Left, 1)],
+        })
+    }
+
+    fn act(&mut self, sheet: &Sheet<'_>, deed: &Deed) -> Move {
+        let control = &sheet.controls[deed.control];
+        self.tried.push((format!("{:?}", deed.what), control.element.id.clone()));
+        self.changed |= !matches!(control.sort, Sort::Link | Sort::Tab);
+        self.committed = false;
+        if let Some(span) = deed.span.clone().filter(|_| !matches!(deed.what, What::Edit(_))) {
+            self.used.push(span);
+        }
+        let clause = &self.told.clauses[deed.clause];
+        // A press that opens another surface does not complete a request for an on/off state.
+        let leads = control.sort == Sort::Button
+            && deed.what == What::Click
+            && (self.told.is_off(clause, &control.label) || is_state(&clause.verb));
+        if !leads {
+            self.worked.push(deed.clause);
+        }
+        self.last = Some(deed.clause);
+        let spelled =
+            self.told.left(&self.used).into_iter().filter(|left| holds(&control.label, &left.value));
+        let spelled: Vec<Range<usize>> = spelled.map(|left| left.span).collect();
+        self.used.extend(spelled);
+        let label = quoted(&control.label);
+        match &deed.what {
+            What::Fill(text) => self.fill(sheet, deed.clause, control, text),
+            What::Date(parts) => Move::Act {
+                say: format!("The date goes into {label}."),
+                actions: date_actions(sheet, control, *parts),
+            },
+            What::Unfold(value) => {
+                self.unfolded = Some((deed.clause, value.clone()));
+                Move::Act {
+                    say: format!("{label} must offer {}.", quoted(value)),
+                    actions: vec![click(control.element, Button::Left, 1)],
+                }
+            }
+            What::Edit(text) => {
+                self.typed = Some(Typed::Cell { clause: deed.clause, text: text.clone() });
+                Move::Act {
+                    say: format!("The cell {label} must hold {}.", quoted(text)),
+                    actions: vec![click(control.element, Button::Left, 2)],
+                }
+            }
+            What::Click | What::Fine => {
+                let committing = control.sort == Sort::Button;
+                self.done[deed.clause] |= committing && !leads && !self.waits_for_values(deed.clause)
+                    || matches!(control.sort, Sort::Link | Sort::Tab);
+                self.committed = committing && control_action::commits(&control.label);
+                Move::Act {
+                    say: format!("{label} answers what is asked."),
+                    actions: vec![click(control.element, Button::Left, 1)],
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, sheet: &Sheet<'_>, clause: usize, control: &Control<'_>, text: &str) -> Move {
+        let say = format!("{} goes into {}.", quoted(text), quoted(&control.label));
+        let empty = control.element.value.as_deref().unwrap_or_default().is_empty();
+        let mut actions = fill(control.element, text);
+        if empty {
+            actions.retain(|action| !matches!(action, Action::Key { .. }));
+        }
+        let adds = control_action::is_adding(&self.told.clauses[clause])
+            && control.sort == Sort::Field
+            && empty
+            && !sheet.shows(text);
+        let alone = sheet
+            .controls
+            .iter()
+            .filter(|other| other.sort == Sort::Field && !control_action::looks_up(other))
+            .count()
+            == 1;
+        if adds && alone {
+            let field = control.element.id.clone();
+            self.typed = Some(Typed::Entry { field, text: text.to_owned(), tries: 0 });
+        }
+        Move::Act { say, actions }
+    }
+
+    /// Performs the follow-up of the last text input.
+    fn typed(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        match self.typed.take()? {
+            Typed::Cell { clause, text } => {
+                let field = sheet.controls.iter().find(|control| {
+                    control.sort == Sort::Field && control.row.is_some() && !control_action::looks_up(control)
+                })?;
+                let mut actions: Vec<Action<ImagePoint>> = key("ctrl+a").into_iter().collect();
+                if !field.element.is(apprentice_protocol::State::Focused) {
+                    actions.insert(0, click(field.element, Button::Left, 1));
+                }
+                actions.push(Action::Type { text: text.clone() });
+                actions.extend(key("enter"));
+                self.done[clause] = false;
+                Some(Move::Act {
+                    say: format!("{} goes into the cell, and Enter keeps it.", quoted(&text)),
+                    actions,
+                })
+            }
+            Typed::Entry { field, text, tries } => {
+                if sheet.shows(&text) || tries > 1 {
+                    return None;
+                }
+                let control = sheet.controls.iter().find(|control| control.element.id == field)?;
+                if control.element.value.as_deref().unwrap_or_default().trim() != text {
+                    return None;
+                }
+                let taking = control_action::taking(sheet, control)
+                    .filter(|_| tries == 0)
+                    .map(|button| button.element);
+                self.typed = Some(Typed::Entry { field, text: text.clone(), tries: tries + 1 });
+                Some(match taking {
+                    Some(button) => Move::Act {
+                        say: format!("{} takes it.", quoted(&button.name)),
+                        actions: vec![click(button, Button::Left, 1)],
+                    },
+                    None => Move::Act {
+                        say: "Enter takes it.".into(),
+                        actions: key("enter").into_iter().collect(),
+                    },
+                })
+            }
+        }
+    }
+
+    /// Handles a dialog without anything left to fill in: confirms it if it results from the agent's own actions, else
+    /// closes it.
+    fn dialog(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+        let ours = self.changed || !self.tried.is_empty();
+        let clause = self.tried.last().and_then(|_| self.open().first().copied()).or(self
+            .told
+            .clauses
+            .len()
+            .checked_sub(1));
+        let clause = clause.map(|at| self.told.clauses[at].clone());
+        let button = if ours {
+            control_action::assenting(sheet, clause.as_ref())
+        } else {
+            control_action::refusing(sheet)
+        };
+        let button = button.filter(|control| {
+            self.tried.iter().filter(|(what, id)| what == "dialog" && *id == control.element.id).count()
+                < TRIES
+        })?;
+        let (pressed, waited) = (
+            ("dialog".to_owned(), button.element.id.clone()),
+            ("gone".to_owned(), button.element.id.clone()),
+        );
+        if self.tried.contains(&pressed) && !self.tried.contains(&waited) {
+            self.tried.push(waited);
+            return Some(wait("The dialog may be about to close."));
+        }
+        self.tried.push(pressed);
+        Some(Move::Act {
+            say: format!("{} answers the question.", quoted(&button.label)),
+            actions: vec![click(button.element, Button::Left, 1)],
+        })
+    }
+
+    /// Commits the changes if that is requested, or if a commit button is visible.
+    fn commit(&mut self, sheet: &Sheet<'_>, asked: Option<usize>) -> Option<Move> {
+        if self.committed || asked.is_none() && (!self.changed || sheet.front != Front::Page) {
+            if let Some(asked) = asked {
+                self.done[asked] = true;
+            }
+            return None;
+        }
+        let clause = asked.map(|at| self.told.clauses[at].clone());
+        let control = control_action::committing(sheet, clause.as_ref())?;
+        self.committed = true;
+        if let Some(asked) = asked {
+            self.done[asked] = true;
+        }
+        Some(Move::Act {
+            say: format!("{} carries it through.", quoted(&control.label)),
+            actions: vec![click(control.element, Button::Left, 1)],
+        })
+    }
+
+    /// Returns whether a page that was just opened is still changing.
+    fn is_growing(&mut self, sheet: &Sheet<'_>) -> bool {
+        let print = print_of(sheet);
+        if self.seen != sheet.key && !is_blank(sheet.scene) && self.acted > 0 {
+            self.growing = 3;
+        }
+        let grows = self.growing > 0 && self.print != print;
+        self.growing = if grows { self.growing - 1 } else { 0 };
+        self.seen.clone_from(&sheet.key);
+        self.print = print;
+        grows
+    }
+
+    /// Returns the next step of the search for a clause; `None` when everything reachable was opened.
+    fn search(&mut self, sheet: &Sheet<'_>, wish: usize, browser: bool) -> Option<Move> {
+        let bare = sheet.scene.is_loading() || sheet.controls.is_empty();
+        if self.waited < 2 && bare && !is_blank(sheet.scene) {
+            self.waited += 1;
+            return Some(wait("The page may still be loading."));
+        }
+        if self.is_growing(sheet) {
+            return Some(wait("There may be more to this page in a moment."));
+        }
+        if self.sought != Some(wish) {
+            self.sought = Some(wish);
+            self.roam = Roam::default();
+        }
+        let clause = self.told.clauses[wish].clone();
+        let quest = Quest { told: &self.told, clause: &clause, hints: &self.hints, browser };
+        self.roam.next(sheet, &quest)
+    }
+
+    fn finish(&mut self, sheet: &Sheet<'_>) -> Move {
+        if sheet.front == Front::Popup && self.waited < 8 {
+            self.waited += 4;
+            return Move::Act {
+                say: "The list is closed again.".into(),
+                actions: key("escape").into_iter().collect(),
+            };
+        }
+        let missing = (0..self.told.clauses.len()).find(|at| self.is_wish(*at) && !self.done[*at]);
+        match missing.filter(|_| !self.changed && !self.done.contains(&true)) {
+            None => Move::End { say: "Everything asked for is done.".into(), finish: Finish::Done },
+            Some(clause) => {
+                let reason = format!("Nothing in reach answers this: {}.", self.told.clauses[clause].text);
+                Move::End { say: reason.clone(), finish: Finish::GiveUp { reason } }
+            }
+        }
+    }
+}
+
+/// Returns whether a verb requests a state rather than an action.
+fn is_state(verb: &str) -> bool {
+    matches!(
+        verb,
+        "turn" | "switch" | "enable" | "disable" | "stop" | "hide" | "activate" | "deactivate" | "let"
+    )
+}

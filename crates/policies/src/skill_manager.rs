@@ -1,0 +1,336 @@
+//! Maintains a skillbook: handles one work item at a time through the tools only.
+//!
+//! It looks up similar skills first. It creates new skills, extends similar ones, annotates doubtful ones, and leaves
+//! the rest unchanged.
+
+use apprentice_protocol::{CallBody, ChatRequest, Content, Message};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::guidance::{self, Step};
+use super::json_block::block;
+use super::policy::Move;
+use super::text_match::{plain, same_label};
+
+/// The tool whose presence identifies a maintenance request.
+pub(super) const READING_TOOL: &str = "fetch_similar_skills";
+/// The largest length, in characters, of a description in the index.
+const LINE: usize = 150;
+
+#[derive(Deserialize)]
+struct Item {
+    input_type: String,
+    #[serde(default)]
+    corroboration: Value,
+    #[serde(default)]
+    writes_allowed: Vec<String>,
+    payload: Value,
+}
+
+/// A tool call made earlier, with its result.
+struct Made {
+    tool: String,
+    answer: Value,
+    refused: bool,
+}
+
+/// A skill as a tool returned it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Shown {
+    skill_id: String,
+    description: String,
+    situation: String,
+    guidance: String,
+    similarity: f64,
+}
+
+/// Returns the manager's next call, or its closing message.
+pub(super) fn answer(request: &ChatRequest) -> Move {
+    let Some(item) = block::<Item>(request) else { return nothing("There is no item.") };
+    let made = made(request);
+    match item.input_type.as_str() {
+        "learning" => learning(&item, &made),
+        "skill_negative" => correct(&item, &made, "corrected_guidance", "what_went_wrong"),
+        "skill_neutral" => correct(&item, &made, "suggested_improvement", "suggested_improvement"),
+        "skill_not_followed" => correct(&item, &made, "alternative_used", "explanation"),
+        "cleanup_task" => clean(&item, &made),
+        _ => nothing("This kind of item is unknown."),
+    }
+}
+
+fn nothing(why: &str) -> Move {
+    Move::Say(why.to_owned())
+}
+
+fn ask(tool: &str, arguments: Value) -> Move {
+    Move::Ask { say: String::new(), tool: tool.to_owned(), arguments }
+}
+
+/// Returns the calls made so far with their results.
+fn made(request: &ChatRequest) -> Vec<Made> {
+    let mut found = Vec::new();
+    let mut asked: &[apprentice_protocol::Call] = &[];
+    for message in &request.messages {
+        match message {
+            Message::User { .. } => {}
+            Message::Assistant { calls, .. } => asked = calls,
+            Message::Results { results, .. } => {
+                for result in results {
+                    let call = asked.iter().find(|call| call.id == result.id).map(|call| &call.body);
+                    let Some(CallBody::Tool { name, .. }) = call else { continue };
+                    let text: String = result.content.iter().filter_map(Content::as_text).collect();
+                    found.push(Made {
+                        tool: name.clone(),
+                        answer: serde_json::from_str(&text).unwrap_or(Value::Null),
+                        refused: result.is_error,
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+impl Item {
+    fn allows(&self, tool: &str) -> bool {
+        self.writes_allowed.iter().any(|allowed| allowed == tool)
+    }
+
+    fn text(&self, field: &str) -> String {
+        self.payload.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+}
+
+fn last<'m>(made: &'m [Made], tool: &str) -> Option<&'m Made> {
+    made.iter().rev().find(|call| call.tool == tool)
+}
+
+fn shown(call: &Made) -> Vec<Shown> {
+    call.answer
+        .get("skills")
+        .cloned()
+        .and_then(|skills| serde_json::from_value(skills).ok())
+        .unwrap_or_default()
+}
+
+/// Returns the route that a guidance describes as a flat list, up to its first labels. Steps before those labels are
+/// included.
+fn way(guidance: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for step in guidance::read_all(guidance) {
+        match step {
+            Step::Path(labels) | Step::Labels(labels) => {
+                found.extend(labels.into_iter().map(|label| label.text));
+                break;
+            }
+            Step::Visit(address) => {
+                found.push(address);
+                break;
+            }
+            Step::Cell => found.push("cell".into()),
+            Step::Keys(chord) => found.push(chord),
+            Step::Fill(_) | Step::Pick | Step::Context(_) | Step::Maybe(_) => {}
+        }
+    }
+    found
+}
+
+fn same_way(one: &str, other: &str) -> bool {
+    let (one, other) = (way(one), way(other));
+    !one.is_empty()
+        && one.len() == other.len()
+        && one.iter().zip(&other).all(|(one, other)| same_label(one, other))
+}
+
+fn learning(item: &Item, made: &[Made]) -> Move {
+    let situation = item.text("situation");
+    let guidance = item.text("guidance");
+    if item.text("confidence") == "low" || !item.allows("create_skill") {
+        return nothing("One suspicion is not enough for a skill.");
+    }
+    let Some(looked) = last(made, READING_TOOL) else {
+        return ask(READING_TOOL, json!({ "situation": situation }));
+    };
+    let domain = domain(item);
+    let near: Vec<Shown> =
+        shown(looked).into_iter().filter(|skill| skill.skill_id.starts_with(&format!("{domain}/"))).collect();
+    if let Some(read) = last(made, "read_skills") {
+        let twin = shown(read).into_iter().find(|skill| same_way(&skill.guidance, &guidance));
+        if let Some(twin) = twin {
+            return complete(item, made, &twin, &situation, &guidance);
+        }
+    } else if !near.is_empty() {
+        let ids: Vec<&str> = near.iter().take(4).map(|skill| skill.skill_id.as_str()).collect();
+        return ask("read_skills", json!({ "skill_ids": ids }));
+    }
+    create(made, &domain, &situation, &guidance)
+}
+
+/// Extends an existing skill that describes the same route: merges both situations and keeps the longer guidance.
+fn complete(item: &Item, made: &[Made], twin: &Shown, situation: &str, guidance: &str) -> Move {
+    if last(made, "update_skill").is_some() || !item.allows("update_skill") {
+        return nothing("The skill says it already.");
+    }
+    let new = |known: &str, text: &str| plain(text).iter().any(|word| !plain(known).contains(word));
+    if !new(&format!("{} {}", twin.situation, twin.guidance), &format!("{situation} {guidance}")) {
+        return nothing("The skill says it already.");
+    }
+    let joined = join(&twin.situation, situation);
+    let body = if guidance.len() > twin.guidance.len() { guidance } else { &twin.guidance };
+    ask(
+        "update_skill",
+        json!({ "skill_id": twin.skill_id, "description": line(&joined), "situation": joined, "guidance": body }),
+    )
+}
+
+/// Merges two situations of one surface: the union of their labels and of their goal words.
+fn join(known: &str, new: &str) -> String {
+    let split = |text: &str| -> (String, String, String) {
+        let (body, asked) = text.split_once(" (asked for as: ").unwrap_or((text, ""));
+        let (place, labels) = body.split_once(": ").unwrap_or((body, ""));
+        (place.to_owned(), labels.to_owned(), asked.trim_end_matches(')').to_owned())
+    };
+    let merge = |one: &str, other: &str| {
+        let mut found: Vec<&str> = Vec::new();
+        for part in one.split(", ").chain(other.split(", ")).filter(|part| !part.is_empty()) {
+            if !found.contains(&part) {
+                found.push(part);
+            }
+        }
+        found.into_iter().take(20).collect::<Vec<_>>().join(", ")
+    };
+    let ((place, labels, asked), (_, more_labels, more_asked)) = (split(known), split(new));
+    let (labels, asked) = (merge(&labels, &more_labels), merge(&asked, &more_asked));
+    let labels = if labels.is_empty() { String::new() } else { format!(": {labels}") };
+    let asked = if asked.is_empty() { String::new() } else { format!(" (asked for as: {asked})") };
+    format!("{place}{labels}{asked}")
+}
+
+/// Shortens a situation to one index line, at a word boundary.
+fn line(situation: &str) -> String {
+    let words: Vec<&str> = situation.split_whitespace().collect();
+    let mut length = 0;
+    let fits = |word: &&&str| {
+        length += word.chars().count() + 1;
+        length <= LINE + 1
+    };
+    let kept = words.iter().take_while(fits).count();
+    words[..kept].join(" ") + if kept < words.len() { " …" } else { "" }
+}
+
+fn slug(text: &str) -> String {
+    let words: Vec<String> = plain(text)
+        .into_iter()
+        .map(|word| word.chars().filter(char::is_ascii_alphanumeric).collect::<String>())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let slug = words.into_iter().take(6).collect::<Vec<_>>().join("-");
+    let slug: String = slug.chars().take(48).collect();
+    slug.trim_matches('-').to_owned()
+}
+
+fn domain(item: &Item) -> String {
+    let given = item.text("domain");
+    let name =
+        slug(if given.is_empty() { item.payload["scope"].as_str().unwrap_or("general") } else { &given });
+    if name.is_empty() { "general".into() } else { name }
+}
+
+fn create(made: &[Made], domain: &str, situation: &str, guidance: &str) -> Move {
+    let name = {
+        let name = slug(&way(guidance).join(" "));
+        if name.is_empty() { slug(situation) } else { name }
+    };
+    let tries = made.iter().filter(|call| call.tool == "create_skill").count();
+    let skill_name = if tries < 2 { name } else { format!("{name}-{tries}") };
+    let opened = made.iter().any(|call| call.tool == "create_domain" && !call.refused);
+    let skill = json!({
+        "domain": domain, "skill_name": skill_name, "description": line(situation),
+        "situation": situation, "guidance": guidance,
+    });
+    match made.iter().rev().find(|call| call.tool.starts_with("create_")) {
+        None => {
+            ask("create_domain", json!({ "domain": domain, "description": format!("Working in {domain}") }))
+        }
+        Some(call) if call.tool == "create_domain" => ask("create_skill", skill),
+        Some(call) if call.refused && tries < 2 && call.answer["error"] != "duplicate" => {
+            let unknown_domain = !opened && call.answer.to_string().contains("domain");
+            if unknown_domain { nothing("It cannot be created.") } else { ask("create_skill", skill) }
+        }
+        Some(_) => nothing("It cannot be created."),
+    }
+}
+
+/// Handles a report on a skill: updates the skill if that is allowed and a better text is known, else annotates it.
+fn correct(item: &Item, made: &[Made], better: &str, worse: &str) -> Move {
+    let skill = item.text("skill_id");
+    let proposal = item.text(better);
+    let conflicts = item.corroboration.get("conflicts").and_then(Value::as_bool).unwrap_or(false);
+    if made.iter().any(|call| call.tool == "annotate_skill") {
+        return nothing("It is left as it is.");
+    }
+    let tried = made.iter().any(|call| call.tool == "update_skill");
+    if item.allows("update_skill") && !proposal.is_empty() && !conflicts && !tried {
+        if last(made, "read_skills").is_none() {
+            return ask("read_skills", json!({ "skill_ids": [skill] }));
+        }
+        let text = if proposal.starts_with("1.") { proposal } else { format!("1. Choose {proposal}.") };
+        return ask("update_skill", json!({ "skill_id": skill, "guidance": text }));
+    }
+    let note = item.text(worse);
+    if item.allows("annotate_skill") && !note.is_empty() {
+        let tail = if proposal.is_empty() || better == worse {
+            String::new()
+        } else {
+            format!(" Worked instead: {proposal}")
+        };
+        return ask("annotate_skill", json!({ "skill_id": skill, "annotation": format!("{note}{tail}") }));
+    }
+    nothing("There is nothing to mend.")
+}
+
+/// Handles a cleanup task: merges duplicates, and deletes or annotates skills with bad statistics.
+fn clean(item: &Item, made: &[Made]) -> Move {
+    let kind = item.text("cleanup_type");
+    let mut ids: Vec<String> = match item.payload.get("skill_ids").and_then(Value::as_array) {
+        Some(ids) => ids.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
+        None => vec![item.text("skill_id")],
+    };
+    ids.retain(|id| !id.is_empty());
+    if made.iter().any(|call| !matches!(call.tool.as_str(), READING_TOOL | "read_skills")) {
+        return nothing("That is all.");
+    }
+    let Some(read) = last(made, "read_skills") else {
+        return ask("read_skills", json!({ "skill_ids": ids }));
+    };
+    let skills = shown(read);
+    match (kind.as_str(), skills.as_slice()) {
+        ("duplicates", [one, other, ..])
+            if item.allows("merge_skills") && same_way(&one.guidance, &other.guidance) =>
+        {
+            if last(made, READING_TOOL).is_none() {
+                return ask(READING_TOOL, json!({ "situation": one.situation }));
+            }
+            let situation = join(&one.situation, &other.situation);
+            let guidance =
+                if one.guidance.len() >= other.guidance.len() { &one.guidance } else { &other.guidance };
+            ask(
+                "merge_skills",
+                json!({ "source_skill_id": other.skill_id, "target_skill_id": one.skill_id,
+                    "description": line(&situation), "situation": situation, "guidance": guidance }),
+            )
+        }
+        ("negative_heavy", [only, ..]) if item.allows("delete_skill") => {
+            ask("delete_skill", json!({ "skill_id": only.skill_id }))
+        }
+        ("negative_heavy" | "low_follow_rate", [only, ..]) if item.allows("annotate_skill") => {
+            let note = match kind.as_str() {
+                "negative_heavy" => "The counters speak against it; check it before use.",
+                _ => "Often read and seldom followed: its situation seems to promise more than it holds.",
+            };
+            ask("annotate_skill", json!({ "skill_id": only.skill_id, "annotation": note }))
+        }
+        _ => nothing("They are used for different things."),
+    }
+}

@@ -1,0 +1,277 @@
+//! Folds a trace's events into the contents of its page: a header, and one card per turn.
+
+use apprentice_protocol::{
+    ActionRecord, BlobHash, CallResult, Content, Event, EventKind, Judged, ScreenPoint, SkillEvent, View,
+};
+use serde::Serialize;
+
+use super::action_text;
+
+/// Facts about the attempt as a whole.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(super) struct Head {
+    pub(super) task: String,
+    pub(super) instruction: String,
+    pub(super) model: String,
+    pub(super) program: String,
+    pub(super) seed: Option<u64>,
+    pub(super) began: String,
+    pub(super) judged: Option<Judged>,
+    pub(super) stopped: Option<Stopped>,
+}
+
+/// The end of the attempt.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Stopped {
+    word: String,
+    detail: String,
+    world_steps: u32,
+    turns: u32,
+    input: u64,
+    output: u64,
+}
+
+/// What the model observed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Sight {
+    pub(super) title: String,
+    pub(super) focused: Option<String>,
+    pub(super) screenshot: Option<BlobHash>,
+    pub(super) outline: Option<BlobHash>,
+    pub(super) marks: Vec<Mark>,
+    #[serde(skip)]
+    view: View,
+}
+
+/// Position of an action, in percent of the screenshot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Mark {
+    x: f64,
+    y: f64,
+    number: usize,
+}
+
+/// One entry of a card.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Item {
+    event: String,
+    class: &'static str,
+    label: String,
+    /// A short note shown beside the label.
+    note: Option<String>,
+    /// A long text, collapsed by default.
+    text: Option<String>,
+}
+
+/// One turn of the model, or what happened before the first turn.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(super) struct Card {
+    pub(super) title: String,
+    pub(super) at: String,
+    pub(super) sight: Option<Sight>,
+    pub(super) say: Vec<String>,
+    pub(super) usage: Option<String>,
+    pub(super) items: Vec<Item>,
+    #[serde(skip)]
+    actions: usize,
+}
+
+/// A folded trace.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub(super) struct Steps {
+    pub(super) head: Head,
+    pub(super) cards: Vec<Card>,
+    /// The final observation, if one was made after the last turn.
+    pub(super) last: Option<Sight>,
+}
+
+impl Steps {
+    pub(super) fn of(events: &[Event]) -> Self {
+        let mut steps =
+            Self { cards: vec![Card { title: "World".into(), ..Card::default() }], ..Self::default() };
+        events.iter().for_each(|event| steps.take(event));
+        steps.cards.retain(|card| !card.items.is_empty() || card.sight.is_some() || !card.say.is_empty());
+        steps
+    }
+
+    fn take(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::Started(header) => {
+                self.head.task = header.brief.id.to_string();
+                self.head.instruction.clone_from(&header.brief.instruction);
+                self.head.model.clone_from(&header.model.name);
+                self.head.program.clone_from(&header.program);
+                self.head.seed = header.seed;
+                self.head.began = event.wall.to_string();
+            }
+            EventKind::Observed { title, focused, screenshot, outline, view, .. } => {
+                self.last = Some(Sight {
+                    title: title.clone(),
+                    focused: focused.clone(),
+                    screenshot: screenshot.clone(),
+                    outline: outline.clone(),
+                    marks: Vec::new(),
+                    view: *view,
+                });
+            }
+            EventKind::ModelReplied { .. } => self.turn(event),
+            EventKind::Action(record) => self.act(event, record),
+            EventKind::Stopped { reason, void, detail, spent } => {
+                let word = reason.map(word).or_else(|| void.map(|cause| format!("void: {}", word(cause))));
+                self.head.stopped = Some(Stopped {
+                    word: word.unwrap_or_default().replace('_', " "),
+                    detail: detail.clone(),
+                    world_steps: spent.world_steps,
+                    turns: spent.turns,
+                    input: spent.tokens.input,
+                    output: spent.tokens.output,
+                });
+            }
+            EventKind::Judged(judged) => self.head.judged = Some(judged.clone()),
+            other => {
+                if let Some((class, label, note, text)) = other_event(other) {
+                    self.push(event, Item { event: String::new(), class, label, note, text });
+                }
+            }
+        }
+    }
+
+    /// Opens the card of a turn with the last observation, which the model saw.
+    fn turn(&mut self, event: &Event) {
+        let EventKind::ModelReplied { say, calls, usage, cost_usd, .. } = &event.kind else { return };
+        let cost = cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+        self.cards.push(Card {
+            title: event.step.map_or_else(|| "Turn".into(), |step| format!("Step {}", step.0)),
+            at: format!("{:.1} s", std::time::Duration::from_micros(event.mono_us).as_secs_f64()),
+            sight: self.last.take(),
+            say: say.clone(),
+            usage: Some(format!("{} tokens in, {} out{cost}", usage.input, usage.output)),
+            ..Card::default()
+        });
+        for label in calls.iter().filter_map(action_text::call) {
+            self.push(event, Item { event: String::new(), class: "call", label, note: None, text: None });
+        }
+    }
+
+    fn act(&mut self, event: &Event, record: &ActionRecord) {
+        let (class, note) = action_text::outcome(&record.outcome);
+        let named = |word: &Option<String>| word.clone().filter(|word| !word.is_empty());
+        let target = match (named(&record.target_role), named(&record.target_name)) {
+            (Some(role), Some(name)) => format!(" · {role} “{name}”"),
+            (Some(word), None) | (None, Some(word)) => format!(" · {word}"),
+            (None, None) => String::new(),
+        };
+        if let Some(card) = self.cards.last_mut() {
+            card.actions += 1;
+            let (number, sent) = (card.actions, record.sent.as_ref());
+            let points = sent.map(action_text::points).unwrap_or_default();
+            if let Some(sight) = &mut card.sight {
+                let view = sight.view;
+                sight.marks.extend(points.into_iter().filter_map(|point| mark(&view, point, number)));
+            }
+        }
+        let label = format!("{}{target}", action_text::action(&record.asked));
+        self.push(event, Item { event: String::new(), class, label, note, text: None });
+    }
+
+    fn push(&mut self, event: &Event, item: Item) {
+        if let Some(card) = self.cards.last_mut() {
+            card.items.push(Item { event: event.id.to_string(), ..item });
+        }
+    }
+}
+
+fn mark(view: &View, point: ScreenPoint, number: usize) -> Option<Mark> {
+    if !view.region.contains(point) {
+        return None;
+    }
+    let share = |value: i32, start: i32, length: i32| {
+        (f64::from(value - start) / f64::from(length) * 1000.0).round() / 10.0
+    };
+    let x = share(point.x, view.region.x, view.region.width);
+    let y = share(point.y, view.region.y, view.region.height);
+    Some(Mark { x, y, number })
+}
+
+fn word(value: impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// CSS class, label, short note and long text.
+type Shown = (&'static str, String, Option<String>, Option<String>);
+
+/// Renders events that belong neither to the header nor to a turn itself.
+fn other_event(kind: &EventKind) -> Option<Shown> {
+    match kind {
+        EventKind::WorldOpened { isolation, took_ms } => Some((
+            "world",
+            format!("world opened ({})", word(isolation)),
+            Some(format!("{took_ms} ms")),
+            None,
+        )),
+        EventKind::SetupDone { step, took_ms, .. } => {
+            Some(("world", format!("setup: {step}"), Some(format!("{took_ms} ms")), None))
+        }
+        EventKind::VersionsSeen { versions } => {
+            let told = |(app, version): (&String, &Option<String>)| {
+                format!("{app} {}", version.as_deref().unwrap_or("unknown"))
+            };
+            let told: Vec<String> = versions.iter().map(told).collect();
+            Some(("world", format!("versions: {}", told.join(", ")), None, None))
+        }
+        EventKind::WorldClosed { took_ms, killed } => {
+            let how = if *killed { "world killed" } else { "world closed" };
+            Some(("world", how.into(), Some(format!("{took_ms} ms")), None))
+        }
+        EventKind::ToolCalled { name, is_error, took_ms, .. } => {
+            let class = if *is_error { "failed" } else { "done" };
+            Some((class, format!("{name} returned"), Some(format!("{took_ms} ms")), None))
+        }
+        EventKind::CallAnswered(result) => answer(result),
+        EventKind::Skill(skill) => Some(skill_event(skill)),
+        EventKind::Notice { content } => Some((
+            "notice",
+            "notice to the model".into(),
+            None,
+            Some(text_of(content)).filter(|text| !text.is_empty()),
+        )),
+        EventKind::LoopSuspected { repeats } => {
+            Some(("failed", format!("the same actions on the same screen, {repeats} times"), None, None))
+        }
+        EventKind::HistoryTrimmed { pictures, texts, before_tokens, after_tokens, limit_tokens } => Some((
+            "notice",
+            format!("{pictures} old screenshots and {texts} old texts removed from the history"),
+            Some(format!("about {before_tokens} tokens, now {after_tokens} of {limit_tokens}")),
+            None,
+        )),
+        EventKind::Finished(finish) => Some(("finish", action_text::finish(finish), None, None)),
+        EventKind::Unknown { kind, data } => Some(("unknown", kind.clone(), None, Some(data.clone()))),
+        EventKind::Started(_)
+        | EventKind::Observed { .. }
+        | EventKind::ModelReplied { .. }
+        | EventKind::Action(_)
+        | EventKind::Stopped { .. }
+        | EventKind::Judged(_) => None,
+    }
+}
+
+/// The result of a tool call; results of environment actions are shown as the next card's observation.
+fn answer(result: &CallResult) -> Option<Shown> {
+    let text = text_of(&result.content);
+    if !result.per_action.is_empty() || text.is_empty() {
+        return None;
+    }
+    let class = if result.is_error { "failed" } else { "notice" };
+    Some((class, "tool result".into(), None, Some(text)))
+}
+
+fn skill_event(skill: &SkillEvent) -> Shown {
+    let what = word(skill.happening).replace("skill.", "skill ").replace('_', " ");
+    let which = skill.skill.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
+    let version = skill.version.map(|version| format!(" v{version}")).unwrap_or_default();
+    ("skill", format!("{what}{which}{version}"), skill.detail.clone(), skill.text.clone())
+}
+
+fn text_of(content: &[Content]) -> String {
+    content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")
+}

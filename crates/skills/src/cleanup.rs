@@ -1,0 +1,311 @@
+//! The cleaner's detection: which skills or pairs of skills the counters single out. The manager decides what happens
+//! to them. A destructive decision requires evidence from the class of model that the book is for.
+
+use std::collections::BTreeMap;
+
+use apprentice_protocol::{EmbedError, Side, SkillId};
+use serde::Serialize;
+
+use crate::book::{Counts, Note, Skill, State};
+use crate::embedding::{Meaning, Vector, cosine};
+use crate::search::passage;
+use crate::words::likeness;
+
+/// Thresholds for cleaning up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CleanOptions {
+    /// Number of trajectories between two cleanups.
+    pub every: usize,
+    /// Number of negative reviews from which a skill may be negative-heavy.
+    pub negative_threshold: u32,
+    /// Share of positive reviews below which such a skill is negative-heavy.
+    pub positive_ratio: f64,
+    /// Similarity from which two skills of a domain may be duplicates.
+    pub similarity: f64,
+    /// Number of requests from which a follow rate is meaningful.
+    pub min_requests: u32,
+    /// Follow rate below which a skill is singled out.
+    pub follow_rate: f64,
+    /// The class of model that the book is for. If `None`, no class may show the contrary.
+    pub target: Option<String>,
+    /// Whether skills of `os` and `general` are also compared with those of all domains.
+    pub cross_domain: bool,
+}
+
+impl Default for CleanOptions {
+    fn default() -> Self {
+        Self {
+            every: 10,
+            negative_threshold: 3,
+            positive_ratio: 0.3,
+            similarity: 0.85,
+            min_requests: 5,
+            follow_rate: 0.3,
+            target: None,
+            cross_domain: false,
+        }
+    }
+}
+
+/// Returns whether a skill hurts more than it helps: many negative reviews and few positive ones.
+pub fn negative_heavy(counts: &Counts, options: &CleanOptions) -> bool {
+    let impacts = counts.impacts();
+    impacts > 0
+        && counts.negative_impact >= options.negative_threshold
+        && f64::from(counts.positive_impact) / f64::from(impacts) < options.positive_ratio
+}
+
+/// Returns whether a skill is often received and rarely followed.
+pub fn low_follow_rate(counts: &Counts, options: &CleanOptions) -> bool {
+    counts.times_requested >= options.min_requests
+        && counts.times_followed / f64::from(counts.times_requested) < options.follow_rate
+}
+
+/// Returns the similarity of two skills by all their texts.
+pub fn resemblance(one: &Skill, other: &Skill) -> f64 {
+    let whole = |skill: &Skill| {
+        format!("{} {} {}", skill.text.description, skill.text.situation, skill.text.guidance)
+    };
+    likeness(&whole(one), &whole(other))
+}
+
+/// A cleanup task for the manager.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "cleanup_type", rename_all = "snake_case")]
+pub enum CleanupTask {
+    /// A skill that hurts more than it helps.
+    NegativeHeavy {
+        /// The skill.
+        skill_id: SkillId,
+        /// Its counters and notes.
+        context: CleanupContext,
+    },
+    /// Two skills with the same content.
+    Duplicates {
+        /// Both skills, sorted by id.
+        skill_ids: [SkillId; 2],
+        /// Similarity, from 0 to 1.
+        similarity: f64,
+        /// Hashes of their texts. Changed texts make a new task.
+        #[serde(skip_serializing)]
+        hashes: [String; 2],
+    },
+    /// A skill that is rarely followed.
+    LowFollowRate {
+        /// The skill.
+        skill_id: SkillId,
+        /// Its counters and notes.
+        context: CleanupContext,
+    },
+}
+
+/// The counters and notes of a skill.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CleanupContext {
+    /// Version of the skill.
+    pub version: u32,
+    /// Counters of this version, for all classes.
+    pub metrics: Counts,
+    /// Counters of this version, for the class that the book is for.
+    pub target_metrics: Option<Counts>,
+    /// Counters of this version, by class.
+    pub by_consumer: BTreeMap<String, Counts>,
+    /// Notes on the skill's page.
+    pub annotations: Vec<String>,
+}
+
+impl CleanupTask {
+    /// Returns a stable key of the task: it changes when the text changes or the experience doubles.
+    pub(crate) fn key(&self) -> String {
+        let experience = |context: &CleanupContext| {
+            let doublings = context.metrics.times_requested.checked_ilog2().unwrap_or_default();
+            format!("v{}:{doublings}", context.version)
+        };
+        match self {
+            Self::NegativeHeavy { skill_id, context } => {
+                format!("negative_heavy:{skill_id}:{}", experience(context))
+            }
+            Self::LowFollowRate { skill_id, context } => {
+                format!("low_follow_rate:{skill_id}:{}", experience(context))
+            }
+            Self::Duplicates { skill_ids: [one, other], hashes: [left, right], .. } => {
+                format!("duplicates:{one}@{left:.12}:{other}@{right:.12}")
+            }
+        }
+    }
+
+    /// Returns whether the class of model that the book is for has shown the problem itself.
+    pub(crate) fn shown_by_target(&self, options: &CleanOptions) -> bool {
+        let shown =
+            |context: &CleanupContext, holds: fn(&Counts, &CleanOptions) -> bool| match &options.target {
+                Some(_) => holds(&context.target_metrics.unwrap_or_default(), options),
+                None => context.by_consumer.values().all(|counts| holds(counts, options)),
+            };
+        match self {
+            Self::NegativeHeavy { context, .. } => shown(context, negative_heavy),
+            Self::LowFollowRate { context, .. } => shown(context, low_follow_rate),
+            Self::Duplicates { .. } => true,
+        }
+    }
+
+    /// Returns the skill, or the pair.
+    pub fn skills(&self) -> Vec<&SkillId> {
+        match self {
+            Self::NegativeHeavy { skill_id, .. } | Self::LowFollowRate { skill_id, .. } => vec![skill_id],
+            Self::Duplicates { skill_ids, .. } => skill_ids.iter().collect(),
+        }
+    }
+
+    /// Returns a one-line summary for people.
+    pub fn headline(&self) -> String {
+        match self {
+            Self::NegativeHeavy { skill_id, context } => format!(
+                "negative_heavy {skill_id}: positive {}, negative {}, neutral {}",
+                context.metrics.positive_impact,
+                context.metrics.negative_impact,
+                context.metrics.neutral_impact
+            ),
+            Self::LowFollowRate { skill_id, context } => format!(
+                "low_follow_rate {skill_id}: followed {} of {}",
+                context.metrics.times_followed, context.metrics.times_requested
+            ),
+            Self::Duplicates { skill_ids: [one, other], similarity, .. } => {
+                format!("duplicates {one} {other}: {similarity:.2} alike")
+            }
+        }
+    }
+}
+
+/// Embeddings of a book's skills: a vector for each, and the similarity from which two texts say the same.
+#[derive(Clone, Debug)]
+pub struct Sense {
+    vectors: BTreeMap<SkillId, Vector>,
+    threshold: f64,
+}
+
+impl Sense {
+    /// Embeds all skills if there are at least two to compare.
+    pub async fn of(state: &State, meaning: &Meaning) -> Result<Self, EmbedError> {
+        if state.skills.len() < 2 {
+            return Ok(Self { vectors: BTreeMap::new(), threshold: 1.0 });
+        }
+        let texts: Vec<String> = state.skills.values().map(|skill| passage(skill)).collect();
+        let vectors = meaning.vectors(Side::Passage, &texts).await?;
+        let vectors = state.skills.keys().cloned().zip(vectors).collect();
+        Ok(Self { vectors, threshold: meaning.threshold().await? })
+    }
+
+    /// Returns the similarity of two skills if it reaches the threshold for equal content.
+    fn same(&self, one: &SkillId, other: &SkillId) -> Option<f64> {
+        let alike = cosine(self.vectors.get(one)?, self.vectors.get(other)?).ok()?;
+        Some(alike).filter(|alike| *alike >= self.threshold)
+    }
+}
+
+/// Scans a book: negative-heavy skills first, then pairs with the most similar first, then rarely followed skills. Two
+/// skills form a pair by their words, or by their embeddings where known.
+pub fn scan(state: &State, options: &CleanOptions, sense: Option<&Sense>) -> Vec<CleanupTask> {
+    let skills: Vec<&Skill> = state.skills.values().map(AsRef::as_ref).collect();
+    let mut tasks = Vec::new();
+    for skill in &skills {
+        if negative_heavy(&skill.counts(None), options) {
+            tasks.push(CleanupTask::NegativeHeavy {
+                skill_id: skill.id.clone(),
+                context: context(skill, options),
+            });
+        }
+    }
+    tasks.extend(pairs(state, &skills, options, sense));
+    for skill in &skills {
+        let target = options.target.as_ref().map(|target| skill.counts(Some(target)));
+        // A teacher's indifference says nothing about the student. The teacher's numbers count only until the student
+        // has some.
+        let counts = target.filter(|counts| counts.times_requested > 0).unwrap_or_else(|| skill.counts(None));
+        if low_follow_rate(&counts, options) {
+            tasks.push(CleanupTask::LowFollowRate {
+                skill_id: skill.id.clone(),
+                context: context(skill, options),
+            });
+        }
+    }
+    tasks
+}
+
+fn pairs(
+    state: &State,
+    skills: &[&Skill],
+    options: &CleanOptions,
+    sense: Option<&Sense>,
+) -> Vec<CleanupTask> {
+    let mut found = Vec::new();
+    for (place, one) in skills.iter().enumerate() {
+        let everywhere =
+            |skill: &Skill| options.cross_domain && matches!(skill.id.domain(), "os" | "general");
+        let compared =
+            |other: &&&Skill| other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other);
+        for other in skills[place + 1..].iter().filter(compared) {
+            let by_words = Some(resemblance(one, other)).filter(|alike| *alike >= options.similarity);
+            let similarity = by_words.or_else(|| sense?.same(&one.id, &other.id));
+            let kept = ([one.id.clone(), other.id.clone()], [one.text_hash(), other.text_hash()]);
+            if let Some(similarity) = similarity.filter(|_| !state.kept_pairs.contains(&kept)) {
+                found.push((similarity, kept));
+            }
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    found
+        .into_iter()
+        .map(|(similarity, (skill_ids, hashes))| CleanupTask::Duplicates { skill_ids, similarity, hashes })
+        .collect()
+}
+
+fn context(skill: &Skill, options: &CleanOptions) -> CleanupContext {
+    let target = options.target.as_ref().map(|target| skill.counts(Some(target)));
+    CleanupContext {
+        version: skill.version,
+        metrics: skill.counts(None),
+        target_metrics: target.filter(|counts| counts.times_requested > 0),
+        by_consumer: skill
+            .counters
+            .keys()
+            .filter(|(version, _)| *version == skill.version)
+            .map(|(_, consumer)| (consumer.clone(), skill.counts(Some(consumer))))
+            .collect(),
+        annotations: skill.notes.iter().map(|note: &Note| note.text.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CleanOptions, low_follow_rate, negative_heavy};
+    use crate::book::Counts;
+
+    #[test]
+    fn negative_heavy_needs_three_and_less_than_a_third_positive() {
+        let check = |positive, negative, neutral, expected| {
+            let counts = Counts {
+                positive_impact: positive,
+                negative_impact: negative,
+                neutral_impact: neutral,
+                ..Counts::default()
+            };
+            assert_eq!(negative_heavy(&counts, &CleanOptions::default()), expected, "{counts:?}");
+        };
+        check(1, 3, 0, true);
+        check(2, 3, 0, false);
+        check(3, 7, 0, false);
+        check(0, 2, 9, false);
+        check(0, 0, 0, false);
+    }
+
+    #[test]
+    fn a_follow_rate_needs_five_requests() {
+        let check = |requested, followed, expected| {
+            let counts = Counts { times_requested: requested, times_followed: followed, ..Counts::default() };
+            assert_eq!(low_follow_rate(&counts, &CleanOptions::default()), expected, "{counts:?}");
+        };
+        check(5, 1.5, false);
+        check(5, 1.0, true);
+        check(4, 0.0, false);
+    }
+}

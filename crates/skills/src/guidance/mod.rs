@@ -1,0 +1,21 @@
+//! Prepares the part of a book that a trial gets: opening text and tools, according to the arm's policy.
+//!
+//! Tools answer in plain text. A domain, in the opening: `- <domain> (<n> skills): <description>`. A skill, in a list
+//! or among hits: `- <domain>/<name>: <description>`. A view: `# <domain>/<name>`, the description, then the skill's
+//! three sections `## Situation`, `## Guidance`, `## Annotations`.
+
+mod activation;
+mod app_versions;
+mod placebo;
+mod policy;
+mod source_format;
+mod tools;
+
+pub use activation::{Contributed, Dialect, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL, ToolServers};
+pub(crate) use app_versions::OTHER_VERSION;
+pub use app_versions::Present;
+pub use policy::{ArmPolicy, LendError, TaskView, lend, lend_with};
+pub(crate) use policy::{GIVEN, PULL, TOOLS};
+pub(crate) use source_format::SEED;
+pub use source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};
+pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

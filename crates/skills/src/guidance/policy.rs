@@ -1,0 +1,169 @@
+//! Arm policies as data: which part of a book reaches a trial, and how. The agent loop does not know them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use apprentice_protocol::{BoundedText, Guidance, Prompt, SkillId, TextBudget};
+
+use super::activation::{self, Contributed, Dialect};
+use super::app_versions::Present;
+use super::{placebo, source_format, tools};
+use crate::book::{Skill, Snapshot};
+
+pub(crate) const PULL: Prompt = Prompt::new("skills/advice", include_str!("../prompts/advice.md"), &[]);
+pub(crate) const TOOLS: Prompt = Prompt::new("skills/tools", include_str!("../prompts/tools.md"), &[]);
+pub(crate) const GIVEN: Prompt = Prompt::new("skills/given", include_str!("../prompts/given.md"), &[]);
+const NO_DOMAINS: &str = "(none yet)\n";
+const SHIPPED: &str = "Notes that came with the program, for any of them:";
+
+/// Size cap of the opening text, in characters.
+pub(super) const OPENING_BUDGET: TextBudget = TextBudget(4000);
+/// Size cap of the opening text for arms that include whole skill texts.
+pub(super) const GIVEN_BUDGET: TextBudget = TextBudget(24_000);
+
+/// The help that a trial gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArmPolicy {
+    /// No help.
+    None,
+    /// The tools and their prompt over an empty book.
+    ToolsOnly,
+    /// The index lines, without bodies and without tools.
+    Index,
+    /// The list of domains; everything else on request through tools.
+    Pull,
+    /// The texts of the best skills for the instruction.
+    Push {
+        /// Number of skills.
+        count: usize,
+    },
+    /// The texts of all skills.
+    All,
+    /// The texts of these skills.
+    Forced {
+        /// Ids of the skills.
+        skills: Vec<SkillId>,
+    },
+    /// Exactly this text.
+    Inline {
+        /// The text.
+        text: String,
+    },
+    /// Genuine skills of the same program that are irrelevant to the task, at the delivered length, through the same
+    /// tools.
+    PlaceboInert,
+    /// The original names with bodies from other domains, at the delivered length, through the same tools.
+    PlaceboWrong,
+}
+
+/// The facts about a task that lending may use.
+#[derive(Clone, Debug, Default)]
+pub struct TaskView {
+    /// The instruction that the agent gets.
+    pub instruction: String,
+    /// Programs involved, as domain names.
+    pub apps: Vec<String>,
+    /// The skills that are relevant to the task, if provenance tells. Otherwise the words decide.
+    pub relevant: Option<BTreeSet<SkillId>>,
+    /// Genuine skills from outside the book that are irrelevant to every task. The inert placebo uses them if the book
+    /// has no irrelevant skills for the task's programs.
+    pub spare: Option<Snapshot>,
+    /// Versions of the task's programs, as soon as they are known.
+    pub present: Present,
+}
+
+/// The reason why an arm cannot serve a task. Such a trial is not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LendError {
+    /// The book contains no skill of the kind that the arm needs.
+    #[error("the arm has no eligible skill for this task: {0}")]
+    NothingEligible(String),
+}
+
+/// Prepares a book for one trial.
+pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, LendError> {
+    lend_with(book, policy, task, &Contributed::default())
+}
+
+/// Prepares a book for one trial, with the tools that its skills may open.
+pub fn lend_with(
+    book: &Snapshot,
+    policy: &ArmPolicy,
+    task: &TaskView,
+    contributed: &Contributed,
+) -> Result<Guidance, LendError> {
+    let pull = |book: &Snapshot| {
+        let book = &book.facing(&task.present);
+        if contributed.dialect == Dialect::Seed {
+            return source_format::lend(book, contributed);
+        }
+        let mut tools = tools::over(book);
+        tools.extend(activation::over(book, contributed));
+        Guidance { opening: pull_opening(book), tools, refresh: None }
+    };
+    Ok(match policy {
+        ArmPolicy::None => Guidance::default(),
+        ArmPolicy::ToolsOnly => pull(&Snapshot::empty()),
+        ArmPolicy::Pull => pull(book),
+        ArmPolicy::Index => {
+            let lines: String = book.domains().into_iter().map(|domain| book.index(domain) + "\n").collect();
+            given(&lines)
+        }
+        ArmPolicy::Push { count } => {
+            let hits = book.search(&query(task), *count);
+            let skills: Vec<&Skill> = hits.iter().filter_map(|hit| book.skill(&hit.id)).collect();
+            texts(&skills, "no skill shares a word with the instruction")?
+        }
+        ArmPolicy::All => texts(&book.skills().collect::<Vec<_>>(), "the book is empty")?,
+        ArmPolicy::Forced { skills } => {
+            let found: Vec<&Skill> = skills.iter().filter_map(|id| book.skill(id)).collect();
+            texts(&found, "none of the skills to force is in the book")?
+        }
+        ArmPolicy::Inline { text } if text.trim().is_empty() => {
+            return Err(LendError::NothingEligible("there is no text to put in".to_owned()));
+        }
+        ArmPolicy::Inline { text } => given(text),
+        ArmPolicy::PlaceboInert => pull(&placebo::inert(book, task)?),
+        ArmPolicy::PlaceboWrong => pull(&placebo::wrong(book)?),
+    })
+}
+
+/// Returns the search query for a task.
+pub(super) fn query(task: &TaskView) -> String {
+    format!("{} {}", task.instruction, task.apps.join(" "))
+}
+
+fn pull_opening(book: &Snapshot) -> BoundedText {
+    let lines = book.domain_lines();
+    let lines = if lines.is_empty() { NO_DOMAINS } else { &lines };
+    let bringing: Vec<&Skill> = activation::bringers(book).collect();
+    let mut tools = String::new();
+    if !bringing.is_empty() {
+        let active = bringing.iter().filter(|skill| skill.package.as_ref().is_some_and(|one| one.active));
+        let names = |skills: Vec<&str>| if skills.is_empty() { "none".to_owned() } else { skills.join(", ") };
+        let all = names(bringing.iter().map(|skill| skill.id.as_str()).collect());
+        let active = names(active.map(|skill| skill.id.as_str()).collect());
+        tools = format!("\n{}\nNotes with tools: {all}. Active from the start: {active}.\n", TOOLS.text());
+    }
+    let shipped = match book.shipped_lines() {
+        lines if lines.is_empty() => lines,
+        lines => format!("\n{SHIPPED}\n{lines}"),
+    };
+    BoundedText::cut(&format!("{}\n{lines}{shipped}{tools}", PULL.text()), OPENING_BUDGET)
+}
+
+fn given(text: &str) -> Guidance {
+    let opening = BoundedText::cut(&format!("{}\n{text}", GIVEN.text()), GIVEN_BUDGET);
+    Guidance { opening, ..Guidance::default() }
+}
+
+fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, LendError> {
+    if skills.is_empty() {
+        return Err(LendError::NothingEligible(otherwise.to_owned()));
+    }
+    let mut text = String::new();
+    for skill in skills {
+        let _ = writeln!(text, "{}", skill.view());
+    }
+    Ok(given(&text))
+}

@@ -1,0 +1,168 @@
+//! Getters that read open pages through the browser's debugging port.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use apprentice_protocol::{Dial, Why};
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::browser::DEBUG_PORTS;
+use super::http::{Ask, ask};
+use super::{CollectContext, CollectError, Look, accessibility, need, refused};
+use crate::check::evidence::Found;
+
+/// A JavaScript function that extracts the values that a check asks for.
+const READ: &str = include_str!("page.js");
+const ANSWER_DEADLINE: Duration = Duration::from_secs(20);
+const LOAD_DEADLINE: Duration = Duration::from_secs(60);
+const POLL_FLOOR: Duration = Duration::from_millis(250);
+/// A page that requests no new resource for this long has loaded.
+const QUIET: Duration = Duration::from_millis(500);
+const STATE: &str = "[document.readyState, performance.getEntriesByType('resource').length, location.href]";
+const CONTENT: &str = "({title: document.title, url: location.href, content: \
+    (document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + document.documentElement.outerHTML})";
+
+/// A browser with a working debugging port, and its pages.
+struct Browser {
+    way: Dial,
+    pages: Vec<Value>,
+}
+
+impl Browser {
+    /// Connects to the browser; `None` if no debugging port responds.
+    async fn reach(getter: &str, context: &CollectContext<'_>) -> Result<Option<Self>, CollectError> {
+        for port in DEBUG_PORTS {
+            let way = context.machine.dial(*port).await.map_err(refused(getter))?;
+            if let Ok(body) = ask(way.address, Ask::get("/json/list")).await {
+                let targets: Value = serde_json::from_slice(&body).unwrap_or_default();
+                let is_page = |target: &&Value| target["type"] == "page";
+                let pages = targets.as_array().into_iter().flatten().filter(is_page).cloned().collect();
+                return Ok(Some(Self { way, pages }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Evaluates an expression in a page.
+    async fn value(&self, page: &Value, expression: &str) -> Result<Value, String> {
+        let id = page["id"].as_str().unwrap_or_default();
+        let answered =
+            tokio::time::timeout(ANSWER_DEADLINE, evaluate(self.way.address, id, expression)).await;
+        answered.map_err(|_| "the page did not respond in time".to_owned())?
+    }
+
+    /// Opens a URL in a new page and returns its content.
+    async fn visit(&self, url: &str, context: &CollectContext<'_>) -> Result<Value, String> {
+        let path = format!("/json/new?{}", crate::setup::quoted(url));
+        let opened = ask(self.way.address, Ask { method: "PUT", ..Ask::get(&path) }).await?;
+        let page: Value = serde_json::from_slice(&opened).map_err(|error| error.to_string())?;
+        let read = self.load(&page, context).await;
+        let id = page["id"].as_str().unwrap_or_default();
+        // If closing fails, the page is already gone.
+        let _ = ask(self.way.address, Ask::get(&format!("/json/close/{id}"))).await;
+        read
+    }
+
+    async fn load(&self, page: &Value, context: &CollectContext<'_>) -> Result<Value, String> {
+        let deadline = context.clock.mono() + LOAD_DEADLINE;
+        let (mut last, mut since) = (Value::Null, context.clock.mono());
+        loop {
+            let state = self.value(page, STATE).await.unwrap_or_default();
+            let now = context.clock.mono();
+            if state != last {
+                (last, since) = (state, now);
+            }
+            let is_there = last[0] == "complete" && last[2] != "about:blank" && now - since >= QUIET;
+            if is_there || now >= deadline {
+                let mut content = self.value(page, CONTENT).await?;
+                if !is_there {
+                    content["title"] = "Load timeout".into();
+                }
+                return Ok(content);
+            }
+            context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+        }
+    }
+}
+
+async fn evaluate(address: SocketAddr, page: &str, expression: &str) -> Result<Value, String> {
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let stream = TcpStream::connect(address).await.map_err(|error| told(&error))?;
+    let url = format!("ws://localhost/devtools/page/{page}");
+    let (mut socket, _) = tokio_tungstenite::client_async(url, stream).await.map_err(|error| told(&error))?;
+    let parameters = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+    let question = json!({"id": 1, "method": "Runtime.evaluate", "params": parameters}).to_string();
+    socket.send(Message::text(question)).await.map_err(|error| told(&error))?;
+    while let Some(message) = socket.next().await {
+        let Message::Text(text) = message.map_err(|error| told(&error))? else { continue };
+        let mut answer: Value = serde_json::from_str(&text).map_err(|error| told(&error))?;
+        if answer["id"] != 1 {
+            continue;
+        }
+        let failed = answer.pointer("/result/exceptionDetails").or_else(|| answer.get("error"));
+        return match failed {
+            Some(why) => Err(format!("evaluation in the page failed: {why}")),
+            None => Ok(answer.pointer_mut("/result/result/value").map(Value::take).unwrap_or_default()),
+        };
+    }
+    Err("the browser closed the connection".to_owned())
+}
+
+/// Returns the values that a check's rules select in the active page.
+pub(super) async fn parsed(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    const GETTER: &str = "active_tab_html_parse";
+    let look = accessibility::active_url(spec, context).await?;
+    let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
+    let Some(browser) = Browser::reach(GETTER, context).await? else {
+        return Ok(Look::absent("no browser responds on its debugging port").of(url.clone()));
+    };
+    let active = plain(url);
+    let is_active = |page: &&Value| page["url"].as_str().is_some_and(|url| plain(url) == active);
+    let Some(page) = browser.pages.iter().find(is_active) else {
+        return Ok(Look::value(json!({})).of(url.clone()));
+    };
+    let found = browser.value(page, &format!("{READ}({spec})")).await;
+    let found = found.map_err(|what| CollectError::Missing { getter: GETTER.into(), what })?;
+    Ok(Look::value(found).of(url.clone()))
+}
+
+/// Normalizes a URL for comparison: decoded, without a trailing slash.
+fn plain(url: &str) -> String {
+    super::tab_url::decoded(url).trim_end_matches('/').to_owned()
+}
+
+/// Reloads the active page's URL and returns title, URL and content.
+pub(super) async fn active(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let look = accessibility::active_url(spec, context).await?;
+    let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
+    visited("active_tab_info", url, context).await
+}
+
+/// Returns title, URL and content of the URL that the check names.
+pub(super) async fn named(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let url = need(spec, "page_info", "url")?;
+    visited("page_info", url, context).await
+}
+
+async fn visited(getter: &str, url: &str, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let Some(browser) = Browser::reach(getter, context).await? else {
+        return Ok(Look::absent("no browser responds on its debugging port").of(url));
+    };
+    let found = browser.visit(url, context).await;
+    let found = found.map_err(|what| CollectError::Missing { getter: getter.into(), what })?;
+    Ok(Look::value(found).of(url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn addresses_are_compared_as_people_read_them() {
+        assert_eq!(plain("https://h.org/a%20b/"), plain("https://h.org/a b"));
+        assert_ne!(plain("https://h.org/a+b"), plain("https://h.org/a b"));
+    }
+}

@@ -1,0 +1,48 @@
+//! The getter for Visual Studio Code's state, which an extension on OSWorld's machines writes to a file on command.
+
+use std::time::Duration;
+
+use apprentice_protocol::{MachineError, Why};
+use serde_json::Value;
+
+use super::{CollectContext, CollectError, Look, machine, need, refused};
+use crate::setup::{at_home, pointing};
+
+const GETTER: &str = "vscode_config";
+/// Time limit for the extension's write.
+const WRITE_DEADLINE: Duration = Duration::from_secs(5);
+const POLL_FLOOR: Duration = Duration::from_millis(100);
+
+/// Types the extension's command into the command palette, as upstream does, and reads the file that it writes.
+pub(super) async fn told(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+    let (command, path) = (need(spec, GETTER, "vscode_extension_command")?, need(spec, GETTER, "path")?);
+    let path = at_home(context.machine, path);
+    let before = content(&path, context).await?;
+    let script = format!(
+        "import pyautogui; import time; pyautogui.FAILSAFE = False; pyautogui.hotkey('ctrl', 'shift', 'p'); \
+         time.sleep(0.5); pyautogui.typewrite({command:?}); time.sleep(0.5); pyautogui.press('enter')"
+    );
+    let words = ["python", "-c", &script].map(str::to_owned).to_vec();
+    let asked = pointing(context.machine, words).await.map_err(refused(GETTER))?;
+    let done = context.machine.run(&asked).await.map_err(refused(GETTER))?;
+    if done.code != 0 {
+        let said = String::from_utf8_lossy(&done.stderr);
+        let what = format!("keyboard input, which failed: {}", said.lines().last().unwrap_or_default());
+        return Err(CollectError::Missing { getter: GETTER.into(), what });
+    }
+    let deadline = context.clock.mono() + WRITE_DEADLINE;
+    // A rewrite with identical content cannot be distinguished from no write, hence the deadline.
+    while context.clock.mono() < deadline && content(&path, context).await? == before {
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    machine::vm_file(spec, context).await
+}
+
+async fn content(path: &str, context: &CollectContext<'_>) -> Result<Option<Vec<u8>>, CollectError> {
+    match context.machine.read(path).await {
+        Ok(bytes) => Ok(Some(bytes)),
+        // A rejected read is reported when the file is collected as evidence.
+        Err(MachineError::NotFound(_) | MachineError::Refused { .. }) => Ok(None),
+        Err(source) => Err(refused(GETTER)(source)),
+    }
+}

@@ -1,0 +1,270 @@
+//! The appearance of cells: their own styles, and conditional formats whose conditions hold.
+
+use std::collections::{BTreeMap, HashSet};
+
+use roxmltree::Node;
+use serde_json::{Map, Value, json};
+
+use super::super::{Fault, raised, show, value, wrong, xml};
+use super::cell_ref::{self, Place, Range, Ranges};
+use super::formula::{self, Formula};
+use super::style::{Change, Looked};
+use super::workbook::{Book, Cells, RawCell};
+use super::{Books, Named, Told, names, raw_value};
+
+/// Maximum number of cells that a style rule covers.
+const CELLS: u64 = 300_000;
+/// Number of blank cells after which a condition is no longer tested.
+const BLANKS: u32 = 50;
+/// Maximum number of cells that a sheet's conditions test or take as arguments.
+const TESTS: u64 = 5_000_000;
+/// Maximum total bytes of strings in the properties of all cells.
+const LOOKS: usize = 64 << 20;
+
+/// Sheet-level data that affects the appearance of cells.
+struct Sheet {
+    merged: Vec<Range>,
+    links: BTreeMap<Place, String>,
+}
+
+impl Sheet {
+    fn read(root: Node<'_, '_>) -> Self {
+        let list = |list: &'static str, entry: &'static str| {
+            xml::child(root, list).into_iter().flat_map(move |list| xml::children(list, entry))
+        };
+        let merged = list("mergeCells", "mergeCell");
+        let link = |node: Node<'_, '_>| {
+            let place = cell_ref::place(node.attribute("ref")?.split(':').next()?)?;
+            Some((
+                place,
+                node.attribute("location")
+                    .or_else(|| node.attribute("display"))
+                    .unwrap_or_default()
+                    .to_owned(),
+            ))
+        };
+        Self {
+            merged: merged.filter_map(|node| Range::parse(node.attribute("ref")?)).collect(),
+            links: list("hyperlinks", "hyperlink").filter_map(link).collect(),
+        }
+    }
+
+    /// Returns the cells within these bounds that a merged cell covers. Merged ranges of a valid workbook do not
+    /// overlap.
+    fn covered(&self, (rows, columns): Place) -> Result<HashSet<Place>, Fault> {
+        let (mut found, mut left) = (HashSet::new(), 4 * CELLS);
+        for range in self.merged.iter().filter(|range| range.from.0 <= rows && range.from.1 <= columns) {
+            let to = (range.to.0.min(rows), range.to.1.min(columns));
+            let inside = Range { from: range.from, to };
+            left = left.checked_sub(inside.count()).ok_or_else(|| raised("its merged cells overlap"))?;
+            found.extend(inside.cells().filter(|place| *place != range.from));
+        }
+        Ok(found)
+    }
+
+    fn looked(&self, book: &Book<'_>, place: Place, raw: Option<&RawCell>) -> Looked<'static> {
+        let merged = self.merged.iter().any(|range| range.has(place) && range.from != place);
+        self.looked_at(book, place, (raw, merged), None)
+    }
+
+    fn looked_at<'c>(
+        &self,
+        book: &Book<'_>,
+        place: Place,
+        (raw, merged): (Option<&RawCell>, bool),
+        change: Option<&'c Change>,
+    ) -> Looked<'c> {
+        let raw = raw.filter(|_| !merged);
+        let filled = |raw: &RawCell| {
+            raw.has_formula
+                || raw.inline.is_some()
+                || raw.value.as_deref().is_some_and(|text| !text.is_empty())
+        };
+        let has_value = raw.is_some_and(filled);
+        let style = raw.map_or(0, |raw| raw.style);
+        let plain =
+            raw.is_some_and(|raw| !raw.has_formula && matches!(raw.kind.as_deref(), None | Some("n")));
+        Looked {
+            style,
+            has_value,
+            is_number: has_value && plain && !book.styles.is_date(style),
+            merged,
+            hyperlink: self.links.get(&place).cloned(),
+            change,
+        }
+    }
+}
+
+pub(super) fn check_cell(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
+    let sheet = books.sheet(rule, "sheet_idx")?;
+    let Some(listed) = sheet.listed() else { return Ok(Some(sheet.missing())) };
+    let coordinate = rule.get("coordinate").and_then(Value::as_str).unwrap_or_default();
+    let place = cell_ref::place(coordinate).ok_or_else(|| wrong(format!("{coordinate:?} is not a cell")))?;
+    let properties = rule.get("props").and_then(Value::as_object);
+    let properties = properties.ok_or_else(|| wrong("check_cell needs the object \"props\""))?;
+    let text = sheet.book.sheet_text(listed).map_err(raised)?;
+    let document = xml::read(&text).map_err(raised)?;
+    let cells = sheet.book.cells(&listed.path).map_err(raised)?.unwrap_or_default();
+    let looked = Sheet::read(document.root_element()).looked(sheet.book, place, cells.get(&place));
+    for (name, rule) in properties {
+        let read = match name.as_str() {
+            "value" => raw_value(sheet.book, &sheet.name, place),
+            name => sheet.book.styles.property(name, &looked),
+        };
+        let found = match read {
+            Err(Fault::Raised(_)) => Value::Null,
+            read => read?,
+        };
+        let fits = match value::fits(&found, rule) {
+            // An impossible comparison fails the rule upstream.
+            Err(Fault::Raised(_)) => false,
+            fits => fits?,
+        };
+        if !fits {
+            let name = if name == "value" { String::new() } else { format!(" ({name})") };
+            let wanted = match rule.get("method").and_then(Value::as_str) {
+                Some("eq") => show(&rule["ref"]),
+                method => format!("{} {}", method.unwrap_or_default(), show(&rule["ref"])),
+            };
+            return Ok(Some(format!("cell {coordinate}{name}: expected {wanted}, found {}", show(&found))));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the requested properties of every cell up to the last one, keyed by cell name.
+pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result<Value, Fault> {
+    let wanted = names(rule, "props")?;
+    let Some(listed) = sheet.listed() else { return Ok(json!({})) };
+    let text = sheet.book.sheet_text(listed).map_err(raised)?;
+    let document = xml::read(&text).map_err(raised)?;
+    let cells = sheet.book.cells(&listed.path).map_err(raised)?.unwrap_or_default();
+    let about = Sheet::read(document.root_element());
+    let last = |side: fn(&Place) -> u32| cells.keys().map(side).max().unwrap_or(1);
+    let (rows, columns) = (last(|place| place.0), last(|place| place.1));
+    if u64::from(rows) * u64::from(columns) > CELLS {
+        return Err(wrong(format!("sheet {:?} has more than {CELLS} cells", sheet.name)));
+    }
+    let covered = about.covered((rows, columns))?;
+    let mut left = LOOKS;
+    let mut read = |place: Place, change: Option<&Change>| -> Result<Value, Fault> {
+        let raw = cells.get(&place);
+        let looked = about.looked_at(sheet.book, place, (raw, covered.contains(&place)), change);
+        let property = |name: &&str| match sheet.book.styles.property(name, &looked) {
+            // A font without a colour aborts the whole check upstream.
+            Err(Fault::Raised(_)) if !exact => Ok(Value::Null),
+            read => read,
+        };
+        let read = wanted.iter().map(property).collect::<Result<Vec<_>, _>>()?;
+        let long: usize = read.iter().filter_map(Value::as_str).map(str::len).sum();
+        left = left
+            .checked_sub(long)
+            .ok_or_else(|| raised("its cell properties expand to far more text than it contains"))?;
+        Ok(read.into())
+    };
+    let mut tests = TESTS;
+    let mut found = Map::new();
+    if !cells.is_empty() {
+        for place in (Range { from: (1, 1), to: (rows, columns) }).cells() {
+            found.insert(cell_ref::name(place), read(place, None)?);
+        }
+    }
+    for format in xml::children(document.root_element(), "conditionalFormatting") {
+        let ranges = format.attribute("sqref").and_then(Ranges::parse).unwrap_or_default();
+        for node in xml::children(format, "cfRule") {
+            let change = node
+                .attribute("dxfId")
+                .and_then(|id| sheet.book.styles.changes.get(id.parse::<usize>().ok()?));
+            for place in active(sheet, node, (&ranges, &cells), &mut tests)? {
+                found.insert(cell_ref::name(place), read(place, change)?);
+            }
+        }
+    }
+    Ok(Value::Object(found))
+}
+
+/// Returns the cells for which a condition holds.
+fn active(
+    sheet: &Named<'_, '_>,
+    node: Node<'_, '_>,
+    (ranges, cells): (&Ranges, &Cells),
+    tests: &mut u64,
+) -> Result<Vec<Place>, Fault> {
+    let sources: Vec<&str> =
+        xml::children(node, "formula").map(|formula| formula.text().unwrap_or_default()).collect();
+    let formulas =
+        sources.iter().map(|source| formula::parse(source)).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let kind = node.attribute("type").unwrap_or_default();
+    let condition = match (kind, formulas.first()) {
+        (
+            "expression" | "containsText" | "notContainsText" | "endsWith" | "beginsWith" | "containsErrors"
+            | "notContainsErrors",
+            Some(first),
+        ) => Condition::Holds(first, arguments(sheet, sources[0], tests)?),
+        ("cellIs", _) => match formulas.iter().map(Formula::constant).collect::<Option<Vec<_>>>() {
+            Some(references) => Condition::Is(node.attribute("operator").unwrap_or_default(), references),
+            None => return Ok(Vec::new()),
+        },
+        _ => return Ok(Vec::new()),
+    };
+    let (mut found, mut blanks) = (Vec::new(), 0);
+    for range in &ranges.0 {
+        // Cells beyond the last stored one are blank.
+        for place in range.cells().take(usize::try_from(CELLS).unwrap_or(usize::MAX)) {
+            spend(tests, 1)?;
+            let value = if cells.contains_key(&place) {
+                raw_value(sheet.book, &sheet.name, place)?
+            } else {
+                Value::Null
+            };
+            if value.is_null() {
+                blanks += 1;
+                if blanks > BLANKS {
+                    break;
+                }
+            } else if condition.holds(&value) {
+                found.push(place);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the values of a formula's absolute references, in order.
+fn arguments(sheet: &Named<'_, '_>, source: &str, tests: &mut u64) -> Result<Vec<Value>, Fault> {
+    let mut found = Vec::new();
+    for range in formula::absolute_ranges(source) {
+        if range.count() > CELLS {
+            return Err(wrong("a condition references too many cells"));
+        }
+        spend(tests, range.count())?;
+        let values = range
+            .cells()
+            .map(|place| raw_value(sheet.book, &sheet.name, place))
+            .collect::<Result<Vec<_>, _>>()?;
+        found.push(match <[Value; 1]>::try_from(values) {
+            Ok([one]) => one,
+            Err(many) => many.into(),
+        });
+    }
+    Ok(found)
+}
+
+fn spend(left: &mut u64, tests: u64) -> Result<(), Fault> {
+    *left = left.checked_sub(tests).ok_or_else(|| raised("its conditional formats test too many cells"))?;
+    Ok(())
+}
+
+enum Condition<'f> {
+    Holds(&'f Formula, Vec<Value>),
+    Is(&'f str, Vec<Value>),
+}
+
+impl Condition<'_> {
+    fn holds(&self, value: &Value) -> bool {
+        match self {
+            Self::Holds(formula, arguments) => formula.holds(value, arguments),
+            Self::Is(operator, references) => formula::compare(operator, value, references),
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! Performs setup steps against a [`Machine`], waiting for readiness instead of sleeping.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use apprentice_protocol::{
+    Capability, Clock, Command, Machine, MachineError, Output, Size, VoidCause, Why, Window,
+};
+
+use super::mirror::{Mirror, MirrorError};
+use super::step::{CommandText, Execute, Launch, Step, Until, Verified, argv};
+use super::window::{self, WINDOW_DEADLINE};
+use super::{browser, shims};
+use crate::suite::task::SetupStep;
+
+pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
+pub(super) const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
+/// A program that was launched last and shows no window for this long is treated as windowless.
+const FIRST_WINDOW_DEADLINE: Duration = Duration::from_secs(60);
+const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
+const UNTIL_PAUSE: Duration = Duration::from_millis(300);
+const UNTIL_DEADLINE: Duration = Duration::from_secs(120);
+
+/// How a task's `sleep` steps are performed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// As an upper bound: the sleep ends early when the window just launched appears.
+    #[default]
+    Ready,
+    /// In full, as upstream does.
+    Exact,
+}
+
+/// The phase in which steps are performed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Before the attempt: a failed step is a fault of the world.
+    #[default]
+    Start,
+    /// Before grading: a missing window was closed by the model, which is for the checks to judge.
+    Grade,
+}
+
+/// The environment that setup steps work on.
+#[derive(Clone, Copy)]
+pub struct SetupContext<'a> {
+    /// The world's machine.
+    pub machine: &'a dyn Machine,
+    /// The clock.
+    pub clock: &'a dyn Clock,
+    /// The suite's folder, the base of relative local files.
+    pub suite_root: &'a Path,
+    /// The screen size, for placeholders.
+    pub screen: Size,
+    /// Where output needed by the checks is kept; one folder per attempt.
+    pub cache_dir: &'a Path,
+    /// The source of downloaded files.
+    pub mirror: Option<&'a Mirror>,
+    /// How `sleep` steps are performed.
+    pub pace: Pace,
+    /// The phase in which the steps run.
+    pub stage: Stage,
+    /// The password of the world's user, for the `{CLIENT_PASSWORD}` placeholder.
+    pub password: &'a str,
+}
+
+/// A completed setup step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepDone {
+    /// The step's index in the list.
+    pub index: u32,
+    /// The step's type.
+    pub step: String,
+    /// The step's duration.
+    pub took: Duration,
+}
+
+/// A failed setup step. The attempt is void.
+#[derive(Debug, thiserror::Error)]
+#[error("setup step {index} ({step}) failed")]
+pub struct SetupError {
+    /// The step's index in the list.
+    pub index: u32,
+    /// The step's type.
+    pub step: String,
+    /// The cause.
+    #[source]
+    pub source: StepError,
+}
+
+/// The reason a step failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// The step type is not supported.
+    #[error("steps of this type are not supported; supported are {}", super::STEPS.join(", "))]
+    Unknown,
+    /// The parameters are invalid.
+    #[error("invalid parameters")]
+    Parameters(#[source] serde_json::Error),
+    /// The command is empty or has an unclosed quote.
+    #[error("the command {0:?} cannot be split into words")]
+    Command(String),
+    /// The step downloads a file and no mirror is set.
+    #[error("{0} is not fetched without a mirror: set one with --mirror, or use upload_file or write_file")]
+    Network(String),
+    /// The step names a local file outside the suite's folder.
+    #[error("{0:?} leads out of the suite's folder")]
+    Outside(String),
+    /// A local file cannot be read or written.
+    #[error("{}", path.display())]
+    Local {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The mirror does not have the file.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
+    /// No browser answers on its debugging port.
+    #[error("no browser answers on its debugging port: {0}")]
+    NoBrowser(String),
+    /// The browser's history cannot be written.
+    #[error("the browser's history: {0}")]
+    History(String),
+    /// The expected effect of a command did not occur in time.
+    #[error("timed out waiting for {0}")]
+    Unverified(String),
+    /// The window did not appear in time.
+    #[error("no window named {0:?} appeared; open windows: {1}")]
+    NoWindow(String, String),
+    /// No installed program opens files of this kind.
+    #[error("no program here opens {0}")]
+    NoViewer(String),
+    /// The program that should open a file failed.
+    #[error("opening {0} ended with code {1}")]
+    Unopened(String, String),
+    /// A command never met its `until` condition.
+    #[error("{command:?} did not meet its `until` condition; its last exit code was {code}: {output}")]
+    Until {
+        /// The command line.
+        command: String,
+        /// Its last exit code.
+        code: i32,
+        /// The end of its last output.
+        output: String,
+    },
+    /// The world refused the operation or was lost.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+impl SetupError {
+    /// The void cause of the attempt.
+    pub fn void_cause(&self) -> VoidCause {
+        match &self.source {
+            StepError::Machine(MachineError::Lost(_)) => VoidCause::WorldLost,
+            StepError::Machine(MachineError::MissingProgram(_)) | StepError::NoViewer(_) => {
+                VoidCause::MissingProgram
+            }
+            StepError::Machine(
+                MachineError::Unsupported(_)
+                | MachineError::NotFound(_)
+                | MachineError::Refused { .. }
+                | MachineError::TimedOut(_),
+            )
+            | StepError::Unknown
+            | StepError::Parameters(_)
+            | StepError::Command(_)
+            | StepError::Network(_)
+            | StepError::Mirror(_)
+            | StepError::NoBrowser(_)
+            | StepError::History(_)
+            | StepError::Unverified(_)
+            | StepError::Outside(_)
+            | StepError::Local { .. }
+            | StepError::NoWindow(..)
+            | StepError::Unopened(..)
+            | StepError::Until { .. } => VoidCause::Setup,
+        }
+    }
+
+    /// Formats the failure and its cause in one line.
+    pub fn story(&self) -> String {
+        format!("{self}: {}", self.source)
+    }
+}
+
+/// Performs the steps in order and stops at the first failure. Then waits for the first window of a program
+/// launched last, so that the attempt does not begin without it.
+pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<Vec<StepDone>, SetupError> {
+    let mut launched = None;
+    let mut done = Vec::new();
+    for (index, step) in (0u32..).zip(steps) {
+        let begun = context.clock.mono();
+        perform(step, context, &mut launched).await.map_err(|source| SetupError {
+            index,
+            step: step.kind.clone(),
+            source,
+        })?;
+        if done.len() + 1 == steps.len() && context.stage == Stage::Start {
+            let shown = await_launched(context, FIRST_WINDOW_DEADLINE, &mut launched).await;
+            shown.map_err(|source| SetupError { index, step: step.kind.clone(), source })?;
+        }
+        let took = context.clock.mono().saturating_sub(begun);
+        done.push(StepDone { index, step: step.kind.clone(), took });
+    }
+    Ok(done)
+}
+
+/// The windows open before the last launch; `None` once its own window has been waited for.
+type Launched = Option<Vec<String>>;
+
+async fn perform(
+    step: &SetupStep,
+    context: &SetupContext<'_>,
+    launched: &mut Launched,
+) -> Result<(), StepError> {
+    match Step::read(step).ok_or(StepError::Unknown)?.map_err(StepError::Parameters)? {
+        Step::Download(files) => {
+            for file in files {
+                download(context, &file.url, &file.path).await?;
+            }
+            Ok(())
+        }
+        Step::Upload(files) => {
+            for file in files {
+                upload(context, &file.local_path, &file.path).await?;
+            }
+            Ok(())
+        }
+        Step::Write(file) => {
+            let path = at_home(context.machine, &file.path);
+            Ok(context.machine.write(&path, file.content.as_bytes()).await?)
+        }
+        Step::Launch(launch) => start(context, launch, launched).await,
+        // Boxed, because otherwise every setup future would reserve space for it.
+        Step::Open(path) => Box::pin(open(context, &path)).await,
+        Step::Execute(execute) => run(context, &execute).await,
+        Step::Activate(choice) => window::activate(context, &choice).await,
+        Step::Close(choice) => window::close(context, &choice).await,
+        Step::Sleep(seconds) => sleep(context, seconds, launched).await,
+        Step::OpenTabs(addresses) => browser::open_tabs(context, &addresses).await,
+        Step::CloseTabs(addresses) => browser::close_tabs(context, &addresses).await,
+        Step::AddHistory(visits) => browser::add_history(context, &visits).await,
+        Step::Wallpaper(path) => {
+            let uri = format!("file://{}", at_home(context.machine, &path));
+            let set = ["gsettings", "set", "org.gnome.desktop.background", "picture-uri", &uri];
+            Ok(context.machine.run(&Command::new(set)).await.map(|_| ())?)
+        }
+        Step::Verify(verified) => verify(context, &verified).await,
+    }
+}
+
+async fn download(context: &SetupContext<'_>, url: &str, path: &str) -> Result<(), StepError> {
+    if let Some(local) = url.strip_prefix("file:") {
+        return upload(context, local.trim_start_matches("//"), path).await;
+    }
+    let mirror = context.mirror.ok_or_else(|| StepError::Network(url.to_owned()))?;
+    let bytes = mirror.fetch(url).await?;
+    Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
+}
+
+async fn upload(context: &SetupContext<'_>, local: &str, path: &str) -> Result<(), StepError> {
+    let inside =
+        Path::new(local).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err(StepError::Outside(local.to_owned()));
+    }
+    let local = context.suite_root.join(local);
+    let bytes = tokio::fs::read(&local).await.map_err(|source| StepError::Local { path: local, source })?;
+    Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
+}
+
+async fn start(context: &SetupContext<'_>, launch: Launch, launched: &mut Launched) -> Result<(), StepError> {
+    let before = window::window_ids(context.machine).await?;
+    let words = words_of(context, &launch.command, launch.shell)?;
+    if let Some(pattern) = shims::ended(&words) {
+        return end(context, pattern).await;
+    }
+    let command = shims::ready(context.machine, words).await?;
+    match context.machine.launch(&command).await {
+        Err(MachineError::MissingProgram(_)) if shims::is_relay(&command.argv) => return Ok(()),
+        other => other?,
+    }
+    let shows = context.machine.offers().capabilities.contains(&Capability::Windows);
+    *launched = Some(before).filter(|_| shows);
+    let Some(name) = launch.window else { return Ok(()) };
+    let before = launched.take().unwrap_or_default();
+    let mine = |window: &Window| !before.contains(&window.id) && window::names(window, &name);
+    window::await_window(context, mine, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE)).await.map(|_| ())
+}
+
+/// Ends processes and waits until they have exited. Programs write their settings on exit, and one that is
+/// restarted too early would only connect to the exiting instance.
+async fn end(context: &SetupContext<'_>, pattern: &str) -> Result<(), StepError> {
+    context.machine.run(&Command::new(["pkill", pattern])).await?;
+    let deadline = context.clock.mono() + CLOSE_DEADLINE;
+    while context.clock.mono() < deadline {
+        if context.machine.run(&Command::new(["pgrep", pattern])).await?.code != 0 {
+            break;
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(())
+}
+
+/// The file that receives the exit code of a failed `xdg-open`.
+const UNOPENED: &str = "/tmp/.unopened";
+
+async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
+    let path = at_home(context.machine, path);
+    let place = Path::new(&path);
+    let part = |part: Option<&std::ffi::OsStr>| {
+        part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    let (name, stem) = (part(place.file_name()), part(place.file_stem()));
+    if context.machine.read(UNOPENED).await.is_ok() {
+        context.machine.remove(UNOPENED).await?;
+    }
+    let before = context.machine.windows().await?;
+    // With `BROWSER=false`, a file that no program opens is not passed to a browser, which would treat it as a
+    // download.
+    let words = ["sh", "-c", "BROWSER=false xdg-open \"$1\" || echo $? > \"$2\"", "sh", &path, UNOPENED];
+    context.machine.launch(&Command::new(words)).await?;
+    let wanted = |window: &Window| {
+        let named = window.title.contains(&name) || window.title.contains(&stem);
+        named || window::shows_by_own_title(window, &before)
+    };
+    let window = window::await_window(context, wanted, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE));
+    // The opener may fail long before the wait for a window times out.
+    tokio::select! {
+        window = window => window::point_at(context, "-a", &window?).await,
+        why = unopened(context, &path) => Err(why),
+    }
+}
+
+/// Waits until opening a file has failed, and returns the error.
+async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
+    loop {
+        match context.machine.read(UNOPENED).await {
+            Ok(code) if !code.is_empty() => {
+                let code = String::from_utf8_lossy(&code).trim().to_owned();
+                return match code.as_str() {
+                    "2" => StepError::Machine(MachineError::NotFound(path.to_owned())),
+                    "3" => StepError::NoViewer(path.to_owned()),
+                    _ => StepError::Unopened(path.to_owned(), code),
+                };
+            }
+            Ok(_) | Err(MachineError::NotFound(_)) => {}
+            Err(error) => return error.into(),
+        }
+        context.clock.pause(UNTIL_PAUSE, Why::PollFloor).await;
+    }
+}
+
+async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {
+    let words = words_of(context, &execute.command, execute.shell)?;
+    let command = shims::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
+    let mut output = context.machine.run(&command).await?;
+    if let Some(until) = &execute.until {
+        let deadline = context.clock.mono() + UNTIL_DEADLINE;
+        while !holds(until, &output) {
+            if context.clock.mono() >= deadline {
+                let said = String::from_utf8_lossy(if output.stderr.is_empty() {
+                    &output.stdout
+                } else {
+                    &output.stderr
+                });
+                let tail: String = said.chars().skip(said.chars().count().saturating_sub(200)).collect();
+                return Err(StepError::Until {
+                    command: command.argv.join(" "),
+                    code: output.code,
+                    output: tail,
+                });
+            }
+            context.clock.pause(UNTIL_PAUSE, Why::PollFloor).await;
+            output = context.machine.run(&command).await?;
+        }
+    }
+    for (name, bytes) in [(&execute.stdout, &output.stdout), (&execute.stderr, &output.stderr)] {
+        if name.is_empty() {
+            continue;
+        }
+        let file = Path::new(name).file_name().ok_or_else(|| StepError::Outside(name.clone()))?;
+        let path = context.cache_dir.join(file);
+        let kept = tokio::fs::create_dir_all(context.cache_dir).await;
+        let kept = if kept.is_ok() { tokio::fs::write(&path, bytes).await } else { kept };
+        kept.map_err(|source| StepError::Local { path, source })?;
+    }
+    Ok(())
+}
+
+async fn verify(context: &SetupContext<'_>, verified: &Verified) -> Result<(), StepError> {
+    let words = words_of(context, &verified.command, verified.shell)?;
+    let command = shims::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
+    context.machine.run(&command).await?;
+    let wait = Duration::try_from_secs_f64(verified.max_wait_time).unwrap_or(COMMAND_DEADLINE);
+    let deadline = context.clock.mono() + wait;
+    loop {
+        let mut lacking = None;
+        if let Some(name) = &verified.verification.window_exists {
+            let there = context.machine.windows().await?.iter().any(|window| window.title.contains(name));
+            lacking = (!there).then(|| format!("window {name:?}"));
+        }
+        if let Some(line) = verified.verification.command_success.as_ref().filter(|_| lacking.is_none()) {
+            let output = context.machine.run(&Command::shell(line)).await?;
+            lacking = (output.code != 0).then(|| format!("command {line:?}"));
+        }
+        match lacking {
+            None => return Ok(()),
+            Some(lacking) if context.clock.mono() >= deadline => return Err(StepError::Unverified(lacking)),
+            Some(_) => context.clock.pause(POLL_FLOOR, Why::PollFloor).await,
+        }
+    }
+}
+
+/// Whether one of the given conditions holds; true when no condition is given.
+fn holds(until: &Until, output: &Output) -> bool {
+    let contains = |bytes: &[u8], part: &Option<String>| {
+        part.as_ref().map(|part| String::from_utf8_lossy(bytes).contains(part.as_str()))
+    };
+    let any = [
+        until.returncode.map(|code| code == output.code),
+        contains(&output.stdout, &until.stdout),
+        contains(&output.stderr, &until.stderr),
+    ];
+    any.contains(&Some(true)) || any == [None; 3]
+}
+
+/// Waits up to a deadline for the first window of a launched program, unless it was already waited for. A program
+/// may have no window, so a timeout is not an error.
+async fn await_launched(
+    context: &SetupContext<'_>,
+    within: Duration,
+    launched: &mut Launched,
+) -> Result<(), StepError> {
+    let Some(before) = launched.take() else { return Ok(()) };
+    let deadline = context.clock.mono() + within;
+    while context.clock.mono() < deadline {
+        let windows = context.machine.windows().await?;
+        if windows.iter().any(|window| !before.contains(&window.id) && !is_splash(window)) {
+            break;
+        }
+        context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
+    }
+    Ok(())
+}
+
+/// Whether a window is only a splash screen.
+fn is_splash(window: &Window) -> bool {
+    window.title.is_empty() || window.title == "GIMP Startup"
+}
+
+async fn sleep(context: &SetupContext<'_>, seconds: f64, launched: &mut Launched) -> Result<(), StepError> {
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    if launched.is_some() && context.pace == Pace::Ready {
+        return await_launched(context, time, launched).await;
+    }
+    context.clock.pause(time, Why::TaskStep).await;
+    Ok(())
+}
+
+fn words_of(
+    context: &SetupContext<'_>,
+    command: &CommandText,
+    shell: bool,
+) -> Result<Vec<String>, StepError> {
+    let words = argv(command, shell).ok_or_else(|| StepError::Command(format!("{command:?}")))?;
+    Ok(words.into_iter().map(|word| at_home(context.machine, &fill(context, word))).collect())
+}
+
+/// Fills in OSWorld's own placeholders.
+fn fill(context: &SetupContext<'_>, word: String) -> String {
+    if !word.contains('{') {
+        return word;
+    }
+    let screen = context.screen;
+    [
+        ("{SCREEN_WIDTH_HALF}", (screen.width / 2).to_string()),
+        ("{SCREEN_HEIGHT_HALF}", (screen.height / 2).to_string()),
+        ("{SCREEN_WIDTH}", screen.width.to_string()),
+        ("{SCREEN_HEIGHT}", screen.height.to_string()),
+        ("{CLIENT_PASSWORD}", context.password.to_owned()),
+    ]
+    .iter()
+    .fold(word, |word, (name, value)| word.replace(name, value))
+}
+
+/// Expands a leading `~` to the home of the world's user.
+pub(crate) fn at_home(machine: &dyn Machine, path: &str) -> String {
+    match path.strip_prefix('~') {
+        Some("") => machine.offers().home.clone(),
+        Some(rest) if rest.starts_with('/') => format!("{}{rest}", machine.offers().home),
+        Some(_) | None => path.to_owned(),
+    }
+}

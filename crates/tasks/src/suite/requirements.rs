@@ -1,0 +1,335 @@
+//! Task requirements: lists what is missing to grade a task, to run it in a cell on this machine, or to run it in a
+//! virtual machine of OSWorld's image.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::source_pos::nearest;
+use super::task::{OneOrMany, SetupStep, Task};
+use crate::check::{self, GETTERS, KNOWN_GETTERS};
+use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
+
+/// The capabilities of this machine.
+pub struct Here<'a> {
+    /// Whether a program is installed.
+    pub has_program: &'a dyn Fn(&str) -> bool,
+    /// The source of downloaded files; `None` without a mirror.
+    pub mirror: Option<&'a Mirror>,
+}
+
+/// The reasons a task cannot be graded or run. An empty list means no obstacle.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// Unknown names in the task file: errors of the file.
+    pub unknown: Vec<String>,
+    /// Obstacles to grading the task.
+    pub grades: Vec<String>,
+    /// Obstacles to running it in a cell on this machine.
+    pub cell: Vec<String>,
+    /// Obstacles to running it in a virtual machine.
+    pub vm: Vec<String>,
+}
+
+/// Program names used by tasks, each with the executables that provide it here.
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("google-chrome", &["google-chrome", "chromium"]),
+    ("chrome", &["google-chrome", "chromium"]),
+    ("chromium", &["chromium", "google-chrome"]),
+    ("libreoffice", &["libreoffice", "soffice"]),
+    ("soffice", &["libreoffice", "soffice"]),
+    ("libreoffice_calc", &["localc"]),
+    ("libreoffice_writer", &["lowriter"]),
+    ("libreoffice_impress", &["loimpress"]),
+    ("calc", &["localc"]),
+    ("writer", &["lowriter"]),
+    ("impress", &["loimpress"]),
+    ("gimp", &["gimp"]),
+    ("vlc", &["vlc"]),
+    ("thunderbird", &["thunderbird"]),
+    ("code", &["code"]),
+    ("vscode", &["code"]),
+    ("vs_code", &["code"]),
+    ("nautilus", &["nautilus"]),
+    ("gnome-terminal", &["gnome-terminal"]),
+    ("terminal", &["xfce4-terminal", "gnome-terminal"]),
+    ("gnome-control-center", &["gnome-control-center"]),
+    ("eog", &["eog"]),
+    ("evince", &["evince"]),
+    ("document viewer", &["evince", "atril", "chromium"]),
+    ("gedit", &["gedit"]),
+];
+
+/// The program that opens a file, by file extension.
+const OPENERS: &[(&str, &str)] = &[
+    ("xlsx", "calc"),
+    ("ods", "calc"),
+    ("csv", "calc"),
+    ("docx", "writer"),
+    ("odt", "writer"),
+    ("pptx", "impress"),
+    ("odp", "impress"),
+    ("xcf", "gimp"),
+    ("pdf", "document viewer"),
+];
+
+/// Windows that tasks activate at their start, with the program that owns them.
+const WINDOWS: &[(&str, &str)] =
+    &[("Google Chrome", "google-chrome"), ("Terminal", "terminal"), ("Visual Studio Code", "code")];
+
+/// Substrings of commands that use the network or change the system.
+const INSTALLERS: &[&str] =
+    &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
+
+/// Returns the unmet requirements of a task.
+pub fn missing(task: &Task, here: &Here<'_>) -> Missing {
+    let mut all = Gaps::default();
+    all.steps(task.config.iter(), here);
+    all.steps(task.evaluator.postconfig.iter(), here);
+    all.programs(task, here);
+    all.metrics(task);
+    all.getters(task, here);
+    Missing { unknown: all.unknown.list, grades: all.grades.list, cell: all.cell.list, vm: all.vm.list }
+}
+
+/// Distinct reasons in insertion order.
+#[derive(Default)]
+struct Reasons {
+    list: Vec<String>,
+}
+
+impl Reasons {
+    fn add(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        if !self.list.contains(&reason) {
+            self.list.push(reason);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Gaps {
+    unknown: Reasons,
+    grades: Reasons,
+    cell: Reasons,
+    vm: Reasons,
+}
+
+impl Gaps {
+    fn run(&mut self, reason: &str) {
+        self.cell.add(reason);
+        self.vm.add(reason);
+    }
+
+    fn unknown(&mut self, kind: &str, name: &str, known: impl Iterator<Item = &'static str>) {
+        let hint = nearest(name, known).map_or(String::new(), |like| format!("; nearest is {like:?}"));
+        self.unknown.add(format!("unknown {kind} {name:?}{hint}"));
+    }
+
+    fn steps<'t>(&mut self, steps: impl Iterator<Item = &'t SetupStep>, here: &Here<'_>) {
+        for step in steps {
+            let name = step.kind.as_str();
+            if let Some((_, why)) = KNOWN_STEPS.iter().find(|(known, _)| *known == name) {
+                self.run(&format!("setup step {name:?}: {why}"));
+            } else if !STEPS.contains(&name) {
+                let known = STEPS.iter().copied().chain(KNOWN_STEPS.iter().map(|(known, _)| *known));
+                self.unknown("setup step", name, known);
+            }
+            for file in step.parameters.get("files").and_then(Value::as_array).into_iter().flatten() {
+                if let Some(url) = file.get("url").and_then(Value::as_str).filter(|_| name == "download") {
+                    self.file(url, here);
+                }
+            }
+            if name == "update_browse_history" {
+                self.file(EMPTY_HISTORY, here);
+            }
+            let tabs = step.parameters.get("urls_to_open").and_then(Value::as_array).into_iter().flatten();
+            for tab in tabs.filter_map(Value::as_str).filter(|tab| is_live(tab)) {
+                self.live(&format!("it opens {}", host(tab)));
+            }
+            let command = command_text(step);
+            if let Some(word) = INSTALLERS.iter().find(|word| command.contains(**word)) {
+                self.live(&format!("its setup runs {:?}", word.trim()));
+            }
+            if let Some(at) = command.find("http").filter(|at| is_live(&command[*at..])) {
+                self.live(&format!("it opens {}", host(&command[at..])));
+            }
+        }
+    }
+
+    fn live(&mut self, why: &str) {
+        self.run(&format!("network: {why}"));
+    }
+
+    /// Records a file that the setup or the grading downloads.
+    fn file(&mut self, url: &str, here: &Here<'_>) {
+        let Some(mirror) = here.mirror else {
+            return self.run("files: the task downloads files, and no mirror is set (--mirror)");
+        };
+        if !mirror.may_have(url) {
+            self.run(&format!("files: {} is not in the mirror", url.rsplit('/').next().unwrap_or(url)));
+        }
+    }
+
+    fn programs(&mut self, task: &Task, here: &Here<'_>) {
+        let mut wanted: BTreeSet<&str> = task
+            .apprentice
+            .as_ref()
+            .into_iter()
+            .flat_map(|ours| ours.programs.iter().map(String::as_str))
+            .collect();
+        let related = task.extra.get("related_apps").and_then(Value::as_array);
+        wanted.extend(related.into_iter().flatten().filter_map(Value::as_str));
+        let commands: Vec<String> =
+            task.config.iter().filter(|step| step.kind == "launch").map(command_text).collect();
+        let known = |word: &&str| PROGRAMS.iter().any(|(name, _)| name == word);
+        for command in &commands {
+            let words = command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+            wanted.extend(words.filter(known).take(1));
+        }
+        for step in task.config.iter().filter(|step| step.kind == "open") {
+            let path = step.parameters.get("path").and_then(Value::as_str).unwrap_or_default();
+            let ending = path.rsplit('.').next().unwrap_or_default();
+            wanted.extend(OPENERS.iter().filter(|(known, _)| *known == ending).map(|(_, program)| *program));
+        }
+        for step in task.config.iter().filter(|step| step.kind == "activate_window") {
+            let window = step.parameters.get("window_name").and_then(Value::as_str);
+            wanted.extend(
+                WINDOWS.iter().filter(|(known, _)| window == Some(*known)).map(|(_, program)| *program),
+            );
+        }
+        for name in wanted {
+            let options = PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, options)| *options);
+            let own = task.apprentice.is_some();
+            let has = match options {
+                Some(options) => options.iter().any(|option| (here.has_program)(option)),
+                // Lists of related apps in third-party tasks also contain names that are not programs.
+                None => !own || (here.has_program)(name),
+            };
+            if !has {
+                self.cell.add(format!("program {name:?} is not installed"));
+            }
+        }
+    }
+
+    fn metrics(&mut self, task: &Task) {
+        for (at, name) in task.evaluator.func.iter().enumerate() {
+            match check::named(name) {
+                Some(metric) if !metric.is_built() => {
+                    self.grades.add(format!("metric {name:?} is not built yet"));
+                }
+                Some(metric) if takes_none(metric, task, at) => {
+                    self.grades.add(format!("metric {name:?} takes no options"));
+                }
+                Some(_) => {}
+                None => self.unknown("metric", name, check::METRICS.iter().map(|metric| metric.name)),
+            }
+        }
+    }
+
+    fn getters(&mut self, task: &Task, here: &Here<'_>) {
+        let both = [&task.evaluator.result, &task.evaluator.expected];
+        for spec in both.into_iter().flatten().flat_map(OneOrMany::iter) {
+            let Some(name) = spec.get("type").and_then(Value::as_str) else { continue };
+            if let Some((_, why)) = KNOWN_GETTERS.iter().find(|(known, _)| *known == name) {
+                self.grades.add(format!("getter {name:?}: {why}"));
+            } else if !GETTERS.contains(&name) {
+                let known = GETTERS.iter().copied().chain(KNOWN_GETTERS.iter().map(|(known, _)| *known));
+                self.unknown("getter", name, known);
+            }
+            if name == "cloud_file" {
+                let path = spec.get("path");
+                let many = path.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                for url in
+                    path.and_then(Value::as_str).into_iter().chain(many.iter().filter_map(Value::as_str))
+                {
+                    self.file(url, here);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a metric that takes no options is given some. Upstream raises an error for this.
+fn takes_none(metric: &check::Metric, task: &Task, at: usize) -> bool {
+    metric.options().is_none() && task.evaluator.options(at).is_some_and(|given| !given.is_empty())
+}
+
+fn command_text(step: &SetupStep) -> String {
+    match step.parameters.get("command") {
+        Some(Value::String(line)) => line.clone(),
+        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        _ => String::new(),
+    }
+}
+
+/// Whether an address points outside the machine.
+fn is_live(address: &str) -> bool {
+    let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
+    let plain = !["chrome:", "file:", "about:", "localhost", "127.0.0.1"]
+        .iter()
+        .any(|start| address.starts_with(start));
+    rest.map_or(plain && !address.starts_with("http") && address.contains('.'), |rest| {
+        !rest.starts_with("localhost") && !rest.starts_with("127.0.0.1")
+    })
+}
+
+fn host(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split(|c: char| c == '/' || c.is_whitespace() || c == '"').next().unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Here, missing};
+    use crate::setup::Mirror;
+    use crate::suite::load::read_task;
+
+    #[test]
+    fn reasons_are_named_once_and_by_column() {
+        let text = r#"{"id":"x","instruction":"i","related_apps":["libreoffice_calc"],"config":[
+            {"type":"download","parameters":{"files":[{"url":"https://h.org/a.xlsx","path":"/a.xlsx"}]}},
+            {"type":"open","parameters":{"path":"/a.xlsx"}},
+            {"type":"activate_window","parameters":{"window_name":"Terminal"}},{"type":"login","parameters":{}},
+            {"type":"chrome_open_tabs","parameters":{"urls_to_open":["https://site.org/x","chrome://settings"]}},
+            {"type":"lauch","parameters":{}}],
+            "evaluator":{"func":["compare_table","compare_pptx_files","compare_tabel"],
+            "result":[{"type":"vm_file"},{"type":"googledrive_file"},{"type":"vm_fil"}]}}"#;
+        let task = read_task(Path::new("x.json"), text).expect("loads");
+        let here = Here { has_program: &|_| false, mirror: None };
+        let found = missing(&task, &here);
+        assert_eq!(
+            found.unknown,
+            [
+                "unknown setup step \"lauch\"; nearest is \"launch\"",
+                "unknown metric \"compare_tabel\"; nearest is \"compare_table\"",
+                "unknown getter \"vm_fil\"; nearest is \"vm_file\"",
+            ]
+        );
+        assert_eq!(
+            found.grades,
+            [
+                "metric \"compare_pptx_files\" is not built yet",
+                "getter \"googledrive_file\": it needs a Google account",
+            ]
+        );
+        assert_eq!(
+            found.vm,
+            [
+                "files: the task downloads files, and no mirror is set (--mirror)",
+                "setup step \"login\": it needs a Google account",
+                "network: it opens site.org",
+            ]
+        );
+        let programs =
+            ["calc", "libreoffice_calc", "terminal"].map(|name| format!("program {name:?} is not installed"));
+        assert_eq!(found.cell, [found.vm.as_slice(), programs.as_slice()].concat());
+        let mirror = Mirror::Origin;
+        let here = Here { has_program: &|_| true, mirror: Some(&mirror) };
+        let found = missing(&task, &here);
+        assert_eq!(found.cell.len(), 2, "{:?}", found.cell);
+    }
+}
