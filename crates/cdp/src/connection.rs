@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 
 use crate::event::{Event, EventFilter, Events, Subscriber};
-use crate::message::{Incoming, Outgoing, Refusal};
+use crate::message::{ErrorReply, Incoming, Outgoing};
 use crate::session::{Session, SessionId};
 
 /// Largest message accepted, in bytes. The accessibility tree of a huge page takes about 10 MB.
@@ -62,7 +62,7 @@ pub enum CallError {
         method: String,
         /// The browser's error.
         #[source]
-        refusal: Refusal,
+        refusal: ErrorReply,
     },
     /// The reply or the call's parameters do not match the expected type.
     #[error("{method} has a malformed reply or parameters")]
@@ -77,7 +77,7 @@ pub enum CallError {
 
 impl CallError {
     /// The browser's error, if the browser refused the call.
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&ErrorReply> {
         match self {
             Self::Refused { refusal, .. } => Some(refusal),
             Self::Closed(_) | Self::TimedOut { .. } | Self::Malformed { .. } => None,
@@ -115,7 +115,7 @@ impl Connection {
             last_id: AtomicU64::new(0),
             ended: watch::Sender::new(None),
         });
-        let task = tokio::spawn(carry(socket, inbox, Ending(Arc::clone(&shared))));
+        let task = tokio::spawn(run_socket(socket, inbox, FailPendingOnDrop(Arc::clone(&shared))));
         Ok(Self { shared, task })
     }
 
@@ -131,7 +131,7 @@ impl Drop for Connection {
     }
 }
 
-type Reply = Result<Box<RawValue>, Refusal>;
+type Reply = Result<Box<RawValue>, ErrorReply>;
 
 #[derive(Debug, Default)]
 struct Table {
@@ -166,7 +166,7 @@ impl Shared {
             .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
     }
 
-    pub(crate) async fn exchange<P: Serialize + Sync + ?Sized>(
+    pub(crate) async fn request<P: Serialize + Sync + ?Sized>(
         self: &Arc<Self>,
         session: Option<&SessionId>,
         method: &str,
@@ -175,7 +175,7 @@ impl Shared {
         let (id, text) = self.encode(session, method, params)?;
         let (sender, receiver) = oneshot::channel();
         self.table().pending.insert(id, sender);
-        let _forget = Forget { shared: self, id };
+        let _forget = PendingCallGuard { shared: self, id };
         // If the connection ends after the insertion, the sender is dropped; if it ended before, this check sees it.
         if let Some(why) = self.ended.borrow().clone() {
             return Err(CallError::Closed(why));
@@ -259,28 +259,31 @@ impl Shared {
 }
 
 /// Removes a call from the table when its future completes or is dropped.
-struct Forget<'a> {
+struct PendingCallGuard<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
 }
 
-impl Drop for Forget<'_> {
+impl Drop for PendingCallGuard<'_> {
     fn drop(&mut self) {
         self.shared.table().pending.remove(&self.id);
     }
 }
 
 /// Fails every pending call when the task ends, even if it is aborted or panics.
-struct Ending(Arc<Shared>);
+struct FailPendingOnDrop(Arc<Shared>);
 
-impl Drop for Ending {
+impl Drop for FailPendingOnDrop {
     fn drop(&mut self) {
         self.0.end("it was dropped");
     }
 }
 
-async fn carry<S>(mut socket: WebSocketStream<S>, mut inbox: mpsc::Receiver<Utf8Bytes>, ending: Ending)
-where
+async fn run_socket<S>(
+    mut socket: WebSocketStream<S>,
+    mut inbox: mpsc::Receiver<Utf8Bytes>,
+    ending: FailPendingOnDrop,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let why = loop {

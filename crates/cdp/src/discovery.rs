@@ -6,7 +6,7 @@ use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 const REQUEST: &[u8] = b"GET /json/version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-const LARGEST_ANSWER: u64 = 64 << 10;
+const MAX_RESPONSE_BYTES: u64 = 64 << 10;
 
 /// The fields read from `/json/version`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -55,10 +55,10 @@ where
         loop {
             let count = stream.read(&mut chunk).await?;
             answer.extend_from_slice(&chunk[..count]);
-            if let Some(version) = read_answer(&answer)? {
+            if let Some(version) = parse_answer(&answer)? {
                 return Ok(version);
             }
-            if count == 0 || answer.len() as u64 > LARGEST_ANSWER {
+            if count == 0 || answer.len() as u64 > MAX_RESPONSE_BYTES {
                 return Err(DiscoveryError::Answer(format!("{} bytes, still incomplete", answer.len())));
             }
         }
@@ -67,7 +67,7 @@ where
 }
 
 /// Parses the HTTP answer. `None` while it is incomplete.
-fn read_answer(answer: &[u8]) -> Result<Option<BrowserVersion>, DiscoveryError> {
+fn parse_answer(answer: &[u8]) -> Result<Option<BrowserVersion>, DiscoveryError> {
     let unusable = |why: String| DiscoveryError::Answer(why);
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut head = httparse::Response::new(&mut headers);
@@ -91,7 +91,7 @@ fn read_answer(answer: &[u8]) -> Result<Option<BrowserVersion>, DiscoveryError> 
 }
 
 /// The endpoint's path, if this line of the browser's output announces one.
-pub fn read_endpoint(line: &str) -> Option<&str> {
+pub fn parse_endpoint(line: &str) -> Option<&str> {
     line.trim().strip_prefix("DevTools listening on ").map(path_of)
 }
 
@@ -102,13 +102,13 @@ fn path_of(url: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{read_answer, read_endpoint};
+    use super::{parse_answer, parse_endpoint};
 
     #[test]
     fn an_announcement_is_recognised_among_other_lines() {
         let line = "DevTools listening on ws://127.0.0.1:9222/devtools/browser/5c0f\n";
-        assert_eq!(read_endpoint(line), Some("/devtools/browser/5c0f"));
-        assert_eq!(read_endpoint("[1:1] ERROR: no bus"), None);
+        assert_eq!(parse_endpoint(line), Some("/devtools/browser/5c0f"));
+        assert_eq!(parse_endpoint("[1:1] ERROR: no bus"), None);
     }
 
     #[test]
@@ -116,12 +116,12 @@ mod tests {
         let body = r#"{"Browser":"Chrome/156","webSocketDebuggerUrl":"ws://localhost/devtools/browser/a"}"#;
         let whole = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         for end in 0..whole.len() {
-            assert_eq!(read_answer(&whole.as_bytes()[..end]).expect("still good"), None, "{end}");
+            assert_eq!(parse_answer(&whole.as_bytes()[..end]).expect("still good"), None, "{end}");
         }
-        let version = read_answer(whole.as_bytes()).expect("good").expect("whole");
+        let version = parse_answer(whole.as_bytes()).expect("good").expect("whole");
         assert_eq!(version.path(), "/devtools/browser/a");
         for broken in ["HTTP/1.1 404 No\r\n\r\n", "SSH-2.0-x\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n{}"] {
-            assert!(read_answer(broken.as_bytes()).is_err(), "{broken:?}");
+            assert!(parse_answer(broken.as_bytes()).is_err(), "{broken:?}");
         }
     }
 }

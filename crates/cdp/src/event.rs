@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::message::Happening;
+use crate::message::EventPayload;
 use crate::session::SessionId;
 
 /// An event sent by the browser.
@@ -23,7 +23,7 @@ pub struct Event {
 
 impl Event {
     /// Deserializes the parameters as `T`. `None` if the event has another method.
-    pub fn read<T: Happening>(&self) -> Option<Result<T, serde_json::Error>> {
+    pub fn read<T: EventPayload>(&self) -> Option<Result<T, serde_json::Error>> {
         (*self.method == *T::METHOD).then(|| serde_json::from_str(self.params.get()))
     }
 }
@@ -57,7 +57,7 @@ impl EventFilter {
 /// Number of events dropped because the subscriber read too slowly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} browser events were dropped because their reader was too slow")]
-pub struct Missed(pub u64);
+pub struct Lagged(pub u64);
 
 /// A bounded subscription. Dropping it ends it.
 #[derive(Debug)]
@@ -69,12 +69,12 @@ pub struct Events {
 impl Events {
     /// Waits for the next event. `None` once the connection is closed. A gap is reported before the events that follow
     /// it.
-    pub async fn next(&mut self) -> Option<Result<Event, Missed>> {
+    pub async fn next(&mut self) -> Option<Result<Event, Lagged>> {
         let event = self.receiver.recv().await;
         match self.missed.swap(0, Ordering::AcqRel) {
             0 => event.map(Ok),
             // This event may be older or newer than the gap. The reader must start over in both cases.
-            count => Some(Err(Missed(count + u64::from(event.is_some())))),
+            count => Some(Err(Lagged(count + u64::from(event.is_some())))),
         }
     }
 

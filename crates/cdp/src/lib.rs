@@ -30,7 +30,7 @@ mod message;
 mod session;
 
 pub use connection::{CallError, Connection, OpenError};
-pub use discovery::{BrowserVersion, DiscoveryError, discover, read_endpoint};
-pub use event::{Event, EventFilter, Events, Missed};
-pub use message::{Command, Happening, Refusal};
+pub use discovery::{BrowserVersion, DiscoveryError, discover, parse_endpoint};
+pub use event::{Event, EventFilter, Events, Lagged};
+pub use message::{Command, ErrorReply, EventPayload};
 pub use session::{Session, SessionId};

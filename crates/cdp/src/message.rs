@@ -15,7 +15,7 @@ pub trait Command: Serialize + Sync {
 }
 
 /// The parameters of a typed event.
-pub trait Happening: DeserializeOwned {
+pub trait EventPayload: DeserializeOwned {
     /// The method, for example `Page.javascriptDialogOpening`.
     const METHOD: &'static str;
 }
@@ -23,7 +23,7 @@ pub trait Happening: DeserializeOwned {
 /// The browser's error reply to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[error("{message} ({code})")]
-pub struct Refusal {
+pub struct ErrorReply {
     /// JSON-RPC error code, `-32000` for most errors.
     pub code: i64,
     /// The browser's error message.
@@ -53,5 +53,5 @@ pub(crate) struct Incoming<'a> {
     pub(crate) params: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(crate) result: Option<&'a RawValue>,
-    pub(crate) error: Option<Refusal>,
+    pub(crate) error: Option<ErrorReply>,
 }

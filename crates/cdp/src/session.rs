@@ -69,14 +69,14 @@ impl Session {
 
     /// Makes a call and awaits its reply.
     pub async fn call<C: Command>(&self, command: &C) -> Result<C::Reply, CallError> {
-        let raw = self.exchange(C::METHOD, command).await?;
+        let raw = self.request(C::METHOD, command).await?;
         serde_json::from_str(raw.get())
             .map_err(|source| CallError::Malformed { method: C::METHOD.to_owned(), source: Arc::new(source) })
     }
 
     /// Makes any call by method name, with untyped parameters and result.
     pub async fn raw(&self, method: &str, params: &Value) -> Result<Value, CallError> {
-        let raw = self.exchange(method, params).await?;
+        let raw = self.request(method, params).await?;
         serde_json::from_str(raw.get())
             .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
     }
@@ -96,13 +96,13 @@ impl Session {
         self.shared.closed().await
     }
 
-    async fn exchange<P: Serialize + Sync + ?Sized>(
+    async fn request<P: Serialize + Sync + ?Sized>(
         &self,
         method: &str,
         params: &P,
     ) -> Result<Box<RawValue>, CallError> {
         let late = || CallError::TimedOut { method: method.to_owned(), after: self.deadline };
-        let exchange = self.shared.exchange(self.id.as_ref(), method, params);
+        let exchange = self.shared.request(self.id.as_ref(), method, params);
         tokio::time::timeout(self.deadline, exchange).await.unwrap_or_else(|_| Err(late()))
     }
 }

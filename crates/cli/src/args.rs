@@ -65,15 +65,15 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
-    fn lay_over(&self, settings: &mut Settings) -> Result<(), Failure> {
+    fn apply_to(&self, settings: &mut Settings) -> Result<(), Failure> {
         if let Some(url) = &self.base_url {
             for provider in crate::models::PROVIDERS {
                 settings.set(&format!("provider.{provider}.base_url"), url, "--base-url")?;
             }
-            settings.set_in_parts("base_url", url, "--base-url")?;
+            settings.set_in_roles("base_url", url, "--base-url")?;
         }
         if let Some(profile) = &self.profile {
-            settings.set_in_parts("profile", profile, "--profile")?;
+            settings.set_in_roles("profile", profile, "--profile")?;
         }
         let dollars = self.max_usd.map(|dollars| dollars.to_string());
         for (key, value, flag) in [
@@ -99,7 +99,7 @@ impl Overrides {
 /// Loads the settings and applies these flags; later flags override earlier ones.
 pub(crate) fn settings(flags: &[&Overrides]) -> Result<Settings, Failure> {
     let mut settings = Settings::layer(&Sources::read()?)?;
-    flags.iter().try_for_each(|flags| flags.lay_over(&mut settings))?;
+    flags.iter().try_for_each(|flags| flags.apply_to(&mut settings))?;
     Ok(settings)
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn dispatch(arguments: &Apprentice) -> Result<(), Failure> {
         Command::Distill(distill) => distill::run(distill, &settings()?.config()?),
         Command::Do(arguments) => do_task::run(arguments, &settings()?.config()?),
         Command::Run(run) => run::run(run, &settings()?.config()?),
-        Command::Resume(resume) => run::go_on(resume, &arguments.flags),
+        Command::Resume(resume) => run::run_resume(resume, &arguments.flags),
         Command::Learn(learn) => learn::run(learn, &settings()?.config()?),
         Command::View(view) => view::run(view),
         Command::Trace(trace) => trace::run(trace),

@@ -4,9 +4,9 @@
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream};
 
 /// The longest message that is accepted, in bytes.
-pub(crate) const LONGEST: usize = 1 << 20;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// The tool name in the call that replaces an oversized message. No real tool has this name.
-pub(crate) const TOO_LONG: &str = "a message that is too long";
+pub(crate) const OVERSIZED_MESSAGE: &str = "a message that is too long";
 const BUFFER: usize = 64 << 10;
 /// Bytes kept from the start and from the end of an oversized message, to find its id in one of them.
 const KEPT: usize = 4 << 10;
@@ -52,7 +52,7 @@ struct Message {
 
 impl Message {
     fn take(&mut self, bytes: &[u8]) {
-        if !self.too_long && self.head.len() + bytes.len() <= LONGEST {
+        if !self.too_long && self.head.len() + bytes.len() <= MAX_MESSAGE_BYTES {
             self.head.extend_from_slice(bytes);
             return;
         }
@@ -76,7 +76,7 @@ impl Message {
             id_of(before_contents).or_else(|| tail.rmatch_indices(ID).find_map(|(at, _)| id_of(&tail[at..])));
         let Some(id) = id else { return Vec::new() };
         let call = serde_json::json!({
-            "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": TOO_LONG },
+            "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": OVERSIZED_MESSAGE },
         });
         format!("{call}\n").into_bytes()
     }
@@ -95,11 +95,11 @@ fn id_of(text: &str) -> Option<serde_json::Value> {
 mod tests {
     use tokio::io::AsyncReadExt as _;
 
-    use super::{LONGEST, TOO_LONG, bounded};
+    use super::{MAX_MESSAGE_BYTES, OVERSIZED_MESSAGE, bounded};
 
     #[tokio::test]
     async fn what_is_too_long_is_answered_and_the_next_is_heard() {
-        let long = "x".repeat(2 * LONGEST);
+        let long = "x".repeat(2 * MAX_MESSAGE_BYTES);
         let sent = [
             r#"{"id":1,"method":"ping"}"#.to_owned(),
             format!(r#"{{"jsonrpc":"2.0","id":2,"params":{{"id":9,"text":"{long}"}}}}"#),
@@ -117,6 +117,9 @@ mod tests {
             ids,
             [1.into(), 2.into(), "three".into(), 4.into()].iter().collect::<Vec<&serde_json::Value>>()
         );
-        assert_eq!((&lines[1]["params"]["name"], &lines[3]["method"]), (&TOO_LONG.into(), &"ping".into()));
+        assert_eq!(
+            (&lines[1]["params"]["name"], &lines[3]["method"]),
+            (&OVERSIZED_MESSAGE.into(), &"ping".into())
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use apprentice_skills::book::WriteMode;
 use apprentice_tasks::check::Compat;
 use apprentice_tasks::setup::Mirror;
-use apprentice_tasks::suite::Reading;
+use apprentice_tasks::suite::SuiteOptions;
 use serde::{Deserialize, Serialize};
 
 use crate::embeddings::EmbeddingsSettings;
@@ -205,10 +205,10 @@ pub(crate) struct Provider {
 
 impl Config {
     /// Returns the options for reading external suites.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> SuiteOptions {
         let mirror = Some(&self.mirror).filter(|place| !place.is_empty()).map(|place| Mirror::at(place));
         // A cell's user has no password.
         let password = if self.world == WorldChoice::Vm { self.vm.password.clone() } else { String::new() };
-        Reading { compat: self.osworld_compat, mirror, password }
+        SuiteOptions { compat: self.osworld_compat, mirror, password }
     }
 }

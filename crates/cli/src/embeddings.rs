@@ -8,19 +8,19 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::key;
-use crate::value_type::Form;
+use crate::value_type::ValueType;
 
 /// Settings of the table `embeddings` that have no default, with their types.
-pub(crate) const OPTIONAL: &[(&str, Form)] = &[
-    ("model", Form::Text),
-    ("dimensions", Form::Whole),
-    ("key_file", Form::Text),
-    ("key_command", Form::Text),
-    ("query_prefix", Form::Text),
-    ("passage_prefix", Form::Text),
-    ("query_type", Form::Text),
-    ("passage_type", Form::Text),
-    ("usd_per_million", Form::Number),
+pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
+    ("model", ValueType::Text),
+    ("dimensions", ValueType::Whole),
+    ("key_file", ValueType::Text),
+    ("key_command", ValueType::Text),
+    ("query_prefix", ValueType::Text),
+    ("passage_prefix", ValueType::Text),
+    ("query_type", ValueType::Text),
+    ("passage_type", ValueType::Text),
+    ("usd_per_million", ValueType::Number),
 ];
 
 /// The server's endpoint and the model's options.

@@ -1,20 +1,20 @@
 //! Prints the events of a running attempt on the terminal and passes them on to the trace.
 
 use apprentice_protocol::{
-    Action, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint, PerAction,
-    SinkError, SkillHappening, StepId,
+    Action, ActionOutcome, ActionRecord, BlobHash, CallBody, EventId, EventKind, EventSink, ImagePoint,
+    SinkError, SkillEventKind, StepId,
 };
 use apprentice_skills::foreground::Timeline;
 
 use crate::terminal;
 
 /// An event sink that prints a line for each event of interest and then passes the event on.
-pub(crate) struct Live<S> {
+pub(crate) struct EventPrinter<S> {
     inner: S,
     timeline: Option<Timeline>,
 }
 
-impl<S> Live<S> {
+impl<S> EventPrinter<S> {
     /// Prints events on their way to `inner`.
     pub(crate) fn new(inner: S) -> Self {
         Self { inner, timeline: None }
@@ -31,7 +31,7 @@ impl<S> Live<S> {
     }
 }
 
-impl<S: EventSink> EventSink for Live<S> {
+impl<S: EventSink> EventSink for EventPrinter<S> {
     fn emit(&mut self, step: Option<StepId>, kind: EventKind) -> Result<EventId, SinkError> {
         if let Some(text) = tell(&kind) {
             let step = step.map_or_else(|| "   ".into(), |step| format!("{step:>3}"));
@@ -65,7 +65,7 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
             let words: Vec<String> = say.iter().cloned().chain(tools).collect();
             (!words.is_empty()).then(|| words.join(" | "))
         }
-        EventKind::Action(record) => Some(tell_action(record)),
+        EventKind::Action(record) => Some(describe_action_record(record)),
         EventKind::LoopSuspected { repeats } => {
             Some(format!("possible loop: the same actions {repeats} times"))
         }
@@ -79,9 +79,9 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
         }
         // Only the writing and the use of skills is shown to the user; reads stay in the trace.
         EventKind::Skill(skill) => match skill.happening {
-            SkillHappening::LearningStarted
-            | SkillHappening::LearningFinished
-            | SkillHappening::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
+            SkillEventKind::LearningStarted
+            | SkillEventKind::LearningFinished
+            | SkillEventKind::DeclaredUsed => skill.text.clone().or_else(|| skill.detail.clone()),
             _ => None,
         },
         EventKind::Started(_)
@@ -98,7 +98,7 @@ pub(crate) fn tell(kind: &EventKind) -> Option<String> {
     }
 }
 
-fn tell_action(record: &ActionRecord) -> String {
+fn describe_action_record(record: &ActionRecord) -> String {
     let target = match (&record.target_role, &record.target_name) {
         (Some(role), Some(name)) => format!(" {role} {name:?}"),
         (Some(role), None) => format!(" {role}"),
@@ -106,16 +106,16 @@ fn tell_action(record: &ActionRecord) -> String {
         (None, None) => String::new(),
     };
     let outcome = match &record.outcome {
-        PerAction::Done { text: None } => String::new(),
-        PerAction::Done { text: Some(text) } => format!(": {text}"),
-        PerAction::Failed { problem } => format!(": failed: {problem}"),
-        PerAction::NotExecuted => ": not executed".into(),
+        ActionOutcome::Done { text: None } => String::new(),
+        ActionOutcome::Done { text: Some(text) } => format!(": {text}"),
+        ActionOutcome::Failed { problem } => format!(": failed: {problem}"),
+        ActionOutcome::NotExecuted => ": not executed".into(),
     };
-    format!("{}{target}{outcome}", verb(&record.asked))
+    format!("{}{target}{outcome}", describe_action(&record.asked))
 }
 
 /// Describes an action in a few words.
-fn verb(action: &Action<ImagePoint>) -> String {
+fn describe_action(action: &Action<ImagePoint>) -> String {
     match action {
         Action::Click { count: 2, .. } => "double click".into(),
         Action::Click { .. } => "click".into(),

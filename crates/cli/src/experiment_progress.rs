@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::learn::Worked;
+use apprentice_evaluator::learn::LearningRecord;
 use apprentice_evaluator::run::{Progress, TrialSpec};
 use apprentice_protocol::{Clock, TrialId, Verdict};
 use apprentice_results::row::{Role, TrialRow};
@@ -20,7 +20,7 @@ const TOLD: u64 = 8;
 
 /// Whether progress is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Voice {
+pub(crate) enum Verbosity {
     /// A line per attempt, and a bar on a terminal.
     Aloud,
     /// No progress, for output that a program reads.
@@ -28,24 +28,24 @@ pub(crate) enum Voice {
 }
 
 /// Receives the progress of an experiment and prints it.
-pub(crate) struct Stage {
+pub(crate) struct ExperimentProgress {
     progress: UnboundedSender<Progress>,
-    lessons: UnboundedSender<Worked>,
+    lessons: UnboundedSender<LearningRecord>,
     task: JoinHandle<String>,
 }
 
-impl Stage {
+impl ExperimentProgress {
     /// Starts the display.
-    pub(crate) fn open(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Voice) -> Self {
+    pub(crate) fn open(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Verbosity) -> Self {
         let (progress, mut heard) = unbounded_channel();
         let (lessons, mut learned) = unbounded_channel();
-        let mut scene = Scene::new(suite, clock, voice);
+        let mut scene = ProgressState::new(suite, clock, voice);
         let task = tokio::spawn(async move {
             loop {
                 // Print an attempt before the skills learned from it.
                 tokio::select! {
                     biased;
-                    Some(message) = heard.recv() => scene.hear(&message),
+                    Some(message) = heard.recv() => scene.on_progress(&message),
                     Some(worked) = learned.recv() => scene.learn(&worked),
                     else => break,
                 }
@@ -57,7 +57,7 @@ impl Stage {
     }
 
     /// Returns the channels for attempts and for learning results.
-    pub(crate) fn senders(&self) -> (UnboundedSender<Progress>, UnboundedSender<Worked>) {
+    pub(crate) fn senders(&self) -> (UnboundedSender<Progress>, UnboundedSender<LearningRecord>) {
         (self.progress.clone(), self.lessons.clone())
     }
 
@@ -75,13 +75,13 @@ impl Stage {
 
 /// Pass counts of one role and arm.
 #[derive(Default)]
-struct Standing {
+struct PassCount {
     passed: u32,
     judged: u32,
 }
 
 /// A phase of an experiment (learning or measuring), for the time summary.
-struct Part {
+struct Phase {
     name: &'static str,
     began: Duration,
     attempts: u32,
@@ -89,22 +89,22 @@ struct Part {
     worked: f64,
 }
 
-struct Scene {
+struct ProgressState {
     suite: Arc<Suite>,
     clock: Arc<dyn Clock>,
-    parts: Vec<Part>,
+    parts: Vec<Phase>,
     bar: ProgressBar,
-    voice: Voice,
+    voice: Verbosity,
     /// Labels of the running trials.
     under_way: BTreeMap<TrialId, String>,
-    standings: BTreeMap<String, Standing>,
+    standings: BTreeMap<String, PassCount>,
     total: u64,
     done: u64,
 }
 
-impl Scene {
-    fn new(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Voice) -> Self {
-        let bar = if voice == Voice::Aloud { ProgressBar::new(0) } else { ProgressBar::hidden() };
+impl ProgressState {
+    fn new(suite: &Arc<Suite>, clock: Arc<dyn Clock>, voice: Verbosity) -> Self {
+        let bar = if voice == Verbosity::Aloud { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{pos}/{len} [{elapsed_precise}] {bar:24} {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self {
@@ -121,12 +121,12 @@ impl Scene {
     }
 
     fn say(&self, text: &str) {
-        if self.voice == Voice::Aloud {
+        if self.voice == Verbosity::Aloud {
             self.bar.suspend(|| terminal::note(format_args!("{text}")));
         }
     }
 
-    fn hear(&mut self, message: &Progress) {
+    fn on_progress(&mut self, message: &Progress) {
         match message {
             Progress::Planned { folder, trials, finished, .. } => {
                 (self.total, self.done) = (*trials as u64, *finished as u64);
@@ -147,7 +147,7 @@ impl Scene {
                 } else {
                     ("measuring", "the same tasks with and without help")
                 };
-                self.parts.push(Part { name, began: self.clock.mono(), attempts: 0, worked: 0.0 });
+                self.parts.push(Phase { name, began: self.clock.mono(), attempts: 0, worked: 0.0 });
                 self.say(&format!(
                     "\n{}: {what}\n  {trials} attempts{goes_on}; {}",
                     upper(name),
@@ -156,7 +156,7 @@ impl Scene {
             }
             Progress::Started { trial, attempt } => {
                 let again = if *attempt > 1 { format!(", try {attempt}") } else { String::new() };
-                let name = format!("{} ({}{again})", trial.task, who(trial.role, &trial.arm));
+                let name = format!("{} ({}{again})", trial.task, role_and_arm(trial.role, &trial.arm));
                 self.under_way.insert(trial.trial.clone(), name);
                 self.refresh();
             }
@@ -173,7 +173,7 @@ impl Scene {
         if row.verdict != Verdict::Void {
             self.done += 1;
             self.bar.set_position(self.done);
-            let standing = self.standings.entry(who(row.role, &row.arm)).or_default();
+            let standing = self.standings.entry(role_and_arm(row.role, &row.arm)).or_default();
             standing.judged += 1;
             standing.passed += u32::from(row.verdict == Verdict::Pass);
         }
@@ -192,7 +192,7 @@ impl Scene {
         self.suite.task(row.task.as_str()).map_or("", |task| task.app.as_str())
     }
 
-    fn learn(&self, worked: &Worked) {
+    fn learn(&self, worked: &LearningRecord) {
         // Results from before an interruption were printed then.
         if worked.known_before {
             return;
@@ -217,8 +217,9 @@ impl Scene {
     }
 
     fn standing(&self) -> String {
-        let one =
-            |(who, standing): (&String, &Standing)| format!("{who} {}/{}", standing.passed, standing.judged);
+        let one = |(role_and_arm, standing): (&String, &PassCount)| {
+            format!("{role_and_arm} {}/{}", standing.passed, standing.judged)
+        };
         self.standings.iter().map(one).collect::<Vec<_>>().join(" · ")
     }
 
@@ -231,7 +232,7 @@ impl Scene {
 }
 
 /// Describes a role and its arm for the user.
-fn who(role: Role, arm: &str) -> String {
+fn role_and_arm(role: Role, arm: &str) -> String {
     match (role, arm) {
         (Role::Teacher, "none") => "teacher".into(),
         (Role::Teacher, "pull") => "teacher with skillbook".into(),
@@ -248,7 +249,7 @@ fn who(role: Role, arm: &str) -> String {
 pub(crate) fn parts(trials: &[TrialSpec]) -> BTreeMap<String, usize> {
     let mut parts = BTreeMap::new();
     for trial in trials {
-        *parts.entry(who(trial.role, &trial.arm)).or_default() += 1;
+        *parts.entry(role_and_arm(trial.role, &trial.arm)).or_default() += 1;
     }
     parts
 }
@@ -276,7 +277,7 @@ fn line(row: &TrialRow, app: &str) -> String {
     format!(
         "{verdict}  {app:10}  {:28}  {:30}  {} steps{read}, {:.1} s{why}",
         row.task.as_str(),
-        who(row.role, &row.arm),
+        role_and_arm(row.role, &row.arm),
         row.world_steps,
         row.wall_s
     )

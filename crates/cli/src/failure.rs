@@ -75,12 +75,12 @@ impl fmt::Display for Failure {
 }
 
 /// Attaches a [`Kind`] to an error of another type.
-pub(crate) trait Kinded<T> {
+pub(crate) trait WithKind<T> {
     /// Returns the value, or a failure of this kind.
     fn kind(self, kind: Kind) -> Result<T, Failure>;
 }
 
-impl<T, E: Into<anyhow::Error>> Kinded<T> for Result<T, E> {
+impl<T, E: Into<anyhow::Error>> WithKind<T> for Result<T, E> {
     fn kind(self, kind: Kind) -> Result<T, Failure> {
         self.map_err(|error| Failure::new(kind, error))
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_evaluator::cost_estimate::{Quote, Range};
-use apprentice_evaluator::experiment::{Experiment, ModelCost, expense};
+use apprentice_evaluator::cost_estimate::{CostRange, Pricing};
+use apprentice_evaluator::experiment::{Experiment, ModelCost, remaining_cost};
 use apprentice_evaluator::run::RunPlan;
 use apprentice_protocol::{Limits, Size, TrialId};
 use apprentice_results::row::TrialRow;
@@ -12,13 +12,13 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::terminal;
 
 /// Options that control spending.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct Consent {
+pub(crate) struct SpendingArgs {
     /// Print what the command would do and its cost forecast; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Consent {
     json: bool,
 }
 
-impl Consent {
+impl SpendingArgs {
     /// Returns the same options, with JSON output on or off.
     pub(crate) fn in_json(self, json: bool) -> Self {
         Self { json, ..self }
@@ -39,7 +39,7 @@ impl Consent {
 
 /// The forecast as one JSON object.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ForecastJson<'a> {
     schema: &'static str,
     attempts: usize,
     reviews: usize,
@@ -57,7 +57,7 @@ pub(crate) struct Forecast {
     attempts: usize,
     reviews: usize,
     requests: usize,
-    range: Range,
+    range: CostRange,
     /// Models without a known price.
     unpriced: BTreeSet<String>,
 }
@@ -86,12 +86,12 @@ impl Forecast {
         learner: Option<&str>,
         done: &[TrialRow],
     ) -> Result<Self, Failure> {
-        let quote = |name: &str| models.quote(name).unwrap_or_else(|_| Quote::free());
+        let quote = |name: &str| models.quote(name).unwrap_or_else(|_| Pricing::free());
         let mut forecast = Self::default();
-        for one in expense(experiment, learner, &quote, done).kind(Kind::Config)? {
+        for one in remaining_cost(experiment, learner, &quote, done).kind(Kind::Config)? {
             let ModelCost { model, trials, reviews, reviews_in_context: _, least_usd, most_usd } = one;
             (forecast.attempts, forecast.reviews) = (forecast.attempts + trials, forecast.reviews + reviews);
-            let range = least_usd.zip(most_usd).map(|(least, most)| Range { least, most });
+            let range = least_usd.zip(most_usd).map(|(least, most)| CostRange { least, most });
             forecast.charge(&model, range);
         }
         Ok(forecast)
@@ -118,9 +118,14 @@ impl Forecast {
     }
 
     /// Adds a trajectory whose own conversation, of `turns` turns, is continued for the review.
-    pub(crate) fn add_review_here(&mut self, models: &Models, name: &str, turns: u32) -> Result<(), Failure> {
+    pub(crate) fn add_in_context_review(
+        &mut self,
+        models: &Models,
+        name: &str,
+        turns: u32,
+    ) -> Result<(), Failure> {
         self.reviews += 1;
-        self.charge(models.resolve(name)?, models.quote(name)?.review_here([turns, turns]));
+        self.charge(models.resolve(name)?, models.quote(name)?.review_in_context([turns, turns]));
         Ok(())
     }
 
@@ -136,7 +141,7 @@ impl Forecast {
         Ok(())
     }
 
-    fn charge(&mut self, model: &str, range: Option<Range>) {
+    fn charge(&mut self, model: &str, range: Option<CostRange>) {
         match range {
             Some(range) => self.range += range,
             None => drop(self.unpriced.insert(model.to_owned())),
@@ -148,9 +153,9 @@ impl Forecast {
         self.range.most.min(config.cap.run_usd.unwrap_or(f64::INFINITY))
     }
 
-    fn as_json(&self, config: &Config) -> Told<'_> {
+    fn as_json(&self, config: &Config) -> ForecastJson<'_> {
         let most_usd = self.most(config);
-        Told {
+        ForecastJson {
             schema: "apprentice.forecast/1",
             attempts: self.attempts,
             reviews: self.reviews,
@@ -199,15 +204,15 @@ impl Forecast {
     }
 
     /// Decides whether the command continues: never on a dry run; above `confirm_above` only if the user agrees.
-    pub(crate) fn agree(&self, config: &Config, consent: Consent) -> Result<Going, Failure> {
+    pub(crate) fn agree(&self, config: &Config, consent: SpendingArgs) -> Result<Proceed, Failure> {
         if consent.dry_run && consent.json {
             terminal::json(&self.as_json(config))?;
-            return Ok(Going::Off);
+            return Ok(Proceed::Off);
         }
         let told = self.told(config);
         if consent.dry_run {
             terminal::line(format_args!("{told}"));
-            return Ok(Going::Off);
+            return Ok(Proceed::Off);
         }
         let capped =
             [config.cap.trial_usd, config.cap.run_usd, config.cap.day_usd].iter().any(Option::is_some);
@@ -222,12 +227,12 @@ impl Forecast {
         }
         let most = self.most(config);
         let Some(above) = config.confirm_above.filter(|above| most > *above && !consent.yes) else {
-            return Ok(Going::On);
+            return Ok(Proceed::On);
         };
         terminal::note(format_args!("{told}; this may exceed ${above:.2} (confirm_above)"));
         terminal::note(format_args!("continue? Type yes and press Enter"));
         match terminal::answer().is_some_and(|answer| answer.trim() == "yes") {
-            true => Ok(Going::On),
+            true => Ok(Proceed::On),
             false => Err(Failure::say(Kind::Usage, "stopped before the start: the cost was not confirmed")
                 .hint("--yes confirms in advance; --max-usd sets a cap")),
         }
@@ -241,7 +246,7 @@ fn money(dollars: f64) -> String {
 
 /// Whether a command continues after its forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Going {
+pub(crate) enum Proceed {
     /// The command continues.
     On,
     /// The command was a dry run and ends.

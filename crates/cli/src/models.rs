@@ -5,31 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use apprentice_evaluator::cost_estimate::Quote;
+use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
-use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelFacts};
+use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
-use apprentice_harness::model::embeddings::{Cached, Embeddings, Surround};
+use apprentice_harness::model::embeddings::{Cached, EmbeddingMiddleware, Embeddings};
 use apprentice_harness::model::gemini::Gemini;
 use apprentice_harness::model::grounded::Grounded;
-use apprentice_harness::model::hosted::Hosted;
-use apprentice_harness::model::http::{Deadlines, Endpoint, Secret, Transport};
-use apprentice_harness::model::identity::{ModelIdentity, Served};
+use apprentice_harness::model::hosted::HostedConfig;
+use apprentice_harness::model::http::{Endpoint, Secret, Timeouts, Transport};
+use apprentice_harness::model::identity::{IdentitySource, ModelIdentity};
 use apprentice_harness::model::middleware::{
-    Budgeted, Cassette, Ledger, Limited, Pace, Patience, PlayedVectors, Recorded, RecordedVectors, Retrying,
-    Tape,
+    AdaptiveLimit, Budgeted, Cassette, Ledger, Limited, Recorded, RecordedVectors, Recording,
+    ReplayedVectors, RetryPolicy, Retrying,
 };
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{PriceList, Tariff};
 use apprentice_harness::model::safety::{Approver, SafetyPolicy};
 use apprentice_harness::model::scripted::Scripted;
-use apprentice_policies::{BuiltIn, Policy};
+use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelProfile, PortFuture};
-use apprentice_skills::Meaning;
+use apprentice_skills::EmbeddingModel;
 use apprentice_trace::Redactor;
 
 use crate::config::{Config, Provider, SafetyChoice};
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::spelling::{Spelling, spelling};
 use crate::{key, process_env, prompts, terminal};
 
@@ -45,7 +45,7 @@ pub(crate) struct Models {
     clock: Arc<dyn Clock>,
     prices: PriceList,
     run: Arc<Ledger>,
-    tape: Option<Arc<Tape>>,
+    tape: Option<Arc<Recording>>,
     shared: Mutex<Shared>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Models {
 struct Shared {
     day: Option<Arc<Ledger>>,
     /// Keys and rate limits, by address and key source.
-    gates: BTreeMap<String, (Option<Secret>, Arc<Pace>)>,
+    endpoints: BTreeMap<String, (Option<Secret>, Arc<AdaptiveLimit>)>,
     /// The embeddings server's key.
     embeddings: Option<Secret>,
     cassettes: BTreeMap<String, Arc<Cassette>>,
@@ -83,7 +83,7 @@ impl Models {
         let tape = match &config.record {
             Some(path) => {
                 let redactor = Redactor::new(process_env::secrets().iter().map(String::as_str));
-                Some(Arc::new(Tape::create(path, redactor.kind(Kind::Bug)?).kind(Kind::Config)?))
+                Some(Arc::new(Recording::create(path, redactor.kind(Kind::Bug)?).kind(Kind::Config)?))
             }
             None => None,
         };
@@ -105,7 +105,7 @@ impl Models {
             return Ok(Arc::new(self.cassette(file)?.play(trial)));
         }
         if let Some(policy) = Policy::named(name) {
-            return Ok(self.recorded(BuiltIn::new(policy), trial));
+            return Ok(self.recorded(BuiltInModel::new(policy), trial));
         }
         match name.split_once('/') {
             Some((provider, model)) if PROVIDERS.contains(&provider) && !model.is_empty() => {
@@ -142,7 +142,7 @@ impl Models {
     pub(crate) fn redactor(&self) -> Result<Arc<Redactor>, Failure> {
         let mut secrets: BTreeSet<String> = process_env::secrets().into_iter().collect();
         let shared = self.shared();
-        let keys = shared.gates.values().filter_map(|(key, _)| key.as_ref()).chain(&shared.embeddings);
+        let keys = shared.endpoints.values().filter_map(|(key, _)| key.as_ref()).chain(&shared.embeddings);
         secrets.extend(keys.map(|key| key.reveal().to_owned()));
         drop(shared);
         Redactor::new(secrets.iter().map(String::as_str)).map(Arc::new).kind(Kind::Bug)
@@ -164,18 +164,18 @@ impl Models {
     }
 
     /// Returns what a cost forecast needs to know of a model.
-    pub(crate) fn quote(&self, name: &str) -> Result<Quote, Failure> {
+    pub(crate) fn quote(&self, name: &str) -> Result<Pricing, Failure> {
         let name = self.resolve(name)?;
         let (provider, _) = name.split_once('/').unwrap_or((name, ""));
         if !PROVIDERS.contains(&provider) {
-            return Ok(Quote::free());
+            return Ok(Pricing::free());
         }
         let tariff = self.tariff(name)?;
         let profile = match tariff {
             Some(Tariff::Tokens(_)) => Some(self.profile(name)?),
             Some(Tariff::Hour(_)) | None => None,
         };
-        Ok(Quote { tariff, profile, attempt_cap: self.trial_cap(name)? })
+        Ok(Pricing { tariff, profile, attempt_cap: self.trial_cap(name)? })
     }
 
     /// Returns the effective price list.
@@ -193,17 +193,17 @@ impl Models {
             "compat" => &all.compat,
             _ => return Err(self.unknown(name)),
         };
-        let part = self.config.role.playing(name)?;
-        Ok(part.map_or_else(|| provider.clone(), |part| provider.for_part(part)))
+        let part = self.config.role.settings_of_model(name)?;
+        Ok(part.map_or_else(|| provider.clone(), |part| provider.with_role_settings(part)))
     }
 
     /// Returns a model's settings, key and rate limit. Each key is looked up once.
-    fn gate(&self, name: &str) -> Result<(Provider, Option<Secret>, Arc<Pace>), Failure> {
+    fn gate(&self, name: &str) -> Result<(Provider, Option<Secret>, Arc<AdaptiveLimit>), Failure> {
         let settings = self.settings(name)?;
         let Provider { base_url, key_env, key_file, key_command, .. } = &settings;
         // Models with the same address and key share a rate limit.
         let gate = format!("{base_url} {key_env:?} {key_file:?} {key_command:?}");
-        if let Some((key, pace)) = self.shared().gates.get(&gate) {
+        if let Some((key, pace)) = self.shared().endpoints.get(&gate) {
             return Ok((settings, key.clone(), Arc::clone(pace)));
         }
         let provider = name.split_once('/').map_or(name, |(provider, _)| provider);
@@ -213,8 +213,8 @@ impl Models {
             let hint = format!("export {key_env}=…, or set provider.{provider}.key_file or .key_command");
             return Err(Failure::say(Kind::Model, told).hint(hint));
         }
-        let pace = Arc::new(Pace::new(settings.max_in_flight));
-        self.shared().gates.insert(gate, (key.clone(), Arc::clone(&pace)));
+        let pace = Arc::new(AdaptiveLimit::new(settings.max_in_flight));
+        self.shared().endpoints.insert(gate, (key.clone(), Arc::clone(&pace)));
         if let Some(tape) = &self.tape {
             tape.guard(self.redactor()?.as_ref().clone());
         }
@@ -222,36 +222,35 @@ impl Models {
     }
 
     /// Returns the embedder for semantic search and comparison of skills, if the settings name a model for it.
-    pub(crate) fn meaning(&self) -> Result<Option<Arc<Meaning>>, Failure> {
+    pub(crate) fn meaning(&self) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
         let settings = &self.config.embeddings;
         let Some(model) = settings.model.as_deref().filter(|model| !model.is_empty()) else {
             return Ok(None);
         };
         if let Some(file) = model.strip_prefix("cassette:") {
-            let played = PlayedVectors::load(Path::new(file)).kind(Kind::Config)?;
-            return Ok(Some(Arc::new(Meaning::new(Arc::new(played)))));
+            let played = ReplayedVectors::load(Path::new(file)).kind(Kind::Config)?;
+            return Ok(Some(Arc::new(EmbeddingModel::new(Arc::new(played)))));
         }
         let key = settings.key()?;
         self.shared().embeddings.clone_from(&key);
         if let Some(tape) = &self.tape {
             tape.guard(self.redactor()?.as_ref().clone());
         }
-        let patience = Patience { retries: self.config.retries, ..Patience::default() };
+        let patience = RetryPolicy { retries: self.config.retries, ..RetryPolicy::default() };
         let ledgers = vec![Arc::clone(&self.run), self.day()?];
-        let around = Surround { clock: Arc::clone(&self.clock), patience, ledgers };
+        let around = EmbeddingMiddleware { clock: Arc::clone(&self.clock), patience, ledgers };
         let server = Embeddings::new(settings.model_config(model, key), self.transport()?, around);
         let folder = process_env::lasting_state().join("vectors");
         let cached = Cached::new(server, &folder, &settings.base_url).kind(Kind::Environment)?;
         Ok(Some(Arc::new(match &self.tape {
-            Some(tape) => Meaning::new(Arc::new(RecordedVectors::new(cached, Arc::clone(tape)))),
-            None => Meaning::new(Arc::new(cached)),
+            Some(tape) => EmbeddingModel::new(Arc::new(RecordedVectors::new(cached, Arc::clone(tape)))),
+            None => EmbeddingModel::new(Arc::new(cached)),
         })))
     }
 
     /// Returns an HTTP transport whose errors contain no key.
     pub(crate) fn transport(&self) -> Result<Transport, Failure> {
-        Transport::new(Arc::clone(&self.clock), self.redactor()?, Deadlines::default())
-            .kind(Kind::Environment)
+        Transport::new(Arc::clone(&self.clock), self.redactor()?, Timeouts::default()).kind(Kind::Environment)
     }
 
     /// Returns a model's profile without a request to its server.
@@ -260,7 +259,7 @@ impl Models {
     }
 
     /// Returns an error for a name that is probably mistyped, before any request; prints a note for a new name.
-    fn vet(&self, name: &str) -> Result<(), Failure> {
+    fn check_spelling(&self, name: &str) -> Result<(), Failure> {
         let Some((provider, model)) = name.split_once('/') else { return Ok(()) };
         // Self-hosted servers choose their own model names.
         if provider == "compat" || self.shared().told.contains(name) {
@@ -287,8 +286,8 @@ impl Models {
     }
 
     /// Returns the client of a provider's model, without middleware, and its rate limit.
-    fn adapter(&self, name: &str) -> Result<(Adapter, Arc<Pace>), Failure> {
-        self.vet(name)?;
+    fn adapter(&self, name: &str) -> Result<(Adapter, Arc<AdaptiveLimit>), Failure> {
+        self.check_spelling(name)?;
         let (settings, key, pace) = self.gate(name)?;
         Ok((self.client(name, &settings, key)?, pace))
     }
@@ -301,9 +300,9 @@ impl Models {
         let (model, effort) = (model.to_owned(), settings.effort.clone());
         let hosted = || {
             let (model, endpoint, tariff) = (model.clone(), endpoint.clone(), tariff.clone());
-            Hosted { model, endpoint, effort, safety: self.safety(), tariff }
+            HostedConfig { model, endpoint, effort, safety: self.safety(), tariff }
         };
-        let adapter: Box<dyn Served> = match provider {
+        let adapter: Box<dyn IdentitySource> = match provider {
             "anthropic" => Box::new(Anthropic::new(anthropic(model, endpoint, settings, tariff)?, transport)),
             "openai" => Box::new(OpenAi::new(hosted(), transport)),
             "gemini" => Box::new(Gemini::new(hosted(), transport)),
@@ -354,17 +353,17 @@ impl Models {
     fn api(&self, name: &str, trial: &Arc<Ledger>) -> Result<impl ChatModel + use<>, Failure> {
         let (adapter, pace) = self.adapter(name)?;
         let seed = u64::try_from(self.clock.now().as_nanosecond()).unwrap_or(0);
-        let patience = Patience { retries: self.config.retries, seed, ..Patience::default() };
+        let patience = RetryPolicy { retries: self.config.retries, seed, ..RetryPolicy::default() };
         let retrying = Retrying::new(adapter, Arc::clone(&self.clock), patience);
         let limited = Limited::new(retrying, pace, Arc::clone(&self.clock));
         let ledgers = vec![Arc::clone(trial), Arc::clone(&self.run), self.day()?];
-        let longest = u64::try_from(Deadlines::default().whole.as_millis()).unwrap_or(u64::MAX);
+        let longest = u64::try_from(Timeouts::default().whole.as_millis()).unwrap_or(u64::MAX);
         Ok(Budgeted::new(limited, ledgers, self.tariff(name)?, longest, Arc::clone(&self.clock)))
     }
 
     /// Returns the cap on a model's cost in one attempt, in US dollars: the cap of its role, else the common one.
     pub(crate) fn trial_cap(&self, name: &str) -> Result<Option<f64>, Failure> {
-        let own = self.config.role.playing(name)?.and_then(|part| part.trial_usd);
+        let own = self.config.role.settings_of_model(name)?.and_then(|part| part.trial_usd);
         Ok(own.or(self.config.cap.trial_usd))
     }
 
@@ -382,7 +381,7 @@ impl Models {
             return Ok(Arc::clone(day));
         }
         let folder = process_env::lasting_state().join("spent");
-        let day = match Ledger::of_day(&folder, self.config.cap.day_usd, self.clock.now()) {
+        let day = match Ledger::daily(&folder, self.config.cap.day_usd, self.clock.now()) {
             Ok(day) => day,
             Err(error) if self.config.cap.day_usd.is_some() => {
                 return Err(Failure::new(Kind::Environment, error));
@@ -410,7 +409,7 @@ impl Models {
         match self.config.safety {
             SafetyChoice::Refuse => SafetyPolicy::Refuse,
             SafetyChoice::Acknowledge => SafetyPolicy::Acknowledge,
-            SafetyChoice::Ask => SafetyPolicy::Ask(Arc::new(AtTheTerminal)),
+            SafetyChoice::Ask => SafetyPolicy::Ask(Arc::new(TerminalApprover)),
         }
     }
 
@@ -439,7 +438,7 @@ pub(crate) fn student(profile: Option<&str>, model: &str) -> Result<StudentProfi
 }
 
 /// The client of any provider.
-struct Adapter(Box<dyn Served>);
+struct Adapter(Box<dyn IdentitySource>);
 
 impl ChatModel for Adapter {
     fn profile(&self) -> &ModelProfile {
@@ -465,7 +464,7 @@ fn anthropic(
     Ok(AnthropicConfig {
         version: ApiVersion::named(version).ok_or_else(|| wrong("version", version))?,
         effort: effort.map(|name| Effort::named(name).ok_or_else(|| wrong("effort", name))).transpose()?,
-        facts: ModelFacts::of(&model),
+        facts: ModelDefaults::of(&model),
         forget_above: provider.forget_above.filter(|above| *above > 0),
         model,
         endpoint,
@@ -485,9 +484,9 @@ impl ModelSource for Models {
 }
 
 /// Asks the user at the terminal.
-struct AtTheTerminal;
+struct TerminalApprover;
 
-impl Approver for AtTheTerminal {
+impl Approver for TerminalApprover {
     fn approve<'a>(&'a self, concerns: &'a [String]) -> PortFuture<'a, bool> {
         Box::pin(async move {
             terminal::note(format_args!("the provider raised a safety check: {}", concerns.join("; ")));

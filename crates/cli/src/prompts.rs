@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::Prompt;
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 
 /// Returns all prompts, sorted by name.
 pub(crate) fn all() -> Vec<Prompt> {

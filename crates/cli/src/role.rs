@@ -6,46 +6,46 @@ use serde::Deserialize;
 
 use crate::config::Provider;
 use crate::failure::{Failure, Kind};
-use crate::value_type::Form;
+use crate::value_type::ValueType;
 
 /// Settings of a role, below its name, with their types. The role's name alone is short for its `model`.
-pub(crate) const OPTIONAL: &[(&str, Form)] = &[
-    ("model", Form::Text),
-    ("base_url", Form::Text),
-    ("key_env", Form::Text),
-    ("key_file", Form::Text),
-    ("key_command", Form::Text),
-    ("max_in_flight", Form::Whole),
-    ("effort", Form::Text),
-    ("profile", Form::Text),
-    ("context_tokens", Form::Whole),
-    ("usd_per_hour", Form::Number),
-    ("trial_usd", Form::Number),
+pub(crate) const OPTIONAL: &[(&str, ValueType)] = &[
+    ("model", ValueType::Text),
+    ("base_url", ValueType::Text),
+    ("key_env", ValueType::Text),
+    ("key_file", ValueType::Text),
+    ("key_command", ValueType::Text),
+    ("max_in_flight", ValueType::Whole),
+    ("effort", ValueType::Text),
+    ("profile", ValueType::Text),
+    ("context_tokens", ValueType::Whole),
+    ("usd_per_hour", ValueType::Number),
+    ("trial_usd", ValueType::Number),
 ];
 
 /// The names of the roles.
-pub(crate) const PARTS: [&str; 5] = ["teacher", "student", "reflector", "manager", "grounder"];
+pub(crate) const ROLE_NAMES: [&str; 5] = ["teacher", "student", "reflector", "manager", "grounder"];
 
 /// The settings of all roles. A role's name is accepted wherever a model's name is.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Roles {
     /// The capable model that fills the skillbook.
-    pub(crate) teacher: Part,
+    pub(crate) teacher: RoleSettings,
     /// The small model that is measured.
-    pub(crate) student: Part,
+    pub(crate) student: RoleSettings,
     /// The model that reviews trajectories.
-    pub(crate) reflector: Part,
+    pub(crate) reflector: RoleSettings,
     /// The model that curates the skillbook.
-    pub(crate) manager: Part,
+    pub(crate) manager: RoleSettings,
     /// The model that locates on the screenshot what another model describes.
-    pub(crate) grounder: Part,
+    pub(crate) grounder: RoleSettings,
 }
 
 /// The model of one role, with settings that override its provider's.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Part {
+pub(crate) struct RoleSettings {
     /// The model's name.
     pub(crate) model: Option<String>,
     /// Base URL of the API.
@@ -72,7 +72,7 @@ pub(crate) struct Part {
 
 impl Roles {
     /// Returns all roles with their names.
-    pub(crate) fn all(&self) -> [(&'static str, &Part); 5] {
+    pub(crate) fn all(&self) -> [(&'static str, &RoleSettings); 5] {
         [
             ("teacher", &self.teacher),
             ("student", &self.student),
@@ -88,7 +88,7 @@ impl Roles {
     }
 
     /// Returns the role that a model plays, for its settings: after planning, only the model's name is known.
-    pub(crate) fn playing(&self, model: &str) -> Result<Option<&Part>, Failure> {
+    pub(crate) fn settings_of_model(&self, model: &str) -> Result<Option<&RoleSettings>, Failure> {
         let mut playing = self.all().into_iter().filter(|(_, part)| part.model.as_deref() == Some(model));
         let Some((first, part)) = playing.next() else { return Ok(None) };
         match playing.find(|(_, other)| *other != part) {
@@ -104,7 +104,7 @@ impl Roles {
 
 impl Provider {
     /// Returns these settings with a role's overrides. A role's key source replaces all key sources of the provider.
-    pub(crate) fn for_part(&self, part: &Part) -> Self {
+    pub(crate) fn with_role_settings(&self, part: &RoleSettings) -> Self {
         let mut own = self.clone();
         if part.key_env.is_some() || part.key_file.is_some() || part.key_command.is_some() {
             own.key_env = part.key_env.clone().unwrap_or_default();

@@ -15,12 +15,12 @@ use crate::failure::{Failure, Kind};
 use crate::terminal;
 
 /// Prints the progress of a run: a line per finished attempt, and a bar on a terminal.
-pub(crate) struct Board {
+pub(crate) struct RunProgress {
     sender: UnboundedSender<Progress>,
     task: JoinHandle<()>,
 }
 
-impl Board {
+impl RunProgress {
     /// Starts the display; with `quiet` it prints no output.
     pub(crate) fn show(quiet: bool) -> Self {
         let (sender, mut progress) = unbounded_channel();

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::MakeServers;
-use apprentice_evaluator::tool_servers::{ToolBox, ToolRules};
+use apprentice_evaluator::arm::ServerFactory;
+use apprentice_evaluator::tool_servers::{ToolPolicy, ToolSettings};
 use apprentice_harness::tool::mcp::{McpServers, read_specs};
 use apprentice_protocol::Clock;
-use apprentice_skills::guidance::{Dialect, Gating};
+use apprentice_skills::guidance::{Gating, ToolFormat};
 use clap::{Args, ValueEnum};
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 
 /// Options for Model Context Protocol servers whose tools skills may open.
 #[derive(Clone, Debug, Default, Args)]
@@ -56,34 +56,34 @@ enum GatingChoice {
 
 impl Servers {
     /// Returns the tool servers and rules of an experiment.
-    pub(crate) fn tool_box(&self, clock: &Arc<dyn Clock>) -> Result<ToolBox, Failure> {
+    pub(crate) fn tool_box(&self, clock: &Arc<dyn Clock>) -> Result<ToolSettings, Failure> {
         let (servers, list) = self.make(clock)?.unzip();
-        Ok(ToolBox { servers, list, rules: self.rules() })
+        Ok(ToolSettings { servers, list, rules: self.rules() })
     }
 
     /// Returns the rules for tools that skills bring along.
-    pub(crate) fn rules(&self) -> ToolRules {
+    pub(crate) fn rules(&self) -> ToolPolicy {
         let dialect = match self.dialect {
-            DialectChoice::Own => Dialect::Own,
-            DialectChoice::Seed => Dialect::Seed,
+            DialectChoice::Own => ToolFormat::Own,
+            DialectChoice::Seed => ToolFormat::Seed,
         };
         let gating = match self.gating {
             GatingChoice::Strict => Gating::Strict,
             GatingChoice::Additive => Gating::Additive,
         };
-        ToolRules { denied: self.denied.iter().cloned().collect(), dialect, gating }
+        ToolPolicy { denied: self.denied.iter().cloned().collect(), dialect, gating }
     }
 
     /// Returns a factory for the servers of one trial, and the text of the server list for the record; `None` without
     /// `--mcp-servers`.
-    pub(crate) fn make(&self, clock: &Arc<dyn Clock>) -> Result<Option<(MakeServers, String)>, Failure> {
+    pub(crate) fn make(&self, clock: &Arc<dyn Clock>) -> Result<Option<(ServerFactory, String)>, Failure> {
         let Some(path) = &self.mcp_servers else { return Ok(None) };
         let unreadable =
             |why: &dyn std::fmt::Display| Failure::say(Kind::Config, format!("{}: {why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
         let specs = Arc::new(read_specs(&text).kind(Kind::Config)?);
         let (on_host, clock) = (self.mcp_on_host, Arc::clone(clock));
-        let make: MakeServers =
+        let make: ServerFactory =
             Arc::new(move || Arc::new(McpServers::new(Arc::clone(&specs), on_host, Arc::clone(&clock))));
         let place = if on_host { "host" } else { "world" };
         Ok(Some((make, format!("{place}: {text}"))))

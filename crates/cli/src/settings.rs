@@ -8,35 +8,35 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::Config;
 use crate::embeddings;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::process_env;
-use crate::role::{self, PARTS};
-use crate::value_type::Form;
+use crate::role::{self, ROLE_NAMES};
+use crate::value_type::ValueType;
 
 const DEFAULTS: &str = include_str!("defaults.toml");
 const PREFIX: &str = "APPRENTICE_";
 
 /// Settings without a default, with their types.
-const OPTIONAL: &[(&str, Form)] = &[
-    ("prices", Form::Text),
-    ("record", Form::Text),
-    ("prompts", Form::Text),
-    ("cap.trial_usd", Form::Number),
-    ("cap.run_usd", Form::Number),
-    ("cap.day_usd", Form::Number),
-    ("confirm_above", Form::Number),
+const OPTIONAL: &[(&str, ValueType)] = &[
+    ("prices", ValueType::Text),
+    ("record", ValueType::Text),
+    ("prompts", ValueType::Text),
+    ("cap.trial_usd", ValueType::Number),
+    ("cap.run_usd", ValueType::Number),
+    ("cap.day_usd", ValueType::Number),
+    ("confirm_above", ValueType::Number),
 ];
 
 /// Settings of each provider without a default, below its name, with their types.
-const OPTIONAL_OF_PROVIDERS: &[(&str, Form)] = &[
-    ("key_file", Form::Text),
-    ("key_command", Form::Text),
-    ("effort", Form::Text),
-    ("version", Form::Text),
-    ("forget_above", Form::Whole),
-    ("profile", Form::Text),
-    ("context_tokens", Form::Whole),
-    ("usd_per_hour", Form::Number),
+const OPTIONAL_OF_PROVIDERS: &[(&str, ValueType)] = &[
+    ("key_file", ValueType::Text),
+    ("key_command", ValueType::Text),
+    ("effort", ValueType::Text),
+    ("version", ValueType::Text),
+    ("forget_above", ValueType::Whole),
+    ("profile", ValueType::Text),
+    ("context_tokens", ValueType::Whole),
+    ("usd_per_hour", ValueType::Number),
 ];
 
 const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "compat"];
@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     /// Values by key; nested keys are joined with dots.
     values: BTreeMap<String, toml::Value>,
     /// All valid keys with their types.
-    known: BTreeMap<String, Form>,
+    known: BTreeMap<String, ValueType>,
     origins: BTreeMap<String, String>,
 }
 
@@ -85,10 +85,10 @@ impl Settings {
     /// Merges the sources over the defaults.
     pub(crate) fn layer(sources: &Sources) -> Result<Self, Failure> {
         let defaults: toml::Table = DEFAULTS.parse().kind(Kind::Bug)?;
-        let values = flat(defaults);
+        let values = flatten(defaults);
         let origins = values.keys().map(|key| (key.clone(), "default".to_owned())).collect();
-        let mut known: BTreeMap<String, Form> =
-            values.iter().map(|(key, value)| (key.clone(), Form::of(value))).collect();
+        let mut known: BTreeMap<String, ValueType> =
+            values.iter().map(|(key, value)| (key.clone(), ValueType::of(value))).collect();
         known.extend(OPTIONAL.iter().map(|(key, form)| ((*key).to_owned(), *form)));
         for provider in PROVIDERS {
             let own = OPTIONAL_OF_PROVIDERS.iter();
@@ -96,13 +96,13 @@ impl Settings {
         }
         let of_embeddings = embeddings::OPTIONAL.iter();
         known.extend(of_embeddings.map(|(key, form)| (format!("embeddings.{key}"), *form)));
-        for part in PARTS {
-            known.insert(format!("role.{part}"), Form::Text);
+        for part in ROLE_NAMES {
+            known.insert(format!("role.{part}"), ValueType::Text);
             known.extend(role::OPTIONAL.iter().map(|(key, form)| (format!("role.{part}.{key}"), *form)));
         }
         let mut settings = Self { values, known, origins };
         for (path, text) in &sources.files {
-            settings.lay_file(path, text)?;
+            settings.merge_file(path, text)?;
         }
         for (name, value) in &sources.environment {
             let spelled = name.trim_start_matches(PREFIX).to_lowercase();
@@ -115,7 +115,7 @@ impl Settings {
         Ok(settings)
     }
 
-    fn lay_file(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
+    fn merge_file(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
         let at = |offset: usize| {
             let before = &text[..offset.min(text.len())];
             let line = before.matches('\n').count() + 1;
@@ -129,18 +129,18 @@ impl Settings {
             })?
             .into_inner();
         self.check_keys(&keys, "", &at)?;
-        for (key, value) in flat(text.parse().kind(Kind::Config)?) {
+        for (key, value) in flatten(text.parse().kind(Kind::Config)?) {
             if let Some(form) = self.known.get(&key).filter(|form| !form.holds(&value)) {
-                let place = at(spot(&keys, &key).unwrap_or(0));
+                let place = at(source_pos(&keys, &key).unwrap_or(0));
                 let story = format!("{place}: {key} must be {}, found {value}", form.as_str());
                 return Err(Failure::say(Kind::Config, story));
             }
             let value = match (self.known.get(&key), value) {
                 // An integer is a valid value for a float setting.
-                (Some(Form::Number), toml::Value::Integer(whole)) => toml::Value::Float(real(whole)),
+                (Some(ValueType::Number), toml::Value::Integer(whole)) => toml::Value::Float(to_f64(whole)),
                 (_, value) => value,
             };
-            let key = whole_name(&key);
+            let key = expand_role_key(&key);
             self.values.insert(key.clone(), value);
             self.origins.insert(key, path.display().to_string());
         }
@@ -174,15 +174,15 @@ impl Settings {
             let story = format!("{origin}: {key} must be {}, found {text:?}", form.as_str());
             Failure::say(Kind::Config, story)
         })?;
-        let key = whole_name(key);
+        let key = expand_role_key(key);
         self.values.insert(key.clone(), value);
         self.origins.insert(key, origin.to_owned());
         self.config().map(drop).map_err(|failure| failure.hint(format!("from {origin}")))
     }
 
     /// Sets a key in all roles that have it, so that a flag overrides the roles' own settings.
-    pub(crate) fn set_in_parts(&mut self, name: &str, text: &str, origin: &str) -> Result<(), Failure> {
-        let of_parts = PARTS.map(|part| format!("role.{part}.{name}"));
+    pub(crate) fn set_in_roles(&mut self, name: &str, text: &str, origin: &str) -> Result<(), Failure> {
+        let of_parts = ROLE_NAMES.map(|part| format!("role.{part}.{name}"));
         of_parts
             .iter()
             .filter(|key| self.values.contains_key(*key))
@@ -196,7 +196,7 @@ impl Settings {
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         let mut table = toml::Table::new();
         for (key, value) in &self.values {
-            nest(&mut table, key, value.clone());
+            insert_nested(&mut table, key, value.clone());
         }
         table.try_into().map_err(|error: toml::de::Error| {
             Failure::say(Kind::Config, format!("a setting has the wrong type: {}", error.message()))
@@ -212,31 +212,32 @@ impl Settings {
 }
 
 /// Returns the byte offset of a key in its file.
-fn spot(keys: &DeTable<'_>, name: &str) -> Option<usize> {
+fn source_pos(keys: &DeTable<'_>, name: &str) -> Option<usize> {
     let (head, rest) = name.split_once('.').map_or((name, None), |(head, rest)| (head, Some(rest)));
     let (key, value) = keys.iter().find(|(key, _)| key.get_ref() == head)?;
     match (rest, value.get_ref()) {
-        (Some(rest), DeValue::Table(inner)) => spot(inner, rest),
+        (Some(rest), DeValue::Table(inner)) => source_pos(inner, rest),
         (_, _) => Some(key.span().start),
     }
 }
 
 /// Expands `role.NAME` to `role.NAME.model`.
-fn whole_name(key: &str) -> String {
+fn expand_role_key(key: &str) -> String {
     match key.strip_prefix("role.") {
-        Some(part) if PARTS.contains(&part) => format!("{key}.model"),
+        Some(part) if ROLE_NAMES.contains(&part) => format!("{key}.model"),
         Some(_) | None => key.to_owned(),
     }
 }
 
 /// Flattens a table: each leaf under its full dotted key.
-fn flat(table: toml::Table) -> BTreeMap<String, toml::Value> {
+fn flatten(table: toml::Table) -> BTreeMap<String, toml::Value> {
     let mut leaves = BTreeMap::new();
     for (key, value) in table {
         match value {
             toml::Value::Table(inner) => {
-                leaves
-                    .extend(flat(inner).into_iter().map(|(below, value)| (format!("{key}.{below}"), value)));
+                leaves.extend(
+                    flatten(inner).into_iter().map(|(below, value)| (format!("{key}.{below}"), value)),
+                );
             }
             leaf => drop(leaves.insert(key, leaf)),
         }
@@ -244,20 +245,20 @@ fn flat(table: toml::Table) -> BTreeMap<String, toml::Value> {
     leaves
 }
 
-fn nest(table: &mut toml::Table, key: &str, value: toml::Value) {
+fn insert_nested(table: &mut toml::Table, key: &str, value: toml::Value) {
     match key.split_once('.') {
         None => drop(table.insert(key.to_owned(), value)),
         Some((first, rest)) => {
             let inner = table.entry(first).or_insert_with(|| toml::Value::Table(toml::Table::new()));
             if let toml::Value::Table(inner) = inner {
-                nest(inner, rest, value);
+                insert_nested(inner, rest, value);
             }
         }
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a sum of money")]
-fn real(whole: i64) -> f64 {
+fn to_f64(whole: i64) -> f64 {
     whole as f64
 }
 
@@ -333,18 +334,18 @@ mod tests {
         let config = settings.config().expect("typed");
         assert_eq!(config.role.of("teacher"), Some(Some("openai/o")));
         assert_eq!((config.role.of("grounder"), config.role.of("passer-by")), (Some(None), None));
-        let part = config.role.playing("compat/m").expect("one part").expect("the student");
-        let own = config.provider.compat.for_part(part);
+        let part = config.role.settings_of_model("compat/m").expect("one part").expect("the student");
+        let own = config.provider.compat.with_role_settings(part);
         assert_eq!(
             (own.base_url.as_str(), own.max_in_flight, own.usd_per_hour),
             ("http://s/v1", 2, Some(1.0))
         );
         assert_eq!((own.key_env.as_str(), own.key_file), ("", Some(PathBuf::from("k"))));
-        assert!(config.role.playing("compat/other").expect("none").is_none());
+        assert!(config.role.settings_of_model("compat/other").expect("none").is_none());
 
         let twice = format!("{text}[role.manager]\nmodel = \"compat/m\"\n");
         let config = layer(&[("a.toml", &twice)], &[]).expect("settings").config().expect("typed");
-        let told = config.role.playing("compat/m").expect_err("which of them?").to_string();
+        let told = config.role.settings_of_model("compat/m").expect_err("which of them?").to_string();
         assert!(told.contains("role.student and role.manager are both compat/m"), "{told}");
         let found = layer(&[("a.toml", "[role.student]\nmodl = \"x\"\n")], &[]).expect_err("a mistake");
         assert!(

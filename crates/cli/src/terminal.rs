@@ -5,7 +5,7 @@ use std::io::{BufWriter, Stdout, Write as _};
 
 use serde::Serialize;
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 
 /// Prints one line of results on standard output. A closed pipe is not an error: the results are stored anyway.
 pub(crate) fn line(text: fmt::Arguments<'_>) {

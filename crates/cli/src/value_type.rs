@@ -2,7 +2,7 @@
 
 /// The type of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ValueType {
     /// A string.
     Text,
     /// A non-negative integer.
@@ -11,7 +11,7 @@ pub(crate) enum Form {
     Number,
 }
 
-impl Form {
+impl ValueType {
     /// Returns the type of a value.
     pub(crate) fn of(value: &toml::Value) -> Self {
         match value {

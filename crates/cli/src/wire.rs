@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::arm::{ArmError, Lender};
-use apprentice_evaluator::run::{Lend, Lent, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
+use apprentice_evaluator::arm::{ArmError, GuidanceProvider};
+use apprentice_evaluator::run::{GuidanceFactory, Lent, ModelSource, RunDeps, RunError, RunPlan, TrialSpec};
 use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::env::vm::{Place, VmConfig, VmSource};
+use apprentice_harness::env::vm::{MachineAddress, VmConfig, VmSource};
 use apprentice_protocol::{
-    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault, WorldSpec,
+    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
 };
 use apprentice_results::arm::Arm;
 use apprentice_sandbox::{self, CellIsolation, CellSpec};
@@ -20,7 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, IsolationChoice, Machines, SandboxChoice, WorldChoice};
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::models::Models;
 use crate::{process_env, terminal};
 
@@ -28,12 +28,12 @@ use crate::{process_env, terminal};
 pub(crate) const CELL: &str = "cell-supervisor";
 
 /// How long abandoned work may delay the end of a command.
-const LAST_WORK: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The async runtime of a command.
-pub(crate) struct Engine(Option<Runtime>);
+pub(crate) struct CommandRuntime(Option<Runtime>);
 
-impl Engine {
+impl CommandRuntime {
     /// Runs a command's future to its end.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let runtime = self.0.as_ref().ok_or_else(|| Failure::say(Kind::Bug, "the runtime has ended"))?;
@@ -41,19 +41,19 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
+impl Drop for CommandRuntime {
     /// Stops waiting for blocked threads after a while, for example for a read from a file system that hangs.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
-            runtime.shutdown_timeout(LAST_WORK);
+            runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         }
     }
 }
 
 /// Creates the runtime of a command.
-pub(crate) fn runtime() -> Result<Engine, Failure> {
+pub(crate) fn runtime() -> Result<CommandRuntime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().kind(Kind::Bug)?;
-    Ok(Engine(Some(runtime)))
+    Ok(CommandRuntime(Some(runtime)))
 }
 
 /// Creates the source of models for a command.
@@ -68,7 +68,7 @@ struct Worlds {
     scene: SceneSource,
     vm: Option<VmSource>,
     /// Whether desktop tasks run on VMs (`world = "vm"`).
-    elsewhere: bool,
+    desktop_on_vm: bool,
     concessions: Vec<String>,
 }
 
@@ -76,17 +76,17 @@ impl EnvironmentSource for Worlds {
     fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
         match (spec.environment, &self.vm) {
             (EnvironmentKind::Vm, Some(vm)) => vm.open(spec),
-            (EnvironmentKind::Desktop, Some(vm)) if self.elsewhere => vm.open(spec),
+            (EnvironmentKind::Desktop, Some(vm)) if self.desktop_on_vm => vm.open(spec),
             (EnvironmentKind::Desktop, _) => self.desktop.open(spec),
             (EnvironmentKind::Browser, _) => self.browser.open(spec),
             (EnvironmentKind::Scene, _) => self.scene.open(spec),
             (EnvironmentKind::Vm, None) => {
                 let story = "no VM is configured: set vm.url or vm.reset, or give --vm-url or --vm-reset";
-                Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
+                Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, story))))
             }
             (EnvironmentKind::Host, _) => {
                 let story = format!("this command does not support worlds of kind {:?}", spec.environment);
-                Box::pin(std::future::ready(Err(WorldError::new(WorldFault::Start, story))))
+                Box::pin(std::future::ready(Err(WorldError::new(WorldErrorKind::Start, story))))
             }
         }
     }
@@ -126,13 +126,13 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         SandboxChoice::Off => (BrowserSandbox::Off, Some("browser_sandbox: off".to_owned())),
     };
     let vm = machines(&config.vm, Arc::clone(&clock))?;
-    let elsewhere = config.world == WorldChoice::Vm;
-    if elsewhere && vm.is_none() {
+    let desktop_on_vm = config.world == WorldChoice::Vm;
+    if desktop_on_vm && vm.is_none() {
         let failure = Failure::say(Kind::Config, "the setting `world` is \"vm\", but no VM is configured");
         return Err(failure.hint("set vm.url or vm.reset, or give --vm-url or --vm-reset"));
     }
-    let moved = elsewhere.then(|| "world: vm".to_owned());
-    let vms = vm.as_ref().filter(|_| elsewhere).map(EnvironmentSource::concessions).unwrap_or_default();
+    let moved = desktop_on_vm.then(|| "world: vm".to_owned());
+    let vms = vm.as_ref().filter(|_| desktop_on_vm).map(EnvironmentSource::concessions).unwrap_or_default();
     let plain = (isolation == CellIsolation::Plain).then(|| "isolation: plain".to_owned());
     let desktop = DesktopConfig { isolation, program, argument, state, golden: None };
     Ok(Arc::new(Worlds {
@@ -140,14 +140,14 @@ pub(crate) fn worlds(config: &Config, clock: Arc<dyn Clock>) -> Result<Arc<dyn E
         browser: BrowserSource { cell, program: browser.into(), sandbox, clock },
         scene: SceneSource::default(),
         vm,
-        elsewhere,
+        desktop_on_vm,
         concessions: plain.into_iter().chain(no_sandbox).chain(moved).chain(vms).collect(),
     }))
 }
 
 /// Creates the source of VMs from their addresses or their reset command; `None` without either.
 fn machines(set: &Machines, clock: Arc<dyn Clock>) -> Result<Option<VmSource>, Failure> {
-    let places: Result<Vec<Place>, _> =
+    let places: Result<Vec<MachineAddress>, _> =
         set.url.split(',').map(str::trim).filter(|place| !place.is_empty()).map(str::parse).collect();
     let places = places.map_err(|error| Failure::say(Kind::Config, format!("vm.url: {error}")))?;
     let line = |line: &String| Some(line.clone()).filter(|line| !line.trim().is_empty());
@@ -186,7 +186,7 @@ pub(crate) fn cancel_on_interrupt() -> CancellationToken {
     let (token, (ready, listening)) = (cancel.clone(), std::sync::mpsc::channel());
     let thread = std::thread::Builder::new().name("interrupts".into()).spawn(move || {
         let heard = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        if let Err(error) = heard.and_then(|runtime| runtime.block_on(hear(&token, &ready))) {
+        if let Err(error) = heard.and_then(|runtime| runtime.block_on(listen_for_signals(&token, &ready))) {
             terminal::note(format_args!("cannot listen for interrupts: {error}"));
         }
     });
@@ -198,7 +198,10 @@ pub(crate) fn cancel_on_interrupt() -> CancellationToken {
     cancel
 }
 
-async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) -> std::io::Result<()> {
+async fn listen_for_signals(
+    token: &CancellationToken,
+    ready: &std::sync::mpsc::Sender<()>,
+) -> std::io::Result<()> {
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut requests = signal(SignalKind::terminate())?;
     // The receiver may be gone.
@@ -221,7 +224,7 @@ async fn hear(token: &CancellationToken, ready: &std::sync::mpsc::Sender<()>) ->
 pub(crate) fn deps(
     config: &Config,
     clock: Arc<dyn Clock>,
-    lend: Lend,
+    lend: GuidanceFactory,
     models: &Arc<Models>,
 ) -> Result<RunDeps, Failure> {
     let worlds = worlds(config, Arc::clone(&clock))?;
@@ -231,7 +234,7 @@ pub(crate) fn deps(
 }
 
 /// Returns a function that provides each trial with the guidance of its arm.
-pub(crate) fn lend(lender: Lender) -> Lend {
+pub(crate) fn lend(lender: GuidanceProvider) -> GuidanceFactory {
     Arc::new(move |trial: &TrialSpec| {
         let loan = Arm::parse(&trial.arm).map_err(ArmError::from);
         let loan = loan.and_then(|arm| lender.lend(arm, &trial.task, trial.seed));

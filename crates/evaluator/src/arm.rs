@@ -7,31 +7,33 @@ use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
 use apprentice_skills::domain_name;
-use apprentice_skills::guidance::{ArmPolicy, LendError, Present, TaskView, lend, lend_with};
-use apprentice_skills::verification::{Admit, admit};
+use apprentice_skills::guidance::{
+    ArmPolicy, GuidanceError, KnownVersions, TaskView, build_guidance_with_tools, lend,
+};
+use apprentice_skills::verification::{AdmissionPolicy, admit};
 
-use crate::demonstration::{Precedent, nearest};
-use crate::hidden_skills::Suppressed;
+use crate::demonstration::{Demonstration, nearest};
+use crate::hidden_skills::HiddenSkills;
 use crate::split::trajectory_id;
-use crate::tool_servers::{ToolBox, ToolRules, contributed, hash};
-use apprentice_results::arm::{Arm, UnknownArm, is_hidden};
+use crate::tool_servers::{ToolPolicy, ToolSettings, hash, tool_contribution};
+use apprentice_results::arm::{Arm, UnknownArm, is_masked};
 use apprentice_results::row::TrialRow;
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
-use apprentice_tasks::variation::{VaryError, vary};
+use apprentice_tasks::variation::{VariationError, vary};
 
 /// The number of skills that `push` inlines.
-const PUSHED: usize = 3;
+const PUSH_COUNT: usize = 3;
 
 /// Domains of skills that belong to no particular program.
-const GENERAL: [&str; 2] = ["os", "general"];
+const GENERAL_DOMAINS: [&str; 2] = ["os", "general"];
 
 /// The folder beside a suite with skills that are true but irrelevant to all of its tasks.
-const SPARE: &str = "inert";
+const INERT_FOLDER: &str = "inert";
 
 /// Opens the irrelevant skills of a suite (folder `inert`), for the inert placebo. `None` when the suite has none.
-pub fn spare_of(suite: &Suite) -> Result<Option<Snapshot>, BookError> {
-    let folder = suite.root.join(SPARE);
+pub fn open_inert_skills(suite: &Suite) -> Result<Option<Snapshot>, BookError> {
+    let folder = suite.root.join(INERT_FOLDER);
     if folder.is_dir() { Snapshot::open(&folder, At::Now).map(Some) } else { Ok(None) }
 }
 
@@ -51,18 +53,18 @@ pub enum ArmError {
         task: TaskId,
         /// The cause.
         #[source]
-        source: VaryError,
+        source: VariationError,
     },
     /// The arm has no eligible guidance: the trial is skipped, and the report says so.
     #[error("arm {arm} on task {task}")]
-    Nothing {
+    NoGuidance {
         /// The arm.
         arm: Arm,
         /// The task.
         task: TaskId,
         /// The cause.
         #[source]
-        source: LendError,
+        source: GuidanceError,
     },
 }
 
@@ -74,7 +76,7 @@ fn policy(arm: Arm, relevant: Option<&BTreeSet<SkillId>>) -> ArmPolicy {
         Arm::Index => ArmPolicy::Index,
         // What `inline` puts in is known once `pull` has run; it has something wherever `pull` has.
         Arm::Pull | Arm::Inline | Arm::Verified | Arm::Masked | Arm::SelfMade | Arm::Human => ArmPolicy::Pull,
-        Arm::Push => ArmPolicy::Push { count: PUSHED },
+        Arm::Push => ArmPolicy::Push { count: PUSH_COUNT },
         Arm::All => ArmPolicy::All,
         Arm::Forced => ArmPolicy::Forced { skills: relevant.into_iter().flatten().cloned().collect() },
         Arm::PlaceboInert => ArmPolicy::PlaceboInert,
@@ -144,12 +146,16 @@ pub struct Loan {
     /// Skills hidden from the task because they caused harm in one of its programs.
     pub suppressed: Vec<SkillId>,
     /// Receives the program versions of the world, for the skill tools.
-    pub present: Present,
+    pub present: KnownVersions,
 }
 
 /// Inputs to an arm's guidance other than the book, for the run's plan: the embedding model, a hash of the tool
 /// server list, and the skills suppressed per program.
-pub fn aids(book: &Snapshot, servers: Option<&str>, suppressed: &Suppressed) -> BTreeMap<String, String> {
+pub fn guidance_inputs(
+    book: &Snapshot,
+    servers: Option<&str>,
+    suppressed: &HiddenSkills,
+) -> BTreeMap<String, String> {
     let embeddings = book.meaning().map(|meaning| ("embeddings".to_owned(), meaning.name().to_owned()));
     let servers = servers.map(|list| ("mcp_servers".to_owned(), hash(list)));
     let suppressed = (!suppressed.is_empty()).then(|| ("suppressed".to_owned(), suppressed.to_string()));
@@ -157,64 +163,64 @@ pub fn aids(book: &Snapshot, servers: Option<&str>, suppressed: &Suppressed) -> 
 }
 
 /// Creates the servers of one trial.
-pub type MakeServers = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
+pub type ServerFactory = Arc<dyn Fn() -> Arc<McpServers> + Send + Sync>;
 
 /// Provides guidance from one frozen book to the trials of a suite.
 #[derive(Clone)]
-pub struct Lender {
+pub struct GuidanceProvider {
     suite: Arc<Suite>,
     book: Snapshot,
     hash: String,
     provenance: Option<Provenance>,
     spare: Option<Snapshot>,
-    precedents: Vec<Precedent>,
-    servers: Option<MakeServers>,
-    rules: ToolRules,
-    suppressed: Suppressed,
+    precedents: Vec<Demonstration>,
+    servers: Option<ServerFactory>,
+    rules: ToolPolicy,
+    suppressed: HiddenSkills,
 }
 
-impl Lender {
+impl GuidanceProvider {
     /// Creates a provider for `book`. `provenance`, when known, decides which skills are relevant to a task.
     pub fn new(suite: Arc<Suite>, book: Snapshot, provenance: Option<Provenance>) -> Self {
         let hash = book.content_hash();
-        let rules = ToolRules::default();
-        let (spare, precedents, suppressed) = (None, Vec::new(), Suppressed::default());
+        let rules = ToolPolicy::default();
+        let (spare, precedents, suppressed) = (None, Vec::new(), HiddenSkills::default());
         Self { suite, book, hash, provenance, spare, precedents, servers: None, rules, suppressed }
     }
 
     /// Adds true skills that are irrelevant to all tasks of the suite, for the inert placebo.
     #[must_use]
-    pub fn with_spare(self, spare: Option<Snapshot>) -> Self {
+    pub fn with_inert_skills(self, spare: Option<Snapshot>) -> Self {
         Self { spare, ..self }
     }
 
     /// Adds successful training attempts, for the `raw-trace` arm.
     #[must_use]
-    pub fn with_precedents(self, precedents: Vec<Precedent>) -> Self {
+    pub fn with_demonstrations(self, precedents: Vec<Demonstration>) -> Self {
         Self { precedents, ..self }
     }
 
     /// Adds MCP servers for the skills that use them.
     #[must_use]
-    pub fn with_servers(self, servers: Option<MakeServers>) -> Self {
+    pub fn with_servers(self, servers: Option<ServerFactory>) -> Self {
         Self { servers, ..self }
     }
 
     /// Sets the servers and rules of an experiment's tool settings.
     #[must_use]
-    pub fn with_tools(self, tools: &ToolBox) -> Self {
+    pub fn with_tools(self, tools: &ToolSettings) -> Self {
         self.with_servers(tools.servers.clone()).with_rules(tools.rules.clone())
     }
 
     /// Sets the rules for tools that skills use.
     #[must_use]
-    pub fn with_rules(self, rules: ToolRules) -> Self {
+    pub fn with_rules(self, rules: ToolPolicy) -> Self {
         Self { rules, ..self }
     }
 
     /// Hides skills from the tasks of some programs.
     #[must_use]
-    pub fn with_suppressed(self, suppressed: Suppressed) -> Self {
+    pub fn with_suppressed(self, suppressed: HiddenSkills) -> Self {
         Self { suppressed, ..self }
     }
 
@@ -229,18 +235,18 @@ impl Lender {
             Arm::Masked => self.hidden(task, seed),
             _ => BTreeSet::new(),
         };
-        self.lend_but(arm, (task, seed), &hidden)
+        self.guidance_hiding(arm, (task, seed), &hidden)
     }
 
     /// Builds the guidance of `pull` over the book without one skill.
-    pub fn lend_without(&self, skill: &SkillId, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
+    pub fn guidance_without(&self, skill: &SkillId, task: &TaskId, seed: u32) -> Result<Loan, ArmError> {
         let hidden = BTreeSet::from([skill.clone()]);
-        let loan = self.lend_but(Arm::Pull, (task, seed), &hidden)?;
+        let loan = self.guidance_hiding(Arm::Pull, (task, seed), &hidden)?;
         Ok(Loan { skillbook_hash: Some(self.book.without(&hidden).content_hash()), ..loan })
     }
 
     /// Returns the most requested skills, summed over all consumers; ties are sorted by name.
-    pub fn most_asked_for(&self, count: u32) -> Vec<SkillId> {
+    pub fn most_requested(&self, count: u32) -> Vec<SkillId> {
         let asked = |skill: &Skill| skill.counters.values().map(|counts| counts.times_requested).sum::<u32>();
         let mut skills: Vec<&Skill> = self.book.skills().collect();
         skills.sort_by_key(|skill| (std::cmp::Reverse(asked(skill)), skill.id.clone()));
@@ -248,13 +254,13 @@ impl Lender {
     }
 
     /// Whether a skill's domain is a program of the task or a general domain.
-    pub fn concerns(&self, skill: &SkillId, task: &TaskId) -> bool {
+    pub fn applies_to(&self, skill: &SkillId, task: &TaskId) -> bool {
         let found = self.suite.task(task.as_str());
-        GENERAL.contains(&skill.domain())
+        GENERAL_DOMAINS.contains(&skill.domain())
             || found.is_some_and(|task| apps_of(task).iter().any(|app| app == skill.domain()))
     }
 
-    fn lend_but(
+    fn guidance_hiding(
         &self,
         arm: Arm,
         (task, seed): (&TaskId, u32),
@@ -276,18 +282,18 @@ impl Lender {
             apps: apps_of(found),
             relevant: relevant.clone(),
             spare: self.spare.clone(),
-            present: Present::default(),
+            present: KnownVersions::default(),
         };
         let servers = self.servers.as_ref().map(|make| make());
         // If the mask hides every skill, the trial keeps the skill tools over an empty book and counts like the
         // others.
         let left = match arm {
-            Arm::Verified => admit(&self.book.without(hidden), Admit::Verified).0,
+            Arm::Verified => admit(&self.book.without(hidden), AdmissionPolicy::Verified).0,
             _ if hidden.is_empty() => self.book.clone(),
             _ => self.book.without(hidden),
         };
-        let nothing = |source| ArmError::Nothing { arm, task: task.clone(), source };
-        let without = |why: &str| nothing(LendError::NothingEligible(why.to_owned()));
+        let nothing = |source| ArmError::NoGuidance { arm, task: task.clone(), source };
+        let without = |why: &str| nothing(GuidanceError::NoEligibleSkill(why.to_owned()));
         let policy = match arm {
             Arm::Verified if left.is_empty() => return Err(without("no skill in the book is verified")),
             Arm::RawTrace => ArmPolicy::Inline {
@@ -298,8 +304,8 @@ impl Lender {
             _ if left.is_empty() && !hidden.is_empty() => ArmPolicy::ToolsOnly,
             _ => policy(arm, relevant.as_ref()),
         };
-        let lent = contributed(servers.as_ref(), &self.rules);
-        let guidance = lend_with(&left, &policy, &view, &lent).map_err(nothing)?;
+        let lent = tool_contribution(servers.as_ref(), &self.rules);
+        let guidance = build_guidance_with_tools(&left, &policy, &view, &lent).map_err(nothing)?;
         Ok(Loan {
             guidance,
             skillbook_hash: arm.needs_book().then(|| self.hash.clone()),
@@ -310,7 +316,7 @@ impl Lender {
     }
 }
 
-impl Lender {
+impl GuidanceProvider {
     /// Builds the guidance of `inline` from the text that `pull` read; no guidance when `pull` read nothing.
     pub fn inline(&self, task: &TaskId, text: &str) -> Result<Loan, ArmError> {
         let policy = match text.trim().is_empty() {
@@ -318,7 +324,7 @@ impl Lender {
             false => ArmPolicy::Inline { text: text.to_owned() },
         };
         let guidance = lend(&self.book, &policy, &TaskView::default())
-            .map_err(|source| ArmError::Nothing { arm: Arm::Inline, task: task.clone(), source })?;
+            .map_err(|source| ArmError::NoGuidance { arm: Arm::Inline, task: task.clone(), source })?;
         Ok(Loan { guidance, skillbook_hash: Some(self.hash.clone()), ..Loan::default() })
     }
 
@@ -338,7 +344,7 @@ impl Lender {
     /// Returns the skills that the random mask hides from a trial.
     fn hidden(&self, task: &TaskId, seed: u32) -> BTreeSet<SkillId> {
         let skills = self.book.skills().map(|skill| &skill.id);
-        skills.filter(|skill| is_hidden(skill, task, seed)).cloned().collect()
+        skills.filter(|skill| is_masked(skill, task, seed)).cloned().collect()
     }
 }
 
@@ -348,7 +354,7 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_arms() {
-        for arm in Arm::EVERY {
+        for arm in Arm::ALL {
             assert_eq!(Arm::parse(arm.as_str()).expect("an arm"), arm);
         }
         let error = Arm::parse("pul").expect_err("no arm");

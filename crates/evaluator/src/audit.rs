@@ -29,7 +29,7 @@ pub enum Baseline {
 
 /// A task whose check did not give the expected verdict to a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct AuditFinding {
     /// The task's id.
     pub task: TaskId,
     /// The index of the variation.
@@ -61,7 +61,7 @@ impl Baseline {
     }
 
     /// The verdict that the baseline must get on a task.
-    fn due(self, task: &Task) -> Verdict {
+    fn expected_verdict(self, task: &Task) -> Verdict {
         let right = match self {
             Self::Solution => true,
             Self::NearMiss | Self::Noop => false,
@@ -72,7 +72,7 @@ impl Baseline {
 
     /// Whether the baseline performed its whole script. A near miss whose target never appeared fails for the wrong
     /// reason.
-    fn got_through(self, task: &Task, row: &TrialRow) -> bool {
+    fn completed_script(self, task: &Task, row: &TrialRow) -> bool {
         let steps = task.apprentice.as_ref().map(|ours| ours.near_miss.as_slice()).unwrap_or_default();
         let means_to = steps.last().is_some_and(|step| step.get("give_up").is_some());
         self != Self::NearMiss || means_to || row.stop_reason != Some(StopReason::GaveUp)
@@ -106,7 +106,7 @@ pub fn contenders(suite: &Suite) -> Vec<Contender> {
 
 /// Returns the audit's findings; empty when the suite is sound. Expects variations 0 to `seeds` - 1 of tasks that
 /// vary, and one of the others.
-pub fn findings(tasks: &[&Task], seeds: u32, results: &[TrialRow]) -> Vec<Finding> {
+pub fn findings(tasks: &[&Task], seeds: u32, results: &[TrialRow]) -> Vec<AuditFinding> {
     let mut findings = Vec::new();
     for task in tasks {
         for baseline in Baseline::ALL.into_iter().filter(|baseline| baseline.applies(task)) {
@@ -114,11 +114,12 @@ pub fn findings(tasks: &[&Task], seeds: u32, results: &[TrialRow]) -> Vec<Findin
                 let row = results
                     .iter()
                     .rfind(|row| row.task == task.id && row.seed == seed && row.model == baseline.model());
-                if row.is_some_and(|row| row.verdict == baseline.due(task) && baseline.got_through(task, row))
-                {
+                if row.is_some_and(|row| {
+                    row.verdict == baseline.expected_verdict(task) && baseline.completed_script(task, row)
+                }) {
                     continue;
                 }
-                findings.push(Finding {
+                findings.push(AuditFinding {
                     task: task.id.clone(),
                     seed,
                     baseline,

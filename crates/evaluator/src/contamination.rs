@@ -5,36 +5,42 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::TaskId;
-use apprentice_results::contamination::{HYGIENE_SCHEMA, Hygiene, NearPair, SkillHygiene};
+use apprentice_results::contamination::{
+    CONTAMINATION_SCHEMA, Contamination, NearDuplicate, SkillContamination,
+};
 use apprentice_skills::book::{Skill, Snapshot};
-use apprentice_skills::leak::LeakIndex as _;
+use apprentice_skills::leak::HeldOutIndex as _;
 
-use crate::learn::SealedIndex;
-use crate::learn::held_out::{texts, words};
+use crate::learn::HeldOutTasks;
+use crate::learn::held_out::{task_texts, words};
 use crate::split::{SplitLock, trajectory_id};
 use apprentice_results::row::{Split, TrialRow};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 
 /// Words of a run that counts as said by a task.
-const RUN: usize = 3;
+const NGRAM_WORDS: usize = 3;
 /// Minimum similarity at which two tasks are reported as near duplicates.
-const NEAR: f64 = 0.6;
+const NEAR_SIMILARITY: f64 = 0.6;
 /// Maximum number of reported pairs, most similar first.
-const PAIRS: usize = 20;
+const MAX_PAIRS: usize = 20;
 
 /// Examines a book against a suite and its split, if one is locked; rows, where there are any, tell which
 /// tasks a skill was learned from.
-pub fn examine((suite, lock): (&Suite, Option<&SplitLock>), book: &Snapshot, rows: &[TrialRow]) -> Hygiene {
+pub fn examine(
+    (suite, lock): (&Suite, Option<&SplitLock>),
+    book: &Snapshot,
+    rows: &[TrialRow],
+) -> Contamination {
     let of = |part| -> Vec<&Task> {
         let is_part = |task: &&Task| lock.and_then(|lock| lock.split_of_task(&task.id).ok()) == Some(part);
         suite.tasks.iter().filter(is_part).collect()
     };
     let (train, test) = (of(Split::Train), of(Split::Test));
-    let sealed = lock.map(|lock| SealedIndex::build(lock, suite));
+    let sealed = lock.map(|lock| HeldOutTasks::build(lock, suite));
     let runs: BTreeMap<&TaskId, BTreeSet<String>> = train
         .iter()
-        .map(|task| (&task.id, texts(task).iter().flat_map(|text| shingles(text)).collect()))
+        .map(|task| (&task.id, task_texts(task).iter().flat_map(|text| ngrams(text)).collect()))
         .collect();
     let tasks: BTreeMap<String, &TaskId> = rows.iter().map(|row| (trajectory_id(row), &row.task)).collect();
     let skill = |skill: &Skill| {
@@ -46,11 +52,11 @@ pub fn examine((suite, lock): (&Suite, Option<&SplitLock>), book: &Snapshot, row
         let parts =
             parts.into_iter().map(String::as_str).chain(skill.notes.iter().map(|note| note.text.as_str()));
         let leak = parts.chain([skill.id.as_str()]).find_map(|text| sealed.as_ref()?.find(text));
-        SkillHygiene { skill: skill.id.to_string(), specificity, most_like, leak }
+        SkillContamination { skill: skill.id.to_string(), specificity, most_like, leak }
     };
-    let mut skills: Vec<SkillHygiene> = book.skills().map(skill).collect();
+    let mut skills: Vec<SkillContamination> = book.skills().map(skill).collect();
     skills.sort_by(|one, other| other.specificity.total_cmp(&one.specificity));
-    Hygiene { schema: HYGIENE_SCHEMA.into(), near: near(&train, &test), skills }
+    Contamination { schema: CONTAMINATION_SCHEMA.into(), near: near(&train, &test), skills }
 }
 
 /// The tasks that a skill was learned from, as far as the rows tell.
@@ -64,38 +70,38 @@ fn specific<'a>(
     text: &str,
     tasks: impl Iterator<Item = (&'a &'a TaskId, &'a BTreeSet<String>)>,
 ) -> (f64, Option<TaskId>) {
-    let runs: BTreeSet<String> = shingles(text).into_iter().collect();
+    let runs: BTreeSet<String> = ngrams(text).into_iter().collect();
     let shares = tasks.map(|(id, said)| (share(runs.intersection(said).count(), runs.len()), *id));
     let most = shares.filter(|(share, _)| *share > 0.0).max_by(|one, other| one.0.total_cmp(&other.0));
     most.map_or((0.0, None), |(share, id)| (share, Some(id.clone())))
 }
 
 /// Pairs of tasks with nearly the same instruction.
-fn near(train: &[&Task], test: &[&Task]) -> Vec<NearPair> {
-    let runs = |task: &Task| -> BTreeSet<String> { shingles(&task.instruction).into_iter().collect() };
+fn near(train: &[&Task], test: &[&Task]) -> Vec<NearDuplicate> {
+    let runs = |task: &Task| -> BTreeSet<String> { ngrams(&task.instruction).into_iter().collect() };
     let train: Vec<_> = train.iter().map(|task| (task, runs(task))).collect();
     let mut pairs = Vec::new();
     for task in test {
         let own = runs(task);
         for (other, said) in &train {
             let likeness = share(own.intersection(said).count(), own.union(said).count());
-            if likeness >= NEAR {
-                pairs.push(NearPair { train: other.id.clone(), test: task.id.clone(), likeness });
+            if likeness >= NEAR_SIMILARITY {
+                pairs.push(NearDuplicate { train: other.id.clone(), test: task.id.clone(), likeness });
             }
         }
     }
     pairs.sort_by(|one, other| other.likeness.total_cmp(&one.likeness));
-    pairs.truncate(PAIRS);
+    pairs.truncate(MAX_PAIRS);
     pairs
 }
 
 /// Three-word n-grams; a shorter text is one n-gram.
-fn shingles(text: &str) -> Vec<String> {
+fn ngrams(text: &str) -> Vec<String> {
     let words = words(text);
     match words.len() {
         0 => Vec::new(),
-        length if length < RUN => vec![words.join(" ")],
-        _ => words.windows(RUN).map(|run| run.join(" ")).collect(),
+        length if length < NGRAM_WORDS => vec![words.join(" ")],
+        _ => words.windows(NGRAM_WORDS).map(|run| run.join(" ")).collect(),
     }
 }
 
@@ -106,7 +112,7 @@ fn share(part: usize, of: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{near, shingles, specific};
+    use super::{near, ngrams, specific};
     use apprentice_protocol::TaskId;
     use apprentice_tasks::suite::task::Task;
 
@@ -129,8 +135,7 @@ mod tests {
     #[test]
     fn guidance_that_says_a_tasks_own_words_is_specific() {
         let id = TaskId::new("one");
-        let said =
-            shingles("Write the sum 4711 into cell B7 of budget.ods and save it").into_iter().collect();
+        let said = ngrams("Write the sum 4711 into cell B7 of budget.ods and save it").into_iter().collect();
         let tasks = [(&id, said)];
         let of = |text: &str| specific(text, tasks.iter().map(|(id, said)| (id, said)));
         let (copied, from) = of("write the sum 4711 into cell B7 of budget.ods");

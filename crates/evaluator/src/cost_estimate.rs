@@ -11,32 +11,32 @@ const SCREEN: Size = Size::new(1920, 1080);
 /// Side length, in pixels, of the image patch that counts as one token.
 const PATCH: u32 = 28;
 /// Tokens before the first turn: prompt, tools, task and an outline.
-const OPENING: u64 = 9000;
+const OPENING_TOKENS: u64 = 9000;
 /// Text tokens that each turn adds to the conversation: a reply and its tool results.
-const TURN: u64 = 600;
+const TURN_TOKENS: u64 = 600;
 /// The same when every observation includes an outline.
-const TURN_WITH_OUTLINE: u64 = 4000;
+const TURN_TOKENS_WITH_OUTLINE: u64 = 4000;
 /// Output tokens of a short turn.
-const SHORT_REPLY: u64 = 150;
+const SHORT_REPLY_TOKENS: u64 = 150;
 /// Minimum and maximum calls per learned trajectory, and the input and output tokens of each call.
-const CALLS: [u32; 2] = [1, 8];
-const CALL: [[u64; 2]; 2] = [[4_000, 300], [20_000, 2_000]];
+const CALLS_PER_TRAJECTORY: [u32; 2] = [1, 8];
+const TOKENS_PER_CALL: [[u64; 2]; 2] = [[4_000, 300], [20_000, 2_000]];
 /// Minimum and maximum calls among these that ask for the review itself, and the tokens of its question.
-const ASKS: [u32; 2] = [1, 3];
-const QUESTION: u64 = 2_500;
+const REVIEW_CALLS: [u32; 2] = [1, 3];
+const QUESTION_TOKENS: u64 = 2_500;
 /// Minimum and maximum milliseconds that a self-hosted machine spends on one such call or one turn.
 const CALL_MS: [u64; 2] = [1_000, 20_000];
 
 /// A cost range in US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Range {
+pub struct CostRange {
     /// Minimum: every attempt ends after one short turn.
     pub least: f64,
     /// Maximum: every turn is used and no input is cached.
     pub most: f64,
 }
 
-impl Range {
+impl CostRange {
     /// Multiplies the range by a count.
     #[must_use]
     pub fn times(self, count: usize) -> Self {
@@ -50,7 +50,7 @@ impl Range {
     }
 }
 
-impl Add for Range {
+impl Add for CostRange {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -58,7 +58,7 @@ impl Add for Range {
     }
 }
 
-impl AddAssign for Range {
+impl AddAssign for CostRange {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -66,7 +66,7 @@ impl AddAssign for Range {
 
 /// The pricing of one model, as needed for estimates.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quote {
+pub struct Pricing {
     /// The model's price; `None` if unknown.
     pub tariff: Option<Tariff>,
     /// The model's observation profile; only needed for per-token prices.
@@ -75,16 +75,16 @@ pub struct Quote {
     pub attempt_cap: Option<f64>,
 }
 
-impl Quote {
+impl Pricing {
     /// A model without cost.
     pub fn free() -> Self {
         Self { tariff: Some(Tariff::Hour(0.0)), profile: None, attempt_cap: None }
     }
 
     /// Estimates the cost of one attempt within these limits; `None` without a price.
-    pub fn attempt(&self, limits: &Limits) -> Option<Range> {
+    pub fn attempt(&self, limits: &Limits) -> Option<CostRange> {
         let range = match self.tariff.as_ref()? {
-            Tariff::Hour(dollars) => Range {
+            Tariff::Hour(dollars) => CostRange {
                 least: dollars * hours(CALL_MS[0]),
                 most: dollars * hours(limits.working_s.saturating_mul(1000)),
             },
@@ -94,39 +94,41 @@ impl Quote {
     }
 
     /// Estimates the cost of learning from one trajectory, or of deciding one item of a book.
-    pub fn review(&self) -> Option<Range> {
+    pub fn review(&self) -> Option<CostRange> {
         let tariff = self.tariff.as_ref()?;
         let [least, most] = [0, 1].map(|end| {
-            let [fresh, output] = CALL[end];
+            let [fresh, output] = TOKENS_PER_CALL[end];
             let tokens = Tokens { fresh, output, ..Tokens::default() };
-            f64::from(CALLS[end]) * tariff.cost(&tokens, CALL_MS[end])
+            f64::from(CALLS_PER_TRAJECTORY[end]) * tariff.cost(&tokens, CALL_MS[end])
         });
-        Some(Range { least, most })
+        Some(CostRange { least, most })
     }
 
     /// Estimates the same when the question is asked in the attempt's own conversation of `turns` turns (minimum and
     /// maximum). The minimum assumes a cached conversation; the maximum assumes no cache and a fallback to a separate
     /// reviewer.
-    pub fn review_here(&self, turns: [u32; 2]) -> Option<Range> {
+    pub fn review_in_context(&self, turns: [u32; 2]) -> Option<CostRange> {
         let tariff = self.tariff.as_ref()?;
         let fresh = self.review()?;
         let Some(profile) = &self.profile else { return Some(fresh) };
         let sent = turns.map(|turns| request(profile, u64::from(turns.saturating_sub(1))));
-        let asked = |end: usize, tokens: Tokens| f64::from(ASKS[end]) * tariff.cost(&tokens, CALL_MS[end]);
-        let output = CALL.map(|[_, output]| output);
-        let least = Tokens { fresh: QUESTION, cache_read: sent[0], output: output[0], ..Tokens::default() };
-        let most = Tokens { fresh: sent[1] + QUESTION, output: output[1], ..Tokens::default() };
-        Some(Range { least: asked(0, least), most: fresh.most + asked(1, most) })
+        let asked =
+            |end: usize, tokens: Tokens| f64::from(REVIEW_CALLS[end]) * tariff.cost(&tokens, CALL_MS[end]);
+        let output = TOKENS_PER_CALL.map(|[_, output]| output);
+        let least =
+            Tokens { fresh: QUESTION_TOKENS, cache_read: sent[0], output: output[0], ..Tokens::default() };
+        let most = Tokens { fresh: sent[1] + QUESTION_TOKENS, output: output[1], ..Tokens::default() };
+        Some(CostRange { least: asked(0, least), most: fresh.most + asked(1, most) })
     }
 
     /// Estimates the cost of `count` small requests, each with at most one image of this size.
-    pub fn requests(&self, count: u32, output: u32, picture: Option<Size>) -> Option<Range> {
+    pub fn requests(&self, count: u32, output: u32, picture: Option<Size>) -> Option<CostRange> {
         let tariff = self.tariff.as_ref()?;
-        let fresh = OPENING / 10 + picture.map_or(0, patches);
+        let fresh = OPENING_TOKENS / 10 + picture.map_or(0, patches);
         let cost = |output, busy_ms| tariff.cost(&Tokens { fresh, output, ..Tokens::default() }, busy_ms);
         let count = f64::from(count);
         let [least, most] = [cost(1, CALL_MS[0]), cost(u64::from(output), CALL_MS[1])];
-        Some(Range { least: count * least, most: count * most })
+        Some(CostRange { least: count * least, most: count * most })
     }
 }
 
@@ -140,10 +142,10 @@ fn patches(size: Size) -> u64 {
 }
 
 /// The cost of one short turn, and of all turns without a cache.
-fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Range {
+fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> CostRange {
     let tariff = Tariff::Tokens(price.clone());
     let cost = |fresh: u64, output: u64| tariff.cost(&Tokens { fresh, output, ..Tokens::default() }, 0);
-    let Some(profile) = profile else { return Range::default() };
+    let Some(profile) = profile else { return CostRange::default() };
     let output = u64::from(profile.max_output_tokens);
     let (mut most, mut tokens) = (0.0, 0);
     for turn in 0..u64::from(limits.turns) {
@@ -154,17 +156,17 @@ fn turns(price: &Price, profile: Option<&ModelProfile>, limits: &Limits) -> Rang
         most += cost(input, output);
         tokens += input + output;
     }
-    Range { least: cost(request(profile, 0), SHORT_REPLY).min(most), most }
+    CostRange { least: cost(request(profile, 0), SHORT_REPLY_TOKENS).min(most), most }
 }
 
 /// Input tokens of a turn, counted from 0.
 fn request(profile: &ModelProfile, turn: u64) -> u64 {
     let picture = fitted(&profile.images, SCREEN).map_or(0, patches);
-    let text = if profile.outline { TURN_WITH_OUTLINE } else { TURN };
+    let text = if profile.outline { TURN_TOKENS_WITH_OUTLINE } else { TURN_TOKENS };
     match profile.history {
-        HistoryRule::AppendOnly { .. } => OPENING + turn * text + (turn + 1) * picture,
+        HistoryRule::AppendOnly { .. } => OPENING_TOKENS + turn * text + (turn + 1) * picture,
         HistoryRule::Window { images, context } => {
-            let whole = OPENING + turn * text + (turn + 1).min(u64::from(images)) * picture;
+            let whole = OPENING_TOKENS + turn * text + (turn + 1).min(u64::from(images)) * picture;
             context.map_or(whole, |context| whole.min(context.tokens))
         }
     }
@@ -178,9 +180,9 @@ mod tests {
     };
     use proptest::prelude::{prop_assert, proptest};
 
-    use super::{Quote, Range};
+    use super::{CostRange, Pricing};
 
-    fn quote(images: ImageRule, history: HistoryRule) -> Quote {
+    fn quote(images: ImageRule, history: HistoryRule) -> Pricing {
         let profile = ModelProfile {
             name: "p/m".into(),
             consumer: "c".into(),
@@ -192,7 +194,7 @@ mod tests {
             max_output_tokens: 1000,
         };
         let price = Price { input: 1.0, output: 10.0, ..Price::default() };
-        Quote { tariff: Some(Tariff::Tokens(price)), profile: Some(profile), attempt_cap: None }
+        Pricing { tariff: Some(Tariff::Tokens(price)), profile: Some(profile), attempt_cap: None }
     }
 
     const WITHIN: ImageRule = ImageRule::Within { size: Size::new(1280, 720) };
@@ -206,8 +208,8 @@ mod tests {
     #[test]
     fn the_range_follows_from_turns_pictures_and_prices() {
         let limits = Limits { turns: 2, ..Limits::default() };
-        let range = |quote: &Quote, limits: &Limits| quote.attempt(limits).expect("has a price");
-        let Range { least, most } = range(&quote(WITHIN, GROWING), &limits);
+        let range = |quote: &Pricing, limits: &Limits| quote.attempt(limits).expect("has a price");
+        let CostRange { least, most } = range(&quote(WITHIN, GROWING), &limits);
         // 46 by 26 patches are 1,196 tokens.
         close(least, (9000.0 + 1196.0 + 150.0 * 10.0) / 1e6);
         close(most, (2.0 * 9000.0 + 600.0 + 3.0 * 1196.0 + 2.0 * 1000.0 * 10.0) / 1e6);
@@ -218,20 +220,20 @@ mod tests {
         close(range(&narrow, &limits).most, (2.0 * 10_000.0 + 2.0 * 1000.0 * 10.0) / 1e6);
         let short = Limits { tokens: Some(5000), ..limits };
         close(range(&quote(WITHIN, GROWING), &short).most, (9000.0 + 1196.0 + 10_000.0) / 1e6);
-        let capped = Quote { attempt_cap: Some(0.001), ..quote(WITHIN, GROWING) };
-        assert_eq!(range(&capped, &limits), Range { least: 0.001, most: 0.001 });
+        let capped = Pricing { attempt_cap: Some(0.001), ..quote(WITHIN, GROWING) };
+        assert_eq!(range(&capped, &limits), CostRange { least: 0.001, most: 0.001 });
     }
 
     #[test]
     fn a_machine_of_ones_own_costs_by_the_hour_and_what_has_no_price_is_not_guessed() {
-        let own = Quote { tariff: Some(Tariff::Hour(3.6)), ..Quote::free() };
+        let own = Pricing { tariff: Some(Tariff::Hour(3.6)), ..Pricing::free() };
         let limits = Limits { working_s: 1000, ..Limits::default() };
         let range = own.attempt(&limits).expect("has a price");
         close(range.least, 0.001);
         close(range.most, 1.0);
-        assert_eq!(Quote::free().attempt(&limits), Some(Range::default()));
-        assert_eq!(Quote::free().review(), Some(Range::default()));
-        let unknown = Quote { tariff: None, ..Quote::free() };
+        assert_eq!(Pricing::free().attempt(&limits), Some(CostRange::default()));
+        assert_eq!(Pricing::free().review(), Some(CostRange::default()));
+        let unknown = Pricing { tariff: None, ..Pricing::free() };
         assert_eq!((unknown.attempt(&limits), unknown.review()), (None, None));
         let review = quote(WITHIN, GROWING).review().expect("has a price");
         close(review.least, (4_000.0 + 300.0 * 10.0) / 1e6);
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn a_review_below_the_attempts_own_conversation_costs_what_is_sent_again() {
         let quote = quote(WITHIN, GROWING);
-        let here = |turns| quote.review_here(turns).expect("has a price");
+        let here = |turns| quote.review_in_context(turns).expect("has a price");
         let one = here([1, 1]);
         // The conversation of one turn is 9,000 tokens and a picture of 1,196; the price has no cached rate.
         close(one.least, (9_000.0 + 1_196.0 + 2_500.0 + 300.0 * 10.0) / 1e6);
@@ -252,12 +254,12 @@ mod tests {
         close(more.least, one.least);
         close(more.most - one.most, 3.0 * 29.0 * (600.0 + 1_196.0) / 1e6);
         let price = Price { input: 1.0, output: 10.0, cache_read: Some(0.1), ..Price::default() };
-        let cheap = Quote { tariff: Some(Tariff::Tokens(price)), ..quote.clone() };
-        let range = cheap.review_here([1, 1]).expect("has a price");
+        let cheap = Pricing { tariff: Some(Tariff::Tokens(price)), ..quote.clone() };
+        let range = cheap.review_in_context([1, 1]).expect("has a price");
         close(range.least, ((9_000.0 + 1_196.0) * 0.1 + 2_500.0 + 300.0 * 10.0) / 1e6);
         close(range.most, one.most);
-        assert_eq!(Quote::free().review_here([1, 30]), Some(Range::default()));
-        assert_eq!(Quote { tariff: None, ..Quote::free() }.review_here([1, 1]), None);
+        assert_eq!(Pricing::free().review_in_context([1, 30]), Some(CostRange::default()));
+        assert_eq!(Pricing { tariff: None, ..Pricing::free() }.review_in_context([1, 1]), None);
     }
 
     proptest! {

@@ -14,7 +14,7 @@ use apprentice_tasks::suite::Suite;
 
 /// A successful attempt at a training task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Precedent {
+pub struct Demonstration {
     /// The task of the attempt.
     pub task: TaskId,
     /// The task's programs, as domains.
@@ -28,18 +28,22 @@ pub struct Precedent {
 
 /// Collects the successful attempts of a learning run, keeping the shortest of each task. Skips attempts that the
 /// split lock does not admit to learning and attempts whose trace cannot be read.
-pub fn precedents(run: &Path, rows: &[TrialRow], (suite, lock): (&Suite, &SplitLock)) -> Vec<Precedent> {
-    let mut found: Vec<Precedent> = Vec::new();
+pub fn demonstrations(
+    run: &Path,
+    rows: &[TrialRow],
+    (suite, lock): (&Suite, &SplitLock),
+) -> Vec<Demonstration> {
+    let mut found: Vec<Demonstration> = Vec::new();
     for row in rows.iter().filter(|row| row.verdict == Verdict::Pass) {
         let Some(task) = suite.task(row.task.as_str()) else { continue };
         let seen = recorded(run, row.clone(), suite).ok().and_then(|attempted| attempted.seen);
         let Some(Ok(admitted)) = seen.map(|(trajectory, _)| lock.admit(row, trajectory)) else { continue };
         let trajectory = admitted.trajectory();
-        let one = Precedent {
+        let one = Demonstration {
             task: row.task.clone(),
             apps: apps_of(task),
             goal: trajectory.goal.clone(),
-            text: told(trajectory),
+            text: format_attempt(trajectory),
             world_steps: row.world_steps,
         };
         match found.iter_mut().find(|known| known.task == one.task) {
@@ -52,7 +56,7 @@ pub fn precedents(run: &Path, rows: &[TrialRow], (suite, lock): (&Suite, &SplitL
 }
 
 /// Formats an attempt as numbered lines: each action and its target element.
-fn told(trajectory: &Trajectory) -> String {
+fn format_attempt(trajectory: &Trajectory) -> String {
     let mut text = format!("An attempt that succeeded at another task: {}\n", trajectory.goal.trim());
     let actions = trajectory.steps.iter().flat_map(|step| &step.actions);
     for (place, action) in (1..).zip(actions.filter(|action| action.outcome == "done")) {
@@ -67,10 +71,14 @@ fn told(trajectory: &Trajectory) -> String {
 }
 
 /// Returns the attempt with the most similar instruction among those that share a program with the task.
-pub fn nearest<'p>(precedents: &'p [Precedent], instruction: &str, apps: &[String]) -> Option<&'p Precedent> {
+pub fn nearest<'p>(
+    precedents: &'p [Demonstration],
+    instruction: &str,
+    apps: &[String],
+) -> Option<&'p Demonstration> {
     let wanted = words(instruction);
     let near = precedents.iter().filter(|one| one.apps.iter().any(|app| apps.contains(app)));
-    near.fold(None, |best: Option<(f64, &Precedent)>, one| {
+    near.fold(None, |best: Option<(f64, &Demonstration)>, one| {
         let likeness = overlap(&wanted, &words(&one.goal));
         match best {
             Some((most, _)) if most >= likeness => best,
@@ -80,7 +88,7 @@ pub fn nearest<'p>(precedents: &'p [Precedent], instruction: &str, apps: &[Strin
     .map(|(_, one)| one)
 }
 
-impl Precedent {
+impl Demonstration {
     /// Returns the whole lines that fit into `characters`; always at least the first line.
     pub fn within(&self, characters: usize) -> String {
         let mut text = String::new();
@@ -110,10 +118,10 @@ fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Precedent, nearest};
+    use super::{Demonstration, nearest};
 
-    fn precedent(task: &str, app: &str, goal: &str) -> Precedent {
-        Precedent {
+    fn precedent(task: &str, app: &str, goal: &str) -> Demonstration {
+        Demonstration {
             task: apprentice_protocol::TaskId::new(task),
             apps: vec![app.into()],
             goal: goal.into(),

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows::{self, RowsError, TrialRef};
-use apprentice_tasks::check::{Asked, Evidence, EvidenceError, Found, Piece, judge_as};
+use apprentice_tasks::check::{
+    Evidence, EvidenceError, EvidenceItem, EvidenceValue, JudgeInput, judge_with_compat,
+};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::{CheckSpec, OneOrMany};
 use apprentice_tasks::variation::vary;
@@ -45,7 +47,7 @@ pub struct Regraded {
     /// The attempt's task.
     pub task: TaskId,
     /// How the two grades compare.
-    pub outcome: Outcome,
+    pub outcome: GradeComparison,
     /// The grade in the recorded row.
     pub recorded: Grade,
     /// The grade from the evidence; `None` when the evidence cannot be read.
@@ -66,7 +68,7 @@ pub struct Grade {
 /// How a re-grade compares with the recorded grade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum GradeComparison {
     /// Verdict and score are equal.
     Same,
     /// Verdict or score differs.
@@ -100,7 +102,7 @@ pub enum GradeError {
         seed: u32,
         /// The cause.
         #[source]
-        source: apprentice_tasks::variation::VaryError,
+        source: apprentice_tasks::variation::VariationError,
     },
 }
 
@@ -120,10 +122,10 @@ pub fn grade(folder: &Path, suite: Option<&Suite>) -> Result<GradeReport, GradeE
     for row in &rows {
         let regraded = regrade(folder, row, suite)?;
         *match regraded.outcome {
-            Outcome::Same => &mut report.same,
-            Outcome::Differs => &mut report.differs,
-            Outcome::Missing => &mut report.missing,
-            Outcome::Unjudged => &mut report.unjudged,
+            GradeComparison::Same => &mut report.same,
+            GradeComparison::Differs => &mut report.differs,
+            GradeComparison::Missing => &mut report.missing,
+            GradeComparison::Unjudged => &mut report.unjudged,
         } += 1;
         report.attempts.push(regraded);
     }
@@ -142,11 +144,11 @@ fn regrade(folder: &Path, row: &TrialRow, suite: Option<&Suite>) -> Result<Regra
     };
     if row.verdict == Verdict::Void && row.void_cause != Some(VoidCause::CheckCrashed) {
         let cause = row.void_cause.map_or_else(String::new, |cause| format!(" ({cause:?})"));
-        return Ok(entry(Outcome::Unjudged, None, format!("void before it was judged{cause}")));
+        return Ok(entry(GradeComparison::Unjudged, None, format!("void before it was judged{cause}")));
     }
     let (mut asked, mut evidence) = match stored(&folder.join(&row.trace).join("evidence")) {
         Ok(stored) => stored,
-        Err(error) => return Ok(entry(Outcome::Missing, None, story(&error))),
+        Err(error) => return Ok(entry(GradeComparison::Missing, None, with_cause(&error))),
     };
     if let Some(suite) = suite {
         let no_task = || GradeError::NoTask { suite: suite.name.clone(), task: row.task.clone() };
@@ -157,27 +159,33 @@ fn regrade(folder: &Path, row: &TrialRow, suite: Option<&Suite>) -> Result<Regra
             source,
         })?;
         asked.spec = varied.task.evaluator;
-        restate_rules(&mut evidence, &asked.spec);
+        replace_rules(&mut evidence, &asked.spec);
     }
-    let judged = judge_as(&asked.spec, &evidence, &asked.ending, asked.compat);
+    let judged = judge_with_compat(&asked.spec, &evidence, &asked.ending, asked.compat);
     let graded = Grade { verdict: judged.verdict, score: judged.score };
     let same = graded.verdict == recorded.verdict && (graded.score - recorded.score).abs() < 1e-9;
-    let outcome = if same { Outcome::Same } else { Outcome::Differs };
+    let outcome = if same { GradeComparison::Same } else { GradeComparison::Differs };
     Ok(entry(outcome, Some(graded), judged.explanation))
 }
 
-fn stored(folder: &Path) -> Result<(Asked, Evidence), EvidenceError> {
-    Ok((Asked::load(folder)?, Evidence::load(folder)?))
+fn stored(folder: &Path) -> Result<(JudgeInput, Evidence), EvidenceError> {
+    Ok((JudgeInput::load(folder)?, Evidence::load(folder)?))
 }
 
 /// Replaces the stored `rule` values with those of the new check. They are part of the check, so they need no
 /// world.
-fn restate_rules(evidence: &mut Evidence, spec: &CheckSpec) {
+fn replace_rules(evidence: &mut Evidence, spec: &CheckSpec) {
     let expected = spec.expected.iter().flat_map(OneOrMany::iter);
     for (at, getter) in expected.enumerate().filter(|(_, getter)| getter["type"] == "rule") {
         let value = getter.get("rules").cloned().unwrap_or(Value::Null);
         let getter = "rule".to_owned();
-        let piece = Piece { getter, command: None, code: None, took_ms: 0, found: Found::Value { value } };
+        let piece = EvidenceItem {
+            getter,
+            command: None,
+            code: None,
+            took_ms: 0,
+            found: EvidenceValue::Value { value },
+        };
         if evidence.expected.len() <= at {
             evidence.expected.resize(at + 1, None);
         }
@@ -186,7 +194,7 @@ fn restate_rules(evidence: &mut Evidence, spec: &CheckSpec) {
 }
 
 /// Formats an error and its cause in one line.
-fn story(error: &EvidenceError) -> String {
+fn with_cause(error: &EvidenceError) -> String {
     let cause = std::error::Error::source(error).map_or_else(String::new, |source| format!(": {source}"));
     format!("{error}{cause}")
 }

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 /// The skills hidden from the tasks of each app.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Suppressed(BTreeMap<SkillId, BTreeSet<String>>);
+pub struct HiddenSkills(BTreeMap<SkillId, BTreeSet<String>>);
 
 /// One skill, hidden from the tasks of one app: `mousepad/tabs@thunar`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hiding {
+pub struct HiddenSkill {
     /// The skill.
     pub skill: SkillId,
     /// The app, as a domain of the book.
@@ -25,12 +25,12 @@ pub struct Hiding {
 /// A text is not of the form `domain/skill@program`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a skill to hide: write it as domain/skill@program")]
-pub struct HidingError(String);
+pub struct HiddenSkillError(String);
 
-impl Hiding {
+impl HiddenSkill {
     /// Parses `domain/skill@program`.
-    pub fn parse(text: &str) -> Result<Self, HidingError> {
-        let wrong = || HidingError(text.to_owned());
+    pub fn parse(text: &str) -> Result<Self, HiddenSkillError> {
+        let wrong = || HiddenSkillError(text.to_owned());
         let (skill, program) = text.split_once('@').ok_or_else(wrong)?;
         let skill = SkillId::parse(skill.trim()).map_err(|_| wrong())?;
         match program.trim() {
@@ -40,17 +40,17 @@ impl Hiding {
     }
 }
 
-impl FromIterator<Hiding> for Suppressed {
-    fn from_iter<I: IntoIterator<Item = Hiding>>(all: I) -> Self {
+impl FromIterator<HiddenSkill> for HiddenSkills {
+    fn from_iter<I: IntoIterator<Item = HiddenSkill>>(all: I) -> Self {
         let mut found = Self::default();
-        for Hiding { skill, program } in all {
+        for HiddenSkill { skill, program } in all {
             found.0.entry(skill).or_default().insert(program);
         }
         found
     }
 }
 
-impl Suppressed {
+impl HiddenSkills {
     /// Whether no skill is hidden.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -63,7 +63,7 @@ impl Suppressed {
     }
 }
 
-impl fmt::Display for Suppressed {
+impl fmt::Display for HiddenSkills {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let each =
             self.0.iter().flat_map(|(skill, from)| from.iter().map(move |one| format!("{skill}@{one}")));
@@ -73,12 +73,12 @@ impl fmt::Display for Suppressed {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hiding, Suppressed};
+    use super::{HiddenSkill, HiddenSkills};
 
     #[test]
     fn a_skill_is_hidden_from_the_programs_that_are_named_and_no_others() {
         let all = ["mousepad/tabs@thunar", "mousepad/tabs@terminal", "os/paste@thunar"];
-        let found: Suppressed = all.iter().map(|text| Hiding::parse(text).expect("reads")).collect();
+        let found: HiddenSkills = all.iter().map(|text| HiddenSkill::parse(text).expect("reads")).collect();
         let hidden = |programs: &[&str]| -> Vec<String> {
             let programs: Vec<String> = programs.iter().map(|one| (*one).to_owned()).collect();
             found.hidden_from(&programs).iter().map(ToString::to_string).collect()
@@ -88,7 +88,7 @@ mod tests {
         assert!(hidden(&["mousepad"]).is_empty());
         assert_eq!(found.to_string(), "mousepad/tabs@terminal, mousepad/tabs@thunar, os/paste@thunar");
         for wrong in ["mousepad/tabs", "tabs@thunar", "mousepad/tabs@ ", "@thunar"] {
-            assert!(Hiding::parse(wrong).is_err(), "{wrong}");
+            assert!(HiddenSkill::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

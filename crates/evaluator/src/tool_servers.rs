@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{PortFuture, Tool};
-use apprentice_skills::guidance::{Contributed, Dialect, Gating, ToolServers};
+use apprentice_skills::guidance::{ContributedTools, Gating, ToolFormat, ToolServers};
 use sha2::{Digest as _, Sha256};
 
-use crate::arm::MakeServers;
+use crate::arm::ServerFactory;
 
 struct BookServers(Arc<McpServers>);
 
@@ -25,43 +25,43 @@ impl ToolServers for BookServers {
 
 /// Rules for offering the tools of skills to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolRules {
+pub struct ToolPolicy {
     /// Tool names that are never offered, even when a skill lists them.
     pub denied: BTreeSet<String>,
     /// The naming scheme and format of the offered tools.
-    pub dialect: Dialect,
+    pub dialect: ToolFormat,
     /// Whether servers that no skill names are available too.
     pub gating: Gating,
 }
 
-impl Default for ToolRules {
+impl Default for ToolPolicy {
     fn default() -> Self {
-        Self { denied: BTreeSet::new(), dialect: Dialect::Own, gating: Gating::Strict }
+        Self { denied: BTreeSet::new(), dialect: ToolFormat::Own, gating: Gating::Strict }
     }
 }
 
 /// The tool settings that apply to all trials of an experiment.
 #[derive(Clone, Default)]
-pub struct ToolBox {
+pub struct ToolSettings {
     /// Creates the servers of one trial; `None` when no server file is configured.
-    pub servers: Option<MakeServers>,
+    pub servers: Option<ServerFactory>,
     /// What the servers are created from: where they run, and the text of the server file.
     pub list: Option<String>,
     /// The rules for offering the tools.
-    pub rules: ToolRules,
+    pub rules: ToolPolicy,
 }
 
-impl ToolBox {
+impl ToolSettings {
     /// The settings that affect trials, by name. Empty when there are no tools.
-    pub fn facts(&self) -> BTreeMap<String, String> {
-        let ToolRules { denied, dialect, gating } = &self.rules;
+    pub fn fingerprint(&self) -> BTreeMap<String, String> {
+        let ToolPolicy { denied, dialect, gating } = &self.rules;
         let named = |condition: bool, name: &str, what: String| condition.then(|| (name.to_owned(), what));
         let list = self.list.as_deref().map(hash);
         let denials = denied.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
         [
             list.map(|list| ("mcp_servers".to_owned(), list)),
             named(!denied.is_empty(), "denied", denials),
-            named(*dialect == Dialect::Seed, "dialect", "seed".to_owned()),
+            named(*dialect == ToolFormat::Seed, "dialect", "seed".to_owned()),
             named(*gating == Gating::Additive, "gating", "additive".to_owned()),
         ]
         .into_iter()
@@ -77,8 +77,8 @@ pub(crate) fn hash(list: &str) -> String {
 
 /// Builds the tool contribution of the servers to an arm's guidance. By default (strict gating), a server that no
 /// skill names is not available: a server file may list servers for other programs.
-pub fn contributed(servers: Option<&Arc<McpServers>>, rules: &ToolRules) -> Contributed {
+pub fn tool_contribution(servers: Option<&Arc<McpServers>>, rules: &ToolPolicy) -> ContributedTools {
     let servers = servers.map(|servers| -> Arc<dyn ToolServers> { Arc::new(BookServers(servers.clone())) });
-    let ToolRules { denied, dialect, gating } = rules.clone();
-    Contributed { servers, gating, denied, dialect }
+    let ToolPolicy { denied, dialect, gating } = rules.clone();
+    ContributedTools { servers, gating, denied, dialect }
 }

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelFacts};
+use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelDefaults};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::gemini::Gemini;
-use apprentice_harness::model::hosted::Hosted;
-use apprentice_harness::model::http::{Deadlines, Endpoint, Transport};
+use apprentice_harness::model::hosted::HostedConfig;
+use apprentice_harness::model::http::{Endpoint, Timeouts, Transport};
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{
-    Action, BlobHash, Call, CallBody, CallId, CallResult, ChatRequest, Clock, Content, Image, ImageBytes,
-    MediaType, Message, PerAction, RawContent, Size, WorldTool,
+    Action, ActionOutcome, BlobHash, Call, CallBody, CallId, CallResult, ChatRequest, Clock, Content, Image,
+    ImageBytes, MediaType, Message, RawContent, Size, WorldTool,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_trace::Redactor;
@@ -54,7 +54,7 @@ fn conversation(steps: usize, block: &dyn Fn(&str) -> String) -> ChatRequest {
         });
         let length = if step + PICTURES >= steps { PICTURE_BYTES } else { SMALL_BYTES };
         let content = vec![Content::text("Screen now."), picture(step, length)];
-        let per_action = vec![PerAction::Done { text: None }];
+        let per_action = vec![ActionOutcome::Done { text: None }];
         let results = vec![CallResult { id, per_action, content, is_error: false }];
         messages.push(Message::Results { results, notices: Vec::new() });
     }
@@ -89,7 +89,7 @@ fn measure(name: &str, block: &dyn Fn(&str) -> String, build: &dyn Fn(&ChatReque
 fn main() {
     let redactor = Arc::new(Redactor::new([]).expect("builds"));
     let clock = Arc::new(SystemClock::default());
-    let transport = Transport::new(clock, redactor, Deadlines::default()).expect("a client");
+    let transport = Transport::new(clock, redactor, Timeouts::default()).expect("a client");
     let endpoint = || Endpoint::new("http://127.0.0.1:9", None);
     let length = |body: Result<Vec<u8>, apprentice_protocol::ModelError>| body.expect("writes").len();
 
@@ -98,7 +98,7 @@ fn main() {
             model: "claude-sonnet-5-5".into(),
             endpoint: endpoint(),
             version: ApiVersion::default(),
-            facts: ModelFacts::of("claude-sonnet-5-5"),
+            facts: ModelDefaults::of("claude-sonnet-5-5"),
             effort: None,
             forget_above: None,
             tariff: None,
@@ -113,7 +113,7 @@ fn main() {
     measure("anthropic", &block, &|request| length(anthropic.body(request)));
 
     let (model, safety) = ("gpt-6.1-sol".to_owned(), SafetyPolicy::Refuse);
-    let config = Hosted { model, endpoint: endpoint(), effort: None, safety, tariff: None };
+    let config = HostedConfig { model, endpoint: endpoint(), effort: None, safety, tariff: None };
     let openai = OpenAi::new(config, transport.clone());
     let block = |id: &str| {
         format!(
@@ -123,7 +123,7 @@ fn main() {
     measure("openai", &block, &|request| length(openai.body(request)));
 
     let (model, safety) = ("gemini-3.8-flash".to_owned(), SafetyPolicy::Refuse);
-    let config = Hosted { model, endpoint: endpoint(), effort: None, safety, tariff: None };
+    let config = HostedConfig { model, endpoint: endpoint(), effort: None, safety, tariff: None };
     let gemini = Gemini::new(config, transport.clone());
     let block = |id: &str| {
         format!(r#"{{"type":"function_call","id":"{id}","name":"take_screenshot","arguments":{{}}}}"#)

@@ -3,13 +3,13 @@
 use apprentice_protocol::Prompt;
 
 use crate::agent;
-use crate::model::action_format::{COMPUTER, PAGE};
+use crate::model::action_format::{COMPUTER_PROMPT, PAGE};
 use crate::model::{calibrate, compat, grounded, probe};
 
 /// Returns every text of this crate that reaches a model.
 pub fn prompts() -> Vec<Prompt> {
     let own = [
-        COMPUTER,
+        COMPUTER_PROMPT,
         PAGE,
         calibrate::PROMPT,
         calibrate::QUESTION,

@@ -1,6 +1,8 @@
 //! Pointer and keyboard input through enigo. Dropping the handle releases held keys and buttons.
 
-use apprentice_protocol::{ActReport, Action, Button, Chord, ScreenPoint, Target, WorldError, WorldFault};
+use apprentice_protocol::{
+    ActReport, Action, Button, Chord, ScreenPoint, Target, WorldError, WorldErrorKind,
+};
 use enigo::{
     Axis, Button as NativeButton, Coordinate, Direction, Enigo, InputError, Key, Keyboard as _, Mouse as _,
     Settings,
@@ -16,12 +18,12 @@ pub(crate) struct Input {
 }
 
 /// Why an action failed: a mistake of the model, or a fault of the input system.
-enum Trouble {
+enum ActionError {
     Refused(String),
     Lost(InputError),
 }
 
-impl From<InputError> for Trouble {
+impl From<InputError> for ActionError {
     fn from(error: InputError) -> Self {
         Self::Lost(error)
     }
@@ -31,8 +33,9 @@ impl Input {
     /// Connects to the system's pointer and keyboard.
     pub(crate) fn open() -> Result<Self, WorldError> {
         let settings = Settings { linux_delay: 0, ..Settings::default() };
-        let enigo = Enigo::new(&settings)
-            .map_err(|error| WorldError::new(WorldFault::Start, format!("input cannot be sent: {error}")))?;
+        let enigo = Enigo::new(&settings).map_err(|error| {
+            WorldError::new(WorldErrorKind::Start, format!("input cannot be sent: {error}"))
+        })?;
         Ok(Self { enigo, buttons: Vec::new() })
     }
 
@@ -44,14 +47,14 @@ impl Input {
     ) -> Result<ActReport, WorldError> {
         match self.try_act(action, screen) {
             Ok(()) => Ok(ActReport::delivered()),
-            Err(Trouble::Refused(problem)) => Ok(ActReport::refused(problem)),
-            Err(Trouble::Lost(error)) => {
-                Err(WorldError::new(WorldFault::Input, format!("input failed: {error}")))
+            Err(ActionError::Refused(problem)) => Ok(ActReport::refused(problem)),
+            Err(ActionError::Lost(error)) => {
+                Err(WorldError::new(WorldErrorKind::Input, format!("input failed: {error}")))
             }
         }
     }
 
-    fn try_act(&mut self, action: &Action<ScreenPoint>, screen: &Screen) -> Result<(), Trouble> {
+    fn try_act(&mut self, action: &Action<ScreenPoint>, screen: &Screen) -> Result<(), ActionError> {
         match action {
             Action::Click { at, button, count, hold } => {
                 self.point_at(at, screen)?;
@@ -89,7 +92,7 @@ impl Input {
             | Action::History { .. }
             | Action::Tab { .. }
             | Action::Dialog { .. } => {
-                Err(Trouble::Refused("this desktop offers pointer and keyboard only; use those".into()))
+                Err(ActionError::Refused("this desktop offers pointer and keyboard only; use those".into()))
             }
         }
     }
@@ -98,29 +101,31 @@ impl Input {
         &mut self,
         target: Option<&Target<ScreenPoint>>,
         screen: &Screen,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ActionError> {
         target.map_or(Ok(()), |target| self.point_at(target, screen))
     }
 
-    fn point_at(&mut self, target: &Target<ScreenPoint>, screen: &Screen) -> Result<(), Trouble> {
+    fn point_at(&mut self, target: &Target<ScreenPoint>, screen: &Screen) -> Result<(), ActionError> {
         match target {
             Target::Point(point) => self.move_to(*point, screen),
-            Target::Ref(node) => Err(Trouble::Refused(format!(
+            Target::Ref(node) => Err(ActionError::Refused(format!(
                 "this desktop has no element references ({node}); give a point"
             ))),
         }
     }
 
-    fn move_to(&mut self, point: ScreenPoint, screen: &Screen) -> Result<(), Trouble> {
-        let outside = || Trouble::Refused(format!("({}, {}) is not on the screen", point.x, point.y));
+    fn move_to(&mut self, point: ScreenPoint, screen: &Screen) -> Result<(), ActionError> {
+        let outside = || ActionError::Refused(format!("({}, {}) is not on the screen", point.x, point.y));
         let (x, y) = screen.to_input(point).ok_or_else(outside)?;
         Ok(self.enigo.move_mouse(x, y, Coordinate::Abs)?)
     }
 
-    fn drag(&mut self, path: &[ScreenPoint], button: Button, screen: &Screen) -> Result<(), Trouble> {
-        let [first, rest @ ..] = path else { return Err(Trouble::Refused("a drag needs two points".into())) };
+    fn drag(&mut self, path: &[ScreenPoint], button: Button, screen: &Screen) -> Result<(), ActionError> {
+        let [first, rest @ ..] = path else {
+            return Err(ActionError::Refused("a drag needs two points".into()));
+        };
         if rest.is_empty() {
-            return Err(Trouble::Refused("a drag needs two points".into()));
+            return Err(ActionError::Refused("a drag needs two points".into()));
         }
         self.move_to(*first, screen)?;
         self.enigo.button(button_of(button), Direction::Press)?;
@@ -130,7 +135,7 @@ impl Input {
     }
 
     /// Types a text. Line breaks are sent as the Enter key, because some toolkits drop them as characters.
-    fn type_text(&mut self, text: &str) -> Result<(), Trouble> {
+    fn type_text(&mut self, text: &str) -> Result<(), ActionError> {
         for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
                 self.enigo.key(Key::Return, Direction::Click)?;
@@ -152,9 +157,9 @@ impl Input {
         &mut self,
         chord: Option<&Chord>,
         inside: impl FnOnce(&mut Self) -> Result<(), InputError>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ActionError> {
         let keys = chord.map_or(&[][..], Chord::keys);
-        let unknown = |name: &str| Trouble::Refused(format!("the key {name:?} cannot be pressed here"));
+        let unknown = |name: &str| ActionError::Refused(format!("the key {name:?} cannot be pressed here"));
         let keys: Vec<Key> = keys
             .iter()
             .map(|key| native(key).ok_or_else(|| unknown(key.as_str())))

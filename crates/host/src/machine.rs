@@ -3,71 +3,73 @@
 use std::collections::BTreeSet;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, Dial, DirEntry, Image, Machine, MachineError, Offers, Output,
-    PortFuture, Size, TreeBudget, UiTree, Window,
+    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
+    PortForward, PortFuture, Size, TreeBudget, UiTree, Window,
 };
 
 /// A machine that offers only the size of its screen.
 pub(crate) struct HostMachine {
-    offers: Offers,
+    offers: MachineInfo,
 }
 
 impl HostMachine {
     pub(crate) fn new(screen: Size) -> Self {
-        Self { offers: Offers { capabilities: BTreeSet::new(), home: String::new(), screen: Some(screen) } }
+        Self {
+            offers: MachineInfo { capabilities: BTreeSet::new(), home: String::new(), screen: Some(screen) },
+        }
     }
 }
 
-fn no<'a, T: Send + 'a>(what: Capability) -> PortFuture<'a, Result<T, MachineError>> {
+fn unsupported<'a, T: Send + 'a>(what: Capability) -> PortFuture<'a, Result<T, MachineError>> {
     Box::pin(std::future::ready(Err(MachineError::Unsupported(what))))
 }
 
 impl Machine for HostMachine {
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &MachineInfo {
         &self.offers
     }
 
     fn read<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
-        no(Capability::Files)
+        unsupported(Capability::Files)
     }
 
     fn write<'a>(&'a self, _: &'a str, _: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
-        no(Capability::Files)
+        unsupported(Capability::Files)
     }
 
     fn list<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
-        no(Capability::Files)
+        unsupported(Capability::Files)
     }
 
     fn remove<'a>(&'a self, _: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
-        no(Capability::Files)
+        unsupported(Capability::Files)
     }
 
     fn run<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
-        no(Capability::Commands)
+        unsupported(Capability::Commands)
     }
 
     fn spawn<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
-        no(Capability::Processes)
+        unsupported(Capability::Processes)
     }
 
     fn launch<'a>(&'a self, _: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
-        no(Capability::Commands)
+        unsupported(Capability::Commands)
     }
 
     fn tree<'a>(&'a self, _: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
-        no(Capability::Tree)
+        unsupported(Capability::Tree)
     }
 
     fn screenshot(&self) -> PortFuture<'_, Result<Image, MachineError>> {
-        no(Capability::Screenshots)
+        unsupported(Capability::Screenshots)
     }
 
     fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>> {
-        no(Capability::Windows)
+        unsupported(Capability::Windows)
     }
 
-    fn dial(&self, _: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
-        no(Capability::Ports)
+    fn dial(&self, _: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
+        unsupported(Capability::Ports)
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use apprentice_protocol::{
-    BlobHash, Image, ImageBytes, MediaType, ScreenPoint, Size, WorldError, WorldFault,
+    BlobHash, Image, ImageBytes, MediaType, ScreenPoint, Size, WorldError, WorldErrorKind,
 };
 use image::ImageFormat;
 use sha2::{Digest as _, Sha256};
@@ -23,12 +23,13 @@ impl Screen {
     /// Finds the primary monitor and determines its scale from one screenshot.
     pub(crate) fn open() -> Result<Self, WorldError> {
         let lost = |error: xcap::XCapError| {
-            WorldError::new(WorldFault::Start, format!("no screen can be captured: {error}"))
+            WorldError::new(WorldErrorKind::Start, format!("no screen can be captured: {error}"))
         };
         let monitors = Monitor::all().map_err(lost)?;
         let primary = monitors.iter().position(|monitor| monitor.is_primary().unwrap_or(false)).unwrap_or(0);
         let monitor = monitors.into_iter().nth(primary);
-        let monitor = monitor.ok_or_else(|| WorldError::new(WorldFault::Start, "no screen is connected"))?;
+        let monitor =
+            monitor.ok_or_else(|| WorldError::new(WorldErrorKind::Start, "no screen is connected"))?;
         let picture = monitor.capture_image().map_err(lost)?;
         let size = Size::new(picture.width(), picture.height());
         let units = monitor.width().map_err(lost)?;
@@ -59,7 +60,7 @@ impl Screen {
     /// Takes a screenshot.
     pub(crate) fn picture(&self) -> Result<Image, WorldError> {
         let lost = |error: String| {
-            WorldError::new(WorldFault::Lost, format!("no screenshot could be taken: {error}"))
+            WorldError::new(WorldErrorKind::Lost, format!("no screenshot could be taken: {error}"))
         };
         let picture = self.monitor.capture_image().map_err(|error| lost(error.to_string()))?;
         let size = Size::new(picture.width(), picture.height());

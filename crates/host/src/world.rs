@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     ActReport, Action, Clock, Environment, EnvironmentKind, EnvironmentSource, Image, Isolation, Observation,
-    PortFuture, ScreenPoint, Size, Want, Why, World, WorldError, WorldFault, WorldSpec,
+    PortFuture, ScreenPoint, Size, Want, Why, World, WorldError, WorldErrorKind, WorldSpec,
 };
 use device_query::{DeviceQuery as _, DeviceState, Keycode};
 use tokio::sync::oneshot;
@@ -20,7 +20,7 @@ use crate::screen::Screen;
 pub const STOP_KEY: &str = "Escape";
 
 /// How often the stop key is polled while the thread is idle.
-const WATCH: Duration = Duration::from_millis(50);
+const STOP_KEY_POLL: Duration = Duration::from_millis(50);
 
 /// Opens the user's own desktop as a world.
 pub struct HostSource {
@@ -50,7 +50,7 @@ impl EnvironmentSource for HostSource {
         Box::pin(async move {
             if spec.environment != EnvironmentKind::Host {
                 return Err(WorldError::new(
-                    WorldFault::Start,
+                    WorldErrorKind::Start,
                     "this source opens only the user's own desktop",
                 ));
             }
@@ -60,7 +60,7 @@ impl EnvironmentSource for HostSource {
             thread::Builder::new()
                 .name("host-desktop".into())
                 .spawn(move || serve(&inbox, ready, &*on_stop))
-                .map_err(|error| WorldError::new(WorldFault::Start, format!("no thread: {error}")))?;
+                .map_err(|error| WorldError::new(WorldErrorKind::Start, format!("no thread: {error}")))?;
             let screen = opened.await.unwrap_or_else(|_| Err(gone()))?;
             Ok(World {
                 environment: Box::new(HostEnvironment { requests, clock: Arc::clone(&self.clock) }),
@@ -72,7 +72,7 @@ impl EnvironmentSource for HostSource {
 }
 
 fn gone() -> WorldError {
-    WorldError::new(WorldFault::Lost, "the thread that drives the desktop ended")
+    WorldError::new(WorldErrorKind::Lost, "the thread that drives the desktop ended")
 }
 
 fn serve(
@@ -93,7 +93,7 @@ fn serve(
     let stopped = || keyboard.as_ref().is_some_and(|keys| keys.get_keys().contains(&Keycode::Escape));
     loop {
         // The stop key is polled only between requests: during an action, we may be pressing it ourselves.
-        match inbox.recv_timeout(WATCH) {
+        match inbox.recv_timeout(STOP_KEY_POLL) {
             Ok(Request::Picture(answer)) => drop(answer.send(screen.picture())),
             Ok(Request::Act(action, answer)) => drop(answer.send(input.act(&action, &screen))),
             Err(RecvTimeoutError::Timeout) if stopped() => on_stop(),

@@ -55,7 +55,7 @@ impl Kind {
 pub fn decode(bytes: &[u8], kind: Kind) -> Result<(Frame, bool), PixelError> {
     let format = match kind {
         Kind::Png => ImageFormat::Png,
-        Kind::Jpeg if !has_end(bytes) => return Err(PixelError::Torn),
+        Kind::Jpeg if !has_end(bytes) => return Err(PixelError::Truncated),
         Kind::Jpeg => ImageFormat::Jpeg,
     };
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
@@ -80,7 +80,7 @@ pub fn crop(frame: &Frame, area: Area) -> Result<Frame, PixelError> {
     let inside =
         |start: u32, length: u32, side: u32| start.checked_add(length).is_some_and(|end| end <= side);
     if !inside(area.x, area.width, frame.width()) || !inside(area.y, area.height, frame.height()) {
-        return Err(PixelError::Outside { area, width: frame.width(), height: frame.height() });
+        return Err(PixelError::OutOfBounds { area, width: frame.width(), height: frame.height() });
     }
     let (from, length) = (area.x as usize * 3, area.width as usize * 3);
     let rows = frame.rgb().chunks_exact(frame.width() as usize * 3);

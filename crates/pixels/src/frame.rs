@@ -35,7 +35,7 @@ pub struct Area {
 pub enum PixelError {
     /// A side is zero or too long.
     #[error("a picture of {width} by {height} pixels is not possible, sides go from 1 to {SIDE_LIMIT}")]
-    Side {
+    InvalidSize {
         /// Width in pixels.
         width: u32,
         /// Height in pixels.
@@ -55,7 +55,7 @@ pub enum PixelError {
     },
     /// The area is not within the picture.
     #[error("the area {area:?} lies outside a picture of {width} by {height} pixels")]
-    Outside {
+    OutOfBounds {
         /// The requested area.
         area: Area,
         /// Width of the picture in pixels.
@@ -65,7 +65,7 @@ pub enum PixelError {
     },
     /// The picture's data is truncated.
     #[error("the picture is truncated")]
-    Torn,
+    Truncated,
     /// The codec failed.
     #[error("the picture could not be encoded or decoded")]
     Codec(#[from] image::ImageError),
@@ -80,7 +80,7 @@ fn pixels(width: u32, height: u32) -> Result<usize, PixelError> {
     if possible(width) && possible(height) {
         Ok(width as usize * height as usize)
     } else {
-        Err(PixelError::Side { width, height })
+        Err(PixelError::InvalidSize { width, height })
     }
 }
 
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn wrong_sizes_are_errors() {
         assert!(matches!(Frame::from_bgrx(2, 2, &[0; 15]), Err(PixelError::Length { needed: 16, .. })));
-        assert!(matches!(Frame::from_bgrx(0, 2, &[]), Err(PixelError::Side { .. })));
-        assert!(matches!(Frame::from_rgb(u32::MAX, u32::MAX, vec![]), Err(PixelError::Side { .. })));
+        assert!(matches!(Frame::from_bgrx(0, 2, &[]), Err(PixelError::InvalidSize { .. })));
+        assert!(matches!(Frame::from_rgb(u32::MAX, u32::MAX, vec![]), Err(PixelError::InvalidSize { .. })));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub enum SegmentError {
     },
     /// The requested copy is longer than the mapping.
     #[error("cannot copy {asked} bytes out of {length} bytes of shared memory")]
-    Beyond {
+    OutOfBounds {
         /// Number of bytes requested.
         asked: usize,
         /// Size of the mapping in bytes.
@@ -61,7 +61,7 @@ impl Segment {
     /// Copies the first `length` bytes out of the mapping.
     pub fn copy(&self, length: usize) -> Result<Vec<u8>, SegmentError> {
         if length > self.length {
-            return Err(SegmentError::Beyond { asked: length, length: self.length });
+            return Err(SegmentError::OutOfBounds { asked: length, length: self.length });
         }
         let mut bytes = Vec::with_capacity(length);
         // SAFETY: the source is mapped for `self.length >= length` bytes and lives as long as `self`. The target has
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(segment.copy(3).expect("inside"), b"abc");
         pwrite(&file, b"XY", 1).expect("bytes");
         assert_eq!(segment.copy(6).expect("inside"), b"aXYdef");
-        assert!(matches!(segment.copy(7), Err(SegmentError::Beyond { asked: 7, length: 6 })));
+        assert!(matches!(segment.copy(7), Err(SegmentError::OutOfBounds { asked: 7, length: 6 })));
     }
 
     #[test]

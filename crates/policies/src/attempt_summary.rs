@@ -7,7 +7,7 @@ use super::text_match::same_label;
 
 /// An action performed on a surface.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Deed {
+pub(super) enum SurfaceAction {
     /// Chose a command or a list entry with this label.
     Choose(String),
     /// Toggled the switch with this label.
@@ -20,7 +20,7 @@ pub(super) enum Deed {
     Key(String),
 }
 
-impl Deed {
+impl SurfaceAction {
     /// Returns the label of the target; empty for an unnamed field.
     pub(super) fn label(&self) -> &str {
         match self {
@@ -41,11 +41,11 @@ pub(super) struct Visit {
     /// Whether the route starts at a context menu.
     pub(super) by_context: bool,
     /// Actions performed on the surface, in order.
-    pub(super) deeds: Vec<Deed>,
+    pub(super) deeds: Vec<SurfaceAction>,
     /// Other labels visible on the surface.
     pub(super) beside: Vec<String>,
     /// Prerequisites: actions, with their routes, that had to come before.
-    pub(super) first: Vec<(Vec<String>, Deed)>,
+    pub(super) first: Vec<(Vec<String>, SurfaceAction)>,
     /// Commands that were disabled earlier, including the last leg of the route.
     pub(super) barred: Vec<String>,
     /// Whether the whole text was selected before.
@@ -58,24 +58,24 @@ pub(super) struct Visit {
 
 /// The result of analyzing a trajectory.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Lesson {
+pub(super) struct AttemptSummary {
     /// The surfaces that contributed, in order.
     pub(super) visits: Vec<Visit>,
     /// Labels whose presses led nowhere.
-    pub(super) in_vain: Vec<String>,
+    pub(super) dead_ends: Vec<String>,
     /// Every label or address used.
     pub(super) pressed: Vec<String>,
 }
 
-impl Lesson {
+impl AttemptSummary {
     /// Merges prerequisites: a switch that the task does not ask for, toggled before another visit, becomes a
     /// prerequisite of that visit.
-    pub(super) fn join(mut self, asked: impl Fn(&str) -> bool) -> Self {
+    pub(super) fn merge_prerequisites(mut self, asked: impl Fn(&str) -> bool) -> Self {
         let mut joined: Vec<Visit> = Vec::new();
         let mut first: Vec<Visit> = Vec::new();
         let last = self.visits.len().saturating_sub(1);
         for (at, mut visit) in std::mem::take(&mut self.visits).into_iter().enumerate() {
-            let alone = matches!(visit.deeds.as_slice(), [Deed::Switch(label)] if !asked(label));
+            let alone = matches!(visit.deeds.as_slice(), [SurfaceAction::Switch(label)] if !asked(label));
             if alone && at < last && !visit.by_context {
                 first.push(visit);
                 continue;

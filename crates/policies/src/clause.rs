@@ -1,6 +1,6 @@
 //! Splits an instruction into clauses, tells requests from statements, and finds each clause's verb.
 
-use super::goal::MARK;
+use super::goal::VALUE_MARK;
 use super::text_match::plain;
 
 /// Verbs that open an imperative clause.
@@ -34,7 +34,7 @@ const NEGATION: &[&str] = &["don't", "dont", "never", "without", "leave"];
 /// One clause of an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Clause {
-    /// The clause's text with values replaced by [`MARK`]s.
+    /// The clause's text with values replaced by [`VALUE_MARK`]s.
     pub(super) text: String,
     /// `true` for a request, `false` for a statement of fact.
     pub(super) asks: bool,
@@ -68,7 +68,7 @@ fn clauses(masked: &str) -> Vec<String> {
         }
         found.push(rest.trim().to_owned());
     }
-    found.retain(|clause| clause.chars().any(char::is_alphanumeric) || clause.contains(MARK));
+    found.retain(|clause| clause.chars().any(char::is_alphanumeric) || clause.contains(VALUE_MARK));
     found
 }
 

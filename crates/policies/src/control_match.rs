@@ -1,29 +1,31 @@
 //! Matches visible controls to sub-goals and values to fields.
 
 use super::goal::{Value, ValueKind};
-use super::progress::{Open, Surfaces};
-use super::scene::{Element, Kind, Scene};
-use super::text_match::{Fit, Wanted, content, plain, same_label};
+use super::progress::{Open, SurfaceCounts};
+use super::scene::{Element, ElementKind, Scene};
+use super::text_match::{KeyTerms, MatchScore, content, plain, same_label};
 
 /// How closely a label must match before a policy presses the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum MatchThreshold {
     /// Every word of the label is requested, and together they are specific.
-    Sure,
+    Strict,
     /// Every word of the label is requested.
     Exact,
     /// Most of the label is requested.
-    Loose,
+    Partial,
     /// Any shared word is enough. Used inside a menu that already matched.
     Any,
 }
 
-impl Care {
-    pub(super) fn accepts(self, fit: Fit) -> bool {
+impl MatchThreshold {
+    pub(super) fn accepts(self, fit: MatchScore) -> bool {
         match self {
-            Self::Sure => fit.share >= 0.99 && fit.matched >= 0.9,
+            Self::Strict => fit.share >= 0.99 && fit.matched >= 0.9,
             Self::Exact => fit.share >= 0.99 && fit.matched >= 0.7,
-            Self::Loose => fit.share >= 0.6 && fit.matched >= 0.9 || fit.share >= 0.99 && fit.matched >= 0.6,
+            Self::Partial => {
+                fit.share >= 0.6 && fit.matched >= 0.9 || fit.share >= 0.99 && fit.matched >= 0.6
+            }
             Self::Any => fit.matched > 0.0,
         }
     }
@@ -31,7 +33,7 @@ impl Care {
 
 /// A control that matches a sub-goal.
 #[derive(Clone, Debug)]
-pub(super) struct Choice<'s> {
+pub(super) struct ControlMatch<'s> {
     pub(super) element: &'s Element,
     pub(super) label: String,
     /// The index of the value that the label spells out, if any.
@@ -40,17 +42,22 @@ pub(super) struct Choice<'s> {
     pub(super) score: f32,
 }
 
-fn can_be_pressed(kind: Kind) -> bool {
+fn can_be_pressed(kind: ElementKind) -> bool {
     match kind {
-        Kind::Menu
-        | Kind::Item
-        | Kind::Switch
-        | Kind::Radio
-        | Kind::Button
-        | Kind::Combo
-        | Kind::Tab
-        | Kind::Link => true,
-        Kind::Field | Kind::Thing | Kind::Window | Kind::Dialog | Kind::Words | Kind::Other => false,
+        ElementKind::Menu
+        | ElementKind::Item
+        | ElementKind::Switch
+        | ElementKind::Radio
+        | ElementKind::Button
+        | ElementKind::Combo
+        | ElementKind::Tab
+        | ElementKind::Link => true,
+        ElementKind::Field
+        | ElementKind::Object
+        | ElementKind::Window
+        | ElementKind::Dialog
+        | ElementKind::StaticText
+        | ElementKind::Other => false,
     }
 }
 
@@ -62,7 +69,7 @@ fn negates(label: &str) -> bool {
 }
 
 /// Returns the state that a switch with this label must have to satisfy a sub-goal.
-pub(super) fn wanted_state(open: &Open, label: &str) -> bool {
+pub(super) fn target_state(open: &Open, label: &str) -> bool {
     let on = open.want.switch.unwrap_or(true);
     let said = negates(&open.want.clause);
     if negates(label) && (!said || open.want.switch == Some(false)) { !on } else { on }
@@ -71,15 +78,16 @@ pub(super) fn wanted_state(open: &Open, label: &str) -> bool {
 /// Returns whether a combo box is editable, in which case its text field is used instead.
 fn is_entry(scene: &Scene, element: &Element) -> bool {
     let within = |other: &Element| {
-        other.kind == Kind::Field
+        other.kind == ElementKind::Field
             && other.parent.is_some_and(|parent| scene.elements[parent].id == element.id)
     };
-    element.kind == Kind::Combo && scene.elements.iter().any(within)
+    element.kind == ElementKind::Combo && scene.elements.iter().any(within)
 }
 
 /// Returns whether a command or switch does not mention the target state that the sub-goal names.
-pub(super) fn misses_target(open: &Open, element: &Element, label: &str) -> bool {
-    let ends = matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio) && !element.promises();
+pub(super) fn omits_target(open: &Open, element: &Element, label: &str) -> bool {
+    let ends = matches!(element.kind, ElementKind::Item | ElementKind::Switch | ElementKind::Radio)
+        && !element.promises();
     let words = content(label);
     ends && !open.want.target.is_empty() && !open.want.target.iter().any(|word| words.contains(word))
 }
@@ -89,26 +97,27 @@ pub(super) fn control<'s>(
     scene: &'s Scene,
     root: Option<usize>,
     open: &Open,
-    care: Care,
-) -> Option<Choice<'s>> {
-    let mut best: Option<Choice<'s>> = None;
+    care: MatchThreshold,
+) -> Option<ControlMatch<'s>> {
+    let mut best: Option<ControlMatch<'s>> = None;
     for element in scene.below(root).into_iter().filter(|element| can_be_pressed(element.kind)) {
         let label = scene.label_of(element);
-        if open.has_pressed(&label) && element.kind != Kind::Item || is_entry(scene, element) {
+        if open.has_pressed(&label) && element.kind != ElementKind::Item || is_entry(scene, element) {
             continue;
         }
-        if open.is_rejected(&Surfaces::of(scene).title, &label) {
+        if open.is_rejected(&SurfaceCounts::of(scene).title, &label) {
             continue;
         }
-        let value = open.left().find(|(_, value)| same_label(&value.text, &label)).map(|(index, _)| index);
+        let value =
+            open.unused_values().find(|(_, value)| same_label(&value.text, &label)).map(|(index, _)| index);
         let fit = open.wanted.fit(&label);
-        if value.is_none() && misses_target(open, element, &label) {
+        if value.is_none() && omits_target(open, element, &label) {
             continue;
         }
         let score = if value.is_some() { 3.0 } else { fit.score() };
         let fits = value.is_some() || care.accepts(fit);
         if fits && best.as_ref().is_none_or(|best| score > best.score + 0.001) {
-            best = Some(Choice { element, label, value, score });
+            best = Some(ControlMatch { element, label, value, score });
         }
     }
     best
@@ -118,11 +127,11 @@ pub(super) fn control<'s>(
 /// component of a path, with the index of that value.
 pub(super) fn object<'s>(scene: &'s Scene, open: &Open) -> Option<(&'s Element, usize)> {
     let things = scene.below(scene.surface());
-    open.left().filter(|(_, value)| value.kind != ValueKind::Number).find_map(|(index, value)| {
+    open.unused_values().filter(|(_, value)| value.kind != ValueKind::Number).find_map(|(index, value)| {
         let text = value.text.trim();
         let end = text.rsplit('/').next().filter(|_| value.kind == ValueKind::File).unwrap_or(text);
         let named = |element: &&&Element| {
-            matches!(element.kind, Kind::Thing | Kind::Other)
+            matches!(element.kind, ElementKind::Object | ElementKind::Other)
                 && (element.name.trim() == text || element.name.trim() == end)
                 && element.at.is_some()
         };
@@ -140,7 +149,7 @@ pub(super) fn mentioned<'s>(scene: &'s Scene, told: &str) -> Option<&'s Element>
     };
     scene.below(scene.surface()).into_iter().rev().find(|element| {
         let name = element.name.trim();
-        element.kind == Kind::Thing
+        element.kind == ElementKind::Object
             && element.at.is_some()
             && name.chars().count() >= 3
             && name.chars().any(char::is_alphabetic)
@@ -151,11 +160,11 @@ pub(super) fn mentioned<'s>(scene: &'s Scene, told: &str) -> Option<&'s Element>
 
 /// The largest number of pressable controls in a dialog that still counts as small. In a larger dialog a field needs a
 /// matching label.
-const SMALL: usize = 9;
+const SMALL_DIALOG: usize = 9;
 
 /// A field and the value to type into it.
 #[derive(Clone, Debug)]
-pub(super) struct Filling<'s> {
+pub(super) struct FieldFill<'s> {
     pub(super) field: &'s Element,
     pub(super) label: String,
     /// The index of the value in the sub-goal.
@@ -169,7 +178,7 @@ fn affinity(label: &str, value: &Value, open: &Open) -> f32 {
     let near = value.before.join(" ");
     let shared = plain(label).iter().filter(|word| value.before.contains(word)).count();
     let shared = f32::from(u8::try_from(shared).unwrap_or(u8::MAX));
-    let near = Wanted::of(&near).fit(label).matched * 2.0;
+    let near = KeyTerms::of(&near).fit(label).matched * 2.0;
     near + open.wanted.fit(label).matched + shared * 0.3 + in_place_of(label, value, open)
 }
 
@@ -200,26 +209,28 @@ pub(super) fn filling<'s>(
     root: Option<usize>,
     open: &Open,
     filled: &[String],
-) -> Option<Filling<'s>> {
+) -> Option<FieldFill<'s>> {
     let document = scene.document().map(|element| &element.id);
     let fields: Vec<(&Element, String)> = scene
         .below(root)
         .into_iter()
-        .filter(|element| element.kind == Kind::Field && Some(&element.id) != document)
+        .filter(|element| element.kind == ElementKind::Field && Some(&element.id) != document)
         .map(|element| (element, scene.label_of(element)))
         .filter(|(element, label)| !filled.contains(&key_of(element, label)))
         .collect();
     let is_label = |value: &Value| {
         let labelled = |element: &&Element| {
-            matches!(element.kind, Kind::Field | Kind::Button | Kind::Switch | Kind::Combo)
-                && same_label(&scene.label_of(element), &value.text)
+            matches!(
+                element.kind,
+                ElementKind::Field | ElementKind::Button | ElementKind::Switch | ElementKind::Combo
+            ) && same_label(&scene.label_of(element), &value.text)
         };
         scene.below(root).iter().any(labelled)
     };
     let named: Vec<String> =
         open.want.values.iter().filter(|value| is_label(value)).map(|value| value.text.clone()).collect();
-    let mut best: Option<(f32, Filling<'s>)> = None;
-    for (value_at, value) in open.left().filter(|(_, value)| !is_label(value)) {
+    let mut best: Option<(f32, FieldFill<'s>)> = None;
+    for (value_at, value) in open.unused_values().filter(|(_, value)| !is_label(value)) {
         for (field, label) in &fields {
             let spins = field.role.contains("spin");
             let number = value.text.parse::<f64>().is_ok();
@@ -232,20 +243,20 @@ pub(super) fn filling<'s>(
                 + if by_name { 3.0 } else { 0.0 };
             if best.as_ref().is_none_or(|(most, _)| fit > *most + 0.001) {
                 let filling =
-                    Filling { field, label: label.clone(), value: value_at, text: value.text.clone() };
+                    FieldFill { field, label: label.clone(), value: value_at, text: value.text.clone() };
                 best = Some((fit, filling));
             }
         }
     }
     let (fit, filling) = best?;
-    let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
+    let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == ElementKind::Dialog);
     let controls = scene.below(root).into_iter().filter(|element| can_be_pressed(element.kind)).count();
-    let few = fields.len() <= 2 && in_dialog && (controls <= SMALL || scene.asks_for_file());
+    let few = fields.len() <= 2 && in_dialog && (controls <= SMALL_DIALOG || scene.asks_for_file());
     // Once one of the values has been placed, the last value goes into the last field.
     let begun = |element: &&Element| {
-        element.kind == Kind::Field && filled.contains(&key_of(element, &scene.label_of(element)))
+        element.kind == ElementKind::Field && filled.contains(&key_of(element, &scene.label_of(element)))
     };
-    let last = in_dialog && fields.len() == 1 && open.left().count() == 1;
+    let last = in_dialog && fields.len() == 1 && open.unused_values().count() == 1;
     let rest = last && scene.below(root).iter().any(begun);
     (fit >= 0.5 || few || rest).then_some(filling)
 }
@@ -282,11 +293,11 @@ pub(super) const CONFIRMING: &[&str] = &[
 ];
 
 /// Returns the button that confirms the dialog in front.
-pub(super) fn confirming<'s>(scene: &'s Scene, open: Option<&Open>) -> Option<&'s Element> {
+pub(super) fn confirm_button<'s>(scene: &'s Scene, open: Option<&Open>) -> Option<&'s Element> {
     let buttons: Vec<&Element> = scene
         .below(scene.surface())
         .into_iter()
-        .filter(|element| element.kind == Kind::Button && !element.name.is_empty())
+        .filter(|element| element.kind == ElementKind::Button && !element.name.is_empty())
         .collect();
     let asked = open.and_then(|open| {
         let is_asked = |button: &&&Element| {

@@ -4,7 +4,7 @@
 use apprentice_protocol::ChatRequest;
 
 use super::explorer::Explorer;
-use super::label_follower::Literalist;
+use super::label_follower::LabelFollower;
 use super::novice::Novice;
 use super::policy::{Move, Policy};
 use super::transcript::Transcript;
@@ -33,8 +33,8 @@ fn act(policy: Policy, request: &ChatRequest) -> Move {
             let transcript = &transcript;
             Box::new(move |turn| novice.turn(transcript, turn))
         }
-        Policy::Literalist => {
-            let mut literalist = Literalist::new(&transcript);
+        Policy::LabelFollower => {
+            let mut literalist = LabelFollower::new(&transcript);
             let transcript = &transcript;
             Box::new(move |turn| literalist.turn(transcript, turn))
         }

@@ -4,12 +4,13 @@
 use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, NodeRef, Target};
 
 use super::control_match::{
-    CONFIRMING, Care, Choice, Filling, confirming, control, filling, key_of, mentioned, object, wanted_state,
+    CONFIRMING, ControlMatch, FieldFill, MatchThreshold, confirm_button, control, filling, key_of, mentioned,
+    object, target_state,
 };
-use super::goal::{Goal, ValueKind, WantKind};
+use super::goal::{Goal, SubGoalKind, ValueKind};
 use super::policy::Move;
-use super::progress::{Open, Pressed, Progress, Surfaces};
-use super::scene::{Element, Kind, Scene};
+use super::progress::{Open, PendingPress, Progress, SurfaceCounts};
+use super::scene::{Element, ElementKind, Scene};
 use super::text_match::plain;
 
 /// The state of saving.
@@ -26,7 +27,7 @@ const BESIDE_BUTTONS: f64 = 24.0;
 
 /// The executor's state in one attempt.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hands {
+pub(super) struct Executor {
     /// Progress of the sub-goals.
     pub(super) progress: Progress,
     /// The object of the task, once it is selected.
@@ -61,10 +62,11 @@ pub(super) fn dismisses(label: &str) -> bool {
 }
 
 /// Closes the menu or dialog in front without applying anything.
-pub(super) fn leave(say: impl Into<String>, scene: &Scene) -> Move {
+pub(super) fn dismiss(say: impl Into<String>, scene: &Scene) -> Move {
     let in_dialog = scene.open_menus().is_empty() && !scene.dialogs().is_empty();
     let buttons = if in_dialog { scene.below(scene.surface()) } else { Vec::new() };
-    match buttons.into_iter().find(|element| element.kind == Kind::Button && dismisses(&element.name)) {
+    match buttons.into_iter().find(|element| element.kind == ElementKind::Button && dismisses(&element.name))
+    {
         Some(button) => clicks(say, button),
         None => keys(say, &["escape"]),
     }
@@ -91,7 +93,7 @@ pub(super) fn fill(field: &Element, text: &str) -> Vec<Action<ImagePoint>> {
     actions
 }
 
-impl Hands {
+impl Executor {
     /// Starts on a goal with the first scene.
     pub(super) fn start(goal: &Goal, scene: &Scene) -> Self {
         Self {
@@ -108,25 +110,30 @@ impl Hands {
     }
 
     /// Presses the best match for the current sub-goal on the surface in front; `None` if there is no match.
-    pub(super) fn direct(&mut self, scene: &Scene, care: Care) -> Option<Move> {
-        if let Some(found) = self.read_again(scene) {
+    pub(super) fn press_best(&mut self, scene: &Scene, care: MatchThreshold) -> Option<Move> {
+        if let Some(found) = self.retype_number(scene) {
             return Some(found);
         }
-        let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
+        let in_dialog =
+            scene.surface().is_some_and(|index| scene.elements[index].kind == ElementKind::Dialog);
         let opened = in_dialog || !scene.open_menus().is_empty();
         let considered = if opened { self.progress.unfinished() } else { self.progress.pending() };
         let most = if opened { considered.len() } else { 1 };
         for want in considered.into_iter().take(most) {
-            if let Some(found) = self.direct_for(scene, want, care) {
+            if let Some(found) = self.press_best_for(scene, want, care) {
                 return Some(found);
             }
         }
         let menus = scene.open_menus();
-        if in_dialog && menus.is_empty() && self.progress.touched { self.confirm(scene) } else { None }
+        if in_dialog && menus.is_empty() && self.progress.has_unconfirmed_changes {
+            self.confirm(scene)
+        } else {
+            None
+        }
     }
 
     /// Retypes a number that did not arrive, clicking beside the buttons inside its field.
-    fn read_again(&mut self, scene: &Scene) -> Option<Move> {
+    fn retype_number(&mut self, scene: &Scene) -> Option<Move> {
         let (id, text) = self.progress.typed.take()?;
         let field = scene.elements.iter().find(|element| element.id == id)?;
         let held = field.value.as_deref()?.trim();
@@ -139,10 +146,10 @@ impl Hands {
         Some(Move::Act { say: format!("{} is not there yet.", quoted(&text)), actions })
     }
 
-    fn direct_for(&mut self, scene: &Scene, want: usize, care: Care) -> Option<Move> {
+    fn press_best_for(&mut self, scene: &Scene, want: usize, care: MatchThreshold) -> Option<Move> {
         let no_menu = scene.open_menus().is_empty();
         let open = self.progress.wants.get(want)?;
-        let lacks = self.lacks_object(open) && !scene.names_any(&open.names());
+        let lacks = self.lacks_object(open) && !scene.has_object_named(&open.names());
         if no_menu
             && !lacks
             && let Some(found) = self.fill_next(scene, want)
@@ -150,14 +157,14 @@ impl Hands {
             return Some(found);
         }
         let open = self.progress.wants.get(want)?;
-        if open.want.kind == WantKind::Write && no_menu {
+        if open.want.kind == SubGoalKind::Write && no_menu {
             return self.write(scene, want);
         }
         if no_menu && let Some(found) = self.pick_object(scene, want) {
             return Some(found);
         }
         let open = self.progress.wants.get(want)?;
-        let care = if self.is_inside_answer(scene, want) { Care::Any } else { care };
+        let care = if self.is_inside_answer(scene, want) { MatchThreshold::Any } else { care };
         let choice = control(scene, scene.front(), open, care)?;
         if self.lacks_object(open) && choice.value.is_none() && !leads_on(choice.element) {
             return None;
@@ -175,7 +182,7 @@ impl Hands {
         {
             return Some(prepared);
         }
-        let choice = Choice { label: choice.label.clone(), ..choice };
+        let choice = ControlMatch { label: choice.label.clone(), ..choice };
         self.press(scene, want, &choice)
     }
 
@@ -186,7 +193,7 @@ impl Hands {
             open.want.verb.as_str(),
             "move" | "delete" | "rename" | "remove" | "trash" | "copy" | "duplicate"
         );
-        acts && self.object.is_none() && open.left().any(|(_, value)| value.kind == ValueKind::File)
+        acts && self.object.is_none() && open.unused_values().any(|(_, value)| value.kind == ValueKind::File)
     }
 
     /// Returns whether the innermost open menu was opened for this sub-goal. Inside it any shared word is a match.
@@ -194,11 +201,11 @@ impl Hands {
         let Some(open) = self.progress.wants.get(want) else { return false };
         let mut at = scene.open_menus().last().copied();
         while let Some(element) = at.and_then(|index| scene.elements.get(index)) {
-            let answers = matches!(element.kind, Kind::Menu | Kind::Combo);
+            let answers = matches!(element.kind, ElementKind::Menu | ElementKind::Combo);
             if answers && open.has_pressed(&element.name) && open.wanted.fit(&element.name).share >= 0.5 {
                 return true;
             }
-            if element.kind == Kind::Combo && open.has_pressed(&scene.label_of(element)) {
+            if element.kind == ElementKind::Combo && open.has_pressed(&scene.label_of(element)) {
                 return true;
             }
             at = element.parent;
@@ -207,29 +214,29 @@ impl Hands {
     }
 
     /// Presses a chosen control, or records that it already has the wanted state.
-    pub(super) fn press(&mut self, scene: &Scene, want: usize, choice: &Choice<'_>) -> Option<Move> {
+    pub(super) fn press(&mut self, scene: &Scene, want: usize, choice: &ControlMatch<'_>) -> Option<Move> {
         let element = choice.element;
         let open = self.progress.wants.get_mut(want)?;
         if let Some(value) = choice.value {
-            open.use_value(value);
+            open.mark_value(value);
         }
-        open.use_values_of(&choice.label);
-        let state = matches!(element.kind, Kind::Switch | Kind::Radio)
-            .then(|| element.kind == Kind::Radio || wanted_state(open, &choice.label));
+        open.mark_values_in(&choice.label);
+        let state = matches!(element.kind, ElementKind::Switch | ElementKind::Radio)
+            .then(|| element.kind == ElementKind::Radio || target_state(open, &choice.label));
         if state.is_some() && element.is_on() == state {
             open.pressed.push(choice.label.clone());
             let meant = choice.value.is_some()
                 || open.want.switch.is_some()
-                || Care::Exact.accepts(open.wanted.fit(&choice.label));
+                || MatchThreshold::Exact.accepts(open.wanted.fit(&choice.label));
             open.done = meant && !open.waits_for_values();
-            return self.direct(scene, Care::Exact);
+            return self.press_best(scene, MatchThreshold::Exact);
         }
-        self.progress.press(Pressed {
+        self.progress.press(PendingPress {
             want,
             label: choice.label.clone(),
             kind: element.kind,
             state,
-            surfaces: Surfaces::of(scene),
+            surfaces: SurfaceCounts::of(scene),
             beside: scene.beside(),
             confirms: false,
         });
@@ -243,19 +250,20 @@ impl Hands {
         if strange || open.makes_new() && scene.shows_properties() {
             return None;
         }
-        let Filling { field, label, value, text } =
+        let FieldFill { field, label, value, text } =
             filling(scene, scene.surface(), open, &self.progress.filled)?;
         let actions = fill(field, &text);
         let say = format!("{} goes into {}.", quoted(&text), quoted(&label));
         self.progress.filled.push(key_of(field, &label));
         self.progress.typed = field.role.contains("spin").then(|| (field.id.clone(), text.clone()));
-        let in_dialog = scene.surface().is_some_and(|index| scene.elements[index].kind == Kind::Dialog);
-        self.progress.touched |= in_dialog;
+        let in_dialog =
+            scene.surface().is_some_and(|index| scene.elements[index].kind == ElementKind::Dialog);
+        self.progress.has_unconfirmed_changes |= in_dialog;
         let open = self.progress.wants.get_mut(want)?;
-        open.use_value(value);
-        open.use_values_of(&label);
+        open.mark_value(value);
+        open.mark_values_in(&label);
         if !in_dialog || field.role.contains("spin") {
-            let done = open.left().next().is_none();
+            let done = open.unused_values().next().is_none();
             open.done = done;
         }
         Some(Move::Act { say, actions })
@@ -265,15 +273,15 @@ impl Hands {
     pub(super) fn pick_object(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
         let Some((element, value)) = object(scene, open) else { return self.pick_mentioned(scene, want) };
-        let opens = open.want.verb == "open" && open.left().count() == 1;
+        let opens = open.want.verb == "open" && open.unused_values().count() == 1;
         let count = if opens { 2 } else { 1 };
         let actions = vec![click(element, Button::Left, count)];
         let say = format!("{} is what this is about.", quoted(&element.name));
         self.object = Some(element.id.clone());
         let open = self.progress.wants.get_mut(want)?;
-        open.use_value(value);
+        open.mark_value(value);
         let only_picks = matches!(open.want.verb.as_str(), "open" | "select" | "click" | "choose" | "pick");
-        open.done = only_picks && open.left().next().is_none();
+        open.done = only_picks && open.unused_values().next().is_none();
         Some(Move::Act { say, actions })
     }
 
@@ -281,7 +289,7 @@ impl Hands {
     fn pick_mentioned(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let open = self.progress.wants.get(want)?;
         let own = open.want.lasting || open.want.values.iter().any(|value| value.kind == ValueKind::File);
-        if self.object.is_some() || own || !scene.dialogs().is_empty() || open.want.kind != WantKind::Do {
+        if self.object.is_some() || own || !scene.dialogs().is_empty() || open.want.kind != SubGoalKind::Do {
             return None;
         }
         let element = mentioned(scene, &self.told)?;
@@ -311,7 +319,7 @@ impl Hands {
     fn write(&mut self, scene: &Scene, want: usize) -> Option<Move> {
         let document = scene.document()?;
         let open = self.progress.wants.get_mut(want)?;
-        let (value, text) = open.left().next().map(|(index, value)| (index, value.text.clone()))?;
+        let (value, text) = open.unused_values().next().map(|(index, value)| (index, value.text.clone()))?;
         let has = |words: &[&str]| plain(&open.want.clause).iter().any(|word| words.contains(&word.as_str()));
         let mut actions = vec![click(document, Button::Left, 1)];
         let runs = document.role == "terminal";
@@ -327,8 +335,8 @@ impl Hands {
             let fresh = own_line && !held.ends_with('\n');
             actions.push(Action::Type { text: if fresh { format!("\n{text}") } else { text.clone() } });
         }
-        open.use_value(value);
-        let done = open.left().all(|(_, value)| value.kind != ValueKind::Quoted);
+        open.mark_value(value);
+        let done = open.unused_values().all(|(_, value)| value.kind != ValueKind::Quoted);
         open.done = done;
         Some(Move::Act { say: format!("{} is to be written.", quoted(&text)), actions })
     }
@@ -339,25 +347,28 @@ impl Hands {
             return None;
         }
         self.confirmed += 1;
-        if confirming(scene, None).is_none() && scene.has_barred(CONFIRMING) && self.confirmed < 3 {
+        if confirm_button(scene, None).is_none()
+            && scene.has_disabled_button(CONFIRMING)
+            && self.confirmed < 3
+        {
             return Some(wait("The button is not ready yet."));
         }
-        self.progress.touched = false;
+        self.progress.has_unconfirmed_changes = false;
         let want = self.progress.current().unwrap_or(0);
-        let button = confirming(scene, self.progress.wants.get(want));
+        let button = confirm_button(scene, self.progress.wants.get(want));
         let label = button.map_or_else(String::new, |button| button.name.clone());
-        self.progress.press(Pressed {
+        self.progress.press(PendingPress {
             want,
             label: label.clone(),
-            kind: Kind::Button,
+            kind: ElementKind::Button,
             state: None,
-            surfaces: Surfaces::of(scene),
+            surfaces: SurfaceCounts::of(scene),
             beside: Vec::new(),
             confirms: true,
         });
         Some(match button {
             Some(button) => clicks(format!("{} carries it through.", quoted(&label)), button),
-            None if !self.progress.has_filled(scene) => leave("It holds without further ado.", scene),
+            None if !self.progress.has_filled(scene) => dismiss("It holds without further ado.", scene),
             None => keys("Enter carries it through.", &["enter"]),
         })
     }
@@ -378,11 +389,11 @@ impl Hands {
         let in_dialog = scene.dialogs().len() > self.home;
         if in_dialog && self.leaving < 3 {
             self.leaving += 1;
-            return if self.progress.touched {
-                self.progress.touched = false;
+            return if self.progress.has_unconfirmed_changes {
+                self.progress.has_unconfirmed_changes = false;
                 carry_through("The dialog is closed.", scene)
             } else {
-                leave("The dialog is closed.", scene)
+                dismiss("The dialog is closed.", scene)
             };
         }
         match failed {
@@ -393,7 +404,7 @@ impl Hands {
 
     fn save(&mut self, scene: &Scene) -> Option<Move> {
         let want =
-            self.progress.wants.iter().position(|open| !open.done && open.want.kind == WantKind::Save)?;
+            self.progress.wants.iter().position(|open| !open.done && open.want.kind == SubGoalKind::Save)?;
         let in_dialog = !scene.dialogs().is_empty();
         let open = self.progress.wants.get_mut(want)?;
         let name = open.want.values.iter().map(|value| value.text.clone()).next();
@@ -404,10 +415,10 @@ impl Hands {
                 if self.confirmed > 8 {
                     return None;
                 }
-                Some(if std::mem::take(&mut self.progress.touched) {
+                Some(if std::mem::take(&mut self.progress.has_unconfirmed_changes) {
                     carry_through("The dialog is closed before saving.", scene)
                 } else {
-                    leave("The dialog is closed before saving.", scene)
+                    dismiss("The dialog is closed before saving.", scene)
                 })
             }
             (Saving::NotYet, false) if open.given => {
@@ -421,10 +432,10 @@ impl Hands {
                 let button = scene
                     .below(scene.surface())
                     .into_iter()
-                    .find(|element| element.kind == Kind::Button && says_save(&element.name));
+                    .find(|element| element.kind == ElementKind::Button && says_save(&element.name));
                 open.done = button.is_some();
                 if button.is_none() {
-                    open.want.kind = WantKind::Do;
+                    open.want.kind = SubGoalKind::Do;
                 }
                 button.map(|button| clicks("The work is saved.", button))
             }
@@ -441,9 +452,9 @@ impl Hands {
                 open.done = true;
                 Some(carry_through("The question is answered.", scene))
             }
-            (Saving::KeyPressed, false) if is_new_name && open.left().next().is_some() => {
+            (Saving::KeyPressed, false) if is_new_name && open.unused_values().next().is_some() => {
                 // The shortcut did not ask for a name, so the command must be searched for.
-                open.want.kind = WantKind::Do;
+                open.want.kind = SubGoalKind::Do;
                 None
             }
             (Saving::KeyPressed | Saving::Answered, false) => {
@@ -457,7 +468,7 @@ impl Hands {
 /// Answers a program's prompt during saving: a file name or a question.
 fn answer_saving(scene: &Scene, name: Option<&str>) -> Move {
     let fields = scene.below(scene.surface());
-    let field = fields.iter().find(|element| element.kind == Kind::Field);
+    let field = fields.iter().find(|element| element.kind == ElementKind::Field);
     if let (Some(field), Some(name)) = (field, name) {
         let mut actions = fill(field, name);
         actions.extend(key("enter"));
@@ -468,7 +479,7 @@ fn answer_saving(scene: &Scene, name: Option<&str>) -> Move {
 
 /// Presses the button that confirms a dialog, or Enter.
 fn carry_through(say: &str, scene: &Scene) -> Move {
-    match confirming(scene, None) {
+    match confirm_button(scene, None) {
         Some(button) => clicks(say, button),
         None => keys(say, &["enter"]),
     }
@@ -482,7 +493,7 @@ fn says_save(label: &str) -> bool {
 
 /// Returns whether an element opens another surface rather than performing an action.
 fn leads_on(element: &Element) -> bool {
-    matches!(element.kind, Kind::Menu | Kind::Tab | Kind::Combo) || element.promises()
+    matches!(element.kind, ElementKind::Menu | ElementKind::Tab | ElementKind::Combo) || element.promises()
 }
 
 /// Returns a label in quotation marks.

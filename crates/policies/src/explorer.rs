@@ -3,38 +3,38 @@
 
 use apprentice_protocol::NodeRef;
 
-use super::control_match::{Care, Choice};
-use super::executor::{Hands, keys, leave, wait};
+use super::control_match::{ControlMatch, MatchThreshold};
+use super::executor::{Executor, dismiss, keys, wait};
 use super::goal::Goal;
 use super::guidance;
-use super::guidance_follower::{Follow, Followed};
-use super::page::Surfer;
+use super::guidance_follower::{FollowOutcome, GuidanceFollower};
+use super::page::PageAgent;
 use super::policy::Move;
 use super::route::Leg;
 use super::scene::Scene;
-use super::search::{Found, How, Search};
-use super::skill_lookup::Consult;
+use super::search::{Search, SearchContext, SearchStep};
+use super::skill_lookup::SkillLookup;
 use super::transcript::{Transcript, Turn};
 
 /// Number of world actions after which it stops searching and finishes with what it has.
-const BUDGET: u32 = 33;
+const MAX_ACTIONS: u32 = 33;
 /// Number of world actions after which it accepts partial matches.
-const LATE: u32 = 26;
+const ACCEPT_PARTIAL_AFTER: u32 = 26;
 
 /// The state of the `explorer` policy in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Explorer {
     goal: Goal,
-    hands: Option<Hands>,
-    consult: Consult,
-    plans: Option<Vec<Follow>>,
+    hands: Option<Executor>,
+    consult: SkillLookup,
+    plans: Option<Vec<GuidanceFollower>>,
     search: Search,
     searched_for: Option<usize>,
     object: Option<NodeRef>,
     leaving: u32,
     waited: u32,
     acted: u32,
-    surfer: Option<Surfer>,
+    surfer: Option<PageAgent>,
 }
 
 impl Explorer {
@@ -47,24 +47,24 @@ impl Explorer {
     pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
         let scene = &turn.scene;
         self.acted += turn.actions;
-        let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, scene));
-        hands.progress.settle(scene);
-        self.search.notice(scene);
+        let mut hands = self.hands.take().unwrap_or_else(|| Executor::start(&self.goal, scene));
+        hands.progress.observe(scene);
+        self.search.observe(scene);
         let found = self.decide(transcript, turn, &mut hands);
-        if let Some(pressed) = hands.progress.last.as_ref().filter(|_| !hands.progress.lingers()) {
+        if let Some(pressed) = hands.progress.last.as_ref().filter(|_| !hands.progress.awaits_close()) {
             self.search.route.push(Leg::new(&pressed.label, pressed.kind));
         }
         self.hands = Some(hands);
         found
     }
 
-    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
+    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Executor) -> Move {
         let scene = &turn.scene;
-        if self.waited < 4 && self.plans.is_none() && Surfer::awaits(scene) {
+        if self.waited < 4 && self.plans.is_none() && PageAgent::is_page_loading(scene) {
             self.waited += 1;
             return wait("The page is still loading.");
         }
-        if hands.progress.lingers() {
+        if hands.progress.awaits_close() {
             return wait("The dialog is about to close.");
         }
         if self.plans.is_none() {
@@ -72,7 +72,7 @@ impl Explorer {
                 return found;
             }
             let notes = self.consult.notes.iter().rev();
-            self.plans = Some(notes.map(|note| Follow::new(guidance::read(&note.text))).collect());
+            self.plans = Some(notes.map(|note| GuidanceFollower::new(guidance::read(&note.text))).collect());
         }
         if let Some(found) = self.surf(transcript, turn) {
             return found;
@@ -80,7 +80,7 @@ impl Explorer {
         if let Some(found) = self.follow(scene, hands) {
             return found;
         }
-        if let Some(found) = hands.direct(scene, Care::Sure) {
+        if let Some(found) = hands.press_best(scene, MatchThreshold::Strict) {
             return found;
         }
         let pending = hands.progress.pending();
@@ -101,11 +101,11 @@ impl Explorer {
 
     /// Returns its decision when a browser page is in front.
     fn surf(&mut self, transcript: &Transcript, turn: &Turn) -> Option<Move> {
-        if self.surfer.is_none() && !Surfer::knows(transcript, &turn.scene) {
+        if self.surfer.is_none() && !PageAgent::handles(transcript, &turn.scene) {
             return None;
         }
         let notes: Vec<&str> = self.consult.notes.iter().map(|note| note.text.as_str()).collect();
-        let surfer = self.surfer.get_or_insert_with(|| Surfer::new(&self.goal.text, &notes));
+        let surfer = self.surfer.get_or_insert_with(|| PageAgent::new(&self.goal.text, &notes));
         surfer.turn(transcript, turn, self.acted)
     }
 
@@ -115,9 +115,9 @@ impl Explorer {
         transcript: &Transcript,
         scene: &Scene,
         want: usize,
-        hands: &mut Hands,
+        hands: &mut Executor,
     ) -> Option<Move> {
-        if self.acted >= BUDGET {
+        if self.acted >= MAX_ACTIONS {
             return None;
         }
         if self.object != hands.object {
@@ -139,27 +139,28 @@ impl Explorer {
             return Some(found);
         }
         let open = hands.progress.wants.get(want)?.clone();
-        let how = How {
+        let how = SearchContext {
             browser: transcript.browser,
-            late: self.acted >= LATE,
+            late: self.acted >= ACCEPT_PARTIAL_AFTER,
             lacks_object: hands.lacks_object(&open),
         };
         match self.search.next(scene, &open, how)? {
-            Found::Go(found) => Some(found),
-            Found::Press(id) => {
+            SearchStep::Go(found) => Some(found),
+            SearchStep::Press(id) => {
                 let element = scene.elements.iter().find(|element| element.id == id)?;
-                let choice = Choice { element, label: scene.label_of(element), value: None, score: 0.0 };
+                let choice =
+                    ControlMatch { element, label: scene.label_of(element), value: None, score: 0.0 };
                 hands.press(scene, want, &choice)
             }
         }
     }
 
     /// Returns the next action that a skill prescribes. Surfaces that a failed skill opened are closed again.
-    fn follow(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+    fn follow(&mut self, scene: &Scene, hands: &mut Executor) -> Option<Move> {
         if self.leaving > 0 {
             self.leaving -= 1;
             if !scene.open_menus().is_empty() || !scene.dialogs().is_empty() {
-                return Some(leave("The note does not fit here.", scene));
+                return Some(dismiss("The note does not fit here.", scene));
             }
             self.leaving = 0;
         }
@@ -173,12 +174,12 @@ impl Explorer {
             return Some(found);
         }
         match plan.next(scene, hands) {
-            Followed::Act(found) => Some(found),
-            Followed::Through => {
+            FollowOutcome::Act(found) => Some(found),
+            FollowOutcome::Through => {
                 plans.pop();
-                hands.direct(scene, Care::Loose)
+                hands.press_best(scene, MatchThreshold::Partial)
             }
-            Followed::Stuck => {
+            FollowOutcome::Stuck => {
                 plans.pop();
                 self.leaving = 5;
                 self.follow(scene, hands)

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::clause::{Clause, told, verb_at};
-use super::text_match::{Wanted, content, plain};
+use super::text_match::{KeyTerms, content, plain};
 use super::unquoted_values::spoken;
 
 /// Words for positions in a text.
@@ -42,7 +42,7 @@ impl Value {
 
 /// The category of a sub-goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WantKind {
+pub(super) enum SubGoalKind {
     /// Operate the interface.
     Do,
     /// Save the work.
@@ -53,14 +53,14 @@ pub(super) enum WantKind {
 
 /// A sub-goal: one clause of an instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Want {
+pub(super) struct SubGoal {
     /// The clause as written.
     pub(super) clause: String,
-    pub(super) kind: WantKind,
+    pub(super) kind: SubGoalKind,
     /// Its first verb; empty if it has none.
     pub(super) verb: String,
     /// Its key words, without values.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: KeyTerms,
     /// Its values, in order.
     pub(super) values: Vec<Value>,
     /// The requested on/off state, if the clause names one.
@@ -79,9 +79,9 @@ pub(super) struct Want {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Goal {
     /// The sub-goals, in order.
-    pub(super) wants: Vec<Want>,
+    pub(super) wants: Vec<SubGoal>,
     /// All key words of the instruction, without values.
-    pub(super) words: Wanted,
+    pub(super) words: KeyTerms,
     /// The instruction as written.
     pub(super) text: String,
 }
@@ -92,31 +92,31 @@ impl Goal {
         let (masked, values) = mask(instruction);
         let clauses = told(&masked);
         let asked = clauses.iter().filter(|clause| clause.asks);
-        let mut wants: Vec<Want> = asked.map(|clause| want(&clause.text, &values)).collect();
+        let mut wants: Vec<SubGoal> = asked.map(|clause| want(&clause.text, &values)).collect();
         if wants.is_empty() {
             wants = clauses.iter().map(|clause| want(&clause.text, &values)).collect();
         }
-        let elsewhere = |want: &Want| want.kind == WantKind::Save && points(&plain(&want.clause));
+        let elsewhere = |want: &SubGoal| want.kind == SubGoalKind::Save && points(&plain(&want.clause));
         if wants.iter().all(elsewhere)
             && let Some(told) = clauses.iter().rfind(|clause| !clause.asks)
         {
             // `… needs a mark. Save it with one.`: the statement contains the request.
-            wants.insert(0, Want { kind: WantKind::Do, ..want(&told.text, &values) });
+            wants.insert(0, SubGoal { kind: SubGoalKind::Do, ..want(&told.text, &values) });
         }
-        lend_values(&mut wants, &clauses, &values);
+        assign_statement_values(&mut wants, &clauses, &values);
         let speaks_of_saved = plain(instruction).iter().any(|word| word == "saved");
-        if speaks_of_saved && !wants.iter().any(|want| want.kind == WantKind::Save) {
+        if speaks_of_saved && !wants.iter().any(|want| want.kind == SubGoalKind::Save) {
             wants.push(want("save", &[]));
         }
         for pair in clauses.windows(2) {
-            refer_back(&mut wants, &pair[0], &pair[1], &values);
+            resolve_reference(&mut wants, &pair[0], &pair[1], &values);
         }
         keep(&mut wants);
-        Self { wants, words: Wanted::of(&unmask(&masked, &[])), text: instruction.to_owned() }
+        Self { wants, words: KeyTerms::of(&unmask(&masked, &[])), text: instruction.to_owned() }
     }
 }
 
-pub(super) const MARK: char = '\u{1}';
+pub(super) const VALUE_MARK: char = '\u{1}';
 
 /// Replaces the values of a text with numbered marks.
 fn mask(text: &str) -> (String, Vec<Value>) {
@@ -129,7 +129,7 @@ fn mask(text: &str) -> (String, Vec<Value>) {
         if let Some((value, kind, length)) = taken {
             let before: Vec<String> = plain(&masked).into_iter().rev().take(5).collect();
             values.push(Value { text: value, kind, before: before.into_iter().rev().collect() });
-            let _ = write!(masked, "{MARK}{}{MARK}", values.len() - 1);
+            let _ = write!(masked, "{VALUE_MARK}{}{VALUE_MARK}", values.len() - 1);
             rest = &rest[length..];
         } else {
             masked.push(first);
@@ -200,7 +200,7 @@ fn is_file(token: &str) -> bool {
 /// Substitutes values back into a masked text; marks without a value become a space.
 fn unmask(masked: &str, values: &[Value]) -> String {
     masked
-        .split(MARK)
+        .split(VALUE_MARK)
         .enumerate()
         .map(|(index, part)| {
             if index % 2 == 0 {
@@ -214,10 +214,10 @@ fn unmask(masked: &str, values: &[Value]) -> String {
 }
 
 fn marks(masked: &str) -> Vec<usize> {
-    masked.split(MARK).skip(1).step_by(2).filter_map(|part| part.parse().ok()).collect()
+    masked.split(VALUE_MARK).skip(1).step_by(2).filter_map(|part| part.parse().ok()).collect()
 }
 
-fn want(masked: &str, values: &[Value]) -> Want {
+fn want(masked: &str, values: &[Value]) -> SubGoal {
     let text = unmask(masked, &[]);
     let words = plain(&text);
     let verb = verb_at(masked).unwrap_or_default();
@@ -240,19 +240,19 @@ fn want(masked: &str, values: &[Value]) -> Want {
     values.extend(called);
     let quotes = values.iter().any(|value| value.kind == ValueKind::Quoted);
     let kind = match verb.as_str() {
-        "save" | "store" => WantKind::Save,
-        "type" | "enter" if !values.is_empty() => WantKind::Write,
-        "write" | "append" | "run" | "execute" | "insert" if quotes => WantKind::Write,
+        "save" | "store" => SubGoalKind::Save,
+        "type" | "enter" if !values.is_empty() => SubGoalKind::Write,
+        "write" | "append" | "run" | "execute" | "insert" if quotes => SubGoalKind::Write,
         "put" | "add" | "place" if has(&["line", "text", "sentence", "words"]) && has(PLACES) && quotes => {
-            WantKind::Write
+            SubGoalKind::Write
         }
-        _ => WantKind::Do,
+        _ => SubGoalKind::Do,
     };
-    Want {
+    SubGoal {
         clause: unmask(masked, &values),
         kind,
         verb,
-        wanted: Wanted::of(without_purpose(&text)),
+        wanted: KeyTerms::of(without_purpose(&text)),
         values,
         switch: if off { Some(false) } else { on.then_some(true) },
         target: target(masked, &verb_at(masked).unwrap_or_default()),
@@ -286,7 +286,7 @@ fn target(masked: &str, verb: &str) -> Vec<String> {
         return Vec::new();
     };
     let tail = main.get(at..).unwrap_or_default();
-    let found = if tail.contains(MARK) { Vec::new() } else { content(tail) };
+    let found = if tail.contains(VALUE_MARK) { Vec::new() } else { content(tail) };
     if found.len() <= 4 { found } else { Vec::new() }
 }
 
@@ -320,10 +320,10 @@ fn is_lasting(words: &[String]) -> bool {
 }
 
 /// Assigns the values of statements (`The file is "a".`) to the first sub-goal that has none of its own.
-fn lend_values(wants: &mut [Want], clauses: &[Clause], values: &[Value]) {
+fn assign_statement_values(wants: &mut [SubGoal], clauses: &[Clause], values: &[Value]) {
     let told: Vec<usize> =
         clauses.iter().filter(|clause| !clause.asks).flat_map(|clause| marks(&clause.text)).collect();
-    let Some(first) = wants.iter_mut().find(|want| want.values.is_empty() && want.kind == WantKind::Do)
+    let Some(first) = wants.iter_mut().find(|want| want.values.is_empty() && want.kind == SubGoalKind::Do)
     else {
         return;
     };
@@ -332,13 +332,14 @@ fn lend_values(wants: &mut [Want], clauses: &[Clause], values: &[Value]) {
 }
 
 /// Resolves `… holds a hidden jar. Move it away.`: adds the preceding statement's words to the sub-goal.
-fn refer_back(wants: &mut [Want], before: &Clause, clause: &Clause, values: &[Value]) {
+fn resolve_reference(wants: &mut [SubGoal], before: &Clause, clause: &Clause, values: &[Value]) {
     if before.asks || !clause.asks || !refers(&plain(&clause.text)) {
         return;
     }
     let spelled = want(&clause.text, values).clause;
-    if let Some(found) = wants.iter_mut().find(|want| want.clause == spelled && want.kind == WantKind::Do) {
-        found.wanted.join(&Wanted::of(&unmask(&before.text, &[])));
+    if let Some(found) = wants.iter_mut().find(|want| want.clause == spelled && want.kind == SubGoalKind::Do)
+    {
+        found.wanted.join(&KeyTerms::of(&unmask(&before.text, &[])));
     }
 }
 
@@ -354,8 +355,8 @@ fn refers(words: &[String]) -> bool {
 }
 
 /// Merges `…, and keep that for the next time` into the preceding sub-goal as a lasting change.
-fn keep(wants: &mut Vec<Want>) {
-    let only_keeps = |want: &Want| {
+fn keep(wants: &mut Vec<SubGoal>) {
+    let only_keeps = |want: &SubGoal| {
         let words = plain(&want.clause);
         let points = words.iter().any(|word| matches!(word.as_str(), "it" | "that" | "this" | "so"));
         matches!(want.verb.as_str(), "keep" | "remember") && want.lasting && points && want.values.is_empty()
@@ -373,9 +374,9 @@ fn keep(wants: &mut Vec<Want>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Goal, WantKind};
+    use super::{Goal, SubGoalKind};
 
-    fn check(instruction: &str, expected: &[(&str, WantKind, &[&str], Option<bool>)]) {
+    fn check(instruction: &str, expected: &[(&str, SubGoalKind, &[&str], Option<bool>)]) {
         let goal = Goal::read(instruction);
         let found: Vec<_> = goal
             .wants
@@ -394,7 +395,7 @@ mod tests {
 
     #[test]
     fn clauses_are_wants_in_order() {
-        use WantKind::{Do, Save, Write};
+        use SubGoalKind::{Do, Save, Write};
         check(
             "In the editor, turn the whole poem around and save the file.",
             &[("turn", Do, &[], None), ("save", Save, &[], None)],

@@ -5,8 +5,8 @@ use apprentice_protocol::Chord;
 
 use super::label_extraction::{head_label, labels, strip_marks, tail_label};
 use super::sentence::{
-    CHOOSING, WANTED, affirmed, clauses, leaves_choice, on_condition, sentences, split_deeds, split_then,
-    without_list, without_marker,
+    CHOOSING, WANTED, clauses, leaves_choice, on_condition, sentences, split_deeds, split_then, without_list,
+    without_marker, without_negation,
 };
 use super::text_match::plain;
 
@@ -77,7 +77,7 @@ fn section(note: &str) -> &str {
 }
 
 fn read_sentence(sentence: &str) -> Vec<Step> {
-    let sentence = affirmed(sentence.trim());
+    let sentence = without_negation(sentence.trim());
     let (sentence, chosen) = match without_list(&sentence) {
         Some(rest) => (rest, true),
         None => (sentence, false),
@@ -136,7 +136,7 @@ fn read_deed(sentence: &str) -> Vec<Step> {
         steps.push(fill);
     } else if !labels.is_empty() {
         steps.push(Step::Labels(labels));
-    } else if picks(&words) {
+    } else if leaves_choice_among(&words) {
         steps.push(Step::Pick);
     }
     steps.extend(keys.into_iter().map(Step::Keys));
@@ -167,7 +167,7 @@ fn values_step(words: &[String], sentence: &str, label: Option<&Label>) -> Optio
 }
 
 /// Returns whether words say to choose one of several.
-pub(super) fn picks(words: &[String]) -> bool {
+pub(super) fn leaves_choice_among(words: &[String]) -> bool {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     has(CHOOSING) && (has(WANTED) || has(&["entry", "one", "what"]))
 }
@@ -186,7 +186,8 @@ fn path(sentence: &str, state: Option<bool>) -> Option<Vec<Label>> {
         } else {
             strip_marks(part).to_owned()
         };
-        let asks_choice = text.is_empty() || picks(&plain(&text)) && text.starts_with(char::is_lowercase);
+        let asks_choice =
+            text.is_empty() || leaves_choice_among(&plain(&text)) && text.starts_with(char::is_lowercase);
         if !asks_choice {
             found.push(Label { text, state: if index == last { state } else { None } });
         }

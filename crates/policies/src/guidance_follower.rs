@@ -4,19 +4,19 @@ use std::collections::VecDeque;
 
 use apprentice_protocol::{Action, Button, State, Target};
 
-use super::control_match::{Care, Choice, control, filling, key_of, object};
-use super::executor::{Hands, click, dismisses, fill, keys, quoted};
-use super::goal::WantKind;
+use super::control_match::{ControlMatch, MatchThreshold, control, filling, key_of, object};
+use super::executor::{Executor, click, dismisses, fill, keys, quoted};
+use super::goal::SubGoalKind;
 use super::guidance::{Label, Step};
 use super::page;
 use super::policy::Move;
-use super::progress::{Pressed, Surfaces};
-use super::scene::{Element, Kind, Scene};
+use super::progress::{PendingPress, SurfaceCounts};
+use super::scene::{Element, ElementKind, Scene};
 use super::text_match::{plain, stem};
 
 /// The result of one step of following guidance.
 #[derive(Clone, Debug)]
-pub(super) enum Followed {
+pub(super) enum FollowOutcome {
     /// The next action that the guidance prescribes.
     Act(Move),
     /// The guidance has been followed to its end.
@@ -27,7 +27,7 @@ pub(super) enum Followed {
 
 /// Guidance in progress.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Follow {
+pub(super) struct GuidanceFollower {
     steps: VecDeque<Step>,
     /// The text for the table cell that was opened.
     cell: Option<String>,
@@ -53,53 +53,54 @@ fn find<'s>(scene: &'s Scene, label: &str) -> Option<&'s Element> {
     let roots = [scene.front(), scene.surface(), None];
     roots.into_iter().find_map(|root| {
         let fits = |element: &&&Element| {
-            !matches!(element.kind, Kind::Window | Kind::Dialog)
+            !matches!(element.kind, ElementKind::Window | ElementKind::Dialog)
                 && (alike(&element.name, label) || alike(&scene.label_of(element), label))
         };
         let below = scene.below(root);
-        let pressable = |element: &&&Element| fits(element) && element.kind != Kind::Words;
+        let pressable = |element: &&&Element| fits(element) && element.kind != ElementKind::StaticText;
         below.iter().find(pressable).or_else(|| below.iter().find(fits)).copied()
     })
 }
 
-impl Follow {
+impl GuidanceFollower {
     /// Starts following these steps.
     pub(super) fn new(steps: Vec<Step>) -> Self {
         Self { steps: steps.into(), ..Self::default() }
     }
 
     /// Returns the next action of the guidance.
-    pub(super) fn next(&mut self, scene: &Scene, hands: &mut Hands) -> Followed {
+    pub(super) fn next(&mut self, scene: &Scene, hands: &mut Executor) -> FollowOutcome {
         while let Some(step) = self.steps.pop_front() {
             match self.take(step, scene, hands) {
-                Some(Followed::Act(found)) => return Followed::Act(found),
-                Some(Followed::Stuck) if self.waited < patience(scene) => {
+                Some(FollowOutcome::Act(found)) => return FollowOutcome::Act(found),
+                Some(FollowOutcome::Stuck) if self.waited < patience(scene) => {
                     self.waited += 1;
                     let say = "What the guidance names may still appear.".into();
-                    return Followed::Act(Move::Act {
+                    return FollowOutcome::Act(Move::Act {
                         say,
                         actions: vec![Action::Wait { ms: if patience(scene) > 1 { 1000 } else { 300 } }],
                     });
                 }
-                Some(Followed::Stuck) => return Followed::Stuck,
-                Some(Followed::Through) | None => self.waited = 0,
+                Some(FollowOutcome::Stuck) => return FollowOutcome::Stuck,
+                Some(FollowOutcome::Through) | None => self.waited = 0,
             }
         }
-        Followed::Through
+        FollowOutcome::Through
     }
 
-    fn take(&mut self, step: Step, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+    fn take(&mut self, step: Step, scene: &Scene, hands: &mut Executor) -> Option<FollowOutcome> {
         match step {
             Step::Path(labels) => self.take_path(labels, scene, hands),
             Step::Labels(labels) => self.take_labels(labels, scene, hands),
-            Step::Keys(chord) => {
-                Some(Followed::Act(keys(format!("The guidance says to press {chord}."), &[chord.as_str()])))
-            }
+            Step::Keys(chord) => Some(FollowOutcome::Act(keys(
+                format!("The guidance says to press {chord}."),
+                &[chord.as_str()],
+            ))),
             Step::Fill(label) => self.take_fill(label.as_deref(), scene, hands),
             Step::Pick if page::is_of_browser(scene) => self.pick_on_page(scene, hands),
-            Step::Pick => pick(scene, hands).map(Followed::Act),
+            Step::Pick => pick(scene, hands).map(FollowOutcome::Act),
             Step::Context(label) => Some(context(label.as_deref(), scene, hands)),
-            Step::Visit(address) => Some(Followed::Act(visit(&address, scene))),
+            Step::Visit(address) => Some(FollowOutcome::Act(visit(&address, scene))),
             Step::Cell => Some(self.take_cell(scene, hands)),
             Step::Maybe(steps) => self.take_group(steps, scene, hands),
         }
@@ -107,7 +108,7 @@ impl Follow {
 
     /// Executes a conditional group. Once its first action succeeds, the rest is executed; if the first action finds
     /// no target, the whole group is skipped.
-    fn take_group(&mut self, steps: Vec<Step>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+    fn take_group(&mut self, steps: Vec<Step>, scene: &Scene, hands: &mut Executor) -> Option<FollowOutcome> {
         let mut rest = steps.clone();
         let first = if rest.is_empty() { return None } else { rest.remove(0) };
         let after = self.steps.len();
@@ -115,7 +116,7 @@ impl Follow {
             self.steps.push_front(step);
         }
         match self.take(first, scene, hands) {
-            Some(Followed::Stuck) => {
+            Some(FollowOutcome::Stuck) => {
                 while self.steps.len() > after {
                     self.steps.pop_front();
                 }
@@ -123,13 +124,18 @@ impl Follow {
                     return None;
                 }
                 self.steps.push_front(Step::Maybe(steps));
-                Some(Followed::Stuck)
+                Some(FollowOutcome::Stuck)
             }
             other => other,
         }
     }
 
-    fn take_path(&mut self, mut labels: Vec<Label>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+    fn take_path(
+        &mut self,
+        mut labels: Vec<Label>,
+        scene: &Scene,
+        hands: &mut Executor,
+    ) -> Option<FollowOutcome> {
         if labels.is_empty() {
             return None;
         }
@@ -137,17 +143,22 @@ impl Follow {
         let Some(element) = find(scene, &label.text) else {
             labels.insert(0, label);
             self.steps.push_front(Step::Path(labels));
-            return Some(Followed::Stuck);
+            return Some(FollowOutcome::Stuck);
         };
         if !labels.is_empty() {
             self.steps.push_front(Step::Path(labels));
         }
-        self.press(element, &label, scene, hands).map(Followed::Act)
+        self.press(element, &label, scene, hands).map(FollowOutcome::Act)
     }
 
     /// Presses the first visible label of a sentence. When several labels are visible in one open list, presses the
     /// one that the task asks for.
-    fn take_labels(&mut self, labels: Vec<Label>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+    fn take_labels(
+        &mut self,
+        labels: Vec<Label>,
+        scene: &Scene,
+        hands: &mut Executor,
+    ) -> Option<FollowOutcome> {
         let seen: Vec<usize> =
             (0..labels.len()).filter(|at| find(scene, &labels[*at].text).is_some()).collect();
         let Some(first) = seen.first().copied() else {
@@ -156,7 +167,7 @@ impl Follow {
                 return None;
             }
             self.steps.push_front(Step::Labels(labels));
-            return Some(Followed::Stuck);
+            return Some(FollowOutcome::Stuck);
         };
         let in_menu = seen.iter().filter(|at| in_open_menu(scene, &labels[**at].text)).count();
         let chosen = if in_menu >= 2 { asked_for(&labels, &seen, hands)? } else { first };
@@ -171,14 +182,20 @@ impl Follow {
         if in_menu < 2 && !rest.is_empty() {
             self.steps.push_front(Step::Labels(rest));
         }
-        self.press(element, &label, scene, hands).map(Followed::Act)
+        self.press(element, &label, scene, hands).map(FollowOutcome::Act)
     }
 
-    fn press(&mut self, element: &Element, label: &Label, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+    fn press(
+        &mut self,
+        element: &Element,
+        label: &Label,
+        scene: &Scene,
+        hands: &mut Executor,
+    ) -> Option<Move> {
         self.pressed += 1;
-        let is_open = element.kind == Kind::Menu
+        let is_open = element.kind == ElementKind::Menu
             && scene.open_menus().iter().any(|index| scene.elements[*index].id == element.id);
-        if is_open || element.kind == Kind::Tab && element.is(State::Selected) {
+        if is_open || element.kind == ElementKind::Tab && element.is(State::Selected) {
             return None;
         }
         let wants = &hands.progress.wants;
@@ -190,14 +207,14 @@ impl Follow {
                 score(one).total_cmp(&score(other))
             })
             .unwrap_or(current);
-        let asked = wants.get(want).map(|open| super::control_match::wanted_state(open, &element.name));
+        let asked = wants.get(want).map(|open| super::control_match::target_state(open, &element.name));
         let state = match element.kind {
-            Kind::Switch => label.state.or(asked),
-            Kind::Radio => Some(true),
+            ElementKind::Switch => label.state.or(asked),
+            ElementKind::Radio => Some(true),
             _ => None,
         };
-        let surfaces = Surfaces::of(scene);
-        let pressed = Pressed {
+        let surfaces = SurfaceCounts::of(scene);
+        let pressed = PendingPress {
             want,
             label: element.name.clone(),
             kind: element.kind,
@@ -219,38 +236,38 @@ impl Follow {
     }
 
     /// Sets the page control that the task asks for.
-    fn pick_on_page(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+    fn pick_on_page(&mut self, scene: &Scene, hands: &mut Executor) -> Option<FollowOutcome> {
         let Some((id, label)) = page::choice_for(scene, hands.told()) else {
             self.steps.push_front(Step::Pick);
-            return Some(Followed::Stuck);
+            return Some(FollowOutcome::Stuck);
         };
         self.pressed += 1;
-        for open in hands.progress.wants.iter_mut().filter(|open| open.want.kind != WantKind::Save) {
+        for open in hands.progress.wants.iter_mut().filter(|open| open.want.kind != SubGoalKind::Save) {
             open.done = true;
         }
         let at = Target::Ref(id?);
         let actions = vec![Action::Click { at, button: Button::Left, count: 1, hold: None }];
-        Some(Followed::Act(Move::Act {
+        Some(FollowOutcome::Act(Move::Act {
             say: format!("{} is what the task asks for.", quoted(&label)),
             actions,
         }))
     }
 
     /// Opens the cell that the task is about.
-    fn take_cell(&mut self, scene: &Scene, hands: &Hands) -> Followed {
+    fn take_cell(&mut self, scene: &Scene, hands: &Executor) -> FollowOutcome {
         let Some((cell, text)) = page::cell_for(scene, hands.told()) else {
             self.steps.push_front(Step::Cell);
-            return Followed::Stuck;
+            return FollowOutcome::Stuck;
         };
         self.cell = Some(text);
         self.pressed += 1;
         let at = Target::Ref(cell);
         let actions = vec![Action::Click { at, button: Button::Left, count: 2, hold: None }];
-        Followed::Act(Move::Act { say: "The guidance says to double-click the cell.".into(), actions })
+        FollowOutcome::Act(Move::Act { say: "The guidance says to double-click the cell.".into(), actions })
     }
 
     /// Types the task's value into the opened cell, or into the matching field of the page in front.
-    fn fill_page(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+    fn fill_page(&mut self, scene: &Scene, hands: &mut Executor) -> Option<Move> {
         let (actions, text) = if let Some(text) = self.cell.take() {
             (vec![Action::Type { text: text.clone() }], text)
         } else {
@@ -258,9 +275,9 @@ impl Follow {
             let field = scene.elements.iter().find(|element| element.id == id)?;
             (fill(field, &text), text)
         };
-        for open in hands.progress.wants.iter_mut().filter(|open| open.want.kind != WantKind::Save) {
-            open.use_values_of(&text);
-            let through = open.left().next().is_none();
+        for open in hands.progress.wants.iter_mut().filter(|open| open.want.kind != SubGoalKind::Save) {
+            open.mark_values_in(&text);
+            let through = open.unused_values().next().is_none();
             open.done |= through;
         }
         self.pressed += 1;
@@ -276,41 +293,48 @@ impl Follow {
         })
     }
 
-    fn take_fill(&mut self, label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Option<Followed> {
+    fn take_fill(
+        &mut self,
+        label: Option<&str>,
+        scene: &Scene,
+        hands: &mut Executor,
+    ) -> Option<FollowOutcome> {
         if scene.is_page()
             && let Some(found) = self.fill_page(scene, hands)
         {
-            return Some(Followed::Act(found));
+            return Some(FollowOutcome::Act(found));
         }
         let named = label.and_then(|label| find(scene, label));
-        let focused =
-            scene.elements.iter().find(|element| element.kind == Kind::Field && element.is(State::Focused));
+        let focused = scene
+            .elements
+            .iter()
+            .find(|element| element.kind == ElementKind::Field && element.is(State::Focused));
         let document = scene.document().map(|element| element.id.clone());
         let mut order: Vec<usize> = (0..hands.progress.wants.len()).collect();
         order.sort_by_key(|index| hands.progress.wants[*index].done);
         for want in order {
             let open = &hands.progress.wants[want];
             let best = filling(scene, scene.surface(), open, &hands.progress.filled);
-            let next = open.left().next().map(|(index, value)| (index, value.text.clone()));
+            let next = open.unused_values().next().map(|(index, value)| (index, value.text.clone()));
             let Some((value, text)) = best.as_ref().map(|best| (best.value, best.text.clone())).or(next)
             else {
                 continue;
             };
             let in_hand = focused.filter(|field| document.as_ref() != Some(&field.id));
             let field = named
-                .filter(|field| field.kind == Kind::Field)
+                .filter(|field| field.kind == ElementKind::Field)
                 .or_else(|| best.as_ref().map(|best| best.field))
                 .or(in_hand);
-            let Some(field) = field else { return Some(Followed::Stuck) };
+            let Some(field) = field else { return Some(FollowOutcome::Stuck) };
             hands.progress.filled.push(key_of(field, &scene.label_of(field)));
-            hands.progress.touched |= !scene.dialogs().is_empty();
+            hands.progress.has_unconfirmed_changes |= !scene.dialogs().is_empty();
             if let Some(open) = hands.progress.wants.get_mut(want) {
-                open.use_value(value);
+                open.mark_value(value);
                 open.given = true;
             }
             self.pressed += 1;
             let say = format!("The guidance says to type {} here.", quoted(&text));
-            return Some(Followed::Act(Move::Act { say, actions: fill(field, &text) }));
+            return Some(FollowOutcome::Act(Move::Act { say, actions: fill(field, &text) }));
         }
         None
     }
@@ -330,19 +354,19 @@ fn in_open_menu(scene: &Scene, label: &str) -> bool {
 }
 
 /// Returns the label of an open list that matches the current sub-goal best, or `None` if no label matches.
-fn asked_for(labels: &[Label], seen: &[usize], hands: &Hands) -> Option<usize> {
+fn asked_for(labels: &[Label], seen: &[usize], hands: &Executor) -> Option<usize> {
     let open = hands.progress.wants.get(hands.progress.current()?)?;
     let score = |at: &usize| open.wanted.fit(&labels[*at].text).score();
     seen.iter().copied().filter(|at| score(at) > 0.0).max_by(|one, other| score(one).total_cmp(&score(other)))
 }
 
-fn pick(scene: &Scene, hands: &mut Hands) -> Option<Move> {
+fn pick(scene: &Scene, hands: &mut Executor) -> Option<Move> {
     let pending = hands.progress.pending();
     let choices = pending.into_iter().filter_map(|want| {
         let open = hands.progress.wants.get(want)?;
-        Some((want, control(scene, scene.front(), open, Care::Any)?))
+        Some((want, control(scene, scene.front(), open, MatchThreshold::Any)?))
     });
-    let best = choices.fold(None, |best: Option<(usize, Choice<'_>)>, next| match best {
+    let best = choices.fold(None, |best: Option<(usize, ControlMatch<'_>)>, next| match best {
         Some(best) if best.1.score >= next.1.score => Some(best),
         Some(_) | None => Some(next),
     });
@@ -350,10 +374,14 @@ fn pick(scene: &Scene, hands: &mut Hands) -> Option<Move> {
     hands.press(scene, want, &choice)
 }
 
-fn context(label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Followed {
+fn context(label: Option<&str>, scene: &Scene, hands: &mut Executor) -> FollowOutcome {
     let named = label.and_then(|label| find(scene, label));
-    let selected =
-        || scene.elements.iter().find(|element| element.kind == Kind::Thing && element.is(State::Selected));
+    let selected = || {
+        scene
+            .elements
+            .iter()
+            .find(|element| element.kind == ElementKind::Object && element.is(State::Selected))
+    };
     let pending = hands.progress.pending();
     let wanted = pending.into_iter().find_map(|want| {
         hands.progress.wants.get(want).and_then(|open| object(scene, open)).map(|found| (want, found))
@@ -361,16 +389,16 @@ fn context(label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Followed {
     if let Some((want, (element, value))) = wanted.filter(|_| named.is_none()) {
         hands.object = Some(element.id.clone());
         if let Some(open) = hands.progress.wants.get_mut(want) {
-            open.use_value(value);
+            open.mark_value(value);
         }
     }
     let picked = || scene.elements.iter().find(|element| Some(&element.id) == hands.object.as_ref());
     match named.or_else(picked).or_else(selected).or_else(|| scene.document()) {
-        Some(element) => Followed::Act(Move::Act {
+        Some(element) => FollowOutcome::Act(Move::Act {
             say: format!("The guidance says to open the context menu of {}.", quoted(&element.name)),
             actions: vec![click(element, Button::Right, 1)],
         }),
-        None => Followed::Stuck,
+        None => FollowOutcome::Stuck,
     }
 }
 
@@ -378,7 +406,7 @@ fn context(label: Option<&str>, scene: &Scene, hands: &mut Hands) -> Followed {
 fn visit(address: &str, scene: &Scene) -> Move {
     let say = format!("The guidance says to open {address}.");
     let is_bar = |element: &&Element| {
-        element.kind == Kind::Field
+        element.kind == ElementKind::Field
             && plain(&element.name).iter().any(|word| word == "address" || word == "location")
     };
     match scene.elements.iter().find(is_bar) {

@@ -3,7 +3,7 @@
 
 use apprentice_protocol::Chord;
 
-use super::guidance::picks;
+use super::guidance::leaves_choice_among;
 use super::text_match::plain;
 
 /// Nouns for kinds of controls; a label stands before them.
@@ -281,7 +281,7 @@ fn quotations(text: &str) -> Vec<String> {
 pub(super) fn labels(sentence: &str) -> Vec<String> {
     let mut found = quotations(sentence);
     let quoted = !found.is_empty();
-    for label in capitals(sentence).into_iter().chain(announced(sentence)) {
+    for label in capitals(sentence).into_iter().chain(labels_before_nouns(sentence)) {
         let known = found
             .iter()
             .any(|known| plain(known).windows(plain(&label).len()).any(|run| run == plain(&label)));
@@ -335,7 +335,7 @@ fn capitals(sentence: &str) -> Vec<String> {
 }
 
 /// Returns the labels between an article and such a noun: `the edit menu`, `its convert submenu`.
-fn announced(sentence: &str) -> Vec<String> {
+fn labels_before_nouns(sentence: &str) -> Vec<String> {
     let words = plain(sentence);
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate().filter(|(_, word)| NOUNS.contains(&word.as_str())) {
@@ -386,6 +386,6 @@ fn after_verb(sentence: &str) -> Vec<String> {
         .take_while(stops)
         .cloned()
         .collect();
-    let vague = picks(&words) || label.is_empty() || label.len() > 5;
+    let vague = leaves_choice_among(&words) || label.is_empty() || label.len() > 5;
     if vague { Vec::new() } else { vec![label.join(" ")] }
 }

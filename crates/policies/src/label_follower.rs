@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 
 use apprentice_protocol::{Button, NodeRef};
 
-use super::control_match::{Care, control};
-use super::executor::{Hands, click, leave, quoted, wait};
+use super::control_match::{MatchThreshold, control};
+use super::executor::{Executor, click, dismiss, quoted, wait};
 use super::goal::Goal;
-use super::page::Surfer;
+use super::page::PageAgent;
 use super::policy::Move;
-use super::progress::{Pressed, Surfaces};
-use super::scene::{Element, Kind, Scene};
-use super::skill_lookup::Consult;
+use super::progress::{PendingPress, SurfaceCounts};
+use super::scene::{Element, ElementKind, Scene};
+use super::skill_lookup::SkillLookup;
 use super::text_match::plain;
 use super::transcript::{Transcript, Turn};
 
 /// The largest number of presses without guidance.
-const PRESSES: u32 = 6;
+const MAX_PRESSES: u32 = 6;
 
 /// The state of the `literalist` policy in one attempt.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Literalist {
+pub(super) struct LabelFollower {
     goal: Goal,
-    hands: Option<Hands>,
-    consult: Consult,
+    hands: Option<Executor>,
+    consult: SkillLookup,
     text: Option<Vec<String>>,
     pressed: BTreeSet<NodeRef>,
     presses: u32,
@@ -34,22 +34,28 @@ pub(super) struct Literalist {
 
 /// Presses what the task names and the screen shows. In an open menu it presses commands only and opens no further
 /// menu.
-fn press_asked(scene: &Scene, hands: &mut Hands) -> Option<Move> {
+fn press_asked(scene: &Scene, hands: &mut Executor) -> Option<Move> {
     if scene.open_menus().is_empty() {
-        return hands.direct(scene, Care::Exact);
+        return hands.press_best(scene, MatchThreshold::Exact);
     }
     let want = hands.progress.pending().first().copied()?;
     let open = hands.progress.wants.get(want)?.clone();
-    let choice =
-        control(scene, scene.front(), &open, Care::Any).filter(|choice| choice.element.kind != Kind::Menu)?;
+    let choice = control(scene, scene.front(), &open, MatchThreshold::Any)
+        .filter(|choice| choice.element.kind != ElementKind::Menu)?;
     hands.press(scene, want, &choice)
 }
 
 /// Returns whether a mentioned control of this kind is pressed.
-fn presses(kind: Kind) -> bool {
+fn presses(kind: ElementKind) -> bool {
     matches!(
         kind,
-        Kind::Menu | Kind::Item | Kind::Button | Kind::Switch | Kind::Radio | Kind::Tab | Kind::Link
+        ElementKind::Menu
+            | ElementKind::Item
+            | ElementKind::Button
+            | ElementKind::Switch
+            | ElementKind::Radio
+            | ElementKind::Tab
+            | ElementKind::Link
     )
 }
 
@@ -62,7 +68,7 @@ fn mention(text: &[String], label: &str) -> Option<usize> {
     text.windows(label.len()).position(|run| run == label)
 }
 
-impl Literalist {
+impl LabelFollower {
     /// Creates a literalist for the transcript's instruction.
     pub(super) fn new(transcript: &Transcript) -> Self {
         Self { goal: Goal::read(&transcript.instruction), ..Self::default() }
@@ -70,20 +76,20 @@ impl Literalist {
 
     /// Returns its decision for one turn.
     pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
-        let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, &turn.scene));
-        hands.progress.settle(&turn.scene);
+        let mut hands = self.hands.take().unwrap_or_else(|| Executor::start(&self.goal, &turn.scene));
+        hands.progress.observe(&turn.scene);
         let found = self.decide(transcript, turn, &mut hands);
         self.hands = Some(hands);
         found
     }
 
-    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
+    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Executor) -> Move {
         let scene = &turn.scene;
-        if self.waited < 4 && self.text.is_none() && Surfer::awaits(scene) {
+        if self.waited < 4 && self.text.is_none() && PageAgent::is_page_loading(scene) {
             self.waited += 1;
             return wait("The page is still loading.");
         }
-        if hands.progress.lingers() {
+        if hands.progress.awaits_close() {
             return wait("The dialog is about to close.");
         }
         if self.text.is_none() {
@@ -103,7 +109,7 @@ impl Literalist {
                 return found;
             }
         }
-        if self.presses < PRESSES
+        if self.presses < MAX_PRESSES
             && let Some(found) = press_asked(scene, hands)
         {
             self.presses += 1;
@@ -112,7 +118,7 @@ impl Literalist {
         let astray = !hands.progress.pending().is_empty() && self.leaving < 4;
         if astray && (!scene.open_menus().is_empty() || !scene.dialogs().is_empty()) {
             self.leaving += 1;
-            return leave("Nothing here is mentioned.", scene);
+            return dismiss("Nothing here is mentioned.", scene);
         }
         if !hands.progress.pending().is_empty() && self.presses == 0 && self.waited < 2 && scene.is_sparse() {
             self.waited += 1;
@@ -123,7 +129,7 @@ impl Literalist {
 
     /// Presses a visible label that the guidance mentions. A label of the open list that also matches the task comes
     /// first; otherwise the one mentioned first.
-    fn press_mentioned(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+    fn press_mentioned(&mut self, scene: &Scene, hands: &mut Executor) -> Option<Move> {
         let want = hands.progress.pending().first().copied()?;
         let text = self.text.as_ref()?;
         let menu = scene.open_menus().last().copied();
@@ -137,7 +143,7 @@ impl Literalist {
                 let at = mention(text, &element.name)?;
                 let fits = open.wanted.fit(&element.name).score() > 0.0;
                 let asked = menu.is_some() && fits;
-                if element.kind == Kind::Switch && menu.is_none() && !fits {
+                if element.kind == ElementKind::Switch && menu.is_none() && !fits {
                     return None;
                 }
                 Some((!asked, at, element))
@@ -152,26 +158,27 @@ impl Literalist {
             return Some(found);
         }
         self.pressed.insert(element.id.clone());
-        let state = (element.kind == Kind::Switch)
+        let state = (element.kind == ElementKind::Switch)
             .then(|| {
                 hands
                     .progress
                     .wants
                     .get(want)
-                    .map(|open| super::control_match::wanted_state(open, &element.name))
+                    .map(|open| super::control_match::target_state(open, &element.name))
             })
             .flatten();
         let already = state.is_some() && element.is_on() == state;
         let asked =
             hands.progress.wants.get(want).is_some_and(|open| open.wanted.fit(&element.name).matched > 0.0);
         // A control that the task does not mention is only a preparation.
-        let prepares = !asked && matches!(element.kind, Kind::Switch | Kind::Radio | Kind::Item);
-        let pressed = Pressed {
+        let prepares =
+            !asked && matches!(element.kind, ElementKind::Switch | ElementKind::Radio | ElementKind::Item);
+        let pressed = PendingPress {
             want,
             label: element.name.clone(),
             kind: element.kind,
             state,
-            surfaces: Surfaces::of(scene),
+            surfaces: SurfaceCounts::of(scene),
             beside: Vec::new(),
             confirms: false,
         };

@@ -4,29 +4,33 @@
 use apprentice_protocol::{StepId, TrajectoryStep};
 use serde_json::{Value, json};
 
-use super::attempt_summary::{Deed, Lesson, Visit};
+use super::attempt_summary::{AttemptSummary, SurfaceAction, Visit};
 use super::goal::{Goal, ValueKind};
-use super::page::Trail;
-use super::reflect::{Material, Received};
+use super::page::PageLearning;
+use super::reflect::{ReceivedSkill, ReviewMaterial};
 use super::review::named;
-use super::text_match::{Wanted, content, plain, same_label};
+use super::text_match::{KeyTerms, content, plain, same_label};
 
 /// The largest number of goal words that a learning repeats: too few to reveal the task.
-const GOAL_WORDS: usize = 6;
+const MAX_GOAL_WORDS: usize = 6;
 /// The largest number of a surface's labels that a learning lists.
-const LISTED: usize = 14;
+const MAX_LABELS: usize = 14;
 
 /// Returns the route to a surface, followed by the entries that were chosen there.
 pub(super) fn route(visit: &Visit) -> String {
     let mut legs: Vec<String> = visit.way.iter().map(|leg| bare(leg)).collect();
     legs.extend(
-        visit.deeds.iter().filter(|deed| matches!(deed, Deed::Choose(_))).map(|deed| deed.label().to_owned()),
+        visit
+            .deeds
+            .iter()
+            .filter(|deed| matches!(deed, SurfaceAction::Choose(_)))
+            .map(|deed| deed.label().to_owned()),
     );
     legs.join(" > ")
 }
 
 /// Returns the learnings of an attempt, most wasted steps first, without those that a received skill already covers.
-pub(super) fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Vec<Value> {
+pub(super) fn learnings(material: &ReviewMaterial, lesson: &AttemptSummary, goal: &Goal) -> Vec<Value> {
     let scope = material.apps.first().map_or("general", String::as_str);
     let known: Vec<Vec<String>> = material.skills.iter().map(|skill| named(&skill.text)).collect();
     let mut found: Vec<(u32, Value)> = Vec::new();
@@ -46,10 +50,10 @@ pub(super) fn learnings(material: &Material, lesson: &Lesson, goal: &Goal) -> Ve
 }
 
 /// Returns the learning of an attempt on web pages, unless a received skill already covers it.
-pub(super) fn page_learning(material: &Material, trail: &Trail) -> Option<Value> {
+pub(super) fn page_learning(material: &ReviewMaterial, trail: &PageLearning) -> Option<Value> {
     let scope = material.apps.first().map_or("general", String::as_str);
-    let Trail { situation, guidance, evidence, wasted, labels } = trail;
-    let says = |skill: &Received| {
+    let PageLearning { situation, guidance, evidence, wasted, labels } = trail;
+    let says = |skill: &ReceivedSkill| {
         let known = named(&skill.text);
         !labels.is_empty() && labels.iter().all(|label| known.iter().any(|known| same_label(known, label)))
     };
@@ -99,11 +103,14 @@ pub(super) fn is_own(goal: &Goal, label: &str) -> bool {
 /// Returns the labels of a surface without the task's own texts: used labels first, then their neighbors.
 fn labels(visit: &Visit, goal: &Goal) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let used =
-        visit.deeds.iter().filter(|deed| !matches!(deed, Deed::Press(_) | Deed::Key(_))).map(Deed::label);
+    let used = visit
+        .deeds
+        .iter()
+        .filter(|deed| !matches!(deed, SurfaceAction::Press(_) | SurfaceAction::Key(_)))
+        .map(SurfaceAction::label);
     for label in used.chain(visit.beside.iter().map(String::as_str)) {
         let known = found.iter().chain(&visit.way).any(|known| same_label(known, label));
-        if !known && !label.is_empty() && !is_own(goal, label) && found.len() < LISTED {
+        if !known && !label.is_empty() && !is_own(goal, label) && found.len() < MAX_LABELS {
             found.push(label.to_owned());
         }
     }
@@ -114,13 +121,13 @@ fn bare(label: &str) -> String {
     label.trim_end_matches(['…', '.', ':']).trim().to_owned()
 }
 
-/// Returns up to [`GOAL_WORDS`] words of the sub-goal that this visit matches best.
+/// Returns up to [`MAX_GOAL_WORDS`] words of the sub-goal that this visit matches best.
 fn goal_words(visit: &Visit, goal: &Goal) -> String {
-    let spoken = |label: &str| Wanted::of(label);
+    let spoken = |label: &str| KeyTerms::of(label);
     let surface: Vec<String> =
         visit.way.iter().cloned().chain(visit.deeds.iter().map(|deed| deed.label().to_owned())).collect();
     let best = goal.wants.iter().max_by(|one, other| {
-        let score = |want: &super::goal::Want| {
+        let score = |want: &super::goal::SubGoal| {
             surface.iter().map(|label| want.wanted.fit(label).matched).sum::<f32>()
         };
         score(one).total_cmp(&score(other))
@@ -133,7 +140,7 @@ fn goal_words(visit: &Visit, goal: &Goal) -> String {
         let new = !surface
             .iter()
             .any(|label| spoken(label).stems().iter().any(|stem| content(&word).contains(stem)));
-        if !own && told && new && !kept.contains(&word) && kept.len() < GOAL_WORDS {
+        if !own && told && new && !kept.contains(&word) && kept.len() < MAX_GOAL_WORDS {
             kept.push(word);
         }
     }
@@ -202,26 +209,26 @@ fn guidance_text(visit: &Visit, goal: &Goal, labels: &[String]) -> String {
         let label = bare(deed.label());
         let own = is_own(goal, &label);
         let asked = own || goal.words.fit(&label).matched > 0.0;
-        let later_fill = visit.deeds[index + 1..].iter().any(|later| matches!(later, Deed::Fill(_)));
+        let later_fill = visit.deeds[index + 1..].iter().any(|later| matches!(later, SurfaceAction::Fill(_)));
         match deed {
-            Deed::Choose(_) if asked && many => {
+            SurfaceAction::Choose(_) if asked && many => {
                 lines.push(format!("Choose the entry that the task asks for{}.", among(labels)));
             }
-            Deed::Choose(_) if own => lines.push("Choose the entry that the task asks for.".into()),
-            Deed::Choose(_) => lines.push(format!("Choose \"{label}\".")),
-            Deed::Switch(_) if asked && many && !later_fill => {
+            SurfaceAction::Choose(_) if own => lines.push("Choose the entry that the task asks for.".into()),
+            SurfaceAction::Choose(_) => lines.push(format!("Choose \"{label}\".")),
+            SurfaceAction::Switch(_) if asked && many && !later_fill => {
                 lines.push(format!("Set what the task asks for{}.", among(labels)));
             }
-            Deed::Switch(_) if later_fill => lines.push(format!("Tick \"{label}\" first.")),
-            Deed::Switch(_) => lines.push(format!("Set \"{label}\" as the task asks.")),
-            Deed::Fill(_) if label.is_empty() || own => {
+            SurfaceAction::Switch(_) if later_fill => lines.push(format!("Tick \"{label}\" first.")),
+            SurfaceAction::Switch(_) => lines.push(format!("Set \"{label}\" as the task asks.")),
+            SurfaceAction::Fill(_) if label.is_empty() || own => {
                 lines.push("Type the value that the task names into the field.".into());
             }
-            Deed::Fill(_) => {
+            SurfaceAction::Fill(_) => {
                 lines.push(format!("Type the value that the task names into the field \"{label}\"."));
             }
-            Deed::Press(_) => lines.push(format!("Press \"{label}\".")),
-            Deed::Key(chord) => lines.push(format!("Press {chord}.")),
+            SurfaceAction::Press(_) => lines.push(format!("Press \"{label}\".")),
+            SurfaceAction::Key(chord) => lines.push(format!("Press {chord}.")),
         }
     }
     lines.dedup();

@@ -38,4 +38,4 @@ mod trajectory_analysis;
 mod transcript;
 mod unquoted_values;
 
-pub use policy::{BuiltIn, Policy};
+pub use policy::{BuiltInModel, Policy};

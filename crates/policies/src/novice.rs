@@ -1,27 +1,27 @@
 //! The `novice` policy: presses visible controls that the task names, and follows guidance as written. It does not
 //! search.
 
-use super::control_match::Care;
-use super::executor::{Hands, leave, wait};
+use super::control_match::MatchThreshold;
+use super::executor::{Executor, dismiss, wait};
 use super::goal::Goal;
 use super::guidance;
-use super::guidance_follower::{Follow, Followed};
-use super::page::Surfer;
+use super::guidance_follower::{FollowOutcome, GuidanceFollower};
+use super::page::PageAgent;
 use super::policy::Move;
 use super::scene::Scene;
-use super::skill_lookup::Consult;
+use super::skill_lookup::SkillLookup;
 use super::transcript::{Transcript, Turn};
 
 /// The largest number of presses without guidance.
-const PRESSES: u32 = 8;
+const MAX_PRESSES: u32 = 8;
 
 /// The state of the `novice` policy in one attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Novice {
     goal: Goal,
-    hands: Option<Hands>,
-    consult: Consult,
-    plans: Option<Vec<Follow>>,
+    hands: Option<Executor>,
+    consult: SkillLookup,
+    plans: Option<Vec<GuidanceFollower>>,
     presses: u32,
     leaving: u32,
     waited: u32,
@@ -36,20 +36,20 @@ impl Novice {
     /// Returns its decision for one turn.
     pub(super) fn turn(&mut self, transcript: &Transcript, turn: &Turn) -> Move {
         let scene = &turn.scene;
-        let mut hands = self.hands.take().unwrap_or_else(|| Hands::start(&self.goal, scene));
-        hands.progress.settle(scene);
+        let mut hands = self.hands.take().unwrap_or_else(|| Executor::start(&self.goal, scene));
+        hands.progress.observe(scene);
         let found = self.decide(transcript, turn, &mut hands);
         self.hands = Some(hands);
         found
     }
 
-    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Hands) -> Move {
+    fn decide(&mut self, transcript: &Transcript, turn: &Turn, hands: &mut Executor) -> Move {
         let scene = &turn.scene;
-        if self.waited < 4 && self.plans.is_none() && Surfer::awaits(scene) {
+        if self.waited < 4 && self.plans.is_none() && PageAgent::is_page_loading(scene) {
             self.waited += 1;
             return wait("The page is still loading.");
         }
-        if hands.progress.lingers() {
+        if hands.progress.awaits_close() {
             return wait("The dialog is about to close.");
         }
         if self.plans.is_none() {
@@ -61,8 +61,8 @@ impl Novice {
         if let Some(found) = self.follow(scene, hands) {
             return found;
         }
-        if self.presses < PRESSES
-            && let Some(found) = hands.direct(scene, Care::Exact)
+        if self.presses < MAX_PRESSES
+            && let Some(found) = hands.press_best(scene, MatchThreshold::Exact)
         {
             self.presses += 1;
             return found;
@@ -76,11 +76,11 @@ impl Novice {
 
     /// Returns the next action that a skill prescribes. When a skill does not apply, every surface that it opened is
     /// closed again.
-    fn follow(&mut self, scene: &Scene, hands: &mut Hands) -> Option<Move> {
+    fn follow(&mut self, scene: &Scene, hands: &mut Executor) -> Option<Move> {
         if self.leaving > 0 {
             self.leaving -= 1;
             if !scene.open_menus().is_empty() || !scene.dialogs().is_empty() {
-                return Some(leave("This is not the place.", scene));
+                return Some(dismiss("This is not the place.", scene));
             }
             self.leaving = 0;
         }
@@ -99,18 +99,18 @@ impl Novice {
                 return Some(found);
             }
             match plan.next(scene, hands) {
-                Followed::Act(found) => return Some(found),
-                Followed::Through => {
+                FollowOutcome::Act(found) => return Some(found),
+                FollowOutcome::Through => {
                     plans.pop();
                     let more = !plans.is_empty();
-                    let found = hands.direct(scene, Care::Exact);
+                    let found = hands.press_best(scene, MatchThreshold::Exact);
                     if found.is_some() || !more {
                         return found;
                     }
                     self.leaving = 5;
                     return self.follow(scene, hands);
                 }
-                Followed::Stuck => {
+                FollowOutcome::Stuck => {
                     plans.pop();
                     self.leaving = 5;
                     return self.follow(scene, hands);
@@ -122,6 +122,6 @@ impl Novice {
 }
 
 /// Returns the skills as plans; the best one is last.
-fn plans(consult: &Consult) -> Vec<Follow> {
-    consult.notes.iter().rev().map(|note| Follow::new(guidance::read(&note.text))).collect()
+fn plans(consult: &SkillLookup) -> Vec<GuidanceFollower> {
+    consult.notes.iter().rev().map(|note| GuidanceFollower::new(guidance::read(&note.text))).collect()
 }

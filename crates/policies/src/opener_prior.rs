@@ -2,10 +2,10 @@
 
 use apprentice_protocol::State;
 
-use super::goal::Want;
+use super::goal::SubGoal;
 use super::progress::Open;
 use super::route::Leg;
-use super::scene::{Element, Kind, Scene};
+use super::scene::{Element, ElementKind, Scene};
 use super::text_match::plain;
 
 /// Vocabulary of labels of settings surfaces.
@@ -53,7 +53,7 @@ const PURPOSES: &[&str] = &[
 ];
 
 /// The largest horizontal distance between the centers of entries in one column.
-const COLUMN: f64 = 8.0;
+const MAX_COLUMN_OFFSET: f64 = 8.0;
 
 /// Returns an element's prior score; `None` if it opens nothing or must not be opened.
 pub(super) fn promise(
@@ -78,36 +78,36 @@ pub(super) fn promise(
     let closed = element.is(State::Collapsed);
     let depth = route.len();
     match element.kind {
-        Kind::Menu if settings => Some(0.6),
-        Kind::Menu if depth == 0 => Some(0.45),
-        Kind::Menu => Some(0.26 - 0.08 * f32::from(u8::try_from(depth).unwrap_or(u8::MAX))),
-        Kind::Tab if !element.is(State::Selected) => Some(if open.want.lasting { 0.6 } else { 0.4 }),
-        Kind::Item | Kind::Button if settings => Some(settings_promise(&words, &open.want)),
-        Kind::Item | Kind::Button if element.promises() => {
+        ElementKind::Menu if settings => Some(0.6),
+        ElementKind::Menu if depth == 0 => Some(0.45),
+        ElementKind::Menu => Some(0.26 - 0.08 * f32::from(u8::try_from(depth).unwrap_or(u8::MAX))),
+        ElementKind::Tab if !element.is(State::Selected) => Some(if open.want.lasting { 0.6 } else { 0.4 }),
+        ElementKind::Item | ElementKind::Button if settings => Some(settings_promise(&words, &open.want)),
+        ElementKind::Item | ElementKind::Button if element.promises() => {
             Some(if strays(&words, &open.want) { -0.1 } else { 0.1 })
         }
-        Kind::Button | Kind::Switch if lists && depth == 0 => Some(0.4),
-        Kind::Link => Some(if settings { 0.5 } else { 0.15 }),
-        Kind::Combo => Some(if fit.matched > 0.0 { 0.2 } else { -0.05 }),
-        Kind::Other | Kind::Thing | Kind::Button if closed => Some(0.35),
-        Kind::Thing if is_section(scene, element) => Some(if open.want.lasting { 0.5 } else { 0.3 }),
-        Kind::Item
-        | Kind::Button
-        | Kind::Switch
-        | Kind::Radio
-        | Kind::Field
-        | Kind::Tab
-        | Kind::Thing
-        | Kind::Window
-        | Kind::Dialog
-        | Kind::Words
-        | Kind::Other => None,
+        ElementKind::Button | ElementKind::Switch if lists && depth == 0 => Some(0.4),
+        ElementKind::Link => Some(if settings { 0.5 } else { 0.15 }),
+        ElementKind::Combo => Some(if fit.matched > 0.0 { 0.2 } else { -0.05 }),
+        ElementKind::Other | ElementKind::Object | ElementKind::Button if closed => Some(0.35),
+        ElementKind::Object if is_section(scene, element) => Some(if open.want.lasting { 0.5 } else { 0.3 }),
+        ElementKind::Item
+        | ElementKind::Button
+        | ElementKind::Switch
+        | ElementKind::Radio
+        | ElementKind::Field
+        | ElementKind::Tab
+        | ElementKind::Object
+        | ElementKind::Window
+        | ElementKind::Dialog
+        | ElementKind::StaticText
+        | ElementKind::Other => None,
     }
 }
 
 /// Returns the score of a settings command. An object's properties match a change to that object; the program's
 /// preferences match a lasting change.
-fn settings_promise(words: &[String], want: &Want) -> f32 {
+fn settings_promise(words: &[String], want: &SubGoal) -> f32 {
     let own = words.iter().any(|word| word == "properties");
     let about_thing = want.values.iter().any(|value| value.is_name());
     match (own, about_thing, want.lasting) {
@@ -120,7 +120,7 @@ fn settings_promise(words: &[String], want: &Want) -> f32 {
 }
 
 /// Returns whether a command's first word names a purpose that the sub-goal does not mention.
-pub(super) fn strays(words: &[String], want: &Want) -> bool {
+pub(super) fn strays(words: &[String], want: &SubGoal) -> bool {
     words
         .first()
         .is_some_and(|first| PURPOSES.contains(&first.as_str()) && !plain(&want.clause).contains(first))
@@ -134,10 +134,11 @@ fn is_section(scene: &Scene, element: &Element) -> bool {
     let things: Vec<&Element> = scene
         .below(Some(surface))
         .into_iter()
-        .filter(|other| other.kind == Kind::Thing && !other.name.is_empty() && other.at.is_some())
+        .filter(|other| other.kind == ElementKind::Object && !other.name.is_empty() && other.at.is_some())
         .collect();
-    let in_line = things.iter().filter_map(|other| other.at).all(|other| (other.x - at.x).abs() <= COLUMN);
-    dialog.kind == Kind::Dialog
+    let in_line =
+        things.iter().filter_map(|other| other.at).all(|other| (other.x - at.x).abs() <= MAX_COLUMN_OFFSET);
+    dialog.kind == ElementKind::Dialog
         && dialog.role != "file_chooser"
         && (2..=24).contains(&things.len())
         && in_line

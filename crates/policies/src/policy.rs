@@ -5,8 +5,8 @@
 
 use apprentice_protocol::{
     Action, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish, HistoryRule,
-    ImagePoint, ImageRule, ModelError, ModelFault, ModelProfile, PortFuture, RawContent, ReplyStop, Timing,
-    ToolRule, Usage,
+    ImagePoint, ImageRule, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop,
+    Timing, ToolRule, Usage,
 };
 use serde_json::{Value, json};
 
@@ -20,19 +20,19 @@ pub enum Policy {
     /// Weak: uses visible controls and parses guidance as sentences.
     Novice,
     /// Weak: presses the labels that the guidance names, in order of mention.
-    Literalist,
+    LabelFollower,
 }
 
 impl Policy {
     /// All policies.
-    pub const ALL: &'static [Self] = &[Self::Explorer, Self::Novice, Self::Literalist];
+    pub const ALL: &'static [Self] = &[Self::Explorer, Self::Novice, Self::LabelFollower];
 
     /// Returns the model's name, as it is selected and shown.
     pub fn name(self) -> &'static str {
         match self {
             Self::Explorer => "builtin/explorer",
             Self::Novice => "builtin/novice",
-            Self::Literalist => "builtin/literalist",
+            Self::LabelFollower => "builtin/literalist",
         }
     }
 
@@ -44,7 +44,7 @@ impl Policy {
 
 /// A rule-based policy that implements [`ChatModel`]. It is not a language model.
 #[derive(Clone, Debug)]
-pub struct BuiltIn {
+pub struct BuiltInModel {
     policy: Policy,
     profile: ModelProfile,
 }
@@ -79,7 +79,7 @@ pub(super) enum Move {
     Say(String),
 }
 
-impl BuiltIn {
+impl BuiltInModel {
     /// Creates a model with this policy.
     pub fn new(policy: Policy) -> Self {
         let profile = ModelProfile {
@@ -96,7 +96,7 @@ impl BuiltIn {
     }
 }
 
-impl ChatModel for BuiltIn {
+impl ChatModel for BuiltInModel {
     fn profile(&self) -> &ModelProfile {
         &self.profile
     }
@@ -114,7 +114,7 @@ impl ChatModel for BuiltIn {
 /// bytes.
 fn over_the_wire(request: &ChatRequest) -> Result<(ChatRequest, usize), ModelError> {
     let lost = |error: serde_json::Error| {
-        ModelError::never(ModelFault::Request, format!("the request does not survive the wire: {error}"))
+        ModelError::never(ModelErrorKind::Request, format!("the request does not survive the wire: {error}"))
     };
     let mut sent = serde_json::to_value(request).map_err(lost)?;
     if let Some(fields) = sent.as_object_mut() {

@@ -3,24 +3,24 @@
 //! Candidate modes and switches are tried one at a time. After each try the policy checks whether the control is
 //! enabled now, and reverts the change if it is not.
 
-use super::control_match::Care;
+use super::control_match::MatchThreshold;
 use super::progress::Open;
 use super::route::{Leg, same_way};
-use super::scene::{Element, Kind, Scene};
-use super::text_match::{Wanted, plain};
+use super::scene::{Element, ElementKind, Scene};
+use super::text_match::{KeyTerms, plain};
 
 /// The largest number of candidates that are tried.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 /// A disabled menu with a lower match score than this is not investigated.
-const LEAST: f32 = 0.3;
+const MIN_SCORE: f32 = 0.3;
 /// The largest distance, in elements, between a switch and the control that it enables.
-const NEAR: usize = 8;
+const MAX_DISTANCE: usize = 8;
 /// Rank of a switch that shows hidden objects.
-const REVEALS: u8 = 5;
+const RANK_REVEALS: u8 = 5;
 /// Rank of a switch next to the disabled control in a dialog.
-const BESIDE: u8 = 4;
+const RANK_BESIDE: u8 = 4;
 /// Rank of a program-wide mode.
-const MODE: u8 = 3;
+const RANK_MODE: u8 = 3;
 /// Words that name modes of a program.
 const MODES: &[&str] = &["mode", "level", "advanced", "expert", "full", "extended", "all"];
 /// Words in labels of switches that enable a feature.
@@ -28,7 +28,7 @@ const ENABLING: &[&str] = &["enable", "allow", "use", "custom", "override", "man
 
 /// A disabled control that matches the task, or a named object that is not visible, with the route to it.
 #[derive(Clone, Debug)]
-struct Barred {
+struct DisabledTarget {
     route: Vec<Leg>,
     leg: Leg,
     score: f32,
@@ -39,7 +39,7 @@ struct Barred {
 
 /// A mode or switch that may be the prerequisite.
 #[derive(Clone, Debug)]
-struct Lever {
+struct PrerequisiteCandidate {
     route: Vec<Leg>,
     leg: Leg,
     /// The control to press to revert it.
@@ -59,9 +59,9 @@ enum Phase {
 
 /// The next step towards enabling a disabled control.
 #[derive(Clone, Debug)]
-pub(super) enum Hindered {
+pub(super) enum PrerequisiteStep {
     /// Press a candidate, or press the control that reverts it.
-    Go {
+    Press {
         /// The route to the control.
         route: Vec<Leg>,
         /// The control to press.
@@ -80,18 +80,18 @@ pub(super) enum Hindered {
 
 /// Disabled controls and the prerequisites tried for them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Enabling {
-    barred: Vec<Barred>,
-    levers: Vec<Lever>,
+pub(super) struct PrerequisiteSearch {
+    barred: Vec<DisabledTarget>,
+    levers: Vec<PrerequisiteCandidate>,
     phase: Phase,
-    barrier: usize,
+    target: usize,
     lever: usize,
     tries: usize,
     /// Whether controls whose label matches poorly are investigated too.
-    desperate: bool,
+    includes_unrelated: bool,
 }
 
-impl Enabling {
+impl PrerequisiteSearch {
     /// Records disabled controls on the surface in front that match the sub-goal, and the candidates that might enable
     /// them.
     pub(super) fn collect(&mut self, scene: &Scene, open: &Open, route: &[Leg], lacks_object: bool) {
@@ -99,28 +99,32 @@ impl Enabling {
         let inside = |index: usize| front.is_none_or(|root| index != root && scene.is_within(index, root));
         for index in (0..scene.elements.len()).filter(|index| inside(*index)) {
             let element = &scene.elements[index];
-            if element.works() {
+            if element.is_enabled() {
                 continue;
             }
             let label = scene.label_of(element);
             let fit = open.wanted.fit(&label);
-            let opens = matches!(element.kind, Kind::Menu | Kind::Combo) || element.promises();
-            let menu = element.kind == Kind::Menu && !label.is_empty() && route.len() == 1;
+            let opens = matches!(element.kind, ElementKind::Menu | ElementKind::Combo) || element.promises();
+            let menu = element.kind == ElementKind::Menu && !label.is_empty() && route.len() == 1;
             let answers = menu
                 || opens && fit.matched >= 0.9 && fit.share >= 0.5
                 || matches!(
                     element.kind,
-                    Kind::Item | Kind::Switch | Kind::Radio | Kind::Button | Kind::Field
-                ) && Care::Loose.accepts(fit);
+                    ElementKind::Item
+                        | ElementKind::Switch
+                        | ElementKind::Radio
+                        | ElementKind::Button
+                        | ElementKind::Field
+                ) && MatchThreshold::Partial.accepts(fit);
             if !answers || label.is_empty() {
                 continue;
             }
             let leg = Leg::new(label, element.kind);
-            if route.iter().any(|leg| leg.kind == Kind::Tab) || !scene.dialogs().is_empty() {
+            if route.iter().any(|leg| leg.kind == ElementKind::Tab) || !scene.dialogs().is_empty() {
                 self.note_near(scene, index, route);
             }
             if !self.barred.iter().any(|known| known.leg.same(&leg) && same_way(&known.route, route)) {
-                self.barred.push(Barred {
+                self.barred.push(DisabledTarget {
                     route: route.to_vec(),
                     leg,
                     score: fit.score(),
@@ -130,9 +134,15 @@ impl Enabling {
             }
         }
         if lacks_object && let Some(name) = open.names().first() {
-            let leg = Leg::new(*name, Kind::Thing);
+            let leg = Leg::new(*name, ElementKind::Object);
             if !self.barred.iter().any(|known| known.leg.same(&leg)) {
-                self.barred.push(Barred { route: Vec::new(), leg, score: 3.0, given_up: false, thing: true });
+                self.barred.push(DisabledTarget {
+                    route: Vec::new(),
+                    leg,
+                    score: 3.0,
+                    given_up: false,
+                    thing: true,
+                });
             }
             self.note_reveals(scene, route);
         }
@@ -147,13 +157,13 @@ impl Enabling {
             let words = plain(&element.name);
             let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
             let reveals = has(&["show", "display", "view"]) && has(&["hidden", "all", "invisible"]);
-            if element.kind == Kind::Switch && element.is_on() == Some(false) && reveals {
+            if element.kind == ElementKind::Switch && element.is_on() == Some(false) && reveals {
                 let leg = leg_of(element);
-                self.add(Lever {
+                self.add(PrerequisiteCandidate {
                     route: route.to_vec(),
                     undo: leg.clone(),
                     leg,
-                    rank: REVEALS,
+                    rank: RANK_REVEALS,
                     tried: false,
                 });
             }
@@ -164,47 +174,60 @@ impl Enabling {
     fn note_modes(&mut self, scene: &Scene, open: &Open, route: &[Leg]) {
         let lines = scene.below(scene.front());
         for element in &lines {
-            let asked = Care::Exact.accepts(open.wanted.fit(&element.name));
+            let asked = MatchThreshold::Exact.accepts(open.wanted.fit(&element.name));
             let words = plain(&element.name);
             let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
             let (undo, rank) = match element.kind {
-                Kind::Radio if element.is_on() == Some(false) => {
+                ElementKind::Radio if element.is_on() == Some(false) => {
                     let on = lines.iter().find(|other| {
-                        other.kind == Kind::Radio
+                        other.kind == ElementKind::Radio
                             && other.parent == element.parent
                             && other.is_on() == Some(true)
                     });
                     let Some(on) = on else { continue };
-                    (Leg::new(&on.name, Kind::Radio), if has(MODES) { MODE } else { 1 })
+                    (Leg::new(&on.name, ElementKind::Radio), if has(MODES) { RANK_MODE } else { 1 })
                 }
-                Kind::Switch if element.is_on() == Some(false) && has(ENABLING) => {
-                    (Leg::new(&element.name, Kind::Switch), 1)
+                ElementKind::Switch if element.is_on() == Some(false) && has(ENABLING) => {
+                    (Leg::new(&element.name, ElementKind::Switch), 1)
                 }
                 _ => continue,
             };
             if !asked && !element.name.is_empty() {
-                self.add(Lever { route: route.to_vec(), leg: leg_of(element), undo, rank, tried: false });
+                self.add(PrerequisiteCandidate {
+                    route: route.to_vec(),
+                    leg: leg_of(element),
+                    undo,
+                    rank,
+                    tried: false,
+                });
             }
         }
     }
 
     /// Records the nearest unset switch before or after a disabled control of a dialog.
     fn note_near(&mut self, scene: &Scene, barred: usize, route: &[Leg]) {
-        let near = (barred.saturating_sub(NEAR)..barred).rev().chain(barred + 1..barred + NEAR);
+        let near =
+            (barred.saturating_sub(MAX_DISTANCE)..barred).rev().chain(barred + 1..barred + MAX_DISTANCE);
         let switch = near.filter_map(|index| scene.elements.get(index)).find(|element| {
-            matches!(element.kind, Kind::Switch | Kind::Radio)
-                && element.works()
+            matches!(element.kind, ElementKind::Switch | ElementKind::Radio)
+                && element.is_enabled()
                 && element.is_on() == Some(false)
                 && !element.name.is_empty()
         });
         if let Some(element) = switch {
             let leg = leg_of(element);
-            self.add(Lever { route: route.to_vec(), undo: leg.clone(), leg, rank: BESIDE, tried: false });
+            self.add(PrerequisiteCandidate {
+                route: route.to_vec(),
+                undo: leg.clone(),
+                leg,
+                rank: RANK_BESIDE,
+                tried: false,
+            });
         }
     }
 
-    fn add(&mut self, lever: Lever) {
-        let known = |known: &Lever| {
+    fn add(&mut self, lever: PrerequisiteCandidate) {
+        let known = |known: &PrerequisiteCandidate| {
             same_way(&known.route, &lever.route)
                 && (known.leg.same(&lever.leg) || known.undo.same(&lever.leg))
         };
@@ -215,22 +238,25 @@ impl Enabling {
 
     /// Returns the next step towards enabling a control. Returns `None` if there is no disabled control, or while
     /// unexplored menus (`unread`) may still contain the prerequisite.
-    pub(super) fn next(&mut self, scene: &Scene, open: &Open, unread: bool) -> Option<Hindered> {
+    pub(super) fn next(&mut self, scene: &Scene, open: &Open, unread: bool) -> Option<PrerequisiteStep> {
         if self.phase == Phase::Idle {
             let best =
                 |one: &usize, other: &usize| self.barred[*one].score.total_cmp(&self.barred[*other].score);
-            let tried = |barred: &Barred| barred.given_up || barred.score < LEAST && !self.desperate;
+            let tried = |barred: &DisabledTarget| {
+                barred.given_up || barred.score < MIN_SCORE && !self.includes_unrelated
+            };
             let left = (0..self.barred.len()).filter(|index| !tried(&self.barred[*index]));
-            self.barrier = left.max_by(best)?;
-            let barred = &self.barred[self.barrier];
-            let lever = self.choose(barred, open).filter(|lever| self.levers[*lever].rank >= MODE || !unread);
+            self.target = left.max_by(best)?;
+            let barred = &self.barred[self.target];
+            let lever =
+                self.choose(barred, open).filter(|lever| self.levers[*lever].rank >= RANK_MODE || !unread);
             let Some(lever) = lever else {
                 if !unread {
-                    self.barred[self.barrier].given_up = true;
+                    self.barred[self.target].given_up = true;
                 }
                 return None;
             };
-            if self.tries >= TRIES {
+            if self.tries >= MAX_TRIES {
                 return None;
             }
             self.tries += 1;
@@ -238,7 +264,7 @@ impl Enabling {
             self.levers[lever].tried = true;
             self.phase = Phase::Pull;
         }
-        let (barred, lever) = (self.barred.get(self.barrier)?, self.levers.get(self.lever)?);
+        let (barred, lever) = (self.barred.get(self.target)?, self.levers.get(self.lever)?);
         let (barred, lever) = (barred.clone(), lever.clone());
         match self.phase {
             Phase::Idle => None,
@@ -247,20 +273,20 @@ impl Enabling {
                     "\"{}\" takes no input; perhaps \"{}\" must come first.",
                     barred.leg.label, lever.leg.label
                 );
-                Some(Hindered::Go { route: lever.route, leg: lever.leg, say })
+                Some(PrerequisiteStep::Press { route: lever.route, leg: lever.leg, say })
             }
-            Phase::Look if barred.thing && scene.names_any(&[barred.leg.label.as_str()]) => {
-                self.succeed();
+            Phase::Look if barred.thing && scene.has_object_named(&[barred.leg.label.as_str()]) => {
+                self.mark_enabled();
                 None
             }
             Phase::Look if barred.thing || self.still_barred(scene, &barred) => {
                 self.phase = Phase::TakeBack;
                 self.next(scene, open, unread)
             }
-            Phase::Look => Some(Hindered::Look { route: barred.route, leg: barred.leg }),
+            Phase::Look => Some(PrerequisiteStep::Look { route: barred.route, leg: barred.leg }),
             Phase::TakeBack => {
                 let say = format!("\"{}\" did not help and is taken back.", lever.leg.label);
-                Some(Hindered::Go { route: lever.route, leg: lever.undo, say })
+                Some(PrerequisiteStep::Press { route: lever.route, leg: lever.undo, say })
             }
         }
     }
@@ -268,33 +294,33 @@ impl Enabling {
     /// Returns whether a control is disabled and no candidate prerequisite is known yet.
     pub(super) fn waits(&self) -> bool {
         self.phase == Phase::Idle
-            && self.tries < TRIES
-            && self.barred.iter().any(|barred| !barred.given_up && barred.score >= LEAST)
+            && self.tries < MAX_TRIES
+            && self.barred.iter().any(|barred| !barred.given_up && barred.score >= MIN_SCORE)
     }
 
     /// Returns whether the control is in front and still disabled.
-    fn still_barred(&self, scene: &Scene, barred: &Barred) -> bool {
+    fn still_barred(&self, scene: &Scene, barred: &DisabledTarget) -> bool {
         let front = scene.front();
         scene.elements.iter().enumerate().any(|(index, element)| {
             front.is_none_or(|root| index != root && scene.is_within(index, root))
                 && element.kind == barred.leg.kind
                 && scene.label_of(element) == barred.leg.label
-                && !element.works()
+                && !element.is_enabled()
         })
     }
 
     /// Returns the untried candidate whose label overlaps most with the disabled control; the first one on a tie.
-    fn choose(&self, barred: &Barred, open: &Open) -> Option<usize> {
-        let wanted = Wanted::of(&barred.leg.label);
-        let value = |lever: &Lever| {
+    fn choose(&self, barred: &DisabledTarget, open: &Open) -> Option<usize> {
+        let wanted = KeyTerms::of(&barred.leg.label);
+        let value = |lever: &PrerequisiteCandidate| {
             let shared = wanted.fit(&lever.leg.label).matched + open.wanted.fit(&lever.leg.label).matched;
             f32::from(lever.rank) + shared
         };
         let mut best: Option<(f32, usize)> = None;
         for (index, lever) in self.levers.iter().enumerate().filter(|(_, lever)| !lever.tried) {
             let fits = match lever.rank {
-                REVEALS => barred.thing,
-                BESIDE => !barred.thing && same_way(&lever.route, &barred.route),
+                RANK_REVEALS => barred.thing,
+                RANK_BESIDE => !barred.thing && same_way(&lever.route, &barred.route),
                 _ => !barred.thing,
             };
             if fits && best.is_none_or(|(most, _)| value(lever) > most) {
@@ -305,8 +331,8 @@ impl Enabling {
     }
 
     /// From now on, disabled controls are investigated whatever their label.
-    pub(super) fn despair(&mut self) {
-        self.desperate = true;
+    pub(super) fn include_unrelated(&mut self) {
+        self.includes_unrelated = true;
     }
 
     /// Records that the requested press was made.
@@ -318,15 +344,15 @@ impl Enabling {
     }
 
     /// Records that the control is enabled now.
-    pub(super) fn succeed(&mut self) {
+    pub(super) fn mark_enabled(&mut self) {
         self.phase = Phase::Idle;
-        if let Some(barred) = self.barred.get_mut(self.barrier) {
+        if let Some(barred) = self.barred.get_mut(self.target) {
             barred.given_up = true;
         }
     }
 
     /// Records that the target of the current step could not be reached.
-    pub(super) fn fail(&mut self) {
+    pub(super) fn mark_unreachable(&mut self) {
         self.phase = match self.phase {
             Phase::Look => Phase::TakeBack,
             Phase::Pull | Phase::TakeBack | Phase::Idle => Phase::Idle,

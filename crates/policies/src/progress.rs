@@ -2,17 +2,17 @@
 
 use apprentice_protocol::NodeRef;
 
-use super::goal::{Goal, Value, ValueKind, Want, WantKind};
-use super::scene::{Kind, Scene};
-use super::text_match::{Wanted, content, plain, same_label};
+use super::goal::{Goal, SubGoal, SubGoalKind, Value, ValueKind};
+use super::scene::{ElementKind, Scene};
+use super::text_match::{KeyTerms, content, plain, same_label};
 
 /// A sub-goal with its progress.
 #[derive(Clone, Debug)]
 pub(super) struct Open {
     /// The sub-goal.
-    pub(super) want: Want,
+    pub(super) want: SubGoal,
     /// Its key words, without those that only name the location.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: KeyTerms,
     /// Whether it is considered done.
     pub(super) done: bool,
     /// For each value, whether it has been used.
@@ -29,7 +29,7 @@ pub(super) struct Open {
 
 impl Open {
     /// Iterates over the unused values with their indices.
-    pub(super) fn left(&self) -> impl Iterator<Item = (usize, &Value)> {
+    pub(super) fn unused_values(&self) -> impl Iterator<Item = (usize, &Value)> {
         self.want
             .values
             .iter()
@@ -44,7 +44,10 @@ impl Open {
 
     /// Returns its unused values that name objects.
     pub(super) fn names(&self) -> Vec<&str> {
-        self.left().filter(|(_, value)| value.is_name()).map(|(_, value)| value.text.trim()).collect()
+        self.unused_values()
+            .filter(|(_, value)| value.is_name())
+            .map(|(_, value)| value.text.trim())
+            .collect()
     }
 
     /// Returns whether this label was pressed on this surface and turned out to be wrong.
@@ -62,14 +65,14 @@ impl Open {
     }
 
     /// Marks a value as used.
-    pub(super) fn use_value(&mut self, index: usize) {
+    pub(super) fn mark_value(&mut self, index: usize) {
         if let Some(used) = self.used.get_mut(index) {
             *used = true;
         }
     }
 
     /// Marks the values that occur in a label as used.
-    pub(super) fn use_values_of(&mut self, label: &str) {
+    pub(super) fn mark_values_in(&mut self, label: &str) {
         for (index, value) in self.want.values.iter().enumerate() {
             if !value.text.trim().is_empty() && label.contains(value.text.trim()) {
                 self.used[index] = true;
@@ -79,7 +82,7 @@ impl Open {
 
     /// Returns whether values remain to be entered. Unused numbers do not count: they may only be mentioned.
     pub(super) fn waits_for_values(&self) -> bool {
-        self.left().any(|(_, value)| value.kind != ValueKind::Number)
+        self.unused_values().any(|(_, value)| value.kind != ValueKind::Number)
     }
 
     /// Returns whether the sub-goal creates something new.
@@ -93,24 +96,24 @@ impl Open {
             "save", "store", "export", "write", "open", "import", "load", "insert", "attach", "choose",
             "select", "print", "keep", "add",
         ];
-        self.want.kind == WantKind::Save
+        self.want.kind == SubGoalKind::Save
             || verbs.contains(&self.want.verb.as_str()) && !self.want.lasting
-            || self.left().any(|(_, value)| value.kind == ValueKind::File)
+            || self.unused_values().any(|(_, value)| value.kind == ValueKind::File)
     }
 }
 
 /// A press whose effect has not been observed yet.
 #[derive(Clone, Debug)]
-pub(super) struct Pressed {
+pub(super) struct PendingPress {
     /// The index of the sub-goal.
     pub(super) want: usize,
     pub(super) label: String,
     /// The kind of the pressed control.
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     /// The wanted state of a switch.
     pub(super) state: Option<bool>,
     /// The surfaces that were open before.
-    pub(super) surfaces: Surfaces,
+    pub(super) surfaces: SurfaceCounts,
     /// The controls of the front dialog before, as [`Scene::beside`] lists them.
     pub(super) beside: Vec<String>,
     /// Whether the press confirms a dialog.
@@ -119,7 +122,7 @@ pub(super) struct Pressed {
 
 /// Counts of open surfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Surfaces {
+pub(super) struct SurfaceCounts {
     /// Number of open menus.
     pub(super) menus: usize,
     /// Number of open dialogs.
@@ -130,7 +133,7 @@ pub(super) struct Surfaces {
     pub(super) title: String,
 }
 
-impl Surfaces {
+impl SurfaceCounts {
     /// Counts the surfaces of a scene.
     pub(super) fn of(scene: &Scene) -> Self {
         let front = scene.dialogs().last().map(|index| scene.elements[*index].name.clone());
@@ -145,7 +148,7 @@ impl Surfaces {
 
 /// Returns whether a choice replaced the controls of a dialog. Such a choice selects what is shown and changes no
 /// setting.
-pub(super) fn turns_page(before: &[String], now: &[String]) -> bool {
+pub(super) fn replaces_content(before: &[String], now: &[String]) -> bool {
     let new = now.iter().filter(|name| !before.contains(name)).count();
     let gone = before.iter().filter(|name| !now.contains(name)).count();
     new >= 2 && gone >= 2
@@ -157,13 +160,13 @@ pub(super) struct Progress {
     /// The sub-goals, in order.
     pub(super) wants: Vec<Open>,
     /// The last press, until its effect is observed.
-    pub(super) last: Option<Pressed>,
+    pub(super) last: Option<PendingPress>,
     /// Whether the front dialog has unconfirmed changes.
-    pub(super) touched: bool,
+    pub(super) has_unconfirmed_changes: bool,
     /// How often a dialog that stayed open was confirmed again.
     retried: u32,
     /// How often it waited for a confirmed dialog to close.
-    lingered: u32,
+    close_waits: u32,
     /// Keys of the fields that were filled.
     pub(super) filled: Vec<String>,
     /// The spin field filled last and its number. The field is checked before the next action.
@@ -182,7 +185,7 @@ impl Progress {
         let in_title = |value: &Value| {
             value.kind == ValueKind::File && titles.iter().any(|title| title.contains(value.text.as_str()))
         };
-        let open = |want: &Want| {
+        let open = |want: &SubGoal| {
             let narrowed = want.wanted.without(&place);
             let wanted = if narrowed.stems().is_empty() { want.wanted.clone() } else { narrowed };
             Open {
@@ -206,19 +209,20 @@ impl Progress {
 
     /// Returns the sub-goals that are not done and need the interface, in order. Saving is excluded.
     pub(super) fn pending(&self) -> Vec<usize> {
-        let is_pending = |open: &Open| !open.done && open.want.kind != WantKind::Save;
+        let is_pending = |open: &Open| !open.done && open.want.kind != SubGoalKind::Save;
         (0..self.wants.len()).filter(|index| self.wants.get(*index).is_some_and(is_pending)).collect()
     }
 
     /// Returns the pending sub-goals and those that save under a name.
     pub(super) fn unfinished(&self) -> Vec<usize> {
-        let names = |open: &Open| open.want.kind != WantKind::Save || open.left().next().is_some();
+        let names =
+            |open: &Open| open.want.kind != SubGoalKind::Save || open.unused_values().next().is_some();
         (0..self.wants.len()).filter(|index| !self.wants[*index].done && names(&self.wants[*index])).collect()
     }
 
     /// Returns whether anything but saving is done.
     pub(super) fn has_done_something(&self) -> bool {
-        self.wants.iter().any(|open| open.done && open.want.kind != WantKind::Save)
+        self.wants.iter().any(|open| open.done && open.want.kind != SubGoalKind::Save)
     }
 
     /// Returns whether a visible field was filled.
@@ -228,7 +232,7 @@ impl Progress {
     }
 
     /// Records a press until its effect is observed.
-    pub(super) fn press(&mut self, pressed: Pressed) {
+    pub(super) fn press(&mut self, pressed: PendingPress) {
         if let Some(open) = self.wants.get_mut(pressed.want)
             && !pressed.confirms
         {
@@ -239,50 +243,50 @@ impl Progress {
 
     /// Handles a confirmed dialog that stays open: waits briefly, then confirms once more, because the first press may
     /// only have closed a list of suggestions. A yes/no question may repeat for each object.
-    fn settle_confirmed(&mut self, last: Pressed, now: &Surfaces, closed: bool) {
+    fn observe_confirmed(&mut self, last: PendingPress, now: &SurfaceCounts, closed: bool) {
         let first = plain(&last.label).into_iter().next().unwrap_or_default();
         let closes = matches!(
             first.as_str(),
             "" | "ok" | "save" | "create" | "rename" | "open" | "export" | "close" | "done"
         );
-        if closes && !closed && *now == last.surfaces && self.lingered < 2 {
-            self.lingered += 1;
+        if closes && !closed && *now == last.surfaces && self.close_waits < 2 {
+            self.close_waits += 1;
             self.last = Some(last);
             return;
         }
-        self.lingered = 0;
+        self.close_waits = 0;
         let most = if first == "yes" { 5 } else { 1 };
         if !closed && now.dialogs > 0 && self.retried < most {
             self.retried += 1;
-            self.touched = true;
+            self.has_unconfirmed_changes = true;
         }
     }
 
     /// Returns whether a confirmed dialog has yet to close.
-    pub(super) fn lingers(&self) -> bool {
-        self.lingered > 0 && self.last.is_some()
+    pub(super) fn awaits_close(&self) -> bool {
+        self.close_waits > 0 && self.last.is_some()
     }
 
     /// Judges the last press from the current scene.
-    pub(super) fn settle(&mut self, scene: &Scene) {
+    pub(super) fn observe(&mut self, scene: &Scene) {
         let Some(last) = self.last.take() else { return };
-        let now = Surfaces::of(scene);
+        let now = SurfaceCounts::of(scene);
         let opened = now.menus > last.surfaces.menus
             || now.dialogs > last.surfaces.dialogs
             || now.windows > last.surfaces.windows;
         let closed = now.dialogs < last.surfaces.dialogs;
         if closed || opened && now.dialogs > last.surfaces.dialogs {
-            self.touched = false;
+            self.has_unconfirmed_changes = false;
             self.filled.clear();
         }
         let Some(open) = self.wants.get_mut(last.want) else { return };
         if last.confirms {
             open.done |= closed && !open.waits_for_values();
-            return self.settle_confirmed(last, &now, closed);
+            return self.observe_confirmed(last, &now, closed);
         }
-        if last.kind == Kind::Item
+        if last.kind == ElementKind::Item
             && now.menus < last.surfaces.menus
-            && turns_page(&last.beside, &scene.beside())
+            && replaces_content(&last.beside, &scene.beside())
         {
             open.reject(&last.surfaces.title, &last.label);
             return;
@@ -290,30 +294,36 @@ impl Progress {
         let seen = scene.elements.iter().find(|element| same_label(&element.name, &last.label));
         let state = seen.and_then(super::scene::Element::is_on);
         match last.kind {
-            Kind::Switch | Kind::Radio if !opened => {
-                self.touched = now.dialogs > 0;
+            ElementKind::Switch | ElementKind::Radio if !opened => {
+                self.has_unconfirmed_changes = now.dialogs > 0;
                 let reached = last.state.is_none() || state.is_none() || state == last.state;
                 open.done = reached && !open.waits_for_values();
             }
-            Kind::Item | Kind::Button | Kind::Link | Kind::Other | Kind::Thing if !opened => {
-                let elsewhere = last.kind == Kind::Link && now.title != last.surfaces.title;
+            ElementKind::Item
+            | ElementKind::Button
+            | ElementKind::Link
+            | ElementKind::Other
+            | ElementKind::Object
+                if !opened =>
+            {
+                let elsewhere = last.kind == ElementKind::Link && now.title != last.surfaces.title;
                 open.done = !elsewhere && !open.waits_for_values();
-                self.touched |= now.dialogs > 0;
+                self.has_unconfirmed_changes |= now.dialogs > 0;
             }
-            Kind::Switch
-            | Kind::Radio
-            | Kind::Item
-            | Kind::Button
-            | Kind::Link
-            | Kind::Other
-            | Kind::Thing
-            | Kind::Menu
-            | Kind::Field
-            | Kind::Combo
-            | Kind::Tab
-            | Kind::Window
-            | Kind::Dialog
-            | Kind::Words => {}
+            ElementKind::Switch
+            | ElementKind::Radio
+            | ElementKind::Item
+            | ElementKind::Button
+            | ElementKind::Link
+            | ElementKind::Other
+            | ElementKind::Object
+            | ElementKind::Menu
+            | ElementKind::Field
+            | ElementKind::Combo
+            | ElementKind::Tab
+            | ElementKind::Window
+            | ElementKind::Dialog
+            | ElementKind::StaticText => {}
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    Action, Call, CallBody, CallId, CallResult, ChatRequest, Content, ImagePoint, Message, Outline,
-    OutlineNode, PerAction, Seen, SkillId, State, StepAction, StepId, Target, TrajectoryStep, changes,
+    Action, ActionOutcome, Call, CallBody, CallId, CallResult, ChatRequest, Content, ImagePoint, Message,
+    Outline, OutlineNode, Seen, SkillId, State, StepAction, StepId, Target, TrajectoryStep, changes,
 };
 use serde::Deserialize;
 
 use super::json_block::fenced;
-use super::reflect::{Material, Received, three};
+use super::reflect::{ReceivedSkill, ReviewMaterial, default_max_learnings};
 use super::transcript::Transcript;
 
 /// The schema name in the block of the review question.
@@ -18,32 +18,32 @@ const SCHEMA: &str = "reflect.outcome.v1";
 const FRONT: &str = "Front: ";
 
 #[derive(Deserialize)]
-struct Outcome {
+struct ReviewQuestion {
     schema: String,
     #[serde(default)]
     apps: Vec<String>,
     verdict: String,
-    #[serde(default = "three")]
+    #[serde(default = "default_max_learnings")]
     max_learnings: usize,
     #[serde(default)]
-    skills: Vec<Named>,
+    skills: Vec<SkillEntry>,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct SkillEntry {
     id: SkillId,
 }
 
 /// Returns the attempt if the conversation ends with a review question.
-pub(super) fn material(request: &ChatRequest) -> Option<Material> {
+pub(super) fn material(request: &ChatRequest) -> Option<ReviewMaterial> {
     let (asked, outcome) = question(request)?;
     let before = ChatRequest { messages: request.messages[..asked].to_vec(), ..request.clone() };
     let texts: Vec<&str> = before.messages.iter().flat_map(words).collect();
     let skills = outcome.skills.iter().filter_map(|skill| {
         let text = texts.iter().find_map(|text| note(text, skill.id.as_str()))?;
-        Some(Received { id: skill.id.to_string(), text })
+        Some(ReceivedSkill { id: skill.id.to_string(), text })
     });
-    Some(Material {
+    Some(ReviewMaterial {
         goal: Transcript::read(&before).instruction,
         apps: outcome.apps,
         verdict: outcome.verdict,
@@ -55,14 +55,14 @@ pub(super) fn material(request: &ChatRequest) -> Option<Material> {
 
 /// Returns the review question and the index of its message. Only user content and notices count: screens and tool
 /// results do not, and neither does the first message, which contains the first screen.
-fn question(request: &ChatRequest) -> Option<(usize, Outcome)> {
+fn question(request: &ChatRequest) -> Option<(usize, ReviewQuestion)> {
     request.messages.iter().enumerate().skip(1).rev().find_map(|(place, message)| {
         let said = match message {
             Message::User { content } => content,
             Message::Results { notices, .. } => notices,
             Message::Assistant { .. } => return None,
         };
-        let outcome = said.iter().filter_map(Content::as_text).find_map(fenced::<Outcome>)?;
+        let outcome = said.iter().filter_map(Content::as_text).find_map(fenced::<ReviewQuestion>)?;
         (outcome.schema == SCHEMA).then_some((place, outcome))
     })
 }
@@ -89,14 +89,14 @@ fn note(text: &str, id: &str) -> Option<String> {
 /// Returns one step per reply, in order: the observation, the actions, and the target elements.
 fn steps(messages: &[Message]) -> Vec<TrajectoryStep> {
     let mut steps: Vec<TrajectoryStep> = Vec::new();
-    let (mut view, mut answered) = (View::default(), None);
+    let (mut view, mut answered) = (LatestObservation::default(), None);
     let mut open: &[Call] = &[];
     for message in messages {
         match message {
             Message::User { content } => view.look(content),
             Message::Assistant { say, calls, .. } => {
                 let Some(id) = u32::try_from(steps.len() + 1).ok().map(StepId) else { break };
-                let lines = view.outline.in_words();
+                let lines = view.outline.describe();
                 let changed = changes(answered.as_deref(), &lines);
                 answered = Some(lines);
                 let seen = Seen { title: view.title.clone(), focused: None, changed };
@@ -118,12 +118,12 @@ fn steps(messages: &[Message]) -> Vec<TrajectoryStep> {
 
 /// The latest observation.
 #[derive(Default)]
-struct View {
+struct LatestObservation {
     title: String,
     outline: Outline,
 }
 
-impl View {
+impl LatestObservation {
     /// Replaces the observation with the text that contains the most elements, if there is one.
     fn look(&mut self, content: &[Content]) {
         let texts = content.iter().filter_map(Content::as_text);
@@ -145,7 +145,7 @@ fn is_function(call: &Call) -> bool {
 /// Returns the actions of a turn with their outcomes. The first key or text input of a turn targets the focused
 /// element.
 fn done(calls: &[Call], results: &[CallResult], outline: &Outline) -> Vec<StepAction> {
-    let outcomes: BTreeMap<_, &[PerAction]> =
+    let outcomes: BTreeMap<_, &[ActionOutcome]> =
         results.iter().map(|result| (&result.id, result.per_action.as_slice())).collect();
     let mut told = Vec::new();
     for call in calls {
@@ -190,12 +190,12 @@ fn target<'o>(action: &Action<ImagePoint>, outline: &'o Outline, first: bool) ->
 #[cfg(test)]
 mod tests {
     use apprentice_protocol::{
-        Action, Button, Call, CallBody, CallId, CallResult, ChatRequest, Chord, Content, Message, NodeRef,
-        PerAction, RawContent, Size, Target, WorldTool,
+        Action, ActionOutcome, Button, Call, CallBody, CallId, CallResult, ChatRequest, Chord, Content,
+        Message, NodeRef, RawContent, Size, Target, WorldTool,
     };
     use serde_json::json;
 
-    use super::{Material, material};
+    use super::{ReviewMaterial, material};
 
     const MENUS: &str = "Screen now.\nFront: \"Kitchen\"\nElements:\nwindow \"Kitchen\" #w1\n  menu \"Bake\" @40,10 #m1\n  textbox \"Recipe\" [focused] @40,60 #t1";
     const OPENED: &str = "Screen now.\nFront: \"Kitchen\"\nElements:\nwindow \"Kitchen\" #w1\n  menu \"Bake\" [expanded] @40,10 #m1\n    menuitem \"Knead\" @40,30 #m2\n  textbox \"Recipe\" [focused] @40,60 #t1";
@@ -208,7 +208,7 @@ mod tests {
     fn answered(answers: &[(usize, &str)], notices: &[&str]) -> Message {
         let result = |(place, (actions, text)): (usize, &(usize, &str))| CallResult {
             id: CallId::new(format!("c{place}")),
-            per_action: vec![PerAction::Done { text: None }; *actions],
+            per_action: vec![ActionOutcome::Done { text: None }; *actions],
             content: vec![Content::text(*text)],
             is_error: false,
         };
@@ -224,7 +224,7 @@ mod tests {
         format!("Look back.\n\n```json\n{outcome}\n```\n\nAnswer with `{{}}`.")
     }
 
-    fn read(first: &str, turns: Vec<Message>) -> Option<Material> {
+    fn read(first: &str, turns: Vec<Message>) -> Option<ReviewMaterial> {
         let opening = vec![Content::text("<task>\nKnead it.\n</task>"), Content::text(first)];
         let messages = std::iter::once(Message::User { content: opening }).chain(turns).collect();
         let world = Some(WorldTool { browser: false, display: Size::new(800, 600) });

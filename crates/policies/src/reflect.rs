@@ -5,38 +5,38 @@ use apprentice_protocol::{ChatRequest, TrajectoryStep};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::control_match::Care;
+use super::control_match::MatchThreshold;
 use super::goal::Goal;
 use super::json_block::block;
 use super::learning_text::{is_own, learnings, page_learning};
 use super::policy::Move;
-use super::review::Attempt;
+use super::review::AttemptReview;
 use super::trajectory_analysis::walk;
 use super::{page, reconstruct};
 
 /// The attempt under review.
 #[derive(Deserialize)]
-pub(super) struct Material {
+pub(super) struct ReviewMaterial {
     pub(super) goal: String,
     #[serde(default)]
     pub(super) apps: Vec<String>,
     pub(super) verdict: String,
-    #[serde(default = "three")]
+    #[serde(default = "default_max_learnings")]
     pub(super) max_learnings: usize,
     #[serde(default)]
-    pub(super) skills: Vec<Received>,
+    pub(super) skills: Vec<ReceivedSkill>,
     #[serde(default)]
     pub(super) steps: Vec<TrajectoryStep>,
 }
 
 /// A skill that the attempt received.
 #[derive(Deserialize)]
-pub(super) struct Received {
+pub(super) struct ReceivedSkill {
     pub(super) id: String,
     pub(super) text: String,
 }
 
-pub(super) const fn three() -> usize {
+pub(super) const fn default_max_learnings() -> usize {
     3
 }
 
@@ -47,16 +47,17 @@ pub(super) fn answer(request: &ChatRequest) -> Option<Move> {
         return reconstruct::material(request).map(|material| review(&material));
     }
     let by_schema = request.schema.as_ref().is_some_and(|schema| schema.name.contains("reflection"));
-    match block::<Material>(request) {
+    match block::<ReviewMaterial>(request) {
         Some(material) => Some(review(&material)),
         None => by_schema.then(|| Move::Say(json!({ "skill_reviews": [], "new_learnings": [] }).to_string())),
     }
 }
 
-fn review(material: &Material) -> Move {
+fn review(material: &ReviewMaterial) -> Move {
     let goal = Goal::read(&material.goal);
-    let asked = |label: &str| goal.wants.iter().any(|want| Care::Exact.accepts(want.wanted.fit(label)));
-    let lesson = walk(&material.steps).join(asked);
+    let asked =
+        |label: &str| goal.wants.iter().any(|want| MatchThreshold::Exact.accepts(want.wanted.fit(label)));
+    let lesson = walk(&material.steps).merge_prerequisites(asked);
     let passed = material.verdict == "pass";
     let on_pages = page::is_of_pages(&material.steps);
     let scope = material.apps.first().map_or("general", String::as_str);
@@ -70,7 +71,7 @@ fn review(material: &Material) -> Move {
         (true, false) => learnings(material, &lesson, &goal),
         (false, _) => Vec::new(),
     };
-    let attempt = Attempt { material, lesson, goal, passed, on_pages, trail };
+    let attempt = AttemptReview { material, lesson, goal, passed, on_pages, trail };
     let reviews: Vec<Value> = material.skills.iter().map(|skill| attempt.review(skill)).collect();
     Move::Say(json!({ "skill_reviews": reviews, "new_learnings": learnings }).to_string())
 }

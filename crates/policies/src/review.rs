@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::attempt_summary::{Deed, Lesson, Visit};
+use super::attempt_summary::{AttemptSummary, SurfaceAction, Visit};
 use super::goal::Goal;
 use super::guidance::{self, Step};
 use super::learning_text::route;
-use super::page::Trail;
-use super::reflect::{Material, Received};
+use super::page::PageLearning;
+use super::reflect::{ReceivedSkill, ReviewMaterial};
 use super::text_match::same_label;
 
 /// Returns the labels that a skill's guidance names unconditionally.
@@ -40,30 +40,30 @@ fn destination(text: &str) -> Option<String> {
 }
 
 /// An attempt under review, with its analysis.
-pub(super) struct Attempt<'m> {
-    pub(super) material: &'m Material,
-    pub(super) lesson: Lesson,
+pub(super) struct AttemptReview<'m> {
+    pub(super) material: &'m ReviewMaterial,
+    pub(super) lesson: AttemptSummary,
     pub(super) goal: Goal,
     pub(super) passed: bool,
     pub(super) on_pages: bool,
-    pub(super) trail: Option<Trail>,
+    pub(super) trail: Option<PageLearning>,
 }
 
-impl Attempt<'_> {
+impl AttemptReview<'_> {
     /// Returns the review of one skill.
-    pub(super) fn review(&self, skill: &Received) -> Value {
+    pub(super) fn review(&self, skill: &ReceivedSkill) -> Value {
         let labels = named(&skill.text);
         let done = labels.iter().filter(|label| self.lesson.has_pressed(label)).count();
-        let vain = |label: &String| self.lesson.in_vain.iter().any(|vain| same_label(vain, label));
+        let vain = |label: &String| self.lesson.dead_ends.iter().any(|vain| same_label(vain, label));
         let astray = labels.iter().any(vain);
         let (id, whole) = (&skill.id, done == labels.len());
         let how = if whole { "yes" } else { "partially" };
         if done == 0 || done * 2 < labels.len() {
             return self.left(skill);
         }
-        let led = self.on_pages || destination(&skill.text).is_some_and(|place| self.went_through(&place));
+        let led = self.on_pages || destination(&skill.text).is_some_and(|place| self.used(&place));
         if self.passed && led && (whole || !astray) {
-            let mended = self.trail.as_ref().and_then(|trail| mend(&skill.text, &trail.guidance));
+            let mended = self.trail.as_ref().and_then(|trail| merge_guidance(&skill.text, &trail.guidance));
             return match mended {
                 Some(better) => json!({ "skill_id": id, "followed": "partially", "impact": "neutral",
                     "reason": "marginal", "suggested_improvement": better }),
@@ -87,11 +87,11 @@ impl Attempt<'_> {
     }
 
     /// Reviews a skill that was read and not followed.
-    fn left(&self, skill: &Received) -> Value {
+    fn left(&self, skill: &ReceivedSkill) -> Value {
         let (id, way) = (&skill.id, self.way());
         let situation = skill.text.lines().take(3).collect::<Vec<_>>().join(" ");
         let concerns = self.goal.words.fit(&situation).matched > 0.0;
-        if concerns && self.passed && !way.is_empty() && !self.is_told_besides(id) {
+        if concerns && self.passed && !way.is_empty() && !self.other_skill_covers(id) {
             return json!({ "skill_id": id, "followed": "no", "reason": "chose_alternative",
                 "explanation": "Another way led to the goal.", "alternative_used": way });
         }
@@ -109,20 +109,21 @@ impl Attempt<'_> {
     }
 
     /// Returns whether a label is on a route that contributed, or was used there.
-    fn went_through(&self, label: &str) -> bool {
+    fn used(&self, label: &str) -> bool {
         let stands = |visit: &Visit| {
             let before = visit
                 .first
                 .iter()
                 .flat_map(|(way, deed)| way.iter().map(String::as_str).chain([deed.label()]));
-            let own = visit.way.iter().map(String::as_str).chain(visit.deeds.iter().map(Deed::label));
+            let own =
+                visit.way.iter().map(String::as_str).chain(visit.deeds.iter().map(SurfaceAction::label));
             before.chain(own).any(|leg| same_label(leg, label))
         };
         self.lesson.visits.iter().any(stands)
     }
 
     /// Returns whether another skill that was read describes the route that was taken.
-    fn is_told_besides(&self, id: &str) -> bool {
+    fn other_skill_covers(&self, id: &str) -> bool {
         let others = self.material.skills.iter().filter(|other| other.id != id);
         others.map(|other| named(&other.text)).any(|labels| {
             let told = |leg: &String| labels.iter().any(|label| same_label(label, leg));
@@ -133,7 +134,7 @@ impl Attempt<'_> {
 
 /// Merges guidance for web pages with the steps that an attempt showed to be sufficient: steps that only one of them
 /// has become conditional. Returns `None` if there is nothing to add.
-fn mend(skill: &str, shown: &str) -> Option<String> {
+fn merge_guidance(skill: &str, shown: &str) -> Option<String> {
     let told = guidance::lines(skill);
     let is_bound = |line: &str| guidance::read(line).iter().all(|step| matches!(step, Step::Maybe(_)));
     let known = guidance::read_all(skill);
@@ -184,7 +185,7 @@ fn lowered(sentence: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::mend;
+    use super::merge_guidance;
 
     #[test]
     fn what_an_attempt_did_without_is_said_on_a_condition() {
@@ -193,7 +194,7 @@ mod tests {
                      5. Open \"Oven\".\n## Annotations\nNone";
         let shown =
             "1. Type the value that the task names into the field.\n2. Press Enter.\n3. Open \"Oven\".";
-        let mended = mend(known, shown).expect("there is more to say");
+        let mended = merge_guidance(known, shown).expect("there is more to say");
         insta::assert_snapshot!(mended, @r#"
         1. If it is there, double-click the cell that the task is about, then press Ctrl+A.
         2. Type the value that the task names into the field.
@@ -205,8 +206,8 @@ mod tests {
             "1. Double-click the cell that the task is about.\n2. Press Ctrl+A.\n\
             3. Type the value that the task names into the field.\n4. Press Enter.\n5. Open \"Oven\".",
         ] {
-            assert_eq!(mend(&mended, said), None, "it says both now");
+            assert_eq!(merge_guidance(&mended, said), None, "it says both now");
         }
-        assert_eq!(mend(known, "1. Open \"Larder\"."), None, "nothing is shared");
+        assert_eq!(merge_guidance(known, "1. Open \"Larder\"."), None, "nothing is shared");
     }
 }

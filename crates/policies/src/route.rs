@@ -3,13 +3,13 @@
 
 use apprentice_protocol::State;
 
-use super::progress::Surfaces;
-use super::scene::{Element, Kind, Scene};
+use super::progress::SurfaceCounts;
+use super::scene::{Element, ElementKind, Scene};
 use super::text_match::same_label;
 
 /// What kind of surface a press opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Led {
+enum SurfaceChange {
     /// Not observed yet.
     Unknown,
     /// A menu or an option list.
@@ -17,7 +17,7 @@ enum Led {
     /// A dialog or another window.
     Dialog,
     /// Another part of the same surface.
-    Part,
+    SameSurface,
     /// Another page that replaces the current one.
     Page,
 }
@@ -27,21 +27,21 @@ enum Led {
 pub(super) struct Leg {
     pub(super) label: String,
     /// The kind of the pressed control.
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     /// Whether it was pressed with the secondary mouse button.
     pub(super) secondary: bool,
-    led: Led,
+    led: SurfaceChange,
 }
 
 impl Leg {
     /// Creates a press of this label.
-    pub(super) fn new(label: impl Into<String>, kind: Kind) -> Self {
-        Self { label: label.into(), kind, secondary: false, led: Led::Unknown }
+    pub(super) fn new(label: impl Into<String>, kind: ElementKind) -> Self {
+        Self { label: label.into(), kind, secondary: false, led: SurfaceChange::Unknown }
     }
 
     /// Creates a press with the secondary mouse button.
     pub(super) fn secondary(label: impl Into<String>) -> Self {
-        Self { secondary: true, ..Self::new(label, Kind::Menu) }
+        Self { secondary: true, ..Self::new(label, ElementKind::Menu) }
     }
 
     /// Returns whether two presses target the same control.
@@ -58,7 +58,7 @@ impl Leg {
         }
         let fits = |element: &&Element| {
             if self.secondary {
-                return element.name == self.label && element.kind != Kind::Menu;
+                return element.name == self.label && element.kind != ElementKind::Menu;
             }
             element.kind == self.kind && same_label(&scene.label_of(element), &self.label)
         };
@@ -67,11 +67,11 @@ impl Leg {
     }
 
     fn lists(&self) -> bool {
-        self.led == Led::Menu && !self.secondary && self.kind == Kind::Menu
+        self.led == SurfaceChange::Menu && !self.secondary && self.kind == ElementKind::Menu
     }
 
     fn stays(&self) -> bool {
-        self.led == Led::Part
+        self.led == SurfaceChange::SameSurface
     }
 }
 
@@ -87,21 +87,21 @@ pub(super) fn shared(one: &[Leg], other: &[Leg]) -> usize {
 
 /// The next step from the current position towards a leg of another route.
 #[derive(Clone, Debug)]
-pub(super) enum Onward<'s> {
+pub(super) enum NextLeg<'s> {
     /// Press this element.
     Press(&'s Element),
     /// Close the surface in front first.
     Leave,
     /// The target does not exist here.
-    Nowhere,
+    Missing,
 }
 
 /// The route to the surface in front.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     legs: Vec<Leg>,
-    home: Option<Surfaces>,
-    before: Option<Surfaces>,
+    home: Option<SurfaceCounts>,
+    before: Option<SurfaceCounts>,
     fresh: bool,
 }
 
@@ -113,7 +113,7 @@ impl Route {
 
     /// Returns whether this route opened the dialog in front.
     pub(super) fn in_dialog(&self) -> bool {
-        self.legs.iter().any(|leg| leg.led == Led::Dialog)
+        self.legs.iter().any(|leg| leg.led == SurfaceChange::Dialog)
     }
 
     /// Returns the route without its trailing open menus; `None` when no menu is open.
@@ -124,12 +124,12 @@ impl Route {
 
     /// Records a press.
     pub(super) fn push(&mut self, leg: Leg) {
-        if leg.kind == Kind::Tab {
+        if leg.kind == ElementKind::Tab {
             let from = self.settled();
             let mut at = 0;
             self.legs.retain(|passed| {
                 at += 1;
-                at <= from || passed.kind != Kind::Tab
+                at <= from || passed.kind != ElementKind::Tab
             });
         }
         self.legs.push(leg);
@@ -137,22 +137,22 @@ impl Route {
     }
 
     /// Records what the last press opened, and removes legs whose surfaces were closed.
-    pub(super) fn notice(&mut self, scene: &Scene) {
-        let now = Surfaces::of(scene);
+    pub(super) fn observe(&mut self, scene: &Scene) {
+        let now = SurfaceCounts::of(scene);
         let home = self.home.get_or_insert_with(|| now.clone()).clone();
         if let Some(before) = self.before.replace(now.clone())
             && std::mem::take(&mut self.fresh)
             && let Some(last) = self.legs.last_mut()
         {
             last.led = led(last, scene, &before, &now);
-            if last.led == Led::Unknown {
+            if last.led == SurfaceChange::Unknown {
                 self.legs.pop();
             }
         }
         let open = (now.dialogs + now.windows).saturating_sub(home.dialogs + home.windows);
         let mut dialogs = 0;
         let closed = self.legs.iter().position(|leg| {
-            dialogs += usize::from(leg.led == Led::Dialog);
+            dialogs += usize::from(leg.led == SurfaceChange::Dialog);
             dialogs > open
         });
         if let Some(closed) = closed {
@@ -161,11 +161,14 @@ impl Route {
         let from = self.settled();
         let menus = scene.open_menus();
         let stands = |leg: &Leg| match leg.led {
-            Led::Menu if leg.lists() => {
+            SurfaceChange::Menu if leg.lists() => {
                 menus.iter().any(|menu| same_label(&scene.elements[*menu].name, &leg.label))
             }
-            Led::Menu => !menus.is_empty(),
-            Led::Unknown | Led::Dialog | Led::Part | Led::Page => true,
+            SurfaceChange::Menu => !menus.is_empty(),
+            SurfaceChange::Unknown
+            | SurfaceChange::Dialog
+            | SurfaceChange::SameSurface
+            | SurfaceChange::Page => true,
         };
         let mut at = 0;
         self.legs.retain(|leg| {
@@ -176,20 +179,23 @@ impl Route {
 
     /// Returns the start of the part of the route that closes by itself: menus and tabs.
     fn settled(&self) -> usize {
-        self.legs.iter().rposition(|leg| matches!(leg.led, Led::Dialog | Led::Page)).map_or(0, |at| at + 1)
+        self.legs
+            .iter()
+            .rposition(|leg| matches!(leg.led, SurfaceChange::Dialog | SurfaceChange::Page))
+            .map_or(0, |at| at + 1)
     }
 
     /// Returns the next step towards a leg of a route that shares its first `shared` legs with this one.
-    pub(super) fn onward<'s>(&self, scene: &'s Scene, leg: &Leg, shared: usize) -> Onward<'s> {
+    pub(super) fn onward<'s>(&self, scene: &'s Scene, leg: &Leg, shared: usize) -> NextLeg<'s> {
         let rest = &self.legs[shared.min(self.legs.len())..];
         let beside = rest.iter().all(Leg::lists) && !leg.secondary || rest.iter().all(Leg::stays);
         if !rest.is_empty() && !beside {
-            return Onward::Leave;
+            return NextLeg::Leave;
         }
         match leg.find(scene) {
-            Some(element) => Onward::Press(element),
-            None if rest.is_empty() || rest.iter().all(Leg::stays) => Onward::Nowhere,
-            None => Onward::Leave,
+            Some(element) => NextLeg::Press(element),
+            None if rest.is_empty() || rest.iter().all(Leg::stays) => NextLeg::Missing,
+            None => NextLeg::Leave,
         }
     }
 
@@ -201,33 +207,33 @@ impl Route {
 
     /// Returns whether a surface is open that was not open at the start.
     pub(super) fn is_away(&self, scene: &Scene) -> bool {
-        let now = Surfaces::of(scene);
+        let now = SurfaceCounts::of(scene);
         let home = self.home.as_ref().map_or(0, |home| home.dialogs + home.windows);
         now.menus > 0 || now.dialogs + now.windows > home
     }
 }
 
 /// Classifies what a press opened, by comparing the surfaces before and after it.
-fn led(leg: &Leg, scene: &Scene, before: &Surfaces, now: &Surfaces) -> Led {
+fn led(leg: &Leg, scene: &Scene, before: &SurfaceCounts, now: &SurfaceCounts) -> SurfaceChange {
     if now.dialogs + now.windows > before.dialogs + before.windows {
-        return Led::Dialog;
+        return SurfaceChange::Dialog;
     }
-    let opened = leg.kind == Kind::Menu && !leg.secondary && {
+    let opened = leg.kind == ElementKind::Menu && !leg.secondary && {
         scene.open_menus().iter().any(|menu| same_label(&scene.elements[*menu].name, &leg.label))
     };
     if opened || now.menus > before.menus {
-        return Led::Menu;
+        return SurfaceChange::Menu;
     }
-    if leg.kind == Kind::Tab || leg.kind == Kind::Thing && is_selected(scene, &leg.label) {
-        return Led::Part;
+    if leg.kind == ElementKind::Tab || leg.kind == ElementKind::Object && is_selected(scene, &leg.label) {
+        return SurfaceChange::SameSurface;
     }
     let elsewhere = scene.is_page() && now.title != before.title;
-    if leg.kind == Kind::Link || elsewhere { Led::Page } else { Led::Unknown }
+    if leg.kind == ElementKind::Link || elsewhere { SurfaceChange::Page } else { SurfaceChange::Unknown }
 }
 
 fn is_selected(scene: &Scene, label: &str) -> bool {
     scene.elements.iter().any(|element| {
-        element.kind == Kind::Thing
+        element.kind == ElementKind::Object
             && (element.is(State::Selected) || element.is(State::Focused))
             && same_label(&element.name, label)
     })

@@ -6,7 +6,7 @@ use super::text_match::{plain, same_label};
 
 /// The interaction category of an element, derived from its role and states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ElementKind {
     /// Opens a list of commands.
     Menu,
     /// A command, an option or another selectable entry.
@@ -26,13 +26,13 @@ pub(super) enum Kind {
     /// Navigates to another page.
     Link,
     /// An object: a file, a row, a cell.
-    Thing,
+    Object,
     /// A window.
     Window,
     /// A dialog window.
     Dialog,
     /// Static text.
-    Words,
+    StaticText,
     /// Any other element.
     Other,
 }
@@ -43,39 +43,39 @@ fn toggles(states: &[State]) -> bool {
         && !states.iter().any(|state| matches!(state, State::Collapsed | State::Expanded))
 }
 
-fn kind_of(role: &str, states: &[State]) -> Kind {
+fn kind_of(role: &str, states: &[State]) -> ElementKind {
     match role {
-        "menu" | "popupbutton" | "menubutton" => Kind::Menu,
+        "menu" | "popupbutton" | "menubutton" => ElementKind::Menu,
         "menuitem" if states.iter().any(|state| matches!(state, State::Collapsed | State::Expanded)) => {
-            Kind::Menu
+            ElementKind::Menu
         }
-        "menuitem" | "option" | "menu_item" | "list_item_option" => Kind::Item,
+        "menuitem" | "option" | "menu_item" | "list_item_option" => ElementKind::Item,
         "menuitemcheckbox" | "checkbox" | "switch" | "togglebutton" | "toggle_button" | "check_box"
-        | "check_menu_item" => Kind::Switch,
-        "menuitemradio" | "radio" | "radiobutton" | "radio_button" | "radio_menu_item" => Kind::Radio,
-        "button" if toggles(states) => Kind::Switch,
-        "button" | "push_button" | "pushbutton" | "disclosuretriangle" | "summary" => Kind::Button,
+        | "check_menu_item" => ElementKind::Switch,
+        "menuitemradio" | "radio" | "radiobutton" | "radio_button" | "radio_menu_item" => ElementKind::Radio,
+        "button" if toggles(states) => ElementKind::Switch,
+        "button" | "push_button" | "pushbutton" | "disclosuretriangle" | "summary" => ElementKind::Button,
         "textbox" | "searchbox" | "spinbutton" | "entry" | "terminal" | "password_text" | "textarea" => {
-            Kind::Field
+            ElementKind::Field
         }
         "combobox" | "combo_box" | "listbox_button" => {
             if states.contains(&State::Editable) {
-                Kind::Field
+                ElementKind::Field
             } else {
-                Kind::Combo
+                ElementKind::Combo
             }
         }
-        "tab" | "page_tab" => Kind::Tab,
-        "link" => Kind::Link,
+        "tab" | "page_tab" => ElementKind::Tab,
+        "link" => ElementKind::Link,
         "listitem" | "treeitem" | "row" | "cell" | "gridcell" | "icon" | "table_cell" | "list_item"
-        | "img" | "image" => Kind::Thing,
-        "window" | "frame" | "application" => Kind::Window,
-        "dialog" | "alertdialog" | "alert" | "file_chooser" | "color_chooser" => Kind::Dialog,
-        "text" if states.contains(&State::Editable) => Kind::Field,
+        | "img" | "image" => ElementKind::Object,
+        "window" | "frame" | "application" => ElementKind::Window,
+        "dialog" | "alertdialog" | "alert" | "file_chooser" | "color_chooser" => ElementKind::Dialog,
+        "text" if states.contains(&State::Editable) => ElementKind::Field,
         "label" | "text" | "heading" | "statictext" | "static" | "paragraph" | "text_leaf" | "labeltext"
-        | "caption" => Kind::Words,
-        _ if states.contains(&State::Editable) => Kind::Field,
-        _ => Kind::Other,
+        | "caption" => ElementKind::StaticText,
+        _ if states.contains(&State::Editable) => ElementKind::Field,
+        _ => ElementKind::Other,
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Element {
     pub(super) depth: u32,
     /// The index of its parent.
     pub(super) parent: Option<usize>,
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     /// Its role as the outline spells it.
     pub(super) role: String,
     /// Its name, trimmed.
@@ -105,7 +105,7 @@ impl Element {
     }
 
     /// Returns whether it is enabled and visible.
-    pub(super) fn works(&self) -> bool {
+    pub(super) fn is_enabled(&self) -> bool {
         !self.is(State::Disabled) && !self.is(State::Hidden)
     }
 
@@ -117,25 +117,27 @@ impl Element {
     /// Returns its on/off state; `None` if it cannot be on or off.
     pub(super) fn is_on(&self) -> Option<bool> {
         match self.kind {
-            Kind::Switch | Kind::Radio | Kind::Item | Kind::Button => {
+            ElementKind::Switch | ElementKind::Radio | ElementKind::Item | ElementKind::Button => {
                 if self.is(State::Checked) {
                     Some(true)
-                } else if self.is(State::Unchecked) || matches!(self.kind, Kind::Switch | Kind::Radio) {
+                } else if self.is(State::Unchecked)
+                    || matches!(self.kind, ElementKind::Switch | ElementKind::Radio)
+                {
                     Some(false)
                 } else {
                     None
                 }
             }
-            Kind::Menu
-            | Kind::Field
-            | Kind::Combo
-            | Kind::Tab
-            | Kind::Link
-            | Kind::Thing
-            | Kind::Window
-            | Kind::Dialog
-            | Kind::Words
-            | Kind::Other => None,
+            ElementKind::Menu
+            | ElementKind::Field
+            | ElementKind::Combo
+            | ElementKind::Tab
+            | ElementKind::Link
+            | ElementKind::Object
+            | ElementKind::Window
+            | ElementKind::Dialog
+            | ElementKind::StaticText
+            | ElementKind::Other => None,
         }
     }
 }
@@ -154,7 +156,7 @@ fn is_popup(elements: &[Element], index: usize) -> bool {
     let element = &elements[index];
     match element.role.as_str() {
         "menu" | "combobox" => true,
-        "listbox" => element.parent.is_some_and(|parent| elements[parent].kind == Kind::Combo),
+        "listbox" => element.parent.is_some_and(|parent| elements[parent].kind == ElementKind::Combo),
         _ => false,
     }
 }
@@ -171,8 +173,8 @@ impl Scene {
             let in_bar = parent.is_some_and(|parent: usize| elements[parent].role == "menubar");
             let in_list = parent.is_some_and(|parent: usize| is_popup(&elements, parent));
             let kind = match kind_of(&node.role, &node.states) {
-                Kind::Item if in_bar => Kind::Menu,
-                Kind::Item if node.role == "option" && !in_list => Kind::Thing,
+                ElementKind::Item if in_bar => ElementKind::Menu,
+                ElementKind::Item if node.role == "option" && !in_list => ElementKind::Object,
                 kind => kind,
             };
             elements.push(Element {
@@ -214,9 +216,11 @@ impl Scene {
 
     /// Returns the open menus and option lists with visible entries, outermost first.
     pub(super) fn open_menus(&self) -> Vec<usize> {
-        let is_line = |kind: Kind| matches!(kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Menu);
+        let is_line = |kind: ElementKind| {
+            matches!(kind, ElementKind::Item | ElementKind::Switch | ElementKind::Radio | ElementKind::Menu)
+        };
         self.indices(|element| {
-            matches!(element.kind, Kind::Menu | Kind::Item)
+            matches!(element.kind, ElementKind::Menu | ElementKind::Item)
                 || element.role == "listbox" && !element.is(State::Hidden)
         })
         .into_iter()
@@ -240,7 +244,7 @@ impl Scene {
 
     /// Returns the dialogs, outermost first. A dialog nested in another one is not counted.
     pub(super) fn dialogs(&self) -> Vec<usize> {
-        let is_dialog = |element: &Element| element.kind == Kind::Dialog || element.is(State::Modal);
+        let is_dialog = |element: &Element| element.kind == ElementKind::Dialog || element.is(State::Modal);
         let mut found = self.indices(is_dialog);
         found.retain(|index| {
             let mut above = self.elements[*index].parent;
@@ -289,7 +293,7 @@ impl Scene {
         let active = dialogs.iter().copied().find(|index| self.elements[*index].is(State::Active));
         active.or_else(|| dialogs.last().copied()).or_else(|| {
             let windows =
-                self.indices(|element| element.kind == Kind::Window && element.role != "application");
+                self.indices(|element| element.kind == ElementKind::Window && element.role != "application");
             windows.into_iter().find(|index| self.elements[*index].is(State::Active))
         })
     }
@@ -300,25 +304,31 @@ impl Scene {
         (0..self.elements.len())
             .filter(inside)
             .map(|index| &self.elements[index])
-            .filter(|element| element.works())
+            .filter(|element| element.is_enabled())
             .collect()
     }
 
     /// Returns the number of named windows.
     pub(super) fn windows(&self) -> usize {
         self.indices(|element| {
-            element.kind == Kind::Window && element.role != "application" && !element.name.is_empty()
+            element.kind == ElementKind::Window && element.role != "application" && !element.name.is_empty()
         })
         .len()
     }
 
     /// Returns the names of the controls in the front dialog, to detect whether its content changed.
     pub(super) fn beside(&self) -> Vec<String> {
-        let surface = self.surface().filter(|index| self.elements[*index].kind == Kind::Dialog);
+        let surface = self.surface().filter(|index| self.elements[*index].kind == ElementKind::Dialog);
         let Some(surface) = surface else { return Vec::new() };
         let tells = |element: &&Element| {
-            matches!(element.kind, Kind::Words | Kind::Switch | Kind::Radio | Kind::Button | Kind::Field)
-                && !element.name.is_empty()
+            matches!(
+                element.kind,
+                ElementKind::StaticText
+                    | ElementKind::Switch
+                    | ElementKind::Radio
+                    | ElementKind::Button
+                    | ElementKind::Field
+            ) && !element.name.is_empty()
         };
         self.below(Some(surface)).into_iter().filter(tells).map(|element| element.name.clone()).collect()
     }
@@ -330,10 +340,10 @@ impl Scene {
     }
 
     /// Returns whether the front surface has a disabled button with one of these labels.
-    pub(super) fn has_barred(&self, labels: &[&str]) -> bool {
+    pub(super) fn has_disabled_button(&self, labels: &[&str]) -> bool {
         let Some(surface) = self.surface() else { return false };
         self.elements.iter().enumerate().any(|(index, element)| {
-            element.kind == Kind::Button
+            element.kind == ElementKind::Button
                 && element.is(State::Disabled)
                 && self.is_within(index, surface)
                 && labels.iter().any(|label| same_label(&element.name, label))
@@ -345,23 +355,26 @@ impl Scene {
         let Some(surface) = self.surface() else { return false };
         self.elements.iter().enumerate().any(|(index, element)| {
             let says = element.role.replace('_', "") == "filechooser"
-                || element.kind == Kind::Dialog
+                || element.kind == ElementKind::Dialog
                     && plain(&element.name).starts_with(&["file".into(), "chooser".into()]);
             says && self.is_within(index, surface)
         })
     }
 
     /// Returns whether an object with one of these names is visible.
-    pub(super) fn names_any(&self, names: &[&str]) -> bool {
+    pub(super) fn has_object_named(&self, names: &[&str]) -> bool {
         self.elements.iter().any(|element| {
-            matches!(element.kind, Kind::Thing | Kind::Other) && names.contains(&element.name.as_str())
+            matches!(element.kind, ElementKind::Object | ElementKind::Other)
+                && names.contains(&element.name.as_str())
         })
     }
 
     /// Returns the title of the front window, to distinguish programs.
     pub(super) fn title(&self) -> &str {
         let windows = self.indices(|element| {
-            matches!(element.kind, Kind::Window) && element.role != "application" && !element.name.is_empty()
+            matches!(element.kind, ElementKind::Window)
+                && element.role != "application"
+                && !element.name.is_empty()
         });
         let active = windows.iter().find(|index| self.elements[**index].is(State::Active));
         active.or_else(|| windows.first()).map_or("", |index| self.elements[*index].name.as_str())
@@ -369,7 +382,7 @@ impl Scene {
 
     /// Returns the names of programs, windows and dialogs, to select a skill domain.
     pub(super) fn places(&self) -> Vec<String> {
-        let named = self.indices(|element| matches!(element.kind, Kind::Window | Kind::Dialog));
+        let named = self.indices(|element| matches!(element.kind, ElementKind::Window | ElementKind::Dialog));
         named
             .into_iter()
             .map(|index| self.elements[index].name.clone())
@@ -380,14 +393,14 @@ impl Scene {
     /// Returns an element's name, or the text beside or above it if it is unnamed. A combo box gets both.
     pub(super) fn label_of(&self, element: &Element) -> String {
         let own = element.name.clone();
-        let is_combo = element.kind == Kind::Combo;
+        let is_combo = element.kind == ElementKind::Combo;
         if !own.is_empty() && !is_combo {
             return own;
         }
         let Some(at) = element.at else { return own };
         let mut best: Option<(f64, &str)> = None;
         for words in self.elements.iter().filter(|other| {
-            matches!(other.kind, Kind::Words | Kind::Switch)
+            matches!(other.kind, ElementKind::StaticText | ElementKind::Switch)
                 && !other.name.is_empty()
                 && other.id != element.id
         }) {
@@ -411,11 +424,11 @@ impl Scene {
     /// dialog.
     pub(super) fn document(&self) -> Option<&Element> {
         let surface = self.surface();
-        if surface.is_some_and(|index| self.elements[index].kind == Kind::Dialog) {
+        if surface.is_some_and(|index| self.elements[index].kind == ElementKind::Dialog) {
             return None;
         }
         let fields: Vec<&Element> =
-            self.below(surface).into_iter().filter(|element| element.kind == Kind::Field).collect();
+            self.below(surface).into_iter().filter(|element| element.kind == ElementKind::Field).collect();
         fields
             .iter()
             .copied()

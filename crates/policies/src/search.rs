@@ -2,22 +2,22 @@
 
 use apprentice_protocol::{Action, Button, History, NodeRef, State};
 
-use super::control_match::{Care, misses_target, wanted_state};
-use super::executor::{click, key, leave};
+use super::control_match::{MatchThreshold, omits_target, target_state};
+use super::executor::{click, dismiss, key};
 use super::opener_prior::{promise, strays};
 use super::policy::Move;
-use super::prerequisites::{Enabling, Hindered};
-use super::progress::{Open, Surfaces, turns_page};
-use super::route::{Leg, Onward, Route, same_way, shared};
-use super::scene::{Element, Kind, Scene};
-use super::text_match::{Fit, plain};
+use super::prerequisites::{PrerequisiteSearch, PrerequisiteStep};
+use super::progress::{Open, SurfaceCounts, replaces_content};
+use super::route::{Leg, NextLeg, Route, same_way, shared};
+use super::scene::{Element, ElementKind, Scene};
+use super::text_match::{MatchScore, plain};
 
 /// The largest number of presses towards one target before it is abandoned.
-const PATIENCE: u32 = 9;
+const MAX_PRESSES_PER_TARGET: u32 = 9;
 
 /// The circumstances of a search.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct How {
+pub(super) struct SearchContext {
     /// The environment is a browser without a desktop.
     pub(super) browser: bool,
     /// Little of the action budget is left.
@@ -28,7 +28,7 @@ pub(super) struct How {
 
 /// A candidate: an element that was seen and may open another surface or be the answer.
 #[derive(Clone, Debug)]
-struct Spot {
+struct Candidate {
     route: Vec<Leg>,
     leg: Leg,
     score: f32,
@@ -39,7 +39,7 @@ struct Spot {
 
 /// The next step of the search.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum SearchStep {
     /// Make this press on the way to a target.
     Go(Move),
     /// Press this element: it is the best match seen so far.
@@ -48,13 +48,13 @@ pub(super) enum Found {
 
 /// The next step towards a target.
 #[derive(Clone, Debug)]
-pub(super) enum Toward<'s> {
+pub(super) enum Approach<'s> {
     /// Make this move next.
     Go(Move),
     /// The target itself is visible.
-    There(&'s Element),
+    Visible(&'s Element),
     /// The target cannot be reached.
-    Lost,
+    Unreachable,
 }
 
 /// The search for one sub-goal.
@@ -62,14 +62,14 @@ pub(super) enum Toward<'s> {
 pub(super) struct Search {
     /// The route to the surface in front.
     pub(super) route: Route,
-    seen: Vec<Spot>,
+    seen: Vec<Candidate>,
     aim: Option<usize>,
-    enabling: Enabling,
+    enabling: PrerequisiteSearch,
     dialogs: Vec<(String, Vec<Leg>)>,
     surface: String,
     /// The route to a list whose entry was pressed, and the controls beside the list before that press.
     section: Option<(Vec<Leg>, Vec<String>)>,
-    strides: u32,
+    presses: u32,
 }
 
 impl Search {
@@ -79,14 +79,16 @@ impl Search {
     }
 
     /// Records where the last press led.
-    pub(super) fn notice(&mut self, scene: &Scene) {
-        self.route.notice(scene);
+    pub(super) fn observe(&mut self, scene: &Scene) {
+        self.route.observe(scene);
         let Some((route, beside)) = self.section.take() else { return };
-        if !turns_page(&beside, &scene.beside()) {
+        if !replaces_content(&beside, &scene.beside()) {
             // Its entries are only selected; they open nothing.
             self.route.cut(route.len());
-            for spot in
-                self.seen.iter_mut().filter(|spot| spot.leg.kind == Kind::Thing && !spot.leg.secondary)
+            for spot in self
+                .seen
+                .iter_mut()
+                .filter(|spot| spot.leg.kind == ElementKind::Object && !spot.leg.secondary)
             {
                 spot.opened |= same_way(&spot.route, &route);
             }
@@ -105,7 +107,7 @@ impl Search {
             .route
             .legs()
             .iter()
-            .filter(|leg| !matches!(leg.kind, Kind::Tab | Kind::Thing))
+            .filter(|leg| !matches!(leg.kind, ElementKind::Tab | ElementKind::Object))
             .cloned()
             .collect();
         match self.dialogs.iter().find(|(known, _)| *known == name) {
@@ -117,11 +119,11 @@ impl Search {
         }
     }
 
-    fn collect(&mut self, scene: &Scene, open: &Open, how: How) {
+    fn collect(&mut self, scene: &Scene, open: &Open, how: SearchContext) {
         if self.is_known(scene) {
             return;
         }
-        self.surface = Surfaces::of(scene).title;
+        self.surface = SurfaceCounts::of(scene).title;
         let legs = self.route.legs().to_vec();
         for element in scene.below(scene.front()) {
             self.weigh(scene, element, &legs, (open, how));
@@ -141,7 +143,7 @@ impl Search {
     }
 
     /// Records an element behind a route if it opens a surface or matches the sub-goal.
-    fn weigh(&mut self, scene: &Scene, element: &Element, legs: &[Leg], want: (&Open, How)) {
+    fn weigh(&mut self, scene: &Scene, element: &Element, legs: &[Leg], want: (&Open, SearchContext)) {
         let (open, how) = want;
         let label = scene.label_of(element);
         if label.is_empty() || open.has_pressed(&label) || open.is_rejected(&self.surface, &label) {
@@ -161,15 +163,15 @@ impl Search {
         };
         let leg = Leg::new(label, element.kind);
         let mut route = legs.to_vec();
-        if leg.kind == Kind::Tab {
-            route.retain(|passed| passed.kind != Kind::Tab);
+        if leg.kind == ElementKind::Tab {
+            route.retain(|passed| passed.kind != ElementKind::Tab);
         }
         let opened = legs.iter().any(|passed| passed.same(&leg));
-        self.note(Spot { route, leg, score, opened, terminal });
+        self.note(Candidate { route, leg, score, opened, terminal });
     }
 
-    fn note(&mut self, spot: Spot) {
-        let known = |seen: &&mut Spot| seen.leg.same(&spot.leg) && same_way(&seen.route, &spot.route);
+    fn note(&mut self, spot: Candidate) {
+        let known = |seen: &&mut Candidate| seen.leg.same(&spot.leg) && same_way(&seen.route, &spot.route);
         if self.seen.iter_mut().find(known).is_none() {
             self.seen.push(spot);
         }
@@ -181,19 +183,19 @@ impl Search {
             open.want.values.iter().any(|value| value.text == element.name) && !element.name.is_empty()
         };
         let selected = |element: &&Element| {
-            element.kind == Kind::Thing && element.is(State::Selected) && !open.makes_new()
+            element.kind == ElementKind::Object && element.is(State::Selected) && !open.makes_new()
         };
         let things = scene.below(scene.surface());
         let object = things.iter().copied().find(named).or_else(|| things.iter().copied().find(selected));
         let Some(element) = object.or_else(|| scene.document()) else { return };
         let score = if object.is_some() { 0.48 } else { 0.12 };
         let leg = Leg::secondary(element.name.clone());
-        self.note(Spot { route: Vec::new(), leg, score, opened: false, terminal: false });
+        self.note(Candidate { route: Vec::new(), leg, score, opened: false, terminal: false });
     }
 
     /// Returns the next press of the search; `None` when everything reachable has been opened. Late in an attempt it
     /// accepts the best match seen so far.
-    pub(super) fn next(&mut self, scene: &Scene, open: &Open, how: How) -> Option<Found> {
+    pub(super) fn next(&mut self, scene: &Scene, open: &Open, how: SearchContext) -> Option<SearchStep> {
         self.collect(scene, open, how);
         if let Some(found) = self.enable(scene, open, how) {
             return Some(found);
@@ -202,34 +204,37 @@ impl Search {
             return Some(found);
         }
         // Only disabled controls are left; they are now tried whatever their label.
-        self.enabling.despair();
+        self.enabling.include_unrelated();
         self.enable(scene, open, how).or_else(|| self.go_on(scene, how))
     }
 
     /// Returns the next press towards the best candidate that is not opened yet.
-    fn go_on(&mut self, scene: &Scene, how: How) -> Option<Found> {
+    fn go_on(&mut self, scene: &Scene, how: SearchContext) -> Option<SearchStep> {
         for _ in 0..self.seen.len() + 1 {
             let aim = self.aim.filter(|aim| !self.seen[*aim].opened).or_else(|| self.best(how))?;
             if self.aim.replace(aim) != Some(aim) {
-                self.strides = 0;
+                self.presses = 0;
             }
-            self.strides += 1;
-            let Spot { route, leg, terminal, .. } = self.seen[aim].clone();
-            let toward =
-                if self.strides > PATIENCE { Toward::Lost } else { self.toward(scene, &route, &leg, how) };
+            self.presses += 1;
+            let Candidate { route, leg, terminal, .. } = self.seen[aim].clone();
+            let toward = if self.presses > MAX_PRESSES_PER_TARGET {
+                Approach::Unreachable
+            } else {
+                self.toward(scene, &route, &leg, how)
+            };
             match toward {
-                Toward::Go(found) => return Some(Found::Go(found)),
-                Toward::Lost => self.seen[aim].opened = true,
-                Toward::There(element) => {
+                Approach::Go(found) => return Some(SearchStep::Go(found)),
+                Approach::Unreachable => self.seen[aim].opened = true,
+                Approach::Visible(element) => {
                     self.seen[aim].opened = true;
                     self.aim = None;
                     if terminal {
-                        return Some(Found::Press(element.id.clone()));
+                        return Some(SearchStep::Press(element.id.clone()));
                     }
-                    if leg.kind == Kind::Thing && !leg.secondary {
+                    if leg.kind == ElementKind::Object && !leg.secondary {
                         self.section = Some((self.route.legs().to_vec(), scene.beside()));
                     }
-                    return Some(Found::Go(self.step(&leg, element)));
+                    return Some(SearchStep::Go(self.step(&leg, element)));
                 }
             }
         }
@@ -237,24 +242,25 @@ impl Search {
     }
 
     /// Returns the next press towards enabling a disabled control that matches.
-    fn enable(&mut self, scene: &Scene, open: &Open, how: How) -> Option<Found> {
-        let in_bar = |spot: &Spot| spot.route.is_empty() && !spot.opened && spot.leg.kind == Kind::Menu;
+    fn enable(&mut self, scene: &Scene, open: &Open, how: SearchContext) -> Option<SearchStep> {
+        let in_bar =
+            |spot: &Candidate| spot.route.is_empty() && !spot.opened && spot.leg.kind == ElementKind::Menu;
         let unread = self.seen.iter().any(in_bar);
         for _ in 0..4 {
             let (route, leg, say) = match self.enabling.next(scene, open, unread)? {
-                Hindered::Go { route, leg, say } => (route, leg, Some(say)),
-                Hindered::Look { route, leg } => (route, leg, None),
+                PrerequisiteStep::Press { route, leg, say } => (route, leg, Some(say)),
+                PrerequisiteStep::Look { route, leg } => (route, leg, None),
             };
             match (self.toward(scene, &route, &leg, how), say) {
-                (Toward::Go(found), _) => return Some(Found::Go(found)),
-                (Toward::Lost, _) => self.enabling.fail(),
-                (Toward::There(element), Some(say)) => {
+                (Approach::Go(found), _) => return Some(SearchStep::Go(found)),
+                (Approach::Unreachable, _) => self.enabling.mark_unreachable(),
+                (Approach::Visible(element), Some(say)) => {
                     self.enabling.pressed();
                     let actions = vec![click(element, Button::Left, 1)];
-                    return Some(Found::Go(Move::Act { say, actions }));
+                    return Some(SearchStep::Go(Move::Act { say, actions }));
                 }
-                (Toward::There(_), None) => {
-                    self.enabling.succeed();
+                (Approach::Visible(_), None) => {
+                    self.enabling.mark_enabled();
                     self.prefer(route, leg);
                     return None;
                 }
@@ -266,35 +272,38 @@ impl Search {
     /// Makes a control that is enabled now the next target.
     fn prefer(&mut self, route: Vec<Leg>, leg: Leg) {
         self.aim = None;
-        let known = |spot: &&mut Spot| spot.leg.same(&leg) && same_way(&spot.route, &route);
+        let known = |spot: &&mut Candidate| spot.leg.same(&leg) && same_way(&spot.route, &route);
         match self.seen.iter_mut().find(known) {
             Some(spot) => (spot.opened, spot.score) = (false, 3.0),
             None => {
-                let terminal = matches!(leg.kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Button);
-                self.seen.push(Spot { route, leg, score: 3.0, opened: false, terminal });
+                let terminal = matches!(
+                    leg.kind,
+                    ElementKind::Item | ElementKind::Switch | ElementKind::Radio | ElementKind::Button
+                );
+                self.seen.push(Candidate { route, leg, score: 3.0, opened: false, terminal });
             }
         }
     }
 
     /// Returns the next press towards a leg at the end of a route.
-    fn toward<'s>(&mut self, scene: &'s Scene, route: &[Leg], leg: &Leg, how: How) -> Toward<'s> {
+    fn toward<'s>(&mut self, scene: &'s Scene, route: &[Leg], leg: &Leg, how: SearchContext) -> Approach<'s> {
         let shared = shared(route, self.route.legs());
         let next = route.get(shared).unwrap_or(leg);
         match self.route.onward(scene, next, shared) {
-            Onward::Press(element) if shared == route.len() => Toward::There(element),
-            Onward::Press(element) => {
+            NextLeg::Press(element) if shared == route.len() => Approach::Visible(element),
+            NextLeg::Press(element) => {
                 self.route.cut(shared);
-                Toward::Go(self.step(next, element))
+                Approach::Go(self.step(next, element))
             }
-            Onward::Leave => Toward::Go(self.back(scene, how.browser)),
-            Onward::Nowhere if self.route.is_away(scene) && route.len() < self.route.legs().len() => {
-                Toward::Go(self.back(scene, how.browser))
+            NextLeg::Leave => Approach::Go(self.back(scene, how.browser)),
+            NextLeg::Missing if self.route.is_away(scene) && route.len() < self.route.legs().len() => {
+                Approach::Go(self.back(scene, how.browser))
             }
-            Onward::Nowhere => Toward::Lost,
+            NextLeg::Missing => Approach::Unreachable,
         }
     }
 
-    fn best(&self, how: How) -> Option<usize> {
+    fn best(&self, how: SearchContext) -> Option<usize> {
         let waits = self.enabling.waits();
         let value = |at: &usize| {
             let spot = &self.seen[*at];
@@ -304,7 +313,7 @@ impl Search {
             let settles = how.late && spot.terminal;
             // A prerequisite is needed: it is more likely in another menu than deeper in this one.
             let looks_around =
-                waits && spot.route.is_empty() && spot.leg.kind == Kind::Menu && !spot.leg.secondary;
+                waits && spot.route.is_empty() && spot.leg.kind == ElementKind::Menu && !spot.leg.secondary;
             let known = spot.leg.label.ends_with(['.', '…']) && self.has_opened(spot);
             spot.score - far - if known { 0.6 } else { 0.0 } + if settles || looks_around { 1.0 } else { 0.0 }
         };
@@ -314,7 +323,7 @@ impl Search {
     }
 
     /// Returns whether the candidate's dialog was already opened by another route.
-    fn has_opened(&self, spot: &Spot) -> bool {
+    fn has_opened(&self, spot: &Candidate) -> bool {
         self.seen.iter().any(|other| other.opened && other.leg.same(&spot.leg))
     }
 
@@ -330,7 +339,7 @@ impl Search {
 
     fn back(&mut self, scene: &Scene, browser: bool) -> Move {
         if self.route.is_away(scene) {
-            return leave("It is not here.", scene);
+            return dismiss("It is not here.", scene);
         }
         self.route.cut(self.route.legs().len().saturating_sub(1));
         let actions = if browser {
@@ -344,20 +353,27 @@ impl Search {
 
 /// Returns whether pressing an element can complete a sub-goal.
 fn can_answer(element: &Element) -> bool {
-    matches!(element.kind, Kind::Item | Kind::Switch | Kind::Radio | Kind::Button | Kind::Combo)
+    matches!(
+        element.kind,
+        ElementKind::Item
+            | ElementKind::Switch
+            | ElementKind::Radio
+            | ElementKind::Button
+            | ElementKind::Combo
+    )
 }
 
 /// Returns whether a label with this match score may be the answer. A switch that already has the wanted state, or a
 /// command with another purpose, is not.
-fn answers(element: &Element, label: &str, fit: Fit, open: &Open) -> bool {
-    let stands = matches!(element.kind, Kind::Switch | Kind::Radio)
-        && element.is_on() == Some(element.kind == Kind::Radio || wanted_state(open, label));
-    let idle = stands && !Care::Exact.accepts(fit);
-    let strays = strays(&plain(label), &open.want) || misses_target(open, element, label);
-    !idle && !strays && (Care::Loose.accepts(fit) || is_telling(fit))
+fn answers(element: &Element, label: &str, fit: MatchScore, open: &Open) -> bool {
+    let stands = matches!(element.kind, ElementKind::Switch | ElementKind::Radio)
+        && element.is_on() == Some(element.kind == ElementKind::Radio || target_state(open, label));
+    let idle = stands && !MatchThreshold::Exact.accepts(fit);
+    let strays = strays(&plain(label), &open.want) || omits_target(open, element, label);
+    !idle && !strays && (MatchThreshold::Partial.accepts(fit) || is_telling(fit))
 }
 
 /// Returns whether a match is specific enough to be the answer on its own.
-fn is_telling(fit: Fit) -> bool {
+fn is_telling(fit: MatchScore) -> bool {
     fit.share >= 0.99 && fit.top >= 0.6 || fit.matched >= 2.0 && fit.share >= 0.5
 }

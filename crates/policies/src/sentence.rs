@@ -127,7 +127,7 @@ pub(super) fn split_then(sentence: &str) -> Vec<String> {
 }
 
 /// Removes parentheses, and everything after a negation or an example.
-pub(super) fn affirmed(sentence: &str) -> String {
+pub(super) fn without_negation(sentence: &str) -> String {
     let mut kept = String::new();
     let mut depth = 0u32;
     for c in sentence.chars() {

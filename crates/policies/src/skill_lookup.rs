@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::goal::Goal;
 use super::policy::Move;
-use super::text_match::{Wanted, content};
+use super::text_match::{KeyTerms, content};
 use super::transcript::{Transcript, Turn};
 
 const LIST: &str = "skill_list";
@@ -16,13 +16,13 @@ const VIEW: &str = "skill_view";
 
 /// The text of one skill as a tool returned it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Note {
+pub(super) struct SkillText {
     pub(super) text: String,
 }
 
 /// A skillbook lookup that makes one tool call per turn.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Consult {
+pub(super) struct SkillLookup {
     to_list: Vec<String>,
     to_view: Vec<String>,
     lines: Vec<(String, String)>,
@@ -35,7 +35,7 @@ pub(super) struct Consult {
     /// Word stems of the window titles and of the instruction.
     here: Vec<String>,
     /// The skills read so far.
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<SkillText>,
 }
 
 /// Parses an index line of the form `- id: description`. Counts in brackets are ignored.
@@ -46,7 +46,7 @@ fn index_line(line: &str) -> Option<(String, String)> {
     (!id.is_empty()).then(|| (id, description.trim().to_owned()))
 }
 
-impl Consult {
+impl SkillLookup {
     /// Selects the domains to list first.
     fn start(&mut self, transcript: &Transcript, goal: &Goal, turn: &Turn) {
         self.started = true;
@@ -77,14 +77,14 @@ impl Consult {
         self.to_list = domains.into_iter().take(2).map(|(_, id)| id).rev().collect();
     }
 
-    fn hear(&mut self, turn: &Turn) {
+    fn record_results(&mut self, turn: &Turn) {
         for answer in turn.answers.iter().filter(|answer| !answer.is_error) {
             match answer.tool.as_str() {
                 LIST | SEARCH => {
                     let found = answer.text.lines().filter_map(index_line);
                     self.lines.extend(found.filter(|(id, _)| id.contains('/')));
                 }
-                VIEW => self.notes.push(Note { text: answer.text.clone() }),
+                VIEW => self.notes.push(SkillText { text: answer.text.clone() }),
                 _ => {}
             }
         }
@@ -99,7 +99,7 @@ impl Consult {
         if !can_view {
             return None;
         }
-        self.hear(turn);
+        self.record_results(turn);
         if can_list && let Some(domain) = self.to_list.pop() {
             return Some(Move::Ask {
                 say: format!("The notes on {domain} may help."),
@@ -135,7 +135,7 @@ impl Consult {
     }
 
     /// Selects the index lines that match the instruction best: at most two, the second only when its score is close.
-    fn choose(&mut self, words: &Wanted) {
+    fn choose(&mut self, words: &KeyTerms) {
         let mut scored: Vec<(f32, String)> = Vec::new();
         let is_own = |id: &str| {
             let domain = id.split('/').next().unwrap_or_default();

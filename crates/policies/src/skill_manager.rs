@@ -15,10 +15,10 @@ use super::text_match::{plain, same_label};
 /// The tool whose presence identifies a maintenance request.
 pub(super) const READING_TOOL: &str = "fetch_similar_skills";
 /// The largest length, in characters, of a description in the index.
-const LINE: usize = 150;
+const MAX_DESCRIPTION: usize = 150;
 
 #[derive(Deserialize)]
-struct Item {
+struct WorkItem {
     input_type: String,
     #[serde(default)]
     corroboration: Value,
@@ -28,7 +28,7 @@ struct Item {
 }
 
 /// A tool call made earlier, with its result.
-struct Made {
+struct ToolCallRecord {
     tool: String,
     answer: Value,
     refused: bool,
@@ -37,7 +37,7 @@ struct Made {
 /// A skill as a tool returned it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Shown {
+struct SkillView {
     skill_id: String,
     description: String,
     situation: String,
@@ -47,7 +47,7 @@ struct Shown {
 
 /// Returns the manager's next call, or its closing message.
 pub(super) fn answer(request: &ChatRequest) -> Move {
-    let Some(item) = block::<Item>(request) else { return nothing("There is no item.") };
+    let Some(item) = block::<WorkItem>(request) else { return nothing("There is no item.") };
     let made = made(request);
     match item.input_type.as_str() {
         "learning" => learning(&item, &made),
@@ -68,7 +68,7 @@ fn ask(tool: &str, arguments: Value) -> Move {
 }
 
 /// Returns the calls made so far with their results.
-fn made(request: &ChatRequest) -> Vec<Made> {
+fn made(request: &ChatRequest) -> Vec<ToolCallRecord> {
     let mut found = Vec::new();
     let mut asked: &[apprentice_protocol::Call] = &[];
     for message in &request.messages {
@@ -80,7 +80,7 @@ fn made(request: &ChatRequest) -> Vec<Made> {
                     let call = asked.iter().find(|call| call.id == result.id).map(|call| &call.body);
                     let Some(CallBody::Tool { name, .. }) = call else { continue };
                     let text: String = result.content.iter().filter_map(Content::as_text).collect();
-                    found.push(Made {
+                    found.push(ToolCallRecord {
                         tool: name.clone(),
                         answer: serde_json::from_str(&text).unwrap_or(Value::Null),
                         refused: result.is_error,
@@ -92,7 +92,7 @@ fn made(request: &ChatRequest) -> Vec<Made> {
     found
 }
 
-impl Item {
+impl WorkItem {
     fn allows(&self, tool: &str) -> bool {
         self.writes_allowed.iter().any(|allowed| allowed == tool)
     }
@@ -102,11 +102,11 @@ impl Item {
     }
 }
 
-fn last<'m>(made: &'m [Made], tool: &str) -> Option<&'m Made> {
+fn last<'m>(made: &'m [ToolCallRecord], tool: &str) -> Option<&'m ToolCallRecord> {
     made.iter().rev().find(|call| call.tool == tool)
 }
 
-fn shown(call: &Made) -> Vec<Shown> {
+fn skills_of(call: &ToolCallRecord) -> Vec<SkillView> {
     call.answer
         .get("skills")
         .cloned()
@@ -143,7 +143,7 @@ fn same_way(one: &str, other: &str) -> bool {
         && one.iter().zip(&other).all(|(one, other)| same_label(one, other))
 }
 
-fn learning(item: &Item, made: &[Made]) -> Move {
+fn learning(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
     let situation = item.text("situation");
     let guidance = item.text("guidance");
     if item.text("confidence") == "low" || !item.allows("create_skill") {
@@ -153,10 +153,12 @@ fn learning(item: &Item, made: &[Made]) -> Move {
         return ask(READING_TOOL, json!({ "situation": situation }));
     };
     let domain = domain(item);
-    let near: Vec<Shown> =
-        shown(looked).into_iter().filter(|skill| skill.skill_id.starts_with(&format!("{domain}/"))).collect();
+    let near: Vec<SkillView> = skills_of(looked)
+        .into_iter()
+        .filter(|skill| skill.skill_id.starts_with(&format!("{domain}/")))
+        .collect();
     if let Some(read) = last(made, "read_skills") {
-        let twin = shown(read).into_iter().find(|skill| same_way(&skill.guidance, &guidance));
+        let twin = skills_of(read).into_iter().find(|skill| same_way(&skill.guidance, &guidance));
         if let Some(twin) = twin {
             return complete(item, made, &twin, &situation, &guidance);
         }
@@ -168,7 +170,13 @@ fn learning(item: &Item, made: &[Made]) -> Move {
 }
 
 /// Extends an existing skill that describes the same route: merges both situations and keeps the longer guidance.
-fn complete(item: &Item, made: &[Made], twin: &Shown, situation: &str, guidance: &str) -> Move {
+fn complete(
+    item: &WorkItem,
+    made: &[ToolCallRecord],
+    twin: &SkillView,
+    situation: &str,
+    guidance: &str,
+) -> Move {
     if last(made, "update_skill").is_some() || !item.allows("update_skill") {
         return nothing("The skill says it already.");
     }
@@ -213,7 +221,7 @@ fn line(situation: &str) -> String {
     let mut length = 0;
     let fits = |word: &&&str| {
         length += word.chars().count() + 1;
-        length <= LINE + 1
+        length <= MAX_DESCRIPTION + 1
     };
     let kept = words.iter().take_while(fits).count();
     words[..kept].join(" ") + if kept < words.len() { " …" } else { "" }
@@ -230,14 +238,14 @@ fn slug(text: &str) -> String {
     slug.trim_matches('-').to_owned()
 }
 
-fn domain(item: &Item) -> String {
+fn domain(item: &WorkItem) -> String {
     let given = item.text("domain");
     let name =
         slug(if given.is_empty() { item.payload["scope"].as_str().unwrap_or("general") } else { &given });
     if name.is_empty() { "general".into() } else { name }
 }
 
-fn create(made: &[Made], domain: &str, situation: &str, guidance: &str) -> Move {
+fn create(made: &[ToolCallRecord], domain: &str, situation: &str, guidance: &str) -> Move {
     let name = {
         let name = slug(&way(guidance).join(" "));
         if name.is_empty() { slug(situation) } else { name }
@@ -263,7 +271,7 @@ fn create(made: &[Made], domain: &str, situation: &str, guidance: &str) -> Move 
 }
 
 /// Handles a report on a skill: updates the skill if that is allowed and a better text is known, else annotates it.
-fn correct(item: &Item, made: &[Made], better: &str, worse: &str) -> Move {
+fn correct(item: &WorkItem, made: &[ToolCallRecord], better: &str, worse: &str) -> Move {
     let skill = item.text("skill_id");
     let proposal = item.text(better);
     let conflicts = item.corroboration.get("conflicts").and_then(Value::as_bool).unwrap_or(false);
@@ -291,7 +299,7 @@ fn correct(item: &Item, made: &[Made], better: &str, worse: &str) -> Move {
 }
 
 /// Handles a cleanup task: merges duplicates, and deletes or annotates skills with bad statistics.
-fn clean(item: &Item, made: &[Made]) -> Move {
+fn clean(item: &WorkItem, made: &[ToolCallRecord]) -> Move {
     let kind = item.text("cleanup_type");
     let mut ids: Vec<String> = match item.payload.get("skill_ids").and_then(Value::as_array) {
         Some(ids) => ids.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
@@ -304,7 +312,7 @@ fn clean(item: &Item, made: &[Made]) -> Move {
     let Some(read) = last(made, "read_skills") else {
         return ask("read_skills", json!({ "skill_ids": ids }));
     };
-    let skills = shown(read);
+    let skills = skills_of(read);
     match (kind.as_str(), skills.as_slice()) {
         ("duplicates", [one, other, ..])
             if item.allows("merge_skills") && same_way(&one.guidance, &other.guidance) =>

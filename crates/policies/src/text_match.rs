@@ -99,11 +99,11 @@ static GROUPS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
 /// The stems of [`COMMON`], and the representatives of their synonym groups.
 static COMMON_STEMS: LazyLock<[HashSet<String>; 2]> = LazyLock::new(|| {
     let stems = || COMMON.iter().map(|word| stem(word));
-    [stems().collect(), stems().map(canon).collect()]
+    [stems().collect(), stems().map(synonym_representative).collect()]
 });
 
 /// Returns the stem that represents a synonym group.
-fn canon(stem_of: String) -> String {
+fn synonym_representative(stem_of: String) -> String {
     GROUPS.get(&stem_of).cloned().unwrap_or(stem_of)
 }
 
@@ -111,7 +111,7 @@ fn canon(stem_of: String) -> String {
 pub(super) fn content(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in plain(text).iter().filter(|word| !FILLER.contains(&word.as_str())) {
-        let word = canon(stem(word));
+        let word = synonym_representative(stem(word));
         if !found.contains(&word) {
             found.push(word);
         }
@@ -136,7 +136,7 @@ fn weighed(text: &str) -> Vec<(String, f32)> {
     let mut found: Vec<(String, f32)> = Vec::new();
     for word in plain(text).iter().filter(|word| !FILLER.contains(&word.as_str())) {
         let stem_of = stem(word);
-        let canon_of = canon(stem_of.clone());
+        let canon_of = synonym_representative(stem_of.clone());
         let weight = weight(&stem_of, &canon_of);
         if !found.iter().any(|(known, _)| *known == canon_of) {
             found.push((canon_of, weight));
@@ -147,7 +147,7 @@ fn weighed(text: &str) -> Vec<(String, f32)> {
 
 /// How well a label matches a set of wanted words.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Fit {
+pub(super) struct MatchScore {
     /// The total weight of the label's words that are wanted.
     pub(super) matched: f32,
     /// The fraction of the label's weight that is wanted, from 0 to 1.
@@ -156,7 +156,7 @@ pub(super) struct Fit {
     pub(super) top: f32,
 }
 
-impl Fit {
+impl MatchScore {
     /// Returns a single score for ranking labels.
     pub(super) fn score(self) -> f32 {
         self.matched * self.share
@@ -165,17 +165,17 @@ impl Fit {
 
 /// A set of wanted words, preprocessed for many comparisons.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct KeyTerms {
     stems: Vec<String>,
     joined: Vec<String>,
 }
 
-impl Wanted {
+impl KeyTerms {
     /// Returns the wanted words of a text. Adjacent words are also stored joined, so that `menu bar` matches
     /// `menubar`.
     pub(super) fn of(text: &str) -> Self {
         let plain = plain(text);
-        let joined = plain.windows(2).map(|pair| canon(stem(&pair.concat()))).collect();
+        let joined = plain.windows(2).map(|pair| synonym_representative(stem(&pair.concat()))).collect();
         Self { stems: content(text), joined }
     }
 
@@ -203,22 +203,22 @@ impl Wanted {
     }
 
     /// Returns how well a label matches. The first half of a label such as `this / that` may match alone.
-    pub(super) fn fit(&self, label: &str) -> Fit {
+    pub(super) fn fit(&self, label: &str) -> MatchScore {
         let whole = self.fit_whole(label);
         let first = label.split_once(" / ").map(|(first, _)| self.fit_whole(first)).unwrap_or_default();
         if first.score() > whole.score() { first } else { whole }
     }
 
-    fn fit_whole(&self, label: &str) -> Fit {
+    fn fit_whole(&self, label: &str) -> MatchScore {
         let stems = weighed(label);
         let whole: f32 = stems.iter().map(|(_, weight)| weight).sum();
         if whole <= 0.0 {
-            return Fit::default();
+            return MatchScore::default();
         }
         let spelled = plain(label);
         let pairs: Vec<(Vec<String>, String)> = spelled
             .windows(2)
-            .map(|pair| (content(&pair.join(" ")), canon(stem(&pair.concat()))))
+            .map(|pair| (content(&pair.join(" ")), synonym_representative(stem(&pair.concat()))))
             .filter(|(_, pair)| self.stems.contains(pair))
             .collect();
         let is_wanted =
@@ -226,7 +226,7 @@ impl Wanted {
         let weights = stems.iter().filter(|(stem, _)| is_wanted(stem)).map(|(_, weight)| *weight);
         let (matched, top) =
             weights.fold((0.0, 0.0_f32), |(sum, top), weight| (sum + weight, top.max(weight)));
-        Fit { matched, share: matched / whole, top }
+        MatchScore { matched, share: matched / whole, top }
     }
 }
 
@@ -238,7 +238,7 @@ pub(super) fn same_label(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, same_label, stem};
+    use super::{KeyTerms, same_label, stem};
 
     #[test]
     fn endings_meet() {
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn labels_are_weighed_by_what_they_prove() {
-        let wanted = Wanted::of("Convert the whole text to upper case and hide the menu bar");
+        let wanted = KeyTerms::of("Convert the whole text to upper case and hide the menu bar");
         for (label, least, most) in [
             ("To Uppercase", 1.0, 1.0),
             ("Convert", 1.0, 1.0),

@@ -4,12 +4,12 @@
 
 use apprentice_protocol::{StepAction, StepId, TrajectoryStep};
 
-use super::attempt_summary::{Deed, Lesson, Visit};
+use super::attempt_summary::{AttemptSummary, SurfaceAction, Visit};
 use super::text_match::plain;
 
 /// The changes on screen after an action.
 #[derive(Clone, Debug, Default)]
-struct Sight {
+struct ScreenChange {
     /// Labels of new commands and switches.
     labels: Vec<String>,
     /// The new labels that are on.
@@ -31,7 +31,7 @@ struct Leg {
     label: String,
     role: String,
     step: StepId,
-    sight: Sight,
+    sight: ScreenChange,
     context: bool,
 }
 
@@ -46,10 +46,10 @@ impl Leg {
 }
 
 #[derive(Default)]
-struct Walk {
+struct TrajectoryAnalyzer {
     legs: Vec<Leg>,
-    deeds: Vec<(Deed, StepId)>,
-    found: Lesson,
+    deeds: Vec<(SurfaceAction, StepId)>,
+    found: AttemptSummary,
     /// Labels that were on where a switch was last toggled.
     stood: Vec<String>,
     /// Commands that were seen disabled, one group per surface.
@@ -60,8 +60,8 @@ struct Walk {
 }
 
 /// Analyzes the steps of an attempt.
-pub(super) fn walk(steps: &[TrajectoryStep]) -> Lesson {
-    let mut walk = Walk::default();
+pub(super) fn walk(steps: &[TrajectoryStep]) -> AttemptSummary {
+    let mut walk = TrajectoryAnalyzer::default();
     for (at, step) in steps.iter().enumerate() {
         let sight = steps.get(at + 1).map(|next| sight(&next.seen.changed)).unwrap_or_default();
         for action in step.actions.iter().filter(|action| action.outcome.starts_with("done")) {
@@ -73,7 +73,7 @@ pub(super) fn walk(steps: &[TrajectoryStep]) -> Lesson {
 }
 
 /// Parses the changed lines. An element that only changed its state does not count as new.
-fn sight(changed: &[String]) -> Sight {
+fn sight(changed: &[String]) -> ScreenChange {
     let with =
         |sign: char| changed.iter().filter_map(move |line| line.strip_prefix(sign)).map(str::trim_start);
     let head = |line: &str| {
@@ -82,7 +82,7 @@ fn sight(changed: &[String]) -> Sight {
     };
     let gone: Vec<(String, String)> = with('-').map(head).collect();
     let open = |line: &&str| line.contains("[expanded]");
-    let mut found = Sight { changed: !changed.is_empty(), ..Sight::default() };
+    let mut found = ScreenChange { changed: !changed.is_empty(), ..ScreenChange::default() };
     let surfaces = |sign: char| with(sign).filter(|line| is_surface(&head(line).0)).count();
     found.dialog = surfaces('+') > surfaces('-');
     found.open.extend(with('+').filter(open).map(name_of));
@@ -129,8 +129,8 @@ fn leads(role: &str) -> bool {
     matches!(role, "menu" | "menuitem" | "tab" | "link" | "button" | "combobox")
 }
 
-impl Walk {
-    fn take(&mut self, action: &StepAction, step: StepId, sight: &Sight) {
+impl TrajectoryAnalyzer {
+    fn take(&mut self, action: &StepAction, step: StepId, sight: &ScreenChange) {
         let words = plain(&action.action);
         let verb = words.first().map_or("", String::as_str);
         let role = action.role.clone().unwrap_or_default().to_lowercase();
@@ -141,7 +141,7 @@ impl Walk {
                 let leg = Leg { label, role, step, sight: sight.clone(), context };
                 self.click(leg);
             }
-            "select" | "choose" => self.deed(Deed::Choose(label), step),
+            "select" | "choose" => self.deed(SurfaceAction::Choose(label), step),
             "type" => {
                 if let Some(address) = words_of_address(&action.action) {
                     self.found.pressed.push(address);
@@ -150,7 +150,7 @@ impl Walk {
                 let fills = clicked.is_some() || is_field(&role) || role == "combobox";
                 let field = clicked.unwrap_or(label);
                 if fills && !self.legs.is_empty() {
-                    self.deed(Deed::Fill(field), step);
+                    self.deed(SurfaceAction::Fill(field), step);
                 }
             }
             "key" | "hold" => self.key(action.action.trim(), step, sight),
@@ -180,19 +180,19 @@ impl Walk {
         }
         match role {
             "checkbox" | "switch" | "radio" | "menuitemcheckbox" | "menuitemradio" => {
-                self.deed(Deed::Switch(label), step);
+                self.deed(SurfaceAction::Switch(label), step);
                 if role.starts_with("menuitem") {
                     self.close();
                 }
             }
-            "option" => self.deed(Deed::Choose(label), step),
+            "option" => self.deed(SurfaceAction::Choose(label), step),
             "button" if dismisses(&label) && self.deeds.is_empty() => self.escape(),
             "button" if self.in_dialog() && !promises(&label) => {
-                self.deed(Deed::Press(label), step);
+                self.deed(SurfaceAction::Press(label), step);
                 self.close();
             }
             "menuitem" if !leg.opens() && !promises(&label) && !self.legs.is_empty() => {
-                self.deed(Deed::Choose(label), step);
+                self.deed(SurfaceAction::Choose(label), step);
                 self.close();
             }
             _ if leads(role) && !label.is_empty() => {
@@ -230,7 +230,7 @@ impl Walk {
         }
     }
 
-    fn key(&mut self, text: &str, step: StepId, sight: &Sight) {
+    fn key(&mut self, text: &str, step: StepId, sight: &ScreenChange) {
         let chord = text.split_whitespace().last().unwrap_or_default().to_lowercase();
         match chord.as_str() {
             "escape" => self.escape(),
@@ -238,7 +238,7 @@ impl Walk {
             "alt+left" => self.back_out(),
             "ctrl+s" | "enter" | "tab" | "ctrl+end" | "ctrl+home" | "" => {}
             _ if !sight.changed || self.legs.is_empty() => self.wasted += 1,
-            other => self.deed(Deed::Key(other.to_owned()), step),
+            other => self.deed(SurfaceAction::Key(other.to_owned()), step),
         }
     }
 
@@ -246,7 +246,7 @@ impl Walk {
         self.legs.iter().any(|leg| promises(&leg.label) || leg.role == "tab") || !self.deeds.is_empty()
     }
 
-    fn deed(&mut self, deed: Deed, step: StepId) {
+    fn deed(&mut self, deed: SurfaceAction, step: StepId) {
         self.deeds.push((deed, step));
     }
 
@@ -278,7 +278,7 @@ impl Walk {
     fn drop_leg(&mut self) {
         if let Some(leg) = self.legs.pop() {
             self.wasted += 1;
-            self.found.in_vain.push(leg.label);
+            self.found.dead_ends.push(leg.label);
         }
     }
 
@@ -289,7 +289,7 @@ impl Walk {
             && let Some(last) =
                 self.legs.pop_if(|leg| !promises(&leg.label) && leg.role != "tab" && !leg.opens())
         {
-            self.deeds.push((Deed::Choose(last.label), last.step));
+            self.deeds.push((SurfaceAction::Choose(last.label), last.step));
         }
         if !self.deeds.is_empty() && !self.legs.is_empty() {
             let mut evidence: Vec<StepId> = self
@@ -328,7 +328,8 @@ impl Walk {
     /// Adds a visit. A switch that is set back to its earlier state cancels the visit before it.
     fn add(&mut self, visit: Visit, on: &[String]) {
         let put_back = self.found.visits.last().is_some_and(|last| {
-            let ([Deed::Switch(then)], [Deed::Switch(now)]) = (last.deeds.as_slice(), visit.deeds.as_slice())
+            let ([SurfaceAction::Switch(then)], [SurfaceAction::Switch(now)]) =
+                (last.deeds.as_slice(), visit.deeds.as_slice())
             else {
                 return false;
             };
@@ -367,7 +368,7 @@ mod tests {
     use serde_json::json;
 
     use super::walk;
-    use crate::attempt_summary::Deed;
+    use crate::attempt_summary::SurfaceAction;
 
     fn step(id: u32, changed: &[&str], role: &str, name: &str) -> TrajectoryStep {
         let action = if name.is_empty() { "key escape" } else { "click" };
@@ -434,10 +435,10 @@ mod tests {
         let found = walk(&steps);
         let ways: Vec<String> = found.visits.iter().map(|visit| visit.way.join(" > ")).collect();
         assert_eq!(ways, ["Season", "Tools > Prune"]);
-        let joined = found.join(|label| label == "By half");
+        let joined = found.merge_prerequisites(|label| label == "By half");
         let [visit] = joined.visits.as_slice() else { panic!("{joined:?}") };
-        assert_eq!(visit.first, [(vec!["Season".to_owned()], Deed::Switch("Spring".into()))]);
+        assert_eq!(visit.first, [(vec!["Season".to_owned()], SurfaceAction::Switch("Spring".into()))]);
         assert_eq!(visit.barred, ["Prune", "Graft"]);
-        assert_eq!(visit.deeds, [Deed::Choose("By half".into())]);
+        assert_eq!(visit.deeds, [SurfaceAction::Choose("By half".into())]);
     }
 }

@@ -3,7 +3,7 @@
 //! The conversation is a policy's only memory. Each call replays the policy over all turns; no state is kept between
 //! calls.
 
-use apprentice_protocol::{CallBody, ChatRequest, Content, Message, PerAction};
+use apprentice_protocol::{ActionOutcome, CallBody, ChatRequest, Content, Message};
 
 use super::scene::Scene;
 
@@ -13,7 +13,7 @@ pub(super) struct Turn {
     /// The current scene; carried over from the previous turn if this turn has no observation.
     pub(super) scene: Scene,
     /// Results of function tools, in order.
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<ToolResult>,
     /// Error messages of failed actions.
     pub(super) problems: Vec<String>,
     /// Number of world actions requested in the previous turn.
@@ -22,7 +22,7 @@ pub(super) struct Turn {
 
 /// The result of one function tool call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct ToolResult {
     /// The name of the tool.
     pub(super) tool: String,
     /// The text of the result.
@@ -60,7 +60,7 @@ impl Transcript {
         let mut asked: &[apprentice_protocol::Call] = &[];
         for message in &request.messages {
             match message {
-                Message::User { content } => found.hear(content),
+                Message::User { content } => found.add_user_message(content),
                 Message::Assistant { calls, .. } => asked = calls,
                 Message::Results { results, .. } => {
                     let mut turn = Turn { scene: found.last_scene(), ..Turn::default() };
@@ -81,7 +81,7 @@ impl Transcript {
 
     /// Reads a user message. The first one holds the instruction, advice and the first observation; later ones hold
     /// text only.
-    fn hear(&mut self, content: &[Content]) {
+    fn add_user_message(&mut self, content: &[Content]) {
         let text = text_of(content);
         let scene = Scene::read(&text);
         if self.turns.is_empty() {
@@ -98,13 +98,13 @@ impl Turn {
         let text = text_of(&result.content);
         match call {
             Some(CallBody::Tool { name, .. }) => {
-                self.answers.push(Answer { tool: name.clone(), text, is_error: result.is_error });
+                self.answers.push(ToolResult { tool: name.clone(), text, is_error: result.is_error });
             }
             Some(CallBody::World { .. } | CallBody::Finish(_) | CallBody::Unusable { .. }) | None => {
                 self.actions += u32::try_from(result.per_action.len()).unwrap_or(u32::MAX);
                 let failed = result.per_action.iter().filter_map(|action| match action {
-                    PerAction::Failed { problem } => Some(problem.clone()),
-                    PerAction::Done { .. } | PerAction::NotExecuted => None,
+                    ActionOutcome::Failed { problem } => Some(problem.clone()),
+                    ActionOutcome::Done { .. } | ActionOutcome::NotExecuted => None,
                 });
                 self.problems.extend(failed);
                 let scene = Scene::read(&text);

@@ -1,6 +1,6 @@
 //! Extracts values that an instruction gives without quotation marks: text to type, and names for new objects.
 
-use super::goal::{MARK, Value, ValueKind};
+use super::goal::{VALUE_MARK, Value, ValueKind};
 use super::text_match::plain;
 
 /// Phrases that end a text to type and start its location.
@@ -30,7 +30,7 @@ const DESCRIBING: &[&str] = &[
     "another",
 ];
 /// The largest number of words in a text without quotation marks.
-const MOST: usize = 12;
+const MAX_WORDS: usize = 12;
 
 /// Returns the unquoted values of a clause: first a text to type, then a name. The text precedes the clause's other
 /// values; the name follows them.
@@ -45,18 +45,18 @@ fn with_numbers(masked: &str, values: &[Value]) -> String {
         let value = part.parse().ok().and_then(|number: usize| values.get(number));
         match value.filter(|value| index % 2 == 1 && value.kind == ValueKind::Number) {
             Some(value) => value.text.clone(),
-            None if index % 2 == 1 => format!("{MARK}{part}{MARK}"),
+            None if index % 2 == 1 => format!("{VALUE_MARK}{part}{VALUE_MARK}"),
             None => part.to_owned(),
         }
     };
-    masked.split(MARK).enumerate().map(part).collect()
+    masked.split(VALUE_MARK).enumerate().map(part).collect()
 }
 
 fn value(text: &str, before: &str) -> Option<Value> {
     let text = text.trim().trim_end_matches(['.', ',', ';']).trim();
     let words = plain(text);
     let describes = words.first().is_none_or(|first| DESCRIBING.contains(&first.as_str()));
-    let fits = !describes && !text.contains(MARK) && words.len() <= MOST;
+    let fits = !describes && !text.contains(VALUE_MARK) && words.len() <= MAX_WORDS;
     fits.then(|| Value { text: text.to_owned(), kind: ValueKind::Quoted, before: plain(before) })
 }
 

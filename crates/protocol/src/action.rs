@@ -272,7 +272,7 @@ impl<P> Action<P> {
     }
 
     /// Whether the action only requests a picture and does not change the world.
-    pub fn only_looks(&self) -> bool {
+    pub fn is_observation_only(&self) -> bool {
         matches!(self, Self::Screenshot | Self::Zoom { .. })
     }
 }

@@ -33,12 +33,12 @@ pub trait Clock: Send + Sync {
 /// A clock that stands still except for the pauses asked of it, which pass at once. With it a run of
 /// `scripted` on `scene` is the same to the byte each time.
 #[derive(Debug)]
-pub struct SteppedClock {
+pub struct VirtualClock {
     start: Timestamp,
     micros: AtomicU64,
 }
 
-impl SteppedClock {
+impl VirtualClock {
     /// A clock that shows `start`.
     pub fn starting_at(start: Timestamp) -> Self {
         Self { start, micros: AtomicU64::new(0) }
@@ -51,13 +51,13 @@ impl SteppedClock {
     }
 }
 
-impl Default for SteppedClock {
+impl Default for VirtualClock {
     fn default() -> Self {
         Self::starting_at(Timestamp::UNIX_EPOCH)
     }
 }
 
-impl Clock for SteppedClock {
+impl Clock for VirtualClock {
     fn now(&self) -> Timestamp {
         self.start.checked_add(self.mono()).unwrap_or(Timestamp::MAX)
     }
@@ -76,11 +76,11 @@ impl Clock for SteppedClock {
 mod tests {
     use std::time::Duration;
 
-    use super::{Clock, SteppedClock, Why};
+    use super::{Clock, VirtualClock, Why};
 
     #[test]
     fn a_stepped_clock_moves_by_its_pauses_alone() {
-        let clock = SteppedClock::default();
+        let clock = VirtualClock::default();
         let before = clock.now();
         assert_eq!(clock.mono(), Duration::ZERO);
         drop(clock.pause(Duration::from_millis(1500), Why::TaskStep));

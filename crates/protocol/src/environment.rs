@@ -109,7 +109,7 @@ impl ActReport {
 /// The kind of an infrastructure failure of a world. Each makes the attempt void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum WorldFault {
+pub enum WorldErrorKind {
     /// The world did not start.
     Start,
     /// The world died or stopped responding.
@@ -127,25 +127,25 @@ pub enum WorldFault {
 #[error("{message}")]
 pub struct WorldError {
     /// The kind of failure.
-    pub fault: WorldFault,
+    pub fault: WorldErrorKind,
     /// The message, with a remedy if there is one.
     pub message: String,
 }
 
 impl WorldError {
     /// Creates an error.
-    pub fn new(fault: WorldFault, message: impl Into<String>) -> Self {
+    pub fn new(fault: WorldErrorKind, message: impl Into<String>) -> Self {
         Self { fault, message: message.into() }
     }
 
     /// Returns the void cause of the attempt.
     pub fn void_cause(&self) -> VoidCause {
         match self.fault {
-            WorldFault::Start => VoidCause::WorldStart,
-            WorldFault::Lost => VoidCause::WorldLost,
-            WorldFault::Input => VoidCause::InputLost,
-            WorldFault::MissingProgram => VoidCause::MissingProgram,
-            WorldFault::DiskFull => VoidCause::DiskFull,
+            WorldErrorKind::Start => VoidCause::WorldStart,
+            WorldErrorKind::Lost => VoidCause::WorldLost,
+            WorldErrorKind::Input => VoidCause::InputLost,
+            WorldErrorKind::MissingProgram => VoidCause::MissingProgram,
+            WorldErrorKind::DiskFull => VoidCause::DiskFull,
         }
     }
 }

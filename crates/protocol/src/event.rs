@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    Action, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, ImagePoint, Isolation,
-    ModelProfile, PerAction, ScreenPoint, SkillEvent, Spent, StepId, TaskBrief, Timing, Usage, Verdict, View,
-    WorldSpec,
+    Action, ActionOutcome, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, ImagePoint,
+    Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, TaskBrief, Timing, Usage,
+    Verdict, View, WorldSpec,
 };
 
 /// The version of the line format.
@@ -118,7 +118,7 @@ pub struct ActionRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_name: Option<String>,
     /// The outcome.
-    pub outcome: PerAction,
+    pub outcome: ActionOutcome,
 }
 
 /// A judgement with its explanation.
@@ -275,7 +275,7 @@ pub enum EventKind {
         /// Details for the user.
         detail: String,
         /// The resources used.
-        spent: Spent,
+        spent: ResourceUsage,
     },
     /// The checks judged the attempt.
     #[serde(rename = "judged")]
@@ -451,7 +451,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::{EVENT_VERSION, Event, EventKind, StopReason};
-    use crate::{EventId, Spent, StepId};
+    use crate::{EventId, ResourceUsage, StepId};
 
     #[test]
     fn a_line_survives_the_way_there_and_back() {
@@ -465,7 +465,7 @@ mod tests {
                 reason: Some(StopReason::Done),
                 void: None,
                 detail: "a \"quoted\" word".into(),
-                spent: Spent::default(),
+                spent: ResourceUsage::default(),
             },
         };
         let line = event.to_line().expect("writes");

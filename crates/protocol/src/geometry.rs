@@ -65,7 +65,7 @@ pub struct Rect {
 }
 
 /// Largest possible screen coordinate in pixels: displays use 16-bit coordinates.
-const FARTHEST: i32 = 30_000;
+const MAX_SCREEN_COORDINATE: i32 = 30_000;
 
 impl Rect {
     /// Creates a rectangle from its left edge, top edge, width and height.
@@ -75,7 +75,7 @@ impl Rect {
 
     /// Returns the centre; `None` if the rectangle has no area or lies outside any possible screen.
     pub fn centre(&self) -> Option<ScreenPoint> {
-        let possible = -FARTHEST + 1..FARTHEST;
+        let possible = -MAX_SCREEN_COORDINATE + 1..MAX_SCREEN_COORDINATE;
         let sane =
             self.width > 0 && self.height > 0 && possible.contains(&self.x) && possible.contains(&self.y);
         // A program that is closing may report any number.

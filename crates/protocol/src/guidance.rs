@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{BoundedText, EventKind, Observation, StepRef, Tool};
 
 /// A source of text that is appended to the next user turn when the state changes. Earlier turns are never edited.
-pub trait Refresh: Send + Sync {
+pub trait GuidanceRefresh: Send + Sync {
     /// Returns the text to append after this observation, with the events to record, if any.
     fn refresh(&self, at: StepRef, seen: &Observation) -> Option<(BoundedText, Vec<EventKind>)>;
 }
@@ -18,5 +18,5 @@ pub struct Guidance {
     /// Tools for the model.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Source of later text, if the arm has one.
-    pub refresh: Option<Arc<dyn Refresh>>,
+    pub refresh: Option<Arc<dyn GuidanceRefresh>>,
 }

@@ -29,35 +29,35 @@ mod tree;
 
 pub use action::{Action, Button, Finish, History, TabAction, Target};
 pub use chord::{Chord, ChordError, Key};
-pub use clock::{Clock, SteppedClock, Why};
+pub use clock::{Clock, VirtualClock, Why};
 pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget};
 pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{
     ActReport, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, PortFuture, World,
-    WorldError, WorldFault, WorldSpec,
+    WorldError, WorldErrorKind, WorldSpec,
 };
 pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
     SinkError, StopReason, VoidCause,
 };
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
-pub use guidance::{Guidance, Refresh};
+pub use guidance::{Guidance, GuidanceRefresh};
 pub use id::{BlobHash, CallId, EventId, RunId, SkillId, SkillIdError, StepId, TaskId, TrialId};
-pub use limits::{Limits, Spent, TaskBrief};
+pub use limits::{Limits, ResourceUsage, TaskBrief};
 pub use machine::{
-    Capability, ChildProcess, Command, Dial, DirEntry, EntryKind, Machine, MachineError, Offers, Output,
-    Window,
+    Capability, ChildProcess, Command, DirEntry, EntryKind, Machine, MachineError, MachineInfo, Output,
+    PortForward, Window,
 };
 pub use model::{
-    Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelFault,
-    NamedSchema, PerAction, Purpose, RawContent, ReplyStop, Retry, Timing, Usage, WorldTool,
+    ActionOutcome, Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError,
+    ModelErrorKind, NamedSchema, Purpose, RawContent, ReplyStop, Retry, Timing, Usage, WorldTool,
 };
 pub use narration::changes;
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
 pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
-pub use skill_event::{SkillEvent, SkillHappening};
+pub use skill_event::{SkillEvent, SkillEventKind};
 pub use tool::{StepRef, Tool, ToolOutcome, ToolSpec};
 pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict, Versions};
-pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, Truncated, UiNode, UiTree};
+pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};

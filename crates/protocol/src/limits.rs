@@ -31,7 +31,7 @@ impl Default for Limits {
 
 /// The resources that an attempt has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Spent {
+pub struct ResourceUsage {
     /// World actions delivered or refused by the world.
     pub world_steps: u32,
     /// Model turns.
@@ -46,7 +46,7 @@ pub struct Spent {
 
 impl Limits {
     /// Returns the cap that forbids another model turn, if any. Order: time, cost, tokens, steps and turns.
-    pub fn reached(&self, spent: &Spent) -> Option<StopReason> {
+    pub fn reached(&self, spent: &ResourceUsage) -> Option<StopReason> {
         let tokens = spent.tokens.input.saturating_add(spent.tokens.output);
         if spent.working_ms >= self.working_s.saturating_mul(1000) {
             return Some(StopReason::WorkingTimeLimit);

@@ -157,7 +157,7 @@ pub enum Capability {
 
 /// The capabilities and parameters of a world, known before a run starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Offers {
+pub struct MachineInfo {
     /// The available capabilities.
     pub capabilities: std::collections::BTreeSet<Capability>,
     /// The user's home folder inside the world.
@@ -167,7 +167,7 @@ pub struct Offers {
 }
 
 /// A loopback address that forwards to a port inside the world while this value exists.
-pub struct Dial {
+pub struct PortForward {
     /// The address to connect to on this machine.
     pub address: SocketAddr,
     /// Keeps the forwarding open; dropping it closes the port.
@@ -205,7 +205,7 @@ pub enum MachineError {
 /// The interface of setup and checks to a world. Safe to call while the environment acts.
 pub trait Machine: Send + Sync {
     /// Returns the capabilities and parameters of the world.
-    fn offers(&self) -> &Offers;
+    fn offers(&self) -> &MachineInfo;
     /// Reads a whole file (`POST /file`).
     fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>>;
     /// Writes a file and creates its parent folders (`POST /setup/upload`).
@@ -235,5 +235,5 @@ pub trait Machine: Send + Sync {
     /// Lists top-level windows, front to back (`POST /execute` with the window tools of the image).
     fn windows(&self) -> PortFuture<'_, Result<Vec<Window>, MachineError>>;
     /// Opens a connection path to a TCP port inside the world (for a VM: the port itself, at the VM's address).
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>>;
+    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>>;
 }

@@ -92,7 +92,7 @@ pub enum CallBody {
 /// The outcome of one action of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum PerAction {
+pub enum ActionOutcome {
     /// The action was delivered.
     Done {
         /// Message for the model, if any.
@@ -115,7 +115,7 @@ pub struct CallResult {
     pub id: CallId,
     /// One outcome per action of a world call; empty for tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub per_action: Vec<PerAction>,
+    pub per_action: Vec<ActionOutcome>,
     /// The tool's result, or the observation after the batch.
     pub content: Vec<Content>,
     /// Whether the result is an error for the model.
@@ -259,7 +259,7 @@ pub enum Retry {
 
 /// The kind of a model error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ModelFault {
+pub enum ModelErrorKind {
     /// The model is unreachable or overloaded, or its key was rejected.
     Unavailable,
     /// The server sent an invalid response.
@@ -277,7 +277,7 @@ pub enum ModelFault {
 #[error("{message}")]
 pub struct ModelError {
     /// The kind of error.
-    pub fault: ModelFault,
+    pub fault: ModelErrorKind,
     /// When to retry.
     pub retry: Retry,
     /// The message, without secrets.
@@ -286,7 +286,7 @@ pub struct ModelError {
 
 impl ModelError {
     /// Creates an error that a retry cannot fix.
-    pub fn never(fault: ModelFault, message: impl Into<String>) -> Self {
+    pub fn never(fault: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { fault, retry: Retry::Never, message: message.into() }
     }
 
@@ -298,10 +298,10 @@ impl ModelError {
     /// Returns the void cause of the attempt; `None` if the error ends the attempt regularly, so that it is judged.
     pub fn void_cause(&self) -> Option<VoidCause> {
         match self.fault {
-            ModelFault::Unavailable => Some(VoidCause::ModelUnavailable),
-            ModelFault::Protocol => Some(VoidCause::ModelProtocol),
-            ModelFault::Request => Some(VoidCause::Internal),
-            ModelFault::Budget | ModelFault::ContextFull => None,
+            ModelErrorKind::Unavailable => Some(VoidCause::ModelUnavailable),
+            ModelErrorKind::Protocol => Some(VoidCause::ModelProtocol),
+            ModelErrorKind::Request => Some(VoidCause::Internal),
+            ModelErrorKind::Budget | ModelErrorKind::ContextFull => None,
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::{Action, Button, History, Outline, OutlineNode, PerAction, State, StepAction, TabAction};
+use crate::{Action, ActionOutcome, Button, History, Outline, OutlineNode, State, StepAction, TabAction};
 
 /// Maximum number of lines of changes per step.
 const CHANGED_LINES: usize = 40;
@@ -13,7 +13,7 @@ const TYPED: usize = 80;
 
 impl<P> Action<P> {
     /// Describes the action in a few words: `double click`, `type "abc"`, `key ctrl+s`.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let quoted = |text: &str| {
             let cut: String = text.chars().take(TYPED).collect();
             format!("{cut:?}")
@@ -73,19 +73,19 @@ fn side(button: Button) -> &'static str {
 
 impl StepAction {
     /// Creates a record of an action and its outcome, without a target.
-    pub fn of<P>(asked: &Action<P>, outcome: &PerAction) -> Self {
+    pub fn of<P>(asked: &Action<P>, outcome: &ActionOutcome) -> Self {
         let outcome = match outcome {
-            PerAction::Done { .. } => "done".to_owned(),
-            PerAction::Failed { problem } => format!("failed: {problem}"),
-            PerAction::NotExecuted => "not executed".to_owned(),
+            ActionOutcome::Done { .. } => "done".to_owned(),
+            ActionOutcome::Failed { problem } => format!("failed: {problem}"),
+            ActionOutcome::NotExecuted => "not executed".to_owned(),
         };
-        Self { action: asked.in_words(), role: None, name: None, outcome }
+        Self { action: asked.describe(), role: None, name: None, outcome }
     }
 }
 
 impl Outline {
     /// Describes the elements without points and references, so that two observations of the same screen are equal.
-    pub fn in_words(&self) -> Vec<String> {
+    pub fn describe(&self) -> Vec<String> {
         self.nodes.iter().map(line).collect()
     }
 }
@@ -110,7 +110,7 @@ fn line(node: &OutlineNode) -> String {
     line
 }
 
-/// Returns the differences between two observations as lines of [`Outline::in_words`]: first the added lines (`+`),
+/// Returns the differences between two observations as lines of [`Outline::describe`]: first the added lines (`+`),
 /// then the removed ones (`-`), in order and with repetitions; 40 lines at most.
 pub fn changes(before: Option<&[String]>, after: &[String]) -> Vec<String> {
     let before = before.unwrap_or_default();

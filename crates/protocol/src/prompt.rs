@@ -63,7 +63,7 @@ impl Prompt {
     pub fn fill(&self, values: &[(&str, &str)]) -> String {
         let mut filled = String::new();
         let mut rest = self.text().trim_end();
-        while let Some((start, name)) = next_name(rest) {
+        while let Some((start, name)) = next_variable(rest) {
             filled.push_str(&rest[..start]);
             match values.iter().find(|(known, _)| *known == name) {
                 Some((_, value)) => filled.push_str(value),
@@ -115,14 +115,14 @@ pub fn replaced_prompts() -> impl Iterator<Item = (&'static str, &'static str)> 
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let (start, name) = next_name(rest)?;
+        let (start, name) = next_variable(rest)?;
         rest = &rest[start + name.len() + 2..];
         Some(name)
     })
 }
 
 /// Returns the position and name of the next variable.
-fn next_name(text: &str) -> Option<(usize, &str)> {
+fn next_variable(text: &str) -> Option<(usize, &str)> {
     text.match_indices('{').find_map(|(start, _)| {
         let (name, _) = text[start + 1..].split_once('}')?;
         let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');

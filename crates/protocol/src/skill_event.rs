@@ -7,7 +7,7 @@ use crate::SkillId;
 
 /// The kind of a skill event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum SkillHappening {
+pub enum SkillEventKind {
     /// The skill's line was in an index that the agent saw.
     #[serde(rename = "skill.indexed")]
     Indexed,
@@ -98,7 +98,7 @@ pub enum SkillHappening {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillEvent {
     /// The kind of event.
-    pub happening: SkillHappening,
+    pub happening: SkillEventKind,
     /// The skill; `None` for the index of a whole domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillId>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Limits, SkillId, Spent, StepId, StopReason};
+use crate::{Limits, ResourceUsage, SkillId, StepId, StopReason};
 
 /// Program versions by domain (`chromium`: `156.0.8078.79`); `os` is the system's version (`debian-12`). Programs with
 /// an unknown version are absent.
@@ -104,7 +104,7 @@ pub struct Trajectory {
     /// The caps of the attempt.
     pub limits: Limits,
     /// The resources used.
-    pub spent: Spent,
+    pub spent: ResourceUsage,
     /// The steps, in order.
     pub steps: Vec<TrajectoryStep>,
     /// The delivered skills, in order and without duplicates.

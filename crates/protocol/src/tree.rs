@@ -101,7 +101,7 @@ impl UiNode {
 /// The reason why a tree is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Truncated {
+pub enum TruncationCause {
     /// The node budget ran out.
     Nodes,
     /// The depth budget ran out.
@@ -117,7 +117,7 @@ pub struct UiTree {
     pub nodes: Vec<UiNode>,
     /// The reason for missing nodes; `None` if the tree is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub truncated: Option<Truncated>,
+    pub truncated: Option<TruncationCause>,
 }
 
 impl UiTree {

@@ -14,7 +14,7 @@ const TRY: &str = "try-";
 /// The additional arms that an experiment runs with its first student.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct FurtherArms {
+pub struct Ablations {
     /// Runs without a book and multiplies the limits by this factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_steps: Option<u32>,
@@ -26,54 +26,54 @@ pub struct FurtherArms {
     pub leave_one_out: Option<u32>,
 }
 
-impl FurtherArms {
+impl Ablations {
     /// Whether no additional arm is requested.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
     /// The arms without help.
-    pub fn unhelped(self) -> impl Iterator<Item = Further> {
-        let again = (2..=self.best_of.unwrap_or(1)).map(Further::Again);
-        self.more_steps.map(|_| Further::MoreSteps).into_iter().chain(again)
+    pub fn without_book(self) -> impl Iterator<Item = AblationArm> {
+        let again = (2..=self.best_of.unwrap_or(1)).map(AblationArm::Retry);
+        self.more_steps.map(|_| AblationArm::MoreSteps).into_iter().chain(again)
     }
 }
 
 /// An additional arm, as named in the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Further {
+pub enum AblationArm {
     /// The book without one skill: `without:<domain>/<name>`.
     Without(SkillId),
     /// No book and wider limits: `more-steps`.
     MoreSteps,
     /// No book and a repeated try of the same seed: `try-2`, `try-3` and so on; the first try is the arm `none`.
-    Again(u32),
+    Retry(u32),
 }
 
-impl Further {
+impl AblationArm {
     /// Parses an arm's name; `None` for any other kind of arm.
     pub fn parse(arm: &str) -> Option<Self> {
         if let Some(skill) = arm.strip_prefix(WITHOUT) {
             return SkillId::parse(skill).ok().map(Self::Without);
         }
         match arm.strip_prefix(TRY) {
-            Some(number) => number.parse().ok().filter(|number| *number >= 2).map(Self::Again),
+            Some(number) => number.parse().ok().filter(|number| *number >= 2).map(Self::Retry),
             None => (arm == MORE_STEPS).then_some(Self::MoreSteps),
         }
     }
 
     /// Whether an arm only serves to compute another number and is not reported on its own.
-    pub fn is_part(arm: &str) -> bool {
-        matches!(Self::parse(arm), Some(Self::Without(_) | Self::Again(_)))
+    pub fn is_auxiliary(arm: &str) -> bool {
+        matches!(Self::parse(arm), Some(Self::Without(_) | Self::Retry(_)))
     }
 }
 
-impl fmt::Display for Further {
+impl fmt::Display for AblationArm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Without(skill) => write!(f, "{WITHOUT}{skill}"),
             Self::MoreSteps => f.write_str(MORE_STEPS),
-            Self::Again(number) => write!(f, "{TRY}{number}"),
+            Self::Retry(number) => write!(f, "{TRY}{number}"),
         }
     }
 }
@@ -82,20 +82,20 @@ impl fmt::Display for Further {
 mod tests {
     use apprentice_protocol::SkillId;
 
-    use super::{Further, FurtherArms};
+    use super::{AblationArm, Ablations};
 
     #[test]
     fn names_lead_back_to_arms() {
         let skill = SkillId::parse("mousepad/tabs").expect("an id");
-        for arm in [Further::Without(skill), Further::MoreSteps, Further::Again(3)] {
-            assert_eq!(Further::parse(&arm.to_string()), Some(arm));
+        for arm in [AblationArm::Without(skill), AblationArm::MoreSteps, AblationArm::Retry(3)] {
+            assert_eq!(AblationArm::parse(&arm.to_string()), Some(arm));
         }
         for other in ["none", "pull", "try-1", "try-", "without:", "more-steps-2"] {
-            assert_eq!(Further::parse(other), None, "{other}");
+            assert_eq!(AblationArm::parse(other), None, "{other}");
         }
-        let asked = FurtherArms { more_steps: Some(2), best_of: Some(3), leave_one_out: None };
-        let names: Vec<String> = asked.unhelped().map(|arm| arm.to_string()).collect();
+        let asked = Ablations { more_steps: Some(2), best_of: Some(3), leave_one_out: None };
+        let names: Vec<String> = asked.without_book().map(|arm| arm.to_string()).collect();
         assert_eq!(names, ["more-steps", "try-2", "try-3"]);
-        assert_eq!(FurtherArms { best_of: Some(1), ..FurtherArms::default() }.unhelped().count(), 0);
+        assert_eq!(Ablations { best_of: Some(1), ..Ablations::default() }.without_book().count(), 0);
     }
 }

@@ -50,7 +50,7 @@ pub struct UnknownArm {
 
 impl Arm {
     /// Every arm.
-    pub const EVERY: [Self; 15] = [
+    pub const ALL: [Self; 15] = [
         Self::None,
         Self::ToolsOnly,
         Self::Index,
@@ -91,7 +91,7 @@ impl Arm {
 
     /// The arm of this name.
     pub fn parse(name: &str) -> Result<Self, UnknownArm> {
-        let found = Self::EVERY.into_iter().find(|arm| arm.as_str() == name);
+        let found = Self::ALL.into_iter().find(|arm| arm.as_str() == name);
         found.ok_or_else(|| UnknownArm { name: name.to_owned() })
     }
 
@@ -101,7 +101,7 @@ impl Arm {
     }
 
     fn list() -> String {
-        Self::EVERY.map(Self::as_str).join(", ")
+        Self::ALL.map(Self::as_str).join(", ")
     }
 }
 
@@ -112,7 +112,7 @@ impl fmt::Display for Arm {
 }
 
 /// Whether the arm [`Arm::Masked`] hides a skill from a trial. A lot that anybody can draw again.
-pub fn is_hidden(skill: &SkillId, task: &TaskId, seed: u32) -> bool {
+pub fn is_masked(skill: &SkillId, task: &TaskId, seed: u32) -> bool {
     let drawn = Sha256::digest(format!("mask\0{task}\0{seed}\0{skill}"));
     drawn.first().is_some_and(|byte| byte & 1 == 1)
 }

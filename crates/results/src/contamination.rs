@@ -9,25 +9,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file's format.
-pub const HYGIENE_SCHEMA: &str = "apprentice.hygiene/1";
+pub const CONTAMINATION_SCHEMA: &str = "apprentice.hygiene/1";
 
 /// The file's name in an experiment's folder.
-pub const HYGIENE_FILE: &str = "hygiene.json";
+pub const CONTAMINATION_FILE: &str = "hygiene.json";
 
 /// How clean the parting of training and test is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Hygiene {
-    /// [`HYGIENE_SCHEMA`].
+pub struct Contamination {
+    /// [`CONTAMINATION_SCHEMA`].
     pub schema: String,
     /// Training and test tasks that are all but the same.
-    pub near: Vec<NearPair>,
+    pub near: Vec<NearDuplicate>,
     /// The skills of the book, the most specific first.
-    pub skills: Vec<SkillHygiene>,
+    pub skills: Vec<SkillContamination>,
 }
 
 /// A training task and a test task that say nearly the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct NearPair {
+pub struct NearDuplicate {
     /// The training task.
     pub train: TaskId,
     /// The test task.
@@ -38,7 +38,7 @@ pub struct NearPair {
 
 /// One skill of the measured book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SkillHygiene {
+pub struct SkillContamination {
     /// Which.
     pub skill: String,
     /// The share of its guidance, in runs of three words, that stands in the text, the files or the check of a
@@ -50,10 +50,10 @@ pub struct SkillHygiene {
     pub leak: Option<String>,
 }
 
-impl Hygiene {
+impl Contamination {
     /// The examination that was kept in an experiment's folder, if there was one.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
-        match fs::read_to_string(folder.join(HYGIENE_FILE)) {
+        match fs::read_to_string(folder.join(CONTAMINATION_FILE)) {
             Ok(text) => Ok(Some(serde_json::from_str(&text)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -62,7 +62,7 @@ impl Hygiene {
 
     /// Keeps it in an experiment's folder.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::write(folder.join(HYGIENE_FILE), serde_json::to_string_pretty(self)? + "\n")
+        fs::write(folder.join(CONTAMINATION_FILE), serde_json::to_string_pretty(self)? + "\n")
     }
 
     /// What a reader must know first.

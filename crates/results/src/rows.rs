@@ -16,12 +16,12 @@ pub struct Rows {
     /// The finished attempts, in file order.
     pub rows: Vec<TrialRow>,
     /// An unterminated last line, from an attempt whose row was never completely written.
-    pub torn: Option<Torn>,
+    pub torn: Option<TornLine>,
 }
 
 /// An unterminated last line. It is not a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornLine {
     /// Its line number, from 1.
     pub line: usize,
     /// Its length in bytes.
@@ -78,7 +78,7 @@ pub enum RowsError {
         "{path}, lines {first} and {line}: two different rows of attempt {} of trial {} of run {}; an attempt has one result",
         at.attempt, at.trial, at.run
     )]
-    Twice {
+    Conflict {
         /// The file.
         path: PathBuf,
         /// The line number of the later row, from 1.
@@ -108,7 +108,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let number = index + 1;
         let Some(line) = line.strip_suffix(b"\n") else {
-            read.torn = Some(Torn { line: number, bytes: line.len() });
+            read.torn = Some(TornLine { line: number, bytes: line.len() });
             break;
         };
         if line.trim_ascii().is_empty() {
@@ -130,7 +130,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Rows, RowsError> {
             // A repeated identical line, for example after files were joined, is one result.
             Some((_, place)) if read.rows[*place] == row => {}
             Some((first, _)) => {
-                return Err(RowsError::Twice { path: path.to_owned(), line: number, first: *first, at });
+                return Err(RowsError::Conflict { path: path.to_owned(), line: number, first: *first, at });
             }
             None => {
                 known.insert(at, (number, read.rows.len()));
@@ -272,7 +272,7 @@ mod tests {
 
     use apprentice_protocol::Verdict;
 
-    use super::{Torn, parse, sample::row, trials, voids};
+    use super::{TornLine, parse, sample::row, trials, voids};
 
     fn line(arm: &str, attempt: u32, verdict: Verdict) -> String {
         let mut row = row(arm, "save-as", "save-1", 0, verdict);
@@ -286,7 +286,7 @@ mod tests {
         let torn = whole.clone() + whole.trim_end();
         let read = parse(torn.as_bytes(), Path::new("trials.jsonl")).expect("reads");
         assert_eq!(read.rows.len(), 1);
-        assert_eq!(read.torn, Some(Torn { line: 2, bytes: whole.len() - 1 }));
+        assert_eq!(read.torn, Some(TornLine { line: 2, bytes: whole.len() - 1 }));
     }
 
     #[test]

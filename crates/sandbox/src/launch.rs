@@ -8,12 +8,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use apprentice_protocol::{WorldError, WorldFault};
+use apprentice_protocol::{WorldError, WorldErrorKind};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::supervisor::{Entrance, Home};
-use super::wire::Desk;
+use super::supervisor::{Home, SandboxPlan};
+use super::wire::SessionConfig;
 use super::{CellIsolation, CellSpec, home};
 
 /// The user id inside.
@@ -94,7 +94,7 @@ const VAR: &[&str] = &[
 ];
 
 /// A prepared cell, ready to start.
-pub(super) struct Jail {
+pub(super) struct Sandbox {
     /// The cell's folder on the host, removed when this value is dropped.
     pub(super) folder: TempDir,
     /// Locked for as long as the cell lives. Another process that obtains the lock knows that the owner is dead.
@@ -106,7 +106,7 @@ pub(super) struct Jail {
     /// The host user id that the cell runs as, when it is not our own.
     user: Option<u32>,
     /// The desktop configuration for the supervisor's first request.
-    pub(super) desk: Option<Desk>,
+    pub(super) desk: Option<SessionConfig>,
 }
 
 /// Name of the lock file, in the state folder and in each cell's folder.
@@ -115,8 +115,11 @@ pub(super) const LOCK: &str = "lock";
 pub(super) const PREFIX: &str = "cell-";
 
 fn failed(what: impl std::fmt::Display, error: &io::Error) -> WorldError {
-    let fault =
-        if error.kind() == io::ErrorKind::StorageFull { WorldFault::DiskFull } else { WorldFault::Start };
+    let fault = if error.kind() == io::ErrorKind::StorageFull {
+        WorldErrorKind::DiskFull
+    } else {
+        WorldErrorKind::Start
+    };
     WorldError::new(fault, format!("{what}: {error}"))
 }
 
@@ -128,7 +131,7 @@ fn find(name: &str) -> Option<PathBuf> {
 fn need(name: &str, package: &str) -> Result<PathBuf, WorldError> {
     find(name).ok_or_else(|| {
         let story = format!("program {name} is not installed; run: apt-get install -y {package}");
-        WorldError::new(WorldFault::MissingProgram, story)
+        WorldError::new(WorldErrorKind::MissingProgram, story)
     })
 }
 
@@ -140,7 +143,7 @@ pub(super) fn lock_state(state: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-impl Jail {
+impl Sandbox {
     /// Checks the prerequisites and creates the cell's folder.
     pub(super) fn prepare(spec: &CellSpec) -> Result<Self, WorldError> {
         if spec.isolation == CellIsolation::Bubblewrap {
@@ -169,11 +172,12 @@ impl Jail {
             if !reachable(&state, 0o001) {
                 let story = "the state folder cannot be reached by other users, as cells started by root need; \
                              choose one below /run or /tmp";
-                return Err(WorldError::new(WorldFault::Start, format!("{}: {story}", state.display())));
+                return Err(WorldError::new(WorldErrorKind::Start, format!("{}: {story}", state.display())));
             }
             chown(folder.path(), Some(user), Some(user)).map_err(place)?;
             if !reachable(&program, 0o005) {
-                program = stage(&program, &state).map_err(|error| failed("our own program", &error))?;
+                program =
+                    copy_program(&program, &state).map_err(|error| failed("our own program", &error))?;
             }
         }
         let plain = |name: &str| folder.path().join(name);
@@ -181,7 +185,7 @@ impl Jail {
             CellIsolation::Bubblewrap => (Some(0), PathBuf::from(HOME), PathBuf::from(RUNTIME)),
             CellIsolation::Plain => (None, plain("home"), plain("run")),
         };
-        let desk = Some(Desk { screen: spec.screen, display, home, runtime });
+        let desk = Some(SessionConfig { screen: spec.screen, display, home, runtime });
         let (argument, golden) = (spec.argument.clone(), spec.golden.clone());
         Ok(Self { folder, _lock: lock, program, argument, isolation: spec.isolation, golden, user, desk })
     }
@@ -198,7 +202,7 @@ impl Jail {
     }
 
     fn bubblewrap(&self) -> Result<Command, WorldError> {
-        let entrance = Entrance {
+        let entrance = SandboxPlan {
             folder: self.folder.path().to_owned(),
             home: self.golden.clone().map_or(Home::Seeds, Home::Golden),
             etc: etc(),
@@ -206,7 +210,7 @@ impl Jail {
         };
         let entrance = serde_json::to_string(&entrance).map_err(|error| {
             WorldError::new(
-                WorldFault::Start,
+                WorldErrorKind::Start,
                 format!("the instructions for the cell could not be written: {error}"),
             )
         })?;
@@ -350,14 +354,18 @@ fn spare_user() -> Result<Option<u32>, WorldError> {
     let accounts = read("/etc/passwd");
     let taken: Vec<u32> = accounts.lines().filter_map(|line| line.split(':').nth(2)?.parse().ok()).collect();
     let spare = SPARE_USERS.into_iter().find(|id| !taken.contains(id)).ok_or_else(|| {
-        WorldError::new(WorldFault::Start, format!("no user id of {SPARE_USERS:?} is free on this machine"))
+        WorldError::new(
+            WorldErrorKind::Start,
+            format!("no user id of {SPARE_USERS:?} is free on this machine"),
+        )
     })?;
-    let exists = ["/proc/self/uid_map", "/proc/self/gid_map"].iter().all(|map| maps(&read(map), spare));
+    let exists =
+        ["/proc/self/uid_map", "/proc/self/gid_map"].iter().all(|map| map_contains(&read(map), spare));
     Ok(exists.then_some(spare))
 }
 
 /// Whether a user namespace's map contains an id. Each line holds first id, first id outside, count.
-fn maps(map: &str, id: u32) -> bool {
+fn map_contains(map: &str, id: u32) -> bool {
     map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(id)))
@@ -371,7 +379,7 @@ fn reachable(path: &Path, rights: u32) -> bool {
 }
 
 /// Copies the program to a place that a cell's user can reach, once per build of it.
-fn stage(program: &Path, state: &Path) -> io::Result<PathBuf> {
+fn copy_program(program: &Path, state: &Path) -> io::Result<PathBuf> {
     let metadata = fs::metadata(program)?;
     let name = format!("program-{}-{}-{}", metadata.dev(), metadata.ino(), metadata.mtime_nsec());
     let place = state.join(name);
@@ -386,7 +394,7 @@ fn stage(program: &Path, state: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ETC, environment, etc, maps};
+    use super::{ETC, environment, etc, map_contains};
 
     #[test]
     fn nothing_of_etc_that_may_hold_a_secret_is_shown() {
@@ -402,10 +410,10 @@ mod tests {
     #[test]
     fn an_id_exists_where_it_is_mapped() {
         let whole = "         0          0 4294967295\n";
-        assert!(maps(whole, 61_500));
-        assert!(!maps("0 1000 1\n1 100000 60000\n", 61_500));
-        assert!(maps("0 1000 1\n1 100000 65536\n", 61_500));
-        assert!(!maps("", 0));
+        assert!(map_contains(whole, 61_500));
+        assert!(!map_contains("0 1000 1\n1 100000 60000\n", 61_500));
+        assert!(map_contains("0 1000 1\n1 100000 65536\n", 61_500));
+        assert!(!map_contains("", 0));
     }
 
     #[test]

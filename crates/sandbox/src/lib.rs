@@ -19,20 +19,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, Image, Isolation, Machine, MachineError, NodeRef, Size, WorldError, WorldFault,
+    Clock, Image, Isolation, Machine, MachineError, NodeRef, Size, WorldError, WorldErrorKind,
 };
 
 pub use clock::SystemClock;
-pub use display::{DisplayError, Pointer, Screen, Stop};
+pub use display::{CancelToken, DisplayError, Pointer, Screen};
 pub use reap::{Reaped, reap};
 pub use supervisor::supervise;
 pub use wire::NodeFacts;
 
 use display::Display;
-use launch::Jail;
+use launch::Sandbox;
 use machine::CellMachine;
-use supervisor_client::Link;
-use wire::{Ask, Reply};
+use supervisor_client::SupervisorClient;
+use wire::{Operation, Reply};
 
 /// A connection to a port inside a cell: a socket of the cell's network namespace, held by this process.
 pub use tokio::net::TcpStream as CellStream;
@@ -77,7 +77,7 @@ pub struct CellSpec {
 
 /// A running cell. Dropping it kills it and waits for its end.
 pub struct Cell {
-    link: Arc<Link>,
+    link: Arc<SupervisorClient>,
     display: Option<Arc<Display>>,
     machine: Arc<CellMachine>,
     isolation: CellIsolation,
@@ -86,19 +86,19 @@ pub struct Cell {
 impl Cell {
     /// Starts a cell and waits until its display and buses are ready.
     pub async fn start(spec: &CellSpec, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
-        let failed = |story: String| WorldError::new(WorldFault::Start, story);
-        let mut jail = Jail::prepare(spec)?;
+        let failed = |story: String| WorldError::new(WorldErrorKind::Start, story);
+        let mut jail = Sandbox::prepare(spec)?;
         let desk = jail.desk.take().ok_or_else(|| failed("the cell has no desktop configuration".into()))?;
         let home = desk.home.to_string_lossy().into_owned();
         // From here on, returning early ends the cell.
-        let mut cell = Unready(Some(Arc::new(Link::open(jail)?)));
+        let mut cell = StartGuard(Some(Arc::new(SupervisorClient::open(jail)?)));
         let link = cell.0.clone().ok_or_else(|| failed("the cell is gone".into()))?;
-        let ready = tokio::time::timeout(START, link.ask(Ask::Start(desk), Vec::new())).await;
+        let ready = tokio::time::timeout(START, link.ask(Operation::Start(desk), Vec::new())).await;
         let frame = match ready {
             Ok(Ok(frame)) => frame,
             Ok(Err(MachineError::MissingProgram(program))) => {
                 let story = format!("program {program} is not installed where cells can see it");
-                return Err(WorldError::new(WorldFault::MissingProgram, story));
+                return Err(WorldError::new(WorldErrorKind::MissingProgram, story));
             }
             Ok(Err(MachineError::Lost(story))) => {
                 return Err(failed(format!("the cell did not start: {story}")));
@@ -156,7 +156,7 @@ impl Cell {
             Ok(_) => Ok(()),
             Err(_) => {
                 let story = format!("the cell did not end within {deadline:?}");
-                Err(WorldError::new(WorldFault::Lost, story))
+                Err(WorldError::new(WorldErrorKind::Lost, story))
             }
         }
     }
@@ -165,11 +165,11 @@ impl Cell {
     pub async fn on_screen<R, F>(&self, job: F) -> Result<R, WorldError>
     where
         R: Send + 'static,
-        F: FnOnce(&mut Screen, &Stop) -> Result<R, DisplayError> + Send + 'static,
+        F: FnOnce(&mut Screen, &CancelToken) -> Result<R, DisplayError> + Send + 'static,
     {
         let display = self.display.as_ref();
         let display =
-            display.ok_or_else(|| WorldError::new(WorldFault::Input, "this cell has no display"))?;
+            display.ok_or_else(|| WorldError::new(WorldErrorKind::Input, "this cell has no display"))?;
         tokio::select! {
             biased;
             loss = self.link.lost() => Err(loss.world()),
@@ -178,7 +178,7 @@ impl Cell {
                 // If the supervisor reports a reason, it is more informative than a broken connection.
                 Err(error) => Err(match tokio::time::timeout(Duration::from_secs(1), self.link.lost()).await {
                     Ok(loss) => loss.world(),
-                    Err(_) => WorldError::new(WorldFault::Input, error.to_string()),
+                    Err(_) => WorldError::new(WorldErrorKind::Input, error.to_string()),
                 }),
             },
         }
@@ -186,20 +186,20 @@ impl Cell {
 
     /// Looks a node up.
     pub async fn node(&self, node: &NodeRef) -> Result<NodeFacts, MachineError> {
-        match self.link.ask(Ask::Node { node: node.clone() }, Vec::new()).await?.head {
+        match self.link.ask(Operation::Node { node: node.clone() }, Vec::new()).await?.head {
             Reply::Node(facts) => Ok(facts),
-            _ => Err(machine::wrong()),
+            _ => Err(machine::unexpected_reply()),
         }
     }
 
     /// Does a node's own action.
     pub async fn press(&self, node: &NodeRef) -> Result<(), MachineError> {
-        self.link.ask(Ask::Press { node: node.clone() }, Vec::new()).await.map(|_| ())
+        self.link.ask(Operation::Press { node: node.clone() }, Vec::new()).await.map(|_| ())
     }
 
     /// Chooses an option below a node.
     pub async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), MachineError> {
-        let ask = Ask::Choose { node: node.clone(), option: option.to_owned() };
+        let ask = Operation::Choose { node: node.clone(), option: option.to_owned() };
         self.link.ask(ask, Vec::new()).await.map(|_| ())
     }
 }
@@ -211,9 +211,9 @@ impl Drop for Cell {
 }
 
 /// A cell that is starting. Dropping this value ends the cell, unless the value was disarmed.
-struct Unready(Option<Arc<Link>>);
+struct StartGuard(Option<Arc<SupervisorClient>>);
 
-impl Drop for Unready {
+impl Drop for StartGuard {
     fn drop(&mut self) {
         if let Some(link) = self.0.take() {
             link.end();

@@ -7,8 +7,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, Dial, DirEntry, Image, Machine, MachineError, Offers, Output,
-    PortFuture, Size, TreeBudget, UiTree, Window,
+    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
+    PortForward, PortFuture, Size, TreeBudget, UiTree, Window,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -17,21 +17,21 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::CellStream;
 use super::display::Display;
-use super::supervisor_client::Link;
-use super::wire::{Ask, Frame, Program, Reply};
+use super::supervisor_client::SupervisorClient;
+use super::wire::{Frame, Operation, Program, Reply};
 
 /// Largest file that is read, in bytes. The agent controls the files in a cell, so their size has to be bounded.
 const FILE_LIMIT: u64 = 256 << 20;
 
 /// A cell as setup and checks see it.
 pub(super) struct CellMachine {
-    link: Arc<Link>,
+    link: Arc<SupervisorClient>,
     display: Option<Arc<Display>>,
-    offers: Offers,
+    offers: MachineInfo,
 }
 
 /// The error for a reply of an unexpected kind.
-pub(super) fn wrong() -> MachineError {
+pub(super) fn unexpected_reply() -> MachineError {
     MachineError::Lost("the supervisor sent an unexpected reply".into())
 }
 
@@ -51,7 +51,7 @@ fn program(command: &Command) -> Program {
 
 impl CellMachine {
     pub(super) fn new(
-        link: Arc<Link>,
+        link: Arc<SupervisorClient>,
         display: Option<Arc<Display>>,
         home: String,
         screen: Option<Size>,
@@ -61,21 +61,21 @@ impl CellMachine {
         if display.is_some() {
             capabilities.extend([Capability::Tree, Capability::Screenshots, Capability::Windows]);
         }
-        let offers = Offers { capabilities: capabilities.into_iter().collect(), home, screen };
+        let offers = MachineInfo { capabilities: capabilities.into_iter().collect(), home, screen };
         Self { link, display, offers }
     }
 
-    async fn ask(&self, ask: Ask) -> Result<Frame<Reply>, MachineError> {
+    async fn ask(&self, ask: Operation) -> Result<Frame<Reply>, MachineError> {
         self.link.ask(ask, Vec::new()).await
     }
 
     /// Sends a request whose reply is a single file descriptor.
-    async fn descriptor(&self, ask: Ask) -> Result<OwnedFd, MachineError> {
-        self.ask(ask).await?.descriptors.pop().ok_or_else(wrong)
+    async fn descriptor(&self, ask: Operation) -> Result<OwnedFd, MachineError> {
+        self.ask(ask).await?.descriptors.pop().ok_or_else(unexpected_reply)
     }
 
     pub(super) async fn connect(&self, port: u16) -> Result<CellStream, MachineError> {
-        let socket = self.descriptor(Ask::Connect { port }).await?;
+        let socket = self.descriptor(Operation::Connect { port }).await?;
         super::stream(socket).map_err(|error| refused(format!("port {port}"), &error))
     }
 
@@ -96,13 +96,13 @@ async fn blocking<R: Send + 'static>(
 }
 
 impl Machine for CellMachine {
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &MachineInfo {
         &self.offers
     }
 
     fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
         Box::pin(async move {
-            let file = File::from(self.descriptor(Ask::Read { path: path.to_owned() }).await?);
+            let file = File::from(self.descriptor(Operation::Read { path: path.to_owned() }).await?);
             blocking(path.to_owned(), move || {
                 let mut bytes = Vec::new();
                 let large = || {
@@ -122,7 +122,7 @@ impl Machine for CellMachine {
 
     fn write<'a>(&'a self, path: &'a str, bytes: &'a [u8]) -> PortFuture<'a, Result<(), MachineError>> {
         Box::pin(async move {
-            let mut file = File::from(self.descriptor(Ask::Write { path: path.to_owned() }).await?);
+            let mut file = File::from(self.descriptor(Operation::Write { path: path.to_owned() }).await?);
             let bytes = bytes.to_vec();
             blocking(path.to_owned(), move || file.write_all(&bytes)).await
         })
@@ -130,24 +130,26 @@ impl Machine for CellMachine {
 
     fn list<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<DirEntry>, MachineError>> {
         Box::pin(async move {
-            match self.ask(Ask::List { path: path.to_owned() }).await?.head {
+            match self.ask(Operation::List { path: path.to_owned() }).await?.head {
                 Reply::Entries(entries) => Ok(entries),
-                _ => Err(wrong()),
+                _ => Err(unexpected_reply()),
             }
         })
     }
 
     fn remove<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<(), MachineError>> {
-        Box::pin(async move { self.ask(Ask::Remove { path: path.to_owned() }).await.map(|_| ()) })
+        Box::pin(async move { self.ask(Operation::Remove { path: path.to_owned() }).await.map(|_| ()) })
     }
 
     fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
         Box::pin(async move {
-            let frame = self.link.ask(Ask::Run(program(command)), command.stdin.clone()).await?;
-            let Reply::Output { code, stdout, timed_out, cut } = frame.head else { return Err(wrong()) };
+            let frame = self.link.ask(Operation::Run(program(command)), command.stdin.clone()).await?;
+            let Reply::Output { code, stdout, timed_out, cut } = frame.head else {
+                return Err(unexpected_reply());
+            };
             let mut out = frame.body;
             if stdout > out.len() {
-                return Err(wrong());
+                return Err(unexpected_reply());
             }
             let stderr = out.split_off(stdout);
             Ok(Output { code, stdout: out, stderr, timed_out, cut })
@@ -159,10 +161,12 @@ impl Machine for CellMachine {
         command: &'a Command,
     ) -> PortFuture<'a, Result<Box<dyn ChildProcess>, MachineError>> {
         Box::pin(async move {
-            let frame = self.ask(Ask::Spawn(program(command))).await?;
-            let Reply::Child { child } = frame.head else { return Err(wrong()) };
+            let frame = self.ask(Operation::Spawn(program(command))).await?;
+            let Reply::Child { child } = frame.head else { return Err(unexpected_reply()) };
             let mut pipes = frame.descriptors.into_iter();
-            let (Some(input), Some(output)) = (pipes.next(), pipes.next()) else { return Err(wrong()) };
+            let (Some(input), Some(output)) = (pipes.next(), pipes.next()) else {
+                return Err(unexpected_reply());
+            };
             let fault = |error: std::io::Error| refused("a process's pipes", &error);
             let mut process = CellChild {
                 link: self.link.clone(),
@@ -179,15 +183,15 @@ impl Machine for CellMachine {
     }
 
     fn launch<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<(), MachineError>> {
-        Box::pin(async move { self.ask(Ask::Launch(program(command))).await.map(|_| ()) })
+        Box::pin(async move { self.ask(Operation::Launch(program(command))).await.map(|_| ()) })
     }
 
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
             self.display(Capability::Tree)?;
-            match self.ask(Ask::Tree { budget: *budget }).await?.head {
+            match self.ask(Operation::Tree { budget: *budget }).await?.head {
                 Reply::Tree(tree) => Ok(tree),
-                _ => Err(wrong()),
+                _ => Err(unexpected_reply()),
             }
         })
     }
@@ -195,8 +199,8 @@ impl Machine for CellMachine {
     fn tree_document(&self) -> PortFuture<'_, Result<Option<String>, MachineError>> {
         Box::pin(async move {
             self.display(Capability::Tree)?;
-            let body = self.ask(Ask::Document).await?.body;
-            String::from_utf8(body).map(Some).map_err(|_| wrong())
+            let body = self.ask(Operation::Document).await?.body;
+            String::from_utf8(body).map(Some).map_err(|_| unexpected_reply())
         })
     }
 
@@ -220,24 +224,24 @@ impl Machine for CellMachine {
         })
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
         Box::pin(async move {
             let fault = |error: std::io::Error| refused(format!("port {port}"), &error);
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(fault)?;
             let address: SocketAddr = listener.local_addr().map_err(fault)?;
             let serving = tokio::spawn(relay(listener, self.link.clone(), port));
-            Ok(Dial { address, guard: Box::new(Open(serving.abort_handle())) })
+            Ok(PortForward { address, guard: Box::new(RelayGuard(serving.abort_handle())) })
         })
     }
 }
 
 /// Relays connections to a port inside the cell until the future is dropped, which also closes the connections.
-async fn relay(listener: TcpListener, link: Arc<Link>, port: u16) {
+async fn relay(listener: TcpListener, link: Arc<SupervisorClient>, port: u16) {
     let mut carried = JoinSet::new();
     while let Ok((mut near, _)) = listener.accept().await {
         let link = link.clone();
         carried.spawn(async move {
-            let answer = link.ask(Ask::Connect { port }, Vec::new()).await;
+            let answer = link.ask(Operation::Connect { port }, Vec::new()).await;
             let far = answer.ok().and_then(|mut frame| frame.descriptors.pop()).map(super::stream);
             if let Some(Ok(mut far)) = far {
                 // Each end sees a failure of the other as the end of the stream.
@@ -249,9 +253,9 @@ async fn relay(listener: TcpListener, link: Arc<Link>, port: u16) {
 }
 
 /// Keeps a relay running until it is dropped.
-struct Open(AbortHandle);
+struct RelayGuard(AbortHandle);
 
-impl Drop for Open {
+impl Drop for RelayGuard {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -259,7 +263,7 @@ impl Drop for Open {
 
 /// A process inside the cell, with pipes for its standard input and output.
 struct CellChild {
-    link: Arc<Link>,
+    link: Arc<SupervisorClient>,
     number: u64,
     input: Option<pipe::Sender>,
     output: pipe::Receiver,
@@ -291,25 +295,27 @@ impl ChildProcess for CellChild {
 
     fn wait(&mut self) -> PortFuture<'_, Result<i32, MachineError>> {
         Box::pin(async move {
-            match self.link.ask(Ask::Wait { child: self.number }, Vec::new()).await?.head {
+            match self.link.ask(Operation::Wait { child: self.number }, Vec::new()).await?.head {
                 Reply::Exit { code } => {
                     self.ended = true;
                     Ok(code)
                 }
-                _ => Err(wrong()),
+                _ => Err(unexpected_reply()),
             }
         })
     }
 
     fn kill(&mut self) -> PortFuture<'_, Result<(), MachineError>> {
-        Box::pin(async move { self.link.ask(Ask::Kill { child: self.number }, Vec::new()).await.map(|_| ()) })
+        Box::pin(async move {
+            self.link.ask(Operation::Kill { child: self.number }, Vec::new()).await.map(|_| ())
+        })
     }
 }
 
 impl Drop for CellChild {
     fn drop(&mut self) {
         if !self.ended {
-            self.link.tell(Ask::Kill { child: self.number });
+            self.link.tell(Operation::Kill { child: self.number });
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use apprentice_protocol::{MachineError, WorldError, WorldFault};
+use apprentice_protocol::{MachineError, WorldError, WorldErrorKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use tokio::io::AsyncReadExt;
@@ -18,56 +18,59 @@ use tokio::process::{Child, ChildStderr};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::launch::Jail;
-use super::wire::{self, Ask, Frame, Note, Part, Reply, Request};
+use super::launch::Sandbox;
+use super::wire::{self, CellComponent, Frame, Operation, Reply, Request, SupervisorMessage};
 use super::{CellIsolation, reap};
 
 /// Capacity of the queue of requests to send.
 const QUEUE: usize = 64;
 /// Bytes of bubblewrap's error output that are kept.
-const COMPLAINT: usize = 2000;
+const ERROR_OUTPUT_LIMIT: usize = 2000;
 /// How long to wait for the remaining error output of a cell that has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const OUTPUT_DRAIN: Duration = Duration::from_millis(500);
 /// How long to wait for a killed cell to end.
 const END: Duration = Duration::from_secs(5);
 
 type Answer = Result<Frame<Reply>, MachineError>;
 
 /// A handle on a running cell.
-pub(super) struct Link {
+pub(super) struct SupervisorClient {
     outgoing: mpsc::Sender<Outgoing>,
     count: AtomicU64,
-    loss: watch::Receiver<Option<Loss>>,
-    doom: Arc<Doom>,
+    loss: watch::Receiver<Option<CellLoss>>,
+    doom: Arc<KillHandles>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Why a cell has become unusable.
 #[derive(Clone, Debug)]
-pub(super) struct Loss {
-    pub(super) part: Part,
+pub(super) struct CellLoss {
+    pub(super) part: CellComponent,
     pub(super) story: String,
 }
 
-impl Loss {
+impl CellLoss {
     /// Converts the loss into the error of an environment.
     pub(super) fn world(&self) -> WorldError {
         let fault = match self.part {
-            Part::WindowManager => WorldFault::Input,
-            Part::Display | Part::SessionBus | Part::Supervisor | Part::Program => WorldFault::Lost,
+            CellComponent::WindowManager => WorldErrorKind::Input,
+            CellComponent::Display
+            | CellComponent::SessionBus
+            | CellComponent::Supervisor
+            | CellComponent::Program => WorldErrorKind::Lost,
         };
         WorldError::new(fault, self.story.clone())
     }
 }
 
 enum Outgoing {
-    Ask { request: Request, body: Vec<u8>, answer: oneshot::Sender<Answer> },
+    Operation { request: Request, body: Vec<u8>, answer: oneshot::Sender<Answer> },
     Cancel { number: u64 },
 }
 
 /// Handles for killing the cell: process descriptors, which never refer to another process.
 #[derive(Default)]
-struct Doom {
+struct KillHandles {
     /// Tells the thread to stop, even before there is a process to kill: only the thread knows how far the start has
     /// come.
     over: CancellationToken,
@@ -78,7 +81,7 @@ struct Doom {
     socket: OnceLock<OwnedFd>,
 }
 
-impl Doom {
+impl KillHandles {
     /// Ends the cell: through its supervisor, which sees the socket close, or by killing it.
     fn end(&self) {
         self.over.cancel();
@@ -105,7 +108,7 @@ impl Doom {
     }
 
     /// Waits until the supervisor's whole PID namespace is gone.
-    fn await_end(&self) {
+    fn await_exit(&self) {
         if let Some(supervisor) = self.supervisor.get() {
             let timeout = Timespec::try_from(END).ok();
             let _ = poll(&mut [PollFd::new(supervisor, PollFlags::IN)], timeout.as_ref());
@@ -114,13 +117,13 @@ impl Doom {
 }
 
 /// Cancels a request when its caller drops the future.
-struct Abandon<'a> {
-    link: &'a Link,
+struct CancelOnDrop<'a> {
+    link: &'a SupervisorClient,
     number: u64,
     answered: bool,
 }
 
-impl Drop for Abandon<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         if !self.answered {
             // A full queue means that the cell has bigger problems; the request then runs until its deadline.
@@ -129,30 +132,33 @@ impl Drop for Abandon<'_> {
     }
 }
 
-impl Link {
+impl SupervisorClient {
     /// Starts the cell on a thread of its own. Sends no request yet.
-    pub(super) fn open(jail: Jail) -> Result<Self, WorldError> {
+    pub(super) fn open(jail: Sandbox) -> Result<Self, WorldError> {
         let (outgoing, inbox) = mpsc::channel(QUEUE);
         let (lost, loss) = watch::channel(None);
-        let doom = Arc::new(Doom::default());
+        let doom = Arc::new(KillHandles::default());
         let thread = std::thread::Builder::new().name("cell".into()).spawn({
             let doom = doom.clone();
             move || run(jail, inbox, &lost, &doom)
         });
         let thread = thread.map_err(|error| {
-            WorldError::new(WorldFault::Start, format!("no thread for the cell could be started: {error}"))
+            WorldError::new(
+                WorldErrorKind::Start,
+                format!("no thread for the cell could be started: {error}"),
+            )
         })?;
         let thread = Mutex::new(Some(thread));
         Ok(Self { outgoing, count: AtomicU64::new(1), loss, doom, thread })
     }
 
     /// Sends a request to the supervisor and awaits the reply. Dropping the future cancels the request.
-    pub(super) async fn ask(&self, ask: Ask, body: Vec<u8>) -> Answer {
+    pub(super) async fn ask(&self, ask: Operation, body: Vec<u8>) -> Answer {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         let request = Request { number, ask };
-        let mut abandon = Abandon { link: self, number, answered: false };
-        let sent = self.outgoing.send(Outgoing::Ask { request, body, answer }).await;
+        let mut abandon = CancelOnDrop { link: self, number, answered: false };
+        let sent = self.outgoing.send(Outgoing::Operation { request, body, answer }).await;
         let answer = match sent {
             Ok(()) => answered.await.ok(),
             Err(_) => None,
@@ -165,23 +171,23 @@ impl Link {
     }
 
     /// Sends a request without waiting for the reply.
-    pub(super) fn tell(&self, ask: Ask) {
+    pub(super) fn tell(&self, ask: Operation) {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (answer, _) = oneshot::channel();
         let request = Request { number, ask };
         // A full queue means that the cell has bigger problems; its end also ends what this request is about.
-        let _ = self.outgoing.try_send(Outgoing::Ask { request, body: Vec::new(), answer });
+        let _ = self.outgoing.try_send(Outgoing::Operation { request, body: Vec::new(), answer });
     }
 
     /// Why the cell was lost, or `None` while it works.
-    pub(super) fn loss(&self) -> Option<Loss> {
+    pub(super) fn loss(&self) -> Option<CellLoss> {
         self.loss.borrow().clone()
     }
 
     /// Waits until the cell is lost.
-    pub(super) async fn lost(&self) -> Loss {
+    pub(super) async fn lost(&self) -> CellLoss {
         let mut loss = self.loss.clone();
-        let closed = || Loss { part: Part::Supervisor, story: "the cell is closed".to_owned() };
+        let closed = || CellLoss { part: CellComponent::Supervisor, story: "the cell is closed".to_owned() };
         match loss.wait_for(Option::is_some).await {
             Ok(loss) => loss.clone().unwrap_or_else(closed),
             Err(_) => closed(),
@@ -206,10 +212,15 @@ impl Link {
 }
 
 /// Body of the thread: start the cell, exchange messages with its supervisor, end it.
-fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<Loss>>, doom: &Doom) {
+fn run(
+    jail: Sandbox,
+    inbox: mpsc::Receiver<Outgoing>,
+    lost: &watch::Sender<Option<CellLoss>>,
+    doom: &KillHandles,
+) {
     let lose = |story: String| {
         lost.send_modify(|loss| {
-            loss.get_or_insert(Loss { part: Part::Supervisor, story });
+            loss.get_or_insert(CellLoss { part: CellComponent::Supervisor, story });
         });
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -223,13 +234,13 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
         match start(&jail, doom) {
             Err(error) => lose(error.message),
             Ok((socket, mut child)) => {
-                let complaints = Rc::new(RefCell::new(Vec::new()));
-                let mut listener = std::pin::pin!(listen(child.stderr.take(), complaints.clone()));
-                let mut talk = std::pin::pin!(talk(&socket, inbox, lost));
+                let error_output = Rc::new(RefCell::new(Vec::new()));
+                let mut listener = std::pin::pin!(listen(child.stderr.take(), error_output.clone()));
+                let mut messages = std::pin::pin!(forward_messages(&socket, inbox, lost));
                 let mut heard = false;
                 let story = loop {
                     tokio::select! {
-                        story = &mut talk => break story,
+                        story = &mut messages => break story,
                         () = doom.over.cancelled() => break "the cell was closed".to_owned(),
                         () = &mut listener, if !heard => heard = true,
                     }
@@ -244,16 +255,16 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
                 };
                 if !heard {
                     // Error output may arrive after the process has ended.
-                    let _ = tokio::time::timeout(LAST_WORDS, listener).await;
+                    let _ = tokio::time::timeout(OUTPUT_DRAIN, listener).await;
                 }
-                await_silence(&socket).await;
-                doom.await_end();
+                await_socket_end(&socket).await;
+                doom.await_exit();
                 if doom.socket.get().is_some() {
                     reap::end_processes(jail.folder.path());
                 }
-                let complaints = String::from_utf8_lossy(&complaints.borrow()).trim().to_owned();
+                let error_output = String::from_utf8_lossy(&error_output.borrow()).trim().to_owned();
                 let code = ended.ok().and_then(Result::ok).map(|status| status.to_string());
-                lose(explain(&story, code.as_deref().unwrap_or("no status"), &complaints));
+                lose(explain(&story, code.as_deref().unwrap_or("no status"), &error_output));
             }
         }
     });
@@ -262,21 +273,21 @@ fn run(jail: Jail, inbox: mpsc::Receiver<Outgoing>, lost: &watch::Sender<Option<
 }
 
 /// Builds the sentence that tells why a cell ended.
-fn explain(story: &str, status: &str, complaints: &str) -> String {
-    let barred = complaints.contains("unshare failed") || complaints.contains("uid_map");
+fn explain(story: &str, status: &str, error_output: &str) -> String {
+    let barred = error_output.contains("unshare failed") || error_output.contains("uid_map");
     let remedy = if barred {
         "; this system bars user namespaces: allow them (sysctl -w kernel.unprivileged_userns_clone=1 or \
          kernel.apparmor_restrict_unprivileged_userns=0) or choose --isolation plain"
     } else {
         ""
     };
-    let colon = if complaints.is_empty() { "" } else { ": " };
-    format!("{story} ({status}){colon}{complaints}{remedy}")
+    let colon = if error_output.is_empty() { "" } else { ": " };
+    format!("{story} ({status}){colon}{error_output}{remedy}")
 }
 
-fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
+fn start(jail: &Sandbox, doom: &KillHandles) -> Result<(UnixStream, Child), WorldError> {
     let failed = |error: std::io::Error| {
-        WorldError::new(WorldFault::Start, format!("its first process could not be started: {error}"))
+        WorldError::new(WorldErrorKind::Start, format!("its first process could not be started: {error}"))
     };
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
@@ -294,7 +305,7 @@ fn start(jail: &Jail, doom: &Doom) -> Result<(UnixStream, Child), WorldError> {
 
 /// Waits until no process inside holds the other end of the socket. A process killed before its parent-death signal
 /// was set finds the socket closed and ends by itself.
-async fn await_silence(socket: &UnixStream) {
+async fn await_socket_end(socket: &UnixStream) {
     // The socket may be closed already.
     let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
     let silent = async {
@@ -317,29 +328,29 @@ async fn listen(errors: Option<ChildStderr>, kept: Rc<RefCell<Vec<u8>>>) {
         let mut buffer = [0; 512];
         while let Ok(read @ 1..) = errors.read(&mut buffer).await {
             let mut kept = kept.borrow_mut();
-            let room = COMPLAINT.saturating_sub(kept.len()).min(read);
+            let room = ERROR_OUTPUT_LIMIT.saturating_sub(kept.len()).min(read);
             kept.extend_from_slice(&buffer[..room]);
         }
     }
 }
 
 /// Forwards requests to the supervisor and replies to their callers until one side ends. Returns the reason.
-async fn talk(
+async fn forward_messages(
     socket: &UnixStream,
     mut inbox: mpsc::Receiver<Outgoing>,
-    lost: &watch::Sender<Option<Loss>>,
+    lost: &watch::Sender<Option<CellLoss>>,
 ) -> String {
     let waiting: RefCell<HashMap<u64, oneshot::Sender<Answer>>> = RefCell::default();
     let writer = async {
         while let Some(outgoing) = inbox.recv().await {
             let (request, body) = match outgoing {
-                Outgoing::Ask { request, body, answer } => {
+                Outgoing::Operation { request, body, answer } => {
                     waiting.borrow_mut().insert(request.number, answer);
                     (request, body)
                 }
                 Outgoing::Cancel { number } => {
                     waiting.borrow_mut().remove(&number);
-                    (Request { number: 0, ask: Ask::Cancel { request: number } }, Vec::new())
+                    (Request { number: 0, ask: Operation::Cancel { request: number } }, Vec::new())
                 }
             };
             if wire::send(socket, &Frame { head: request, body, descriptors: Vec::new() }).await.is_err() {
@@ -351,7 +362,7 @@ async fn talk(
     };
     let reader = async {
         loop {
-            let Frame { head, body, descriptors } = match wire::receive::<Note>(socket).await {
+            let Frame { head, body, descriptors } = match wire::receive::<SupervisorMessage>(socket).await {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return "the supervisor ended".to_owned(),
                 // Also an end, with a request of ours still unread.
@@ -361,19 +372,19 @@ async fn talk(
                 Err(error) => return format!("the connection to the supervisor broke: {error}"),
             };
             match head {
-                Note::Reply { number, result } => {
+                SupervisorMessage::Reply { number, result } => {
                     let answer = result.map(|head| Frame { head, body, descriptors });
                     if let Some(waiting) = waiting.borrow_mut().remove(&number) {
                         // The caller may have dropped its future; then the answer is not needed.
                         let _ = waiting.send(answer.map_err(MachineError::from));
                     }
                 }
-                Note::Died { part, story } => {
+                SupervisorMessage::Died { part, story } => {
                     lost.send_modify(|loss| {
-                        loss.get_or_insert(Loss { part, story });
+                        loss.get_or_insert(CellLoss { part, story });
                     });
                 }
-                Note::NotEntered { story } => return story,
+                SupervisorMessage::NotEntered { story } => return story,
             }
         }
     };

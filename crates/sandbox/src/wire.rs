@@ -42,9 +42,9 @@ impl<T> Frame<T> {
 
 /// A request to the supervisor. Every numbered request gets one [`Reply`].
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Ask {
+pub(super) enum Operation {
     /// Starts the buses and, with a screen, display and window manager. Must be the first request.
-    Start(Desk),
+    Start(SessionConfig),
     /// Opens a new connection to the display.
     Display,
     /// Opens a file for reading.
@@ -85,7 +85,7 @@ pub(super) enum Ask {
 
 /// The desktop configuration of a cell.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Desk {
+pub(super) struct SessionConfig {
     /// The user's home folder.
     pub(super) home: PathBuf,
     /// The folder for the session's sockets.
@@ -110,23 +110,23 @@ pub(super) struct Program {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     pub(super) number: u64,
-    pub(super) ask: Ask,
+    pub(super) ask: Operation,
 }
 
 /// A message from the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Note {
+pub(super) enum SupervisorMessage {
     /// The answer to a request.
-    Reply { number: u64, result: Result<Reply, Fault> },
+    Reply { number: u64, result: Result<Reply, OperationError> },
     /// An essential part of the cell has ended, so the cell is unusable.
-    Died { part: Part, story: String },
+    Died { part: CellComponent, story: String },
     /// The cell could not be entered.
     NotEntered { story: String },
 }
 
 /// An essential part of a cell. When it ends, the cell ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Part {
+pub(super) enum CellComponent {
     Display,
     WindowManager,
     SessionBus,
@@ -178,7 +178,7 @@ pub struct NodeFacts {
 
 /// Why a request failed: [`MachineError`] in serialized form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Fault {
+pub(super) enum OperationError {
     Unsupported(Capability),
     NotFound(String),
     Refused { what: String, why: String },
@@ -187,22 +187,22 @@ pub(super) enum Fault {
     Lost(String),
 }
 
-impl Fault {
+impl OperationError {
     /// A refused request.
     pub(super) fn refused(what: impl Into<String>, why: &dyn std::fmt::Display) -> Self {
         Self::Refused { what: what.into(), why: why.to_string() }
     }
 }
 
-impl From<Fault> for MachineError {
-    fn from(fault: Fault) -> Self {
+impl From<OperationError> for MachineError {
+    fn from(fault: OperationError) -> Self {
         match fault {
-            Fault::Unsupported(capability) => Self::Unsupported(capability),
-            Fault::NotFound(path) => Self::NotFound(path),
-            Fault::Refused { what, why } => Self::Refused { what, why },
-            Fault::MissingProgram(program) => Self::MissingProgram(program),
-            Fault::TimedOut(what) => Self::TimedOut(what),
-            Fault::Lost(story) => Self::Lost(story),
+            OperationError::Unsupported(capability) => Self::Unsupported(capability),
+            OperationError::NotFound(path) => Self::NotFound(path),
+            OperationError::Refused { what, why } => Self::Refused { what, why },
+            OperationError::MissingProgram(program) => Self::MissingProgram(program),
+            OperationError::TimedOut(what) => Self::TimedOut(what),
+            OperationError::Lost(story) => Self::Lost(story),
         }
     }
 }

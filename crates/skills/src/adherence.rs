@@ -30,14 +30,14 @@ pub enum Anchor {
 
 /// The anchors of a text, split by whether the actions match them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Follow {
+pub struct Adherence {
     /// Anchors that an action matches.
     pub done: Vec<Anchor>,
     /// Anchors that no action matches.
     pub missing: Vec<Anchor>,
 }
 
-impl Follow {
+impl Adherence {
     /// Returns whether the text was followed: actions match at least half of its anchors. `None` if the text has no
     /// anchors.
     pub fn verdict(&self) -> Option<bool> {
@@ -83,7 +83,7 @@ pub fn anchors(text: &str) -> Vec<Anchor> {
 }
 
 /// Compares a text with the actions from step `since` on.
-pub fn follow(text: &str, steps: &[TrajectoryStep], since: StepId) -> Follow {
+pub fn follow(text: &str, steps: &[TrajectoryStep], since: StepId) -> Adherence {
     let done: Vec<(String, String)> = steps
         .iter()
         .filter(|step| step.id >= since)
@@ -91,7 +91,7 @@ pub fn follow(text: &str, steps: &[TrajectoryStep], since: StepId) -> Follow {
         .filter(|action| action.outcome == "done")
         .map(|action| (action.action.to_lowercase(), plain(action.name.as_deref().unwrap_or_default())))
         .collect();
-    let mut follow = Follow::default();
+    let mut follow = Adherence::default();
     for anchor in anchors(text) {
         let shown = done.iter().any(|(action, name)| shows(&anchor, action, name));
         if shown { follow.done.push(anchor) } else { follow.missing.push(anchor) }

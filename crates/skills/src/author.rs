@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    BoundedText, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillHappening, SkillId, StepRef,
+    BoundedText, Clock, EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, SkillId, StepRef,
     TextBudget, Tool, ToolOutcome, ToolSpec, Why,
 };
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use crate::book::{
     Actor, Applied, BookError, Change, Gateway, GatewayOptions, NewDomain, OpId, Origin, Page, SkillText,
     WriteMode, WriteRefusal, WriteRequest,
 };
-use crate::manage::is_basic;
+use crate::manage::is_trivial;
 
 /// `skill_create { id, summary, body }`
 pub const SKILL_CREATE: &str = "skill_create";
@@ -77,7 +77,7 @@ struct IdArguments {
 }
 
 #[derive(Clone, Copy)]
-enum Deed {
+enum AuthorAction {
     Create,
     Patch,
     Delete,
@@ -85,7 +85,7 @@ enum Deed {
 }
 
 struct AuthorTool {
-    deed: Deed,
+    deed: AuthorAction,
     spec: ToolSpec,
     folder: PathBuf,
     clock: Arc<dyn Clock>,
@@ -99,10 +99,10 @@ pub fn author_tools(folder: &Path, clock: &Arc<dyn Clock>, mode: WriteMode) -> V
         Arc::new(AuthorTool { deed, spec, folder: folder.to_owned(), clock: Arc::clone(clock), mode })
     };
     vec![
-        tool(Deed::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE.text())),
-        tool(Deed::Patch, spec::<PatchArguments>(SKILL_PATCH, PATCH)),
-        tool(Deed::Delete, spec::<IdArguments>(SKILL_DELETE, DELETE)),
-        tool(Deed::Validate, spec::<IdArguments>(SKILL_VALIDATE, VALIDATE)),
+        tool(AuthorAction::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE.text())),
+        tool(AuthorAction::Patch, spec::<PatchArguments>(SKILL_PATCH, PATCH)),
+        tool(AuthorAction::Delete, spec::<IdArguments>(SKILL_DELETE, DELETE)),
+        tool(AuthorAction::Validate, spec::<IdArguments>(SKILL_VALIDATE, VALIDATE)),
     ]
 }
 
@@ -126,7 +126,7 @@ impl Tool for AuthorTool {
             self.answer(arguments).await.unwrap_or_else(|(code, why)| {
                 let named = arguments["id"].as_str().and_then(|id| SkillId::parse(id).ok());
                 let said = BoundedText::cut(&format!("{code}: {why}"), REFUSAL).as_str().to_owned();
-                let refused = event(SkillHappening::WriteRefused, named, Some(said.clone()));
+                let refused = event(SkillEventKind::WriteRefused, named, Some(said.clone()));
                 ToolOutcome { events: vec![refused], ..ToolOutcome::error(said) }
             })
         })
@@ -144,7 +144,7 @@ fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Fault> {
         .map_err(|error| ("bad_arguments".to_owned(), format!("the arguments do not fit: {error}")))
 }
 
-fn event(happening: SkillHappening, skill: Option<SkillId>, detail: Option<String>) -> EventKind {
+fn event(happening: SkillEventKind, skill: Option<SkillId>, detail: Option<String>) -> EventKind {
     EventKind::Skill(SkillEvent {
         happening,
         skill,
@@ -163,21 +163,21 @@ fn parse(id: &str) -> Result<SkillId, Fault> {
 impl AuthorTool {
     async fn answer(&self, arguments: &Value) -> Result<ToolOutcome, Fault> {
         match self.deed {
-            Deed::Create => {
+            AuthorAction::Create => {
                 let arguments: CreateArguments = read(arguments)?;
                 let skill = parse(&arguments.id)?;
                 self.create(&skill, arguments, self.open().await?)
             }
-            Deed::Patch => {
+            AuthorAction::Patch => {
                 let arguments: PatchArguments = read(arguments)?;
                 let skill = parse(&arguments.id)?;
                 self.patch(&skill, &arguments, self.open().await?)
             }
-            Deed::Delete => {
+            AuthorAction::Delete => {
                 let skill = parse(&read::<IdArguments>(arguments)?.id)?;
                 self.delete(skill, self.open().await?)
             }
-            Deed::Validate => {
+            AuthorAction::Validate => {
                 let skill = parse(&read::<IdArguments>(arguments)?.id)?;
                 validate(&skill, &self.open().await?)
             }
@@ -229,7 +229,7 @@ impl AuthorTool {
             }
             Err(_) => (arguments.summary.clone(), arguments.body.trim().to_owned(), Vec::new()),
         };
-        if is_basic(&guidance) {
+        if is_trivial(&guidance) {
             let why = "everybody knows this; only what is not obvious belongs in the book";
             return Err(("basic".to_owned(), why.to_owned()));
         }
@@ -314,7 +314,7 @@ fn missing(skill: &SkillId) -> Fault {
 
 fn written(skill: Option<SkillId>, what: &str) -> ToolOutcome {
     let said = skill.as_ref().map(|skill| format!("{skill} {what}.")).unwrap_or_default();
-    let event = event(SkillHappening::Written, skill, Some(what.to_owned()));
+    let event = event(SkillEventKind::Written, skill, Some(what.to_owned()));
     ToolOutcome { events: vec![event], ..ToolOutcome::text(said) }
 }
 
@@ -322,6 +322,6 @@ fn proposed(skill: Option<SkillId>, by: OpId) -> ToolOutcome {
     let said = skill.as_ref().map(|skill| {
         format!("Your change of {skill} is proposed ({by}); it waits for a person's word, and nothing shows of it yet.")
     });
-    let event = event(SkillHappening::Proposed, skill, Some(by.to_string()));
+    let event = event(SkillEventKind::Proposed, skill, Some(by.to_string()));
     ToolOutcome { events: vec![event], ..ToolOutcome::text(said.unwrap_or_default()) }
 }

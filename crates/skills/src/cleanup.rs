@@ -7,13 +7,13 @@ use apprentice_protocol::{EmbedError, Side, SkillId};
 use serde::Serialize;
 
 use crate::book::{Counts, Note, Skill, State};
-use crate::embedding::{Meaning, Vector, cosine};
-use crate::search::passage;
-use crate::words::likeness;
+use crate::embedding::{EmbeddingModel, Vector, cosine};
+use crate::search::embedded_text;
+use crate::words::word_similarity;
 
 /// Thresholds for cleaning up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CleanOptions {
+pub struct CleanupOptions {
     /// Number of trajectories between two cleanups.
     pub every: usize,
     /// Number of negative reviews from which a skill may be negative-heavy.
@@ -32,7 +32,7 @@ pub struct CleanOptions {
     pub cross_domain: bool,
 }
 
-impl Default for CleanOptions {
+impl Default for CleanupOptions {
     fn default() -> Self {
         Self {
             every: 10,
@@ -48,7 +48,7 @@ impl Default for CleanOptions {
 }
 
 /// Returns whether a skill hurts more than it helps: many negative reviews and few positive ones.
-pub fn negative_heavy(counts: &Counts, options: &CleanOptions) -> bool {
+pub fn negative_heavy(counts: &Counts, options: &CleanupOptions) -> bool {
     let impacts = counts.impacts();
     impacts > 0
         && counts.negative_impact >= options.negative_threshold
@@ -56,17 +56,17 @@ pub fn negative_heavy(counts: &Counts, options: &CleanOptions) -> bool {
 }
 
 /// Returns whether a skill is often received and rarely followed.
-pub fn low_follow_rate(counts: &Counts, options: &CleanOptions) -> bool {
+pub fn low_follow_rate(counts: &Counts, options: &CleanupOptions) -> bool {
     counts.times_requested >= options.min_requests
         && counts.times_followed / f64::from(counts.times_requested) < options.follow_rate
 }
 
 /// Returns the similarity of two skills by all their texts.
-pub fn resemblance(one: &Skill, other: &Skill) -> f64 {
+pub fn skill_similarity(one: &Skill, other: &Skill) -> f64 {
     let whole = |skill: &Skill| {
         format!("{} {} {}", skill.text.description, skill.text.situation, skill.text.guidance)
     };
-    likeness(&whole(one), &whole(other))
+    word_similarity(&whole(one), &whole(other))
 }
 
 /// A cleanup task for the manager.
@@ -135,9 +135,9 @@ impl CleanupTask {
     }
 
     /// Returns whether the class of model that the book is for has shown the problem itself.
-    pub(crate) fn shown_by_target(&self, options: &CleanOptions) -> bool {
+    pub(crate) fn shown_by_target(&self, options: &CleanupOptions) -> bool {
         let shown =
-            |context: &CleanupContext, holds: fn(&Counts, &CleanOptions) -> bool| match &options.target {
+            |context: &CleanupContext, holds: fn(&Counts, &CleanupOptions) -> bool| match &options.target {
                 Some(_) => holds(&context.target_metrics.unwrap_or_default(), options),
                 None => context.by_consumer.values().all(|counts| holds(counts, options)),
             };
@@ -178,18 +178,18 @@ impl CleanupTask {
 
 /// Embeddings of a book's skills: a vector for each, and the similarity from which two texts say the same.
 #[derive(Clone, Debug)]
-pub struct Sense {
+pub struct SkillEmbeddings {
     vectors: BTreeMap<SkillId, Vector>,
     threshold: f64,
 }
 
-impl Sense {
+impl SkillEmbeddings {
     /// Embeds all skills if there are at least two to compare.
-    pub async fn of(state: &State, meaning: &Meaning) -> Result<Self, EmbedError> {
+    pub async fn of(state: &State, meaning: &EmbeddingModel) -> Result<Self, EmbedError> {
         if state.skills.len() < 2 {
             return Ok(Self { vectors: BTreeMap::new(), threshold: 1.0 });
         }
-        let texts: Vec<String> = state.skills.values().map(|skill| passage(skill)).collect();
+        let texts: Vec<String> = state.skills.values().map(|skill| embedded_text(skill)).collect();
         let vectors = meaning.vectors(Side::Passage, &texts).await?;
         let vectors = state.skills.keys().cloned().zip(vectors).collect();
         Ok(Self { vectors, threshold: meaning.threshold().await? })
@@ -204,7 +204,11 @@ impl Sense {
 
 /// Scans a book: negative-heavy skills first, then pairs with the most similar first, then rarely followed skills. Two
 /// skills form a pair by their words, or by their embeddings where known.
-pub fn scan(state: &State, options: &CleanOptions, sense: Option<&Sense>) -> Vec<CleanupTask> {
+pub fn find_cleanup_tasks(
+    state: &State,
+    options: &CleanupOptions,
+    sense: Option<&SkillEmbeddings>,
+) -> Vec<CleanupTask> {
     let skills: Vec<&Skill> = state.skills.values().map(AsRef::as_ref).collect();
     let mut tasks = Vec::new();
     for skill in &skills {
@@ -234,8 +238,8 @@ pub fn scan(state: &State, options: &CleanOptions, sense: Option<&Sense>) -> Vec
 fn pairs(
     state: &State,
     skills: &[&Skill],
-    options: &CleanOptions,
-    sense: Option<&Sense>,
+    options: &CleanupOptions,
+    sense: Option<&SkillEmbeddings>,
 ) -> Vec<CleanupTask> {
     let mut found = Vec::new();
     for (place, one) in skills.iter().enumerate() {
@@ -244,7 +248,7 @@ fn pairs(
         let compared =
             |other: &&&Skill| other.id.domain() == one.id.domain() || everywhere(one) || everywhere(other);
         for other in skills[place + 1..].iter().filter(compared) {
-            let by_words = Some(resemblance(one, other)).filter(|alike| *alike >= options.similarity);
+            let by_words = Some(skill_similarity(one, other)).filter(|alike| *alike >= options.similarity);
             let similarity = by_words.or_else(|| sense?.same(&one.id, &other.id));
             let kept = ([one.id.clone(), other.id.clone()], [one.text_hash(), other.text_hash()]);
             if let Some(similarity) = similarity.filter(|_| !state.kept_pairs.contains(&kept)) {
@@ -259,7 +263,7 @@ fn pairs(
         .collect()
 }
 
-fn context(skill: &Skill, options: &CleanOptions) -> CleanupContext {
+fn context(skill: &Skill, options: &CleanupOptions) -> CleanupContext {
     let target = options.target.as_ref().map(|target| skill.counts(Some(target)));
     CleanupContext {
         version: skill.version,
@@ -277,7 +281,7 @@ fn context(skill: &Skill, options: &CleanOptions) -> CleanupContext {
 
 #[cfg(test)]
 mod tests {
-    use super::{CleanOptions, low_follow_rate, negative_heavy};
+    use super::{CleanupOptions, low_follow_rate, negative_heavy};
     use crate::book::Counts;
 
     #[test]
@@ -289,7 +293,7 @@ mod tests {
                 neutral_impact: neutral,
                 ..Counts::default()
             };
-            assert_eq!(negative_heavy(&counts, &CleanOptions::default()), expected, "{counts:?}");
+            assert_eq!(negative_heavy(&counts, &CleanupOptions::default()), expected, "{counts:?}");
         };
         check(1, 3, 0, true);
         check(2, 3, 0, false);
@@ -302,7 +306,7 @@ mod tests {
     fn a_follow_rate_needs_five_requests() {
         let check = |requested, followed, expected| {
             let counts = Counts { times_requested: requested, times_followed: followed, ..Counts::default() };
-            assert_eq!(low_follow_rate(&counts, &CleanOptions::default()), expected, "{counts:?}");
+            assert_eq!(low_follow_rate(&counts, &CleanupOptions::default()), expected, "{counts:?}");
         };
         check(5, 1.5, false);
         check(5, 1.0, true);

@@ -9,24 +9,24 @@ use apprentice_protocol::{EmbedError, Embedder, Side};
 /// things.
 const PAIRS: &str = include_str!("meaning.txt");
 /// Weight of a false match relative to a missed one. Merged skills are hard to separate again.
-const FALSE_ALARM: f64 = 3.0;
+const FALSE_MATCH_WEIGHT: f64 = 3.0;
 
 /// A unit vector.
 pub(crate) type Vector = Arc<[f32]>;
 
 /// An embedder with its measured threshold.
-pub struct Meaning {
+pub struct EmbeddingModel {
     embedder: Arc<dyn Embedder>,
     threshold: Mutex<Option<f64>>,
 }
 
-impl std::fmt::Debug for Meaning {
+impl std::fmt::Debug for EmbeddingModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "meaning by {}", self.embedder.name())
     }
 }
 
-impl Meaning {
+impl EmbeddingModel {
     /// Wraps an embedder. Every text of a book is embedded, so a caching embedder is recommended.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         Self { embedder, threshold: Mutex::default() }
@@ -64,7 +64,7 @@ impl Meaning {
         for ((same, ..), [one, other]) in pairs.iter().zip(both) {
             measured.push((cosine(one, other)?, *same));
         }
-        let found = part(&measured);
+        let found = best_threshold(&measured);
         *self.threshold.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         Ok(found)
     }
@@ -103,12 +103,12 @@ pub(crate) fn labelled() -> Vec<(bool, &'static str, &'static str)> {
 }
 
 /// Returns the threshold that best separates equal from different pairs: the middle of the best gap.
-fn part(measured: &[(f64, bool)]) -> f64 {
+fn best_threshold(measured: &[(f64, bool)]) -> f64 {
     let mut sorted = measured.to_vec();
     sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut gain, mut best, mut found) = (0.0, f64::NEG_INFINITY, 1.0);
     for (place, (likeness, same)) in sorted.iter().enumerate() {
-        gain += if *same { 1.0 } else { -FALSE_ALARM };
+        gain += if *same { 1.0 } else { -FALSE_MATCH_WEIGHT };
         if gain > best {
             best = gain;
             found = sorted.get(place + 1).map_or(*likeness, |(next, _)| f64::midpoint(*likeness, *next));
@@ -119,14 +119,14 @@ fn part(measured: &[(f64, bool)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{cosine, labelled, part};
+    use super::{best_threshold, cosine, labelled};
 
     #[test]
     fn the_threshold_lies_in_the_gap_and_fears_false_alarms() {
-        let apart = part(&[(0.9, true), (0.8, true), (0.6, false), (0.5, false)]);
+        let apart = best_threshold(&[(0.9, true), (0.8, true), (0.6, false), (0.5, false)]);
         assert!((apart - 0.7).abs() < 1e-9, "{apart}");
         // One more matched pair does not outweigh one false match.
-        let mixed = part(&[(0.95, true), (0.9, true), (0.8, false), (0.7, true), (0.6, false)]);
+        let mixed = best_threshold(&[(0.95, true), (0.9, true), (0.8, false), (0.7, true), (0.6, false)]);
         assert!((mixed - 0.85).abs() < 1e-9, "{mixed}");
     }
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    ChatModel, Limits, RetrievedSkill, SkillId, Spent, StepId, StopReason, Trajectory, Verdict, Versions,
+    ChatModel, Limits, ResourceUsage, RetrievedSkill, SkillId, StepId, StopReason, Trajectory, Verdict,
+    Versions,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use crate::book::{Counts, Gateway, State};
 use crate::handle::{Lesson, Refusal, row, with_version};
-use crate::learn_trajectory::{DigestError, LearnOptions, digest_given};
+use crate::learn_trajectory::{LearnError, LearnOptions, learn_external_reflection};
 use crate::manage::Decision;
 use crate::reflect::{Dropped, SkillReview, TrajectoryReflection, gaps};
 
@@ -35,7 +36,7 @@ pub struct Given {
 
 /// The reason why a text contains no reflections. Positions start at 0.
 #[derive(Debug, thiserror::Error)]
-pub enum GivenError {
+pub enum ExternalReflectionError {
     /// The text is not JSON.
     #[error("not JSON")]
     Json(#[source] serde_json::Error),
@@ -58,22 +59,24 @@ impl Given {
     /// Reads one reflection or an array of them. `trajectory_id`, `consumer`, `verdict`, `versions` and `retrieved` may
     /// accompany the two lists. An entry without a name is identified by its content and position. An entry without a
     /// verdict counts as passed, because there is no evidence against it.
-    pub fn read(text: &str) -> Result<Vec<Self>, GivenError> {
+    pub fn read(text: &str) -> Result<Vec<Self>, ExternalReflectionError> {
         // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        match serde_json::from_str(text).map_err(GivenError::Json)? {
+        match serde_json::from_str(text).map_err(ExternalReflectionError::Json)? {
             Value::Array(entries) => {
                 entries.into_iter().enumerate().map(|(place, entry)| Self::entry(place, entry)).collect()
             }
             entry @ Value::Object(_) => Ok(vec![Self::entry(0, entry)?]),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(GivenError::Shape),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                Err(ExternalReflectionError::Shape)
+            }
         }
     }
 
-    fn entry(place: usize, entry: Value) -> Result<Self, GivenError> {
-        let wrong = |why: String| GivenError::Reflection { place, why };
+    fn entry(place: usize, entry: Value) -> Result<Self, ExternalReflectionError> {
+        let wrong = |why: String| ExternalReflectionError::Reflection { place, why };
         let name = format!("given-{:.12}-{place}", crate::book::hash(entry.to_string().as_bytes()));
-        let Value::Object(mut fields) = entry else { return Err(GivenError::Shape) };
+        let Value::Object(mut fields) = entry else { return Err(ExternalReflectionError::Shape) };
         let mut word = |key: &str| match fields.remove(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text)),
@@ -122,13 +125,13 @@ impl Given {
             verdict: self.verdict,
             score: if self.verdict == Verdict::Pass { 1.0 } else { 0.0 },
             skills: self.retrieved.iter().map(received).collect(),
-            ..no_trajectory(&self.trajectory_id)
+            ..trajectory_by_name(&self.trajectory_id)
         }
     }
 }
 
 /// Returns an attempt of which only the name is known.
-pub fn no_trajectory(id: &str) -> Trajectory {
+pub fn trajectory_by_name(id: &str) -> Trajectory {
     Trajectory {
         id: id.to_owned(),
         goal: String::new(),
@@ -139,7 +142,7 @@ pub fn no_trajectory(id: &str) -> Trajectory {
         score: 1.0,
         stop: StopReason::Done,
         limits: Limits::default(),
-        spent: Spent::default(),
+        spent: ResourceUsage::default(),
         steps: Vec::new(),
         skills: Vec::new(),
     }
@@ -195,11 +198,12 @@ pub async fn apply(
     manager: &dyn ChatModel,
     (given, time): (&Given, Timestamp),
     options: &LearnOptions,
-) -> Result<AppliedReflection, DigestError> {
+) -> Result<AppliedReflection, LearnError> {
     let before = gateway.state().clone();
     let trajectory = given.trajectory(&before);
     let lesson = Lesson::new(&trajectory, time);
-    let digest = digest_given(gateway, manager, &lesson, given.reflection.clone(), options).await?;
+    let digest =
+        learn_external_reflection(gateway, manager, &lesson, given.reflection.clone(), options).await?;
     let counted = Counted { before: &before, after: gateway.state(), given };
     let mut rows = Vec::new();
     if !digest.known_before {
@@ -209,7 +213,7 @@ pub async fn apply(
         }
         for skill in &digest.checked.unreviewed {
             let counts = Counts { times_requested: 1, times_unreviewed: 1, ..Counts::default() };
-            rows.push(counted.row(skill, None, crate::handle::Row { counts, ..Default::default() }));
+            rows.push(counted.row(skill, None, crate::handle::ReviewEffect { counts, ..Default::default() }));
         }
     }
     Ok(AppliedReflection {
@@ -232,7 +236,12 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    fn row(&self, skill: &SkillId, review: Option<&SkillReview>, row: crate::handle::Row) -> AppliedRow {
+    fn row(
+        &self,
+        skill: &SkillId,
+        review: Option<&SkillReview>,
+        row: crate::handle::ReviewEffect,
+    ) -> AppliedRow {
         let now = self.before.resolve(skill);
         let version = now.map(|now| now.version);
         let counts = |state: &State| {

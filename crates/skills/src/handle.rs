@@ -27,7 +27,7 @@ impl Default for HandlerOptions {
 
 /// The effect of one review.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct ReviewEffect {
     /// Contribution to the counters.
     pub counts: Counts,
     /// Notes for the page.
@@ -37,12 +37,15 @@ pub struct Row {
 }
 
 /// The review table: maps one review to its effects.
-pub fn row(review: &SkillReview, options: &HandlerOptions) -> Row {
+pub fn row(review: &SkillReview, options: &HandlerOptions) -> ReviewEffect {
     let credit = |followed, partial| match followed {
         Followed::Yes => 1.0,
         Followed::Partially => partial,
     };
-    let mut row = Row { counts: Counts { times_requested: 1, ..Counts::default() }, ..Row::default() };
+    let mut row = ReviewEffect {
+        counts: Counts { times_requested: 1, ..Counts::default() },
+        ..ReviewEffect::default()
+    };
     match review {
         SkillReview::Positive(review) => {
             row.counts.positive_impact = 1;
@@ -66,7 +69,7 @@ pub fn row(review: &SkillReview, options: &HandlerOptions) -> Row {
     row
 }
 
-fn not_followed(review: &SkillNotFollowed, row: &mut Row) {
+fn not_followed(review: &SkillNotFollowed, row: &mut ReviewEffect) {
     match review.reason {
         NotFollowedReason::Irrelevant | NotFollowedReason::AlreadyKnew => {}
         NotFollowedReason::SeemedWrong => row.to_manager = true,
@@ -140,7 +143,7 @@ pub(crate) fn write(
 
 /// The result of the handler.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Handled {
+pub struct HandlerResult {
     /// Reviews for the manager, with the skill id that the agent received.
     pub forward: Vec<(SkillId, SkillReview)>,
     /// Writes that were refused.
@@ -153,8 +156,8 @@ pub fn handle(
     lesson: &Lesson<'_>,
     checked: &Checked,
     options: &HandlerOptions,
-) -> Result<Handled, WriteRefusal> {
-    let Handled { mut forward, mut refusals } = Handled::default();
+) -> Result<HandlerResult, WriteRefusal> {
+    let HandlerResult { mut forward, mut refusals } = HandlerResult::default();
     for (received, review) in &checked.reviews {
         let row = row(review, options);
         count(gateway, lesson, (received, Some(review)), &row, &mut refusals)?;
@@ -164,10 +167,16 @@ pub fn handle(
     }
     for received in &checked.unreviewed {
         let counts = Counts { times_requested: 1, times_unreviewed: 1, ..Counts::default() };
-        count(gateway, lesson, (received, None), &Row { counts, ..Row::default() }, &mut refusals)?;
+        count(
+            gateway,
+            lesson,
+            (received, None),
+            &ReviewEffect { counts, ..ReviewEffect::default() },
+            &mut refusals,
+        )?;
     }
     keep_candidates(gateway, lesson, checked, &mut refusals)?;
-    Ok(Handled { forward, refusals })
+    Ok(HandlerResult { forward, refusals })
 }
 
 /// Counts one received skill on the version that the agent received. A skill that was merged in the meantime counts on
@@ -176,7 +185,7 @@ fn count(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,
     (received, review): (&SkillId, Option<&SkillReview>),
-    row: &Row,
+    row: &ReviewEffect,
     refusals: &mut Vec<Refusal>,
 ) -> Result<(), WriteRefusal> {
     let Some((skill, current)) = gateway.state().resolve(received).map(|now| (now.id.clone(), now.version))

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use apprentice_protocol::{BoundedText, ChatModel, ModelError, TextBudget};
 
 use crate::book::{Actor, Change, Gateway, Stage, WriteRefusal};
-use crate::cleanup::{CleanOptions, Sense, scan};
+use crate::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
 use crate::handle::{HandlerOptions, Lesson, Refusal, handle, write};
-use crate::manage::{Decision, ManageError, ManageOptions, Matter, manage};
+use crate::manage::{Decision, ManageError, ManageOptions, WorkItem, manage};
 use crate::reflect::{
-    Checked, Dropped, Fallback, Grounds, ReflectError, ReflectMode, ReflectOptions, Reflected,
+    Checked, Dropped, EvidenceRule, Fallback, ReflectError, ReflectMode, ReflectOptions, Reflected,
     TrajectoryReflection, check, reflect, reflect_here,
 };
 
@@ -19,7 +19,7 @@ const WHY: TextBudget = TextBudget(200);
 
 /// The models that learn. Both arrive wrapped in retry, budget and recording.
 #[derive(Clone)]
-pub struct Staff {
+pub struct LearnerModels {
     /// Reviews trajectories.
     pub reflector: Arc<dyn ChatModel>,
     /// Decides items.
@@ -36,7 +36,7 @@ pub struct LearnOptions {
     /// Options of the manager.
     pub manage: ManageOptions,
     /// Options of cleanup.
-    pub clean: CleanOptions,
+    pub clean: CleanupOptions,
 }
 
 /// The result of learning from one trajectory.
@@ -45,7 +45,7 @@ pub struct Digest {
     /// Whether the book had already learned all of it.
     pub known_before: bool,
     /// How the reflection was made. `None` if the book already contained it.
-    pub reflected: Option<Way>,
+    pub reflected: Option<ReflectionRoute>,
     /// The reflection as used.
     pub checked: Checked,
     /// Decisions, in order. Cleanup decisions come last.
@@ -55,11 +55,11 @@ pub struct Digest {
 }
 
 /// The mode of a reflection, and the reason for not using the attempt's own conversation if that had been requested.
-pub type Way = (ReflectMode, Option<Fallback>);
+pub type ReflectionRoute = (ReflectMode, Option<Fallback>);
 
 /// The reason why learning from a trajectory failed. Completed steps stay. A repeated call continues from there.
 #[derive(Debug, thiserror::Error)]
-pub enum DigestError {
+pub enum LearnError {
     /// The reflector model failed.
     #[error("the request to the reflector about {trajectory} failed")]
     Reflect {
@@ -89,10 +89,10 @@ pub enum DigestError {
 /// Learns from one trajectory.
 pub async fn digest(
     gateway: &mut Gateway,
-    staff: &Staff,
+    staff: &LearnerModels,
     lesson: &Lesson<'_>,
     options: &LearnOptions,
-) -> Result<Digest, DigestError> {
+) -> Result<Digest, LearnError> {
     let done = lesson.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
     let mut digest = Digest::default();
     let learned = done.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause)).copied();
@@ -101,7 +101,7 @@ pub async fn digest(
         digest.checked = gateway.state().reflections.get(&lesson.trajectory.id).cloned().unwrap_or_default();
     } else {
         (digest.checked, digest.reflected) = reflected(gateway, staff, lesson, options).await?;
-        work_in(gateway, staff.manager.as_ref(), lesson, &mut digest, options).await?;
+        process_reflection(gateway, staff.manager.as_ref(), lesson, &mut digest, options).await?;
         gateway.apply(done)?;
     }
     // An interrupted cleanup is resumed by the trajectory that began it, never by an earlier one.
@@ -115,20 +115,20 @@ pub async fn digest(
 }
 
 /// Counts a reflection and has its items decided: first the reviews that the table forwards, then the learnings.
-async fn work_in(
+async fn process_reflection(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
     lesson: &Lesson<'_>,
     digest: &mut Digest,
     options: &LearnOptions,
-) -> Result<(), DigestError> {
+) -> Result<(), LearnError> {
     let handled = handle(gateway, lesson, &digest.checked, &options.handler)?;
     digest.refusals = handled.refusals;
-    let reviews = handled.forward.iter().map(|(received, review)| Matter::Review(received, review));
+    let reviews = handled.forward.iter().map(|(received, review)| WorkItem::Review(received, review));
     let learnings = digest.checked.learnings.iter().enumerate();
-    let learnings = learnings.map(|(place, learning)| Matter::Learning(place, learning));
+    let learnings = learnings.map(|(place, learning)| WorkItem::Learning(place, learning));
     for matter in reviews.chain(learnings) {
-        if matches!(&matter, Matter::Review(received, _) if gateway.state().resolve(received).is_none()) {
+        if matches!(&matter, WorkItem::Review(received, _) if gateway.state().resolve(received).is_none()) {
             continue;
         }
         digest.decisions.push(decide(gateway, manager, lesson, &matter, options).await?);
@@ -137,13 +137,13 @@ async fn work_in(
 }
 
 /// Learns from a reflection that somebody else wrote, on its own word: there is no trace to check it against.
-pub async fn digest_given(
+pub async fn learn_external_reflection(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
     lesson: &Lesson<'_>,
     reflection: TrajectoryReflection,
     options: &LearnOptions,
-) -> Result<Digest, DigestError> {
+) -> Result<Digest, LearnError> {
     let done = lesson.request(Actor::Learner, Stage::Learn, String::new(), Change::TrajectoryLearned);
     let mut digest = Digest::default();
     if done.cause.as_ref().is_some_and(|cause| gateway.state().causes.contains_key(cause)) {
@@ -154,11 +154,12 @@ pub async fn digest_given(
     digest.checked = match gateway.state().reflections.get(&lesson.trajectory.id) {
         Some(known) => known.clone(),
         None => {
-            let checked = check(reflection, lesson.trajectory, Grounds::Word, options.reflect.max_learnings);
+            let checked =
+                check(reflection, lesson.trajectory, EvidenceRule::Word, options.reflect.max_learnings);
             keep(gateway, lesson, (ReflectMode::Given, None), checked)?
         }
     };
-    work_in(gateway, manager, lesson, &mut digest, options).await?;
+    process_reflection(gateway, manager, lesson, &mut digest, options).await?;
     gateway.apply(done)?;
     Ok(digest)
 }
@@ -166,15 +167,15 @@ pub async fn digest_given(
 /// Cleans up: scans, has each finding decided, and scans again until there is no new finding.
 pub async fn clean(
     gateway: &mut Gateway,
-    staff: &Staff,
+    staff: &LearnerModels,
     lesson: &Lesson<'_>,
     options: &LearnOptions,
-) -> Result<Vec<Decision>, DigestError> {
+) -> Result<Vec<Decision>, LearnError> {
     let mut decisions: Vec<Decision> = Vec::new();
     loop {
         // If the embedder fails, words decide alone.
         let sense = match gateway.meaning() {
-            Some(meaning) => Some(Sense::of(gateway.state(), meaning).await),
+            Some(meaning) => Some(SkillEmbeddings::of(gateway.state(), meaning).await),
             None => None,
         };
         if let Some(Err(error)) = &sense {
@@ -183,7 +184,7 @@ pub async fn clean(
             gateway.apply(lesson.request(Actor::Cleaner, Stage::Clean, "by_words".to_owned(), change))?;
         }
         let sense = sense.and_then(Result::ok);
-        let tasks = scan(gateway.state(), &options.clean, sense.as_ref());
+        let tasks = find_cleanup_tasks(gateway.state(), &options.clean, sense.as_ref());
         let decided = |key: &String| {
             gateway.state().causes.keys().any(|cause| cause.stage == Stage::Clean && cause.item == *key)
         };
@@ -198,7 +199,7 @@ pub async fn clean(
             format!("flagged:{}", task.key()),
             change,
         ))?;
-        let matter = Matter::Cleanup(&task, &options.clean);
+        let matter = WorkItem::Cleanup(&task, &options.clean);
         decisions.push(decide(gateway, staff.manager.as_ref(), lesson, &matter, options).await?);
     }
     let change = Change::CleanupFinished;
@@ -210,37 +211,37 @@ pub async fn clean(
 /// it.
 async fn reflected(
     gateway: &mut Gateway,
-    staff: &Staff,
+    staff: &LearnerModels,
     lesson: &Lesson<'_>,
     options: &LearnOptions,
-) -> Result<(Checked, Option<Way>), DigestError> {
+) -> Result<(Checked, Option<ReflectionRoute>), LearnError> {
     let trajectory = lesson.trajectory;
     if let Some(known) = gateway.state().reflections.get(&trajectory.id) {
         return Ok((known.clone(), None));
     }
-    let (answer, mode) = asked(staff.reflector.as_ref(), lesson, &options.reflect).await;
+    let (answer, mode) = request_reflection(staff.reflector.as_ref(), lesson, &options.reflect).await;
     let (reflection, unusable) = match answer {
         Ok(reflected) => (reflected.reflection, None),
         Err(problem @ (ReflectError::Unusable { .. } | ReflectError::Full)) => {
             (TrajectoryReflection::default(), Some(problem.to_string()))
         }
         Err(ReflectError::Model(source)) => {
-            return Err(DigestError::Reflect { trajectory: trajectory.id.clone(), source });
+            return Err(LearnError::Reflect { trajectory: trajectory.id.clone(), source });
         }
         Err(ReflectError::Material(source)) => return Err(source.into()),
     };
-    let mut checked = check(reflection, trajectory, Grounds::Trace, options.reflect.max_learnings);
+    let mut checked = check(reflection, trajectory, EvidenceRule::Trace, options.reflect.max_learnings);
     let unusable = unusable.map(|why| Dropped::Refused { place: "the reflection".to_owned(), why });
     checked.dropped.extend(unusable);
     Ok((keep(gateway, lesson, mode.clone(), checked)?, Some(mode)))
 }
 
 /// Requests a reflection in the chosen mode. Falls back to a separate reader if that mode is not possible.
-async fn asked(
+async fn request_reflection(
     reflector: &dyn ChatModel,
     lesson: &Lesson<'_>,
     options: &ReflectOptions,
-) -> (Result<Reflected, ReflectError>, Way) {
+) -> (Result<Reflected, ReflectError>, ReflectionRoute) {
     let fallback = match options.mode {
         ReflectMode::Fresh | ReflectMode::Given => None,
         ReflectMode::InContext => {
@@ -258,10 +259,10 @@ async fn asked(
 fn keep(
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,
-    (mode, fallback): Way,
+    (mode, fallback): ReflectionRoute,
     checked: Checked,
 ) -> Result<Checked, WriteRefusal> {
-    let checked = checked.sifted(|text| gateway.objection(text).map(|(_, why)| why));
+    let checked = checked.without_refused(|text| gateway.objection(text).map(|(_, why)| why));
     let change = Change::TrajectoryReflected { mode, fallback, checked: checked.clone() };
     let request = lesson.request(Actor::Learner, Stage::Reflect, String::new(), change);
     write(gateway, request, None, &mut Vec::new())?;
@@ -272,10 +273,10 @@ async fn decide(
     gateway: &mut Gateway,
     manager: &dyn ChatModel,
     lesson: &Lesson<'_>,
-    matter: &Matter<'_>,
+    matter: &WorkItem<'_>,
     options: &LearnOptions,
-) -> Result<Decision, DigestError> {
+) -> Result<Decision, LearnError> {
     manage(manager, gateway, lesson, matter, &options.manage)
         .await
-        .map_err(|source| DigestError::Manage { trajectory: lesson.trajectory.id.clone(), source })
+        .map_err(|source| LearnError::Manage { trajectory: lesson.trajectory.id.clone(), source })
 }

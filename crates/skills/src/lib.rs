@@ -25,11 +25,14 @@ pub mod verification;
 mod words;
 
 pub use author::{SKILL_CREATE, SKILL_DELETE, SKILL_PATCH, SKILL_VALIDATE, author_tools};
-pub use embedding::Meaning;
-pub use external_reflection::{AppliedReflection, AppliedRow, Given, GivenError, apply, no_trajectory};
-pub use handle::{Handled, HandlerOptions, Lesson, Refusal, Row, handle, row};
+pub use embedding::EmbeddingModel;
+pub use external_reflection::{
+    AppliedReflection, AppliedRow, ExternalReflectionError, Given, apply, trajectory_by_name,
+};
+pub use handle::{HandlerOptions, HandlerResult, Lesson, Refusal, ReviewEffect, handle, row};
 pub use learn_trajectory::{
-    Digest, DigestError, LearnOptions, Staff, Way, clean as clean_book, digest, digest_given,
+    Digest, LearnError, LearnOptions, LearnerModels, ReflectionRoute, clean as clean_book, digest,
+    learn_external_reflection,
 };
 pub use prompts::PROMPTS;
 pub use scan::{Finding, scan};

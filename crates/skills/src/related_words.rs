@@ -13,29 +13,32 @@ const GROUPS: &str = include_str!("words.txt");
 const NEAREST: &str = include_str!("near.txt");
 
 /// Weight of a word of the same group.
-const GROUPED: f32 = 0.6;
+const GROUP_WEIGHT: f32 = 0.6;
 /// The nearness digit that corresponds to weight 1.
-const WHOLE: f32 = 9.0;
+const MAX_NEARNESS: f32 = 9.0;
 
 /// A related word.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Other {
+pub(crate) struct RelatedWord {
     pub(crate) word: &'static str,
     /// Weight relative to the word itself, which has weight 1.
     pub(crate) weight: f32,
 }
 
-static RELATED: LazyLock<HashMap<String, Vec<Other>>> = LazyLock::new(|| {
-    let mut related: HashMap<String, Vec<Other>> = HashMap::new();
+static RELATED: LazyLock<HashMap<String, Vec<RelatedWord>>> = LazyLock::new(|| {
+    let mut related: HashMap<String, Vec<RelatedWord>> = HashMap::new();
     let mut relate = |root: &str, word, weight| match related.get_mut(root) {
-        Some(others) => others.push(Other { word, weight }),
-        None => drop(related.insert(root.to_owned(), vec![Other { word, weight }])),
+        Some(others) => others.push(RelatedWord { word, weight }),
+        None => drop(related.insert(root.to_owned(), vec![RelatedWord { word, weight }])),
     };
     for group in lines(GROUPS) {
         let members: Vec<&str> = group.split_whitespace().collect();
         for member in &members {
             let root = stem(member);
-            members.iter().filter(|other| other != &member).for_each(|other| relate(&root, *other, GROUPED));
+            members
+                .iter()
+                .filter(|other| other != &member)
+                .for_each(|other| relate(&root, *other, GROUP_WEIGHT));
         }
     }
     for line in lines(NEAREST) {
@@ -58,13 +61,13 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Parses an entry: `photo6` is `photo` with nearness six ninths.
-fn near(entry: &'static str) -> Option<Other> {
+fn near(entry: &'static str) -> Option<RelatedWord> {
     let (word, digit) = entry.split_at_checked(entry.len().checked_sub(1)?)?;
-    Some(Other { word, weight: f32::from(digit.parse::<u8>().ok()?) / WHOLE })
+    Some(RelatedWord { word, weight: f32::from(digit.parse::<u8>().ok()?) / MAX_NEARNESS })
 }
 
 /// Returns the words related to a stem, highest weight first.
-pub(crate) fn related(root: &str) -> &'static [Other] {
+pub(crate) fn related(root: &str) -> &'static [RelatedWord] {
     RELATED.get(root).map_or(&[], Vec::as_slice)
 }
 

@@ -8,10 +8,10 @@ use bm25::{Embedder, EmbedderBuilder, TokenEmbedder, Tokenizer};
 
 use crate::book::{Skill, SkillText};
 use crate::related_words::related;
-use crate::words::{aliases, likeness, stem, words};
+use crate::words::{aliases, stem, word_similarity, words};
 
 /// Weight of meaning in a score. Measured; see `docs/skillbook.md`.
-const MEANING: f32 = 0.6;
+const EMBEDDING_WEIGHT: f32 = 0.6;
 
 /// A search hit.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -37,14 +37,14 @@ pub struct Searched {
     /// Hits, best first.
     pub hits: Vec<Hit>,
     /// The reason why only words were used, although the book has an embedder.
-    pub words_alone: Option<String>,
+    pub embedding_error: Option<String>,
 }
 
 /// Tokenizer for texts that were split into words before.
 #[derive(Default)]
-struct Blanks;
+struct SplitTokenizer;
 
-impl Tokenizer for Blanks {
+impl Tokenizer for SplitTokenizer {
     fn tokenize(&self, input_text: &str) -> Vec<String> {
         input_text.split_whitespace().map(str::to_owned).collect()
     }
@@ -62,12 +62,12 @@ impl Search {
         let mut documents = Vec::new();
         for skill in skills {
             known.push((skill.id.clone(), skill.version, skill.text.description.clone()));
-            documents.push(words(&document(skill)));
+            documents.push(words(&indexed_text(skill)));
         }
         let length: usize = documents.iter().map(Vec::len).sum();
         #[expect(clippy::cast_precision_loss, reason = "an average length needs no more than a few digits")]
         let average = length as f32 / documents.len().max(1) as f32;
-        let embedder: Embedder<u64, Blanks> = EmbedderBuilder::with_avgdl(average).build();
+        let embedder: Embedder<u64, SplitTokenizer> = EmbedderBuilder::with_avgdl(average).build();
         let mut postings: HashMap<u64, Vec<(u32, f32)>> = HashMap::new();
         for (key, words) in (0u32..).zip(documents) {
             for token in embedder.embed(&words.join(" ")).0 {
@@ -92,13 +92,13 @@ impl Search {
     /// Returns the best `limit` hits by words and by `nearness`, the cosine similarity of each skill.
     pub(crate) fn find_by_both(&self, query: &str, nearness: &[f64], limit: usize) -> Vec<Hit> {
         let asked = asked(query);
-        let scores = fuse(&self.scores(&asked), nearness);
+        let scores = combine_scores(&self.scores(&asked), nearness);
         let hit =
             |key: usize| Hit { similarity: nearness.get(key).copied(), ..self.hit(key, scores[key], &asked) };
         self.best(&scores, limit).into_iter().map(hit).collect()
     }
 
-    fn scores(&self, asked: &[Asked]) -> Vec<f32> {
+    fn scores(&self, asked: &[QueryWord]) -> Vec<f32> {
         let mut scores = vec![0f32; self.skills.len()];
         let mut meant = vec![0f32; self.skills.len()];
         let mut touched = Vec::new();
@@ -143,13 +143,13 @@ impl Search {
         (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
     }
 
-    fn hit(&self, key: usize, score: f32, asked: &[Asked]) -> Hit {
+    fn hit(&self, key: usize, score: f32, asked: &[QueryWord]) -> Hit {
         let (id, version, description) = self.skills[key].clone();
         let holds = |token: &u64| {
             let list = self.postings.get(token)?;
             list.binary_search_by_key(&key, |(holder, _)| usize::try_from(*holder).unwrap_or(usize::MAX)).ok()
         };
-        let held = |word: &Asked| {
+        let held = |word: &QueryWord| {
             let (_, _, told) = word.meanings.iter().find(|(token, ..)| holds(token).is_some())?;
             Some(told.map_or_else(|| word.word.clone(), |other| format!("{} ({other})", word.word)))
         };
@@ -159,14 +159,14 @@ impl Search {
 }
 
 /// A query word with its related words.
-struct Asked {
+struct QueryWord {
     word: String,
     /// The word itself, then related words: token, weight, and the related word.
     meanings: Vec<(u64, f32, Option<&'static str>)>,
 }
 
 /// Returns the words of a query, without duplicates.
-fn asked(query: &str) -> Vec<Asked> {
+fn asked(query: &str) -> Vec<QueryWord> {
     let mut seen = BTreeSet::new();
     let spelled = query
         .split(|c: char| !c.is_alphanumeric())
@@ -177,14 +177,14 @@ fn asked(query: &str) -> Vec<Asked> {
             .iter()
             .map(|other| (u64::embed(&stem(other.word)), other.weight, Some(other.word)));
         let meanings = [(u64::embed(&root), 1.0, None)].into_iter().chain(others).collect();
-        Asked { word, meanings }
+        QueryWord { word, meanings }
     });
     meant.collect()
 }
 
 /// Combines word scores and cosine similarities. Neither scale is absolute, so each is normalized to the best of this
 /// book: word scores from zero, similarities from the book's average.
-fn fuse(words: &[f32], nearness: &[f64]) -> Vec<f32> {
+fn combine_scores(words: &[f32], nearness: &[f64]) -> Vec<f32> {
     let most = words.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than a few digits")]
     let usual = nearness.iter().sum::<f64>() / nearness.len().max(1) as f64;
@@ -193,13 +193,13 @@ fn fuse(words: &[f32], nearness: &[f64]) -> Vec<f32> {
     let both = |(words, near): (&f32, &f64)| {
         #[expect(clippy::cast_possible_truncation, reason = "a share of one")]
         let near = ((near - usual) / span).max(0.0) as f32;
-        (1.0 - MEANING) * words / most + MEANING * near
+        (1.0 - EMBEDDING_WEIGHT) * words / most + EMBEDDING_WEIGHT * near
     };
     words.iter().zip(nearness).map(both).collect()
 }
 
 /// A skill that is similar to a text.
-pub(crate) struct Likeness<'a> {
+pub(crate) struct SkillSimilarity<'a> {
     pub(crate) skill: &'a Skill,
     /// Similarity by words, from 0 to 1.
     pub(crate) words: f64,
@@ -208,43 +208,43 @@ pub(crate) struct Likeness<'a> {
 }
 
 /// Skills that are similar to a text, most similar first.
-pub(crate) struct Alike<'a> {
-    pub(crate) skills: Vec<Likeness<'a>>,
+pub(crate) struct SimilarSkills<'a> {
+    pub(crate) skills: Vec<SkillSimilarity<'a>>,
     /// The reason why only words were used, although the book has an embedder.
-    pub(crate) words_alone: Option<String>,
+    pub(crate) embedding_error: Option<String>,
 }
 
 /// Returns skills that are similar to a text, so that the manager finds existing ones. `nearness` is the cosine
 /// similarity of each skill, if embeddings were used.
-pub(crate) fn alike<'a>(
+pub(crate) fn similar_skills<'a>(
     skills: impl Iterator<Item = &'a Skill>,
     text: &str,
     nearness: Option<&[f64]>,
     limit: usize,
-) -> Vec<Likeness<'a>> {
+) -> Vec<SkillSimilarity<'a>> {
     let by_words = |skill: &Skill| {
         let SkillText { description, situation, guidance } = &skill.text;
         // A situation is often written in the words of its guidance, and vice versa.
-        likeness(text, &format!("{description} {situation}"))
-            .max(likeness(text, &format!("{description} {situation} {guidance}")))
+        word_similarity(text, &format!("{description} {situation}"))
+            .max(word_similarity(text, &format!("{description} {situation} {guidance}")))
     };
-    let mut found: Vec<Likeness<'_>> = skills
+    let mut found: Vec<SkillSimilarity<'_>> = skills
         .enumerate()
         .map(|(place, skill)| {
             let meaning = nearness.and_then(|all| all.get(place)).copied();
-            Likeness { skill, words: by_words(skill), meaning }
+            SkillSimilarity { skill, words: by_words(skill), meaning }
         })
         .filter(|one| one.words > 0.0 || one.meaning.is_some())
         .collect();
     // Paraphrases share no words, and texts with the same words say the same, so the higher similarity counts.
-    let order = |one: &Likeness<'_>| one.meaning.map_or(one.words, |meaning| meaning.max(one.words));
+    let order = |one: &SkillSimilarity<'_>| one.meaning.map_or(one.words, |meaning| meaning.max(one.words));
     found.sort_by(|a, b| order(b).total_cmp(&order(a)).then_with(|| a.skill.id.cmp(&b.skill.id)));
     found.truncate(limit);
     found
 }
 
 /// Returns the indexed text. Name and description count twice, because they say what a skill is about.
-fn document(skill: &Skill) -> String {
+fn indexed_text(skill: &Skill) -> String {
     let name = skill.id.slug().replace('-', " ");
     let domain = aliases(skill.id.domain());
     let text = &skill.text;
@@ -252,7 +252,7 @@ fn document(skill: &Skill) -> String {
 }
 
 /// Returns the embedded text of a skill, in which each part appears once.
-pub(crate) fn passage(skill: &Skill) -> String {
+pub(crate) fn embedded_text(skill: &Skill) -> String {
     let SkillText { description, situation, guidance } = &skill.text;
     let name = |part: &str| part.replace('-', " ");
     let (domain, slug) = (name(skill.id.domain()), name(skill.id.slug()));

@@ -11,19 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::adherence::follow;
 use crate::book::{
-    Actor, Applied, Change, Gateway, OpId, Origin, Skill, Snapshot, Stage, State, Tried, WriteRefusal, hash,
+    Actor, Applied, Change, Gateway, OpId, Origin, ReceivedSkill, Skill, Snapshot, Stage, State,
+    WriteRefusal, hash,
 };
 use crate::handle::Lesson;
 
 /// Number of attempts at tasks of one template that verify a skill.
-pub const PROOFS: usize = 2;
+pub const REQUIRED_PASSES: usize = 2;
 /// Length of a template's hash, in characters.
 const HASH: usize = 16;
 
 /// Policy for the skills that a measured agent may get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Admit {
+pub enum AdmissionPolicy {
     /// Every skill.
     #[default]
     Auto,
@@ -37,7 +38,7 @@ pub enum Admit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Admission {
     /// The policy.
-    pub policy: Admit,
+    pub policy: AdmissionPolicy,
     /// Number of admitted skills.
     pub eligible: usize,
     /// Withheld skills.
@@ -52,7 +53,7 @@ pub fn note_trial(
     template: &str,
 ) -> Result<Applied, WriteRefusal> {
     let trajectory = lesson.trajectory;
-    let tried = trajectory.skills.iter().map(|received| Tried {
+    let tried = trajectory.skills.iter().map(|received| ReceivedSkill {
         skill: received.id.clone(),
         version: received.version,
         followed: follow(&received.text, &trajectory.steps, received.step).verdict(),
@@ -67,13 +68,13 @@ pub fn note_trial(
 pub fn proved(state: &State) -> BTreeSet<SkillId> {
     let causes: BTreeMap<OpId, &str> =
         state.causes.iter().map(|(cause, operation)| (*operation, cause.trajectory.as_str())).collect();
-    let proved = state.skills.values().filter(|skill| is_proved(state, &causes, skill));
+    let proved = state.skills.values().filter(|skill| is_verified(state, &causes, skill));
     proved.map(|skill| skill.id.clone()).collect()
 }
 
 /// Returns whether a skill is verified. A text from an unknown template never is, because any template may be the one
 /// that it was learned on.
-fn is_proved(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> bool {
+fn is_verified(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> bool {
     let sources = skill.history.iter().filter_map(|operation| causes.get(operation));
     let sources: Option<BTreeSet<&String>> =
         sources.map(|trajectory| state.templates.get(*trajectory)).collect();
@@ -85,11 +86,11 @@ fn is_proved(state: &State, causes: &BTreeMap<OpId, &str>, skill: &Skill) -> boo
             proofs.entry(&trial.template).or_default().insert(&trial.trajectory);
         }
     }
-    proofs.values().any(|attempts| attempts.len() >= PROOFS)
+    proofs.values().any(|attempts| attempts.len() >= REQUIRED_PASSES)
 }
 
 /// Returns the skills whose current text a person wrote. Merely importing a text is not enough.
-fn by_hand(book: &Snapshot) -> BTreeSet<SkillId> {
+fn human_written(book: &Snapshot) -> BTreeSet<SkillId> {
     let operations = book.operations();
     let human = operations.iter().filter(|operation| operation.actor == Actor::Human);
     let human: BTreeSet<OpId> = human.map(|operation| operation.id).collect();
@@ -102,14 +103,14 @@ fn by_hand(book: &Snapshot) -> BTreeSet<SkillId> {
 }
 
 /// Returns the admitted part of the book, and the withheld skills.
-pub fn admit(book: &Snapshot, policy: Admit) -> (Snapshot, Admission) {
+pub fn admit(book: &Snapshot, policy: AdmissionPolicy) -> (Snapshot, Admission) {
     let eligible = match policy {
-        Admit::Auto => {
+        AdmissionPolicy::Auto => {
             let eligible = book.skills().count();
             return (book.clone(), Admission { policy, eligible, quarantined: Vec::new() });
         }
-        Admit::Verified => proved(book.state()),
-        Admit::Human => by_hand(book),
+        AdmissionPolicy::Verified => proved(book.state()),
+        AdmissionPolicy::Human => human_written(book),
     };
     let (through, waiting): (BTreeMap<_, _>, BTreeMap<_, _>) =
         book.state().skills.clone().into_iter().partition(|(id, _)| eligible.contains(id));

@@ -51,7 +51,7 @@ pub(crate) fn stem(word: &str) -> String {
 }
 
 /// Cuts a line to a cap: at the end of a clause or sentence if that keeps half of it, otherwise between two words.
-pub(crate) fn clipped(text: &str, cap: usize) -> String {
+pub(crate) fn clip_line(text: &str, cap: usize) -> String {
     const MORE: &str = " …";
     if text.chars().count() <= cap {
         return text.to_owned();
@@ -68,8 +68,8 @@ pub(crate) fn clipped(text: &str, cap: usize) -> String {
 }
 
 /// Returns the similarity of two texts, from 0 to 1: the cosine of their word counts.
-pub(crate) fn likeness(left: &str, right: &str) -> f64 {
-    let (left, right) = (counted(left), counted(right));
+pub(crate) fn word_similarity(left: &str, right: &str) -> f64 {
+    let (left, right) = (word_counts(left), word_counts(right));
     let dot: f64 = left.iter().filter_map(|(word, n)| right.get(word).map(|m| n * m)).sum();
     let square = |counts: &BTreeMap<String, f64>| counts.values().map(|n| n * n).sum::<f64>();
     // A single root of the product keeps exact values exact: 17 of 20 words must give 0.85, which is a threshold.
@@ -77,7 +77,7 @@ pub(crate) fn likeness(left: &str, right: &str) -> f64 {
     if lengths > 0.0 { (dot / lengths).min(1.0) } else { 0.0 }
 }
 
-fn counted(text: &str) -> BTreeMap<String, f64> {
+fn word_counts(text: &str) -> BTreeMap<String, f64> {
     let mut counts = BTreeMap::new();
     for word in words(text) {
         *counts.entry(word).or_insert(0.0) += 1.0;
@@ -103,7 +103,7 @@ pub(crate) fn aliases(domain: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{clipped, domain_name, likeness, words};
+    use super::{clip_line, domain_name, word_similarity, words};
 
     #[test]
     fn endings_do_not_part_words() {
@@ -119,20 +119,20 @@ mod tests {
     #[test]
     fn a_line_is_cut_between_clauses_or_words_and_never_within_one() {
         let text = "Deleting a file for good, past the trash, asks a second time";
-        assert_eq!(clipped(text, 60), text);
-        assert_eq!(clipped(text, 50), "Deleting a file for good, past the trash …");
-        assert_eq!(clipped("one two three four", 14), "one two …");
-        assert_eq!(clipped("one two three four", 15), "one two three …");
-        assert_eq!(clipped("unbreakable-unbreakable", 12), "unbreakabl …");
+        assert_eq!(clip_line(text, 60), text);
+        assert_eq!(clip_line(text, 50), "Deleting a file for good, past the trash …");
+        assert_eq!(clip_line("one two three four", 14), "one two …");
+        assert_eq!(clip_line("one two three four", 15), "one two three …");
+        assert_eq!(clip_line("unbreakable-unbreakable", 12), "unbreakabl …");
         for cap in 2..text.chars().count() {
-            assert!(clipped(text, cap).chars().count() <= cap, "{cap}");
+            assert!(clip_line(text, cap).chars().count() <= cap, "{cap}");
         }
     }
 
     #[test]
     fn likeness_is_one_for_the_same_and_nothing_for_strangers() {
-        assert!((likeness("open the tab menu", "Open tab menus") - 1.0).abs() < 1e-9);
-        assert!(likeness("zoom level", "file permissions") < 1e-9);
+        assert!((word_similarity("open the tab menu", "Open tab menus") - 1.0).abs() < 1e-9);
+        assert!(word_similarity("zoom level", "file permissions") < 1e-9);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub const SCREEN: Size = Size::new(1920, 1080);
 
 /// A task with its placeholders replaced.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Varied {
+pub struct TaskVariation {
     /// The task to run.
     pub task: Task,
     /// The world that the task needs.
@@ -43,7 +43,7 @@ pub struct Varied {
 
 /// The reason a task cannot be varied.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum VaryError {
+pub enum VariationError {
     /// A placeholder that `vary` does not define.
     #[error("unknown placeholder {{{{{name}}}}} in {place}{hint}")]
     Unknown {
@@ -69,21 +69,21 @@ pub enum VaryError {
 
 #[derive(serde::Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Source {
+enum ValueSource {
     List(Vec<Value>),
     Pick { pick: usize, of: Vec<Value> },
     Integer { integer: (i64, i64) },
 }
 
 /// Returns the seed for one variation of a task.
-pub fn seed_for(suite: &str, task: &str, index: u32) -> u64 {
+pub fn variation_seed(suite: &str, task: &str, index: u32) -> u64 {
     let digest = digest(&[("suite", suite), ("task", task), ("index", &index.to_string())]);
     u64::from_be_bytes(std::array::from_fn(|at| digest[at]))
 }
 
 /// Replaces a task's placeholders with the values of one variation.
-pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<Varied, VaryError> {
-    let seed = seed_for(suite_name, task.id.as_str(), index);
+pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<TaskVariation, VariationError> {
+    let seed = variation_seed(suite_name, task.id.as_str(), index);
     let mut values = BTreeMap::new();
     for (name, source) in task.apprentice.iter().flat_map(|ours| &ours.vary) {
         values.insert(name.clone(), draw(name, source, seed)?);
@@ -94,14 +94,14 @@ pub fn vary(task: &Task, suite_name: &str, index: u32) -> Result<Varied, VaryErr
     let drawn = values.get("screen").map(|size| serde_json::from_value(size.clone()));
     let drawn = drawn
         .transpose()
-        .map_err(|error| VaryError::Form { name: "screen".into(), why: error.to_string() })?;
+        .map_err(|error| VariationError::Form { name: "screen".into(), why: error.to_string() })?;
     let world = WorldSpec {
         environment: task.environment(),
         screen: drawn.or(ours.and_then(|ours| ours.screen)).unwrap_or(SCREEN),
         url: ours.and_then(|ours| ours.url.clone()),
         scene: ours.and_then(|ours| ours.scene.clone()),
     };
-    Ok(Varied { task, world, seed, varies })
+    Ok(TaskVariation { task, world, seed, varies })
 }
 
 /// Hashes labelled parts, each prefixed with its length, so that different part lists never hash the same input.
@@ -116,28 +116,31 @@ fn digest(parts: &[(&str, &str)]) -> [u8; 32] {
 
 /// Draws the value of one name. Each name has its own random stream, so a new placeholder does not change the
 /// others.
-fn draw(name: &str, source: &Value, seed: u64) -> Result<Value, VaryError> {
-    let wrong = |why: String| VaryError::Form { name: name.to_owned(), why };
-    let source: Source =
+fn draw(name: &str, source: &Value, seed: u64) -> Result<Value, VariationError> {
+    let wrong = |why: String| VariationError::Form { name: name.to_owned(), why };
+    let source: ValueSource =
         serde_json::from_value(source.clone()).map_err(|_| wrong(format!("found {source}")))?;
     let mut rng = ChaCha12Rng::from_seed(digest(&[("seed", &seed.to_string()), ("name", name)]));
     match source {
-        Source::List(list) => list.choose(&mut rng).cloned().ok_or_else(|| wrong("the list is empty".into())),
-        Source::Pick { pick, of } => {
-            pick_some(&mut rng, pick, of).ok_or_else(|| wrong(format!("cannot pick {pick} of so few")))
+        ValueSource::List(list) => {
+            list.choose(&mut rng).cloned().ok_or_else(|| wrong("the list is empty".into()))
         }
-        Source::Integer { integer: (low, high) } if low <= high => Ok(rng.random_range(low..=high).into()),
-        Source::Integer { integer: (low, high) } => Err(wrong(format!("{low} is above {high}"))),
+        ValueSource::Pick { pick, of } => sample_without_replacement(&mut rng, pick, of)
+            .ok_or_else(|| wrong(format!("cannot pick {pick} of so few"))),
+        ValueSource::Integer { integer: (low, high) } if low <= high => {
+            Ok(rng.random_range(low..=high).into())
+        }
+        ValueSource::Integer { integer: (low, high) } => Err(wrong(format!("{low} is above {high}"))),
     }
 }
 
-fn pick_some(rng: &mut impl Rng, pick: usize, mut of: Vec<Value>) -> Option<Value> {
+fn sample_without_replacement(rng: &mut impl Rng, pick: usize, mut of: Vec<Value>) -> Option<Value> {
     of.shuffle(rng);
     (pick <= of.len()).then(|| of.into_iter().take(pick).collect())
 }
 
-fn fill_task(task: &Task, values: &BTreeMap<String, Value>) -> Result<Task, VaryError> {
-    let broken = |error: serde_json::Error| VaryError::Broken(error.to_string());
+fn fill_task(task: &Task, values: &BTreeMap<String, Value>) -> Result<Task, VariationError> {
+    let broken = |error: serde_json::Error| VariationError::Broken(error.to_string());
     let mut json = serde_json::to_value(task).map_err(broken)?;
     let kept = json.pointer_mut("/apprentice/vary").map(Value::take);
     fill(&mut json, values, "")?;
@@ -149,7 +152,7 @@ fn fill_task(task: &Task, values: &BTreeMap<String, Value>) -> Result<Task, Vary
     Ok(filled)
 }
 
-fn fill(json: &mut Value, values: &BTreeMap<String, Value>, place: &str) -> Result<(), VaryError> {
+fn fill(json: &mut Value, values: &BTreeMap<String, Value>, place: &str) -> Result<(), VariationError> {
     let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
     match json {
         Value::String(text) => {
@@ -181,7 +184,11 @@ fn fill(json: &mut Value, values: &BTreeMap<String, Value>, place: &str) -> Resu
 static PLACEHOLDER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*\}\}").ok());
 
-fn fill_text(text: &str, values: &BTreeMap<String, Value>, place: &str) -> Result<Option<Value>, VaryError> {
+fn fill_text(
+    text: &str,
+    values: &BTreeMap<String, Value>,
+    place: &str,
+) -> Result<Option<Value>, VariationError> {
     let Some(pattern) = PLACEHOLDER.as_ref() else { return Ok(None) };
     let mut unknown = None;
     let whole = pattern.captures(text).filter(|found| found[0].len() == text.len());
@@ -206,11 +213,11 @@ fn fill_text(text: &str, values: &BTreeMap<String, Value>, place: &str) -> Resul
     }
 }
 
-fn unknown_name(values: &BTreeMap<String, Value>, name: &str, place: &str) -> VaryError {
+fn unknown_name(values: &BTreeMap<String, Value>, name: &str, place: &str) -> VariationError {
     let first = name.split('.').next().unwrap_or(name);
     let like = nearest(first, values.keys().map(String::as_str).filter(|known| *known != first));
     let hint = like.map_or(String::new(), |like| format!("; nearest is {like:?}"));
-    VaryError::Unknown { name: name.to_owned(), place: place.to_owned(), hint }
+    VariationError::Unknown { name: name.to_owned(), place: place.to_owned(), hint }
 }
 
 fn find<'a>(values: &'a BTreeMap<String, Value>, name: &str) -> Option<&'a Value> {
@@ -236,7 +243,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{VaryError, seed_for, vary};
+    use super::{VariationError, variation_seed, vary};
     use crate::suite::load::read_task;
     use crate::suite::task::Task;
 
@@ -268,7 +275,7 @@ mod tests {
     #[test]
     fn an_unknown_placeholder_names_its_place() {
         let wrong = task("Open {{flie}}.", &json!({"file": ["a"]}), &json!(1));
-        let expected = VaryError::Unknown {
+        let expected = VariationError::Unknown {
             name: "flie".into(),
             place: "instruction".into(),
             hint: "; nearest is \"file\"".into(),
@@ -288,15 +295,15 @@ mod tests {
             (0..20).map(|index| vary(&task, "s", index).expect("varies").task.instruction).collect();
         assert_eq!(said, again);
         assert!(said.iter().collect::<BTreeSet<_>>().len() > 15);
-        assert_ne!(seed_for("ab", "c", 0), seed_for("a", "bc", 0));
-        assert_eq!(seed_for("starter", "t", 0), 2_034_038_946_023_735_067);
+        assert_ne!(variation_seed("ab", "c", 0), variation_seed("a", "bc", 0));
+        assert_eq!(variation_seed("starter", "t", 0), 2_034_038_946_023_735_067);
     }
 
     #[test]
     fn wrong_sources_are_refused() {
         for source in [json!([]), json!({"pick": 3, "of": [1]}), json!({"integer": [2, 1]}), json!("x")] {
             let task = task("x", &json!({"n": source}), &json!(1));
-            assert!(matches!(vary(&task, "s", 0), Err(VaryError::Form { .. })), "{source}");
+            assert!(matches!(vary(&task, "s", 0), Err(VariationError::Form { .. })), "{source}");
         }
     }
 }

@@ -10,10 +10,10 @@ use serde_json::Value;
 pub const REDACTED: &str = "[redacted]";
 
 /// Shorter texts are not treated as secrets: replacing them would break ordinary words.
-const LEAST_LENGTH: usize = 6;
+const MIN_SECRET_LENGTH: usize = 6;
 
 /// Patterns of provider keys, which are secret whoever owns them.
-const SHAPES: &[&str] = &[
+const KEY_PATTERNS: &[&str] = &[
     r"sk-[A-Za-z0-9_-]{16,}",
     r"AIza[A-Za-z0-9_-]{30,}",
     r"gh[pousr]_[A-Za-z0-9]{30,}",
@@ -38,7 +38,7 @@ impl Redactor {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Result<Self, regex::Error> {
         let mut spellings: Vec<String> = secrets
             .into_iter()
-            .filter(|secret| secret.chars().count() >= LEAST_LENGTH)
+            .filter(|secret| secret.chars().count() >= MIN_SECRET_LENGTH)
             .flat_map(|secret| {
                 [secret.to_owned(), in_json(secret), in_json(&in_json(secret)), in_url(secret)]
             })
@@ -47,7 +47,7 @@ impl Redactor {
         spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
         spellings.dedup();
         let known: Vec<String> = spellings.iter().map(|spelling| regex::escape(spelling)).collect();
-        let all: Vec<&str> = known.iter().map(String::as_str).chain(SHAPES.iter().copied()).collect();
+        let all: Vec<&str> = known.iter().map(String::as_str).chain(KEY_PATTERNS.iter().copied()).collect();
         let pattern = Regex::new(&all.join("|"))?;
         let known = (!known.is_empty()).then(|| Regex::new(&known.join("|"))).transpose()?;
         Ok(Self { pattern, known })

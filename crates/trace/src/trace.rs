@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{
-    EVENT_VERSION, Event, EventError, EventId, EventKind, Header, Spent, StopReason, VoidCause,
+    EVENT_VERSION, Event, EventError, EventId, EventKind, Header, ResourceUsage, StopReason, VoidCause,
 };
 
 /// The events of one attempt, in order.
@@ -67,7 +67,7 @@ impl Trace {
     }
 
     /// Returns how the attempt ended, or `None` when the trace has no `stopped` event.
-    pub fn stopped(&self) -> Option<(Option<StopReason>, Option<VoidCause>, &Spent)> {
+    pub fn stopped(&self) -> Option<(Option<StopReason>, Option<VoidCause>, &ResourceUsage)> {
         self.events.iter().find_map(|event| match &event.kind {
             EventKind::Stopped { reason, void, spent, .. } => Some((*reason, *void, spent)),
             _ => None,

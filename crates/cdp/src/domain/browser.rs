@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Nothing, bare_commands, command, happening};
+use super::{Empty, bare_commands, command, event_payload};
 
 bare_commands! {
     /// Closes the browser gracefully.
@@ -31,7 +31,7 @@ pub struct SetDownloadBehavior {
     pub events_enabled: bool,
 }
 
-command!(SetDownloadBehavior, "Browser.setDownloadBehavior", Nothing);
+command!(SetDownloadBehavior, "Browser.setDownloadBehavior", Empty);
 
 /// Event: a download began.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,7 +43,7 @@ pub struct DownloadWillBegin {
     pub suggested_filename: String,
 }
 
-happening!(DownloadWillBegin, "Browser.downloadWillBegin");
+event_payload!(DownloadWillBegin, "Browser.downloadWillBegin");
 
 /// The state of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -72,4 +72,4 @@ pub struct DownloadProgress {
     pub file_path: Option<String>,
 }
 
-happening!(DownloadProgress, "Browser.downloadProgress");
+event_payload!(DownloadProgress, "Browser.downloadProgress");

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::runtime::RemoteObject;
-use super::{Nothing, command};
+use super::{Empty, command};
 
 /// Gets a handle on a node.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -104,7 +104,7 @@ pub struct SetFileInputFiles {
     pub backend_node_id: i64,
 }
 
-command!(SetFileInputFiles, "DOM.setFileInputFiles", Nothing);
+command!(SetFileInputFiles, "DOM.setFileInputFiles", Empty);
 
 /// Takes a flattened snapshot of all documents of the session, with their layout.
 #[derive(Clone, Debug, Serialize)]
@@ -194,4 +194,4 @@ pub struct ScrollIntoViewIfNeeded {
     pub object_id: String,
 }
 
-command!(ScrollIntoViewIfNeeded, "DOM.scrollIntoViewIfNeeded", Nothing);
+command!(ScrollIntoViewIfNeeded, "DOM.scrollIntoViewIfNeeded", Empty);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Nothing, command, happening};
+use super::{Empty, command, event_payload};
 
 /// Type of a mouse event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -59,7 +59,7 @@ pub struct DispatchMouseEvent {
     pub delta_y: f64,
 }
 
-command!(DispatchMouseEvent, "Input.dispatchMouseEvent", Nothing);
+command!(DispatchMouseEvent, "Input.dispatchMouseEvent", Empty);
 
 /// Type of a key event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -95,7 +95,7 @@ pub struct DispatchKeyEvent {
     pub location: u8,
 }
 
-command!(DispatchKeyEvent, "Input.dispatchKeyEvent", Nothing);
+command!(DispatchKeyEvent, "Input.dispatchKeyEvent", Empty);
 
 /// Inserts text at the caret.
 #[derive(Clone, Debug, Serialize)]
@@ -104,7 +104,7 @@ pub struct InsertText {
     pub text: String,
 }
 
-command!(InsertText, "Input.insertText", Nothing);
+command!(InsertText, "Input.insertText", Empty);
 
 /// Reports drags as events instead of handing them to the window system.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -113,7 +113,7 @@ pub struct SetInterceptDrags {
     pub enabled: bool,
 }
 
-command!(SetInterceptDrags, "Input.setInterceptDrags", Nothing);
+command!(SetInterceptDrags, "Input.setInterceptDrags", Empty);
 
 /// Event: a drag began in the page.
 #[derive(Clone, Debug, Deserialize)]
@@ -122,7 +122,7 @@ pub struct DragIntercepted {
     pub data: Value,
 }
 
-happening!(DragIntercepted, "Input.dragIntercepted");
+event_payload!(DragIntercepted, "Input.dragIntercepted");
 
 /// Type of a drag event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -150,4 +150,4 @@ pub struct DispatchDragEvent {
     pub data: Value,
 }
 
-command!(DispatchDragEvent, "Input.dispatchDragEvent", Nothing);
+command!(DispatchDragEvent, "Input.dispatchDragEvent", Empty);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// Empty parameters or an empty reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Nothing {}
+pub struct Empty {}
 
 /// Implements `Command` with a method and a reply type.
 macro_rules! command {
@@ -26,9 +26,9 @@ macro_rules! command {
 }
 
 /// Implements the event trait with a method.
-macro_rules! happening {
+macro_rules! event_payload {
     ($name:ident, $method:literal) => {
-        impl crate::message::Happening for $name {
+        impl crate::message::EventPayload for $name {
             const METHOD: &'static str = $method;
         }
     };
@@ -40,8 +40,8 @@ macro_rules! bare_commands {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
         pub struct $name {}
-        crate::domain::command!($name, $method, crate::domain::Nothing);
+        crate::domain::command!($name, $method, crate::domain::Empty);
     )*};
 }
 
-pub(crate) use {bare_commands, command, happening};
+pub(crate) use {bare_commands, command, event_payload};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{bare_commands, happening};
+use super::{bare_commands, event_payload};
 
 bare_commands! {
     /// Turns on network events.
@@ -20,7 +20,7 @@ pub struct RequestWillBeSent {
     pub kind: Option<String>,
 }
 
-happening!(RequestWillBeSent, "Network.requestWillBeSent");
+event_payload!(RequestWillBeSent, "Network.requestWillBeSent");
 
 /// Event: a response was received completely.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,7 +30,7 @@ pub struct LoadingFinished {
     pub request_id: String,
 }
 
-happening!(LoadingFinished, "Network.loadingFinished");
+event_payload!(LoadingFinished, "Network.loadingFinished");
 
 /// Event: a request failed.
 #[derive(Clone, Debug, Deserialize)]
@@ -40,4 +40,4 @@ pub struct LoadingFailed {
     pub request_id: String,
 }
 
-happening!(LoadingFailed, "Network.loadingFailed");
+event_payload!(LoadingFailed, "Network.loadingFailed");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Nothing, bare_commands, command, happening};
+use super::{Empty, bare_commands, command, event_payload};
 
 bare_commands! {
     /// Turns on page events.
@@ -69,7 +69,7 @@ pub struct NavigateToHistoryEntry {
     pub entry_id: i64,
 }
 
-command!(NavigateToHistoryEntry, "Page.navigateToHistoryEntry", Nothing);
+command!(NavigateToHistoryEntry, "Page.navigateToHistoryEntry", Empty);
 
 /// Reads the session's frame tree.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -149,7 +149,7 @@ pub struct HandleJavaScriptDialog {
     pub prompt_text: Option<String>,
 }
 
-command!(HandleJavaScriptDialog, "Page.handleJavaScriptDialog", Nothing);
+command!(HandleJavaScriptDialog, "Page.handleJavaScriptDialog", Empty);
 
 /// Reports file choosers as events instead of showing them.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -158,7 +158,7 @@ pub struct SetInterceptFileChooserDialog {
     pub enabled: bool,
 }
 
-command!(SetInterceptFileChooserDialog, "Page.setInterceptFileChooserDialog", Nothing);
+command!(SetInterceptFileChooserDialog, "Page.setInterceptFileChooserDialog", Empty);
 
 /// Sets the size of the page, independently of the window.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -174,7 +174,7 @@ pub struct SetDeviceMetricsOverride {
     pub mobile: bool,
 }
 
-command!(SetDeviceMetricsOverride, "Emulation.setDeviceMetricsOverride", Nothing);
+command!(SetDeviceMetricsOverride, "Emulation.setDeviceMetricsOverride", Empty);
 
 /// Event: a dialog opened. It blocks the page until it is answered.
 #[derive(Clone, Debug, Deserialize)]
@@ -190,7 +190,7 @@ pub struct JavascriptDialogOpening {
     pub default_prompt: Option<String>,
 }
 
-happening!(JavascriptDialogOpening, "Page.javascriptDialogOpening");
+event_payload!(JavascriptDialogOpening, "Page.javascriptDialogOpening");
 
 /// Event: the dialog was answered.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -199,7 +199,7 @@ pub struct JavascriptDialogClosed {
     pub result: bool,
 }
 
-happening!(JavascriptDialogClosed, "Page.javascriptDialogClosed");
+event_payload!(JavascriptDialogClosed, "Page.javascriptDialogClosed");
 
 /// Event: a file chooser would have been shown.
 #[derive(Clone, Debug, Deserialize)]
@@ -212,9 +212,9 @@ pub struct FileChooserOpened {
     pub backend_node_id: Option<i64>,
 }
 
-happening!(FileChooserOpened, "Page.fileChooserOpened");
+event_payload!(FileChooserOpened, "Page.fileChooserOpened");
 
-macro_rules! frame_happenings {
+macro_rules! frame_events {
     ($($(#[$doc:meta])* $name:ident = $method:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, Deserialize)]
@@ -223,11 +223,11 @@ macro_rules! frame_happenings {
             /// The frame.
             pub frame_id: String,
         }
-        happening!($name, $method);
+        event_payload!($name, $method);
     )*};
 }
 
-frame_happenings! {
+frame_events! {
     /// Event: a frame began to load.
     FrameStartedLoading = "Page.frameStartedLoading";
     /// Event: a frame has loaded or stopped loading.
@@ -242,10 +242,10 @@ frame_happenings! {
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct InspectorTargetCrashed {}
 
-happening!(InspectorTargetCrashed, "Inspector.targetCrashed");
+event_payload!(InspectorTargetCrashed, "Inspector.targetCrashed");
 
 /// Turns on [`InspectorTargetCrashed`].
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct InspectorEnable {}
 
-command!(InspectorEnable, "Inspector.enable", Nothing);
+command!(InspectorEnable, "Inspector.enable", Empty);

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Nothing, bare_commands, command};
+use super::{Empty, bare_commands, command};
 
 bare_commands! {
     /// Resumes a target that was paused when it appeared.
@@ -115,4 +115,4 @@ pub struct ReleaseObject {
     pub object_id: String,
 }
 
-command!(ReleaseObject, "Runtime.releaseObject", Nothing);
+command!(ReleaseObject, "Runtime.releaseObject", Empty);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Nothing, command, happening};
+use super::{Empty, command, event_payload};
 use crate::session::SessionId;
 
 /// The browser's description of a target.
@@ -55,7 +55,7 @@ pub struct SetAutoAttach {
     pub flatten: bool,
 }
 
-command!(SetAutoAttach, "Target.setAutoAttach", Nothing);
+command!(SetAutoAttach, "Target.setAutoAttach", Empty);
 
 /// Reports the creation, changes and destruction of all targets.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -64,7 +64,7 @@ pub struct SetDiscoverTargets {
     pub discover: bool,
 }
 
-command!(SetDiscoverTargets, "Target.setDiscoverTargets", Nothing);
+command!(SetDiscoverTargets, "Target.setDiscoverTargets", Empty);
 
 /// Opens a tab.
 #[derive(Clone, Debug, Serialize)]
@@ -91,7 +91,7 @@ pub struct CloseTarget {
     pub target_id: String,
 }
 
-command!(CloseTarget, "Target.closeTarget", Nothing);
+command!(CloseTarget, "Target.closeTarget", Empty);
 
 /// Brings a tab to the front.
 #[derive(Clone, Debug, Serialize)]
@@ -101,7 +101,7 @@ pub struct ActivateTarget {
     pub target_id: String,
 }
 
-command!(ActivateTarget, "Target.activateTarget", Nothing);
+command!(ActivateTarget, "Target.activateTarget", Empty);
 
 /// Lists all targets.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -129,7 +129,7 @@ pub struct AttachedToTarget {
     pub waiting_for_debugger: bool,
 }
 
-happening!(AttachedToTarget, "Target.attachedToTarget");
+event_payload!(AttachedToTarget, "Target.attachedToTarget");
 
 /// Event: a session ended.
 #[derive(Clone, Debug, Deserialize)]
@@ -139,7 +139,7 @@ pub struct DetachedFromTarget {
     pub session_id: SessionId,
 }
 
-happening!(DetachedFromTarget, "Target.detachedFromTarget");
+event_payload!(DetachedFromTarget, "Target.detachedFromTarget");
 
 /// Event: a target's title or URL changed.
 #[derive(Clone, Debug, Deserialize)]
@@ -149,7 +149,7 @@ pub struct TargetInfoChanged {
     pub target_info: TargetInfo,
 }
 
-happening!(TargetInfoChanged, "Target.targetInfoChanged");
+event_payload!(TargetInfoChanged, "Target.targetInfoChanged");
 
 /// Event: a target's process died.
 #[derive(Clone, Debug, Deserialize)]
@@ -163,7 +163,7 @@ pub struct TargetCrashed {
     pub error_code: i64,
 }
 
-happening!(TargetCrashed, "Target.targetCrashed");
+event_payload!(TargetCrashed, "Target.targetCrashed");
 
 /// Event: a target was destroyed.
 #[derive(Clone, Debug, Deserialize)]
@@ -173,4 +173,4 @@ pub struct TargetDestroyed {
     pub target_id: String,
 }
 
-happening!(TargetDestroyed, "Target.targetDestroyed");
+event_payload!(TargetDestroyed, "Target.targetDestroyed");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use apprentice_cdp::domain::page::{JavascriptDialogOpening, Navigate, Navigated};
 use apprentice_cdp::domain::target::GetTargets;
-use apprentice_cdp::{CallError, Connection, EventFilter, Missed, OpenError, Session, discover};
+use apprentice_cdp::{CallError, Connection, EventFilter, Lagged, OpenError, Session, discover};
 use futures_util::{SinkExt as _, StreamExt as _};
 use proptest::prelude::{any, proptest};
 use serde_json::{Value, json};
@@ -209,7 +209,7 @@ async fn events_are_filtered_read_and_bounded() {
     }
     // Two fit, three were dropped; the event in hand when the gap is noticed counts as dropped too.
     let gap = dialogs.next().await;
-    assert!(matches!(gap, Some(Err(Missed(4)))), "{gap:?}");
+    assert!(matches!(gap, Some(Err(Lagged(4)))), "{gap:?}");
     let kept = dialogs.next().await.expect("open").expect("no gap");
     let dialog = kept.read::<JavascriptDialogOpening>().expect("this event").expect("of this form");
     assert_eq!((dialog.kind.as_str(), dialog.message.as_str()), ("alert", "1"));

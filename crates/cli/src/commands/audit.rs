@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::audit::{Finding, contenders, findings};
+use apprentice_evaluator::audit::{AuditFinding, contenders, findings};
 use apprentice_evaluator::run::{Conversations, Lent, PlanRequest, RunSummary, start};
 use apprentice_protocol::{Clock, TaskId};
 use apprentice_sandbox::SystemClock;
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::failure::{Failure, Kind};
-use crate::run_progress::Board;
+use crate::run_progress::RunProgress;
 use crate::{args, terminal, wire};
 
 /// Tests a suite's checks: each task's solution must pass; its near miss, doing nothing and giving up must fail.
@@ -42,7 +42,7 @@ struct Report<'a> {
     folder: &'a PathBuf,
     tasks: usize,
     trials: usize,
-    findings: &'a [Finding],
+    findings: &'a [AuditFinding],
 }
 
 /// Runs the command.
@@ -96,7 +96,7 @@ fn carry_out(
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
         let models = wire::models(config, Arc::clone(&clock))?;
         let deps = wire::deps(config, clock, Arc::new(|_: &_| Lent::default()), &models)?;
-        let board = Board::show(arguments.json);
+        let board = RunProgress::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
         let place = (config.runs.as_path(), env!("CARGO_PKG_VERSION"));
         let ended = start(&request, place, wire::jobs(config), deps, (board.sender(), cancel)).await;
@@ -110,7 +110,7 @@ fn show(
     suite: &Suite,
     summary: &RunSummary,
     tasks: usize,
-    findings: &[Finding],
+    findings: &[AuditFinding],
 ) -> Result<(), Failure> {
     if arguments.json {
         return terminal::json(&Report {

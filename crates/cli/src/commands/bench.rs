@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::experiment::{BookSource, Definition, Experiment, Primary, done, outline};
-use apprentice_evaluator::hidden_skills::Hiding;
+use apprentice_evaluator::experiment::{
+    BookSource, Definition, Experiment, PrimaryComparison, done, plan_measurement,
+};
+use apprentice_evaluator::hidden_skills::HiddenSkill;
 use apprentice_evaluator::run::RunPlan;
-use apprentice_results::ablations::FurtherArms;
+use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::Report;
 use clap::Args;
@@ -15,9 +17,9 @@ use serde::Serialize;
 
 use super::experiment_command;
 use crate::config::Config;
-use crate::experiment_progress::{Voice, parts};
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Forecast, Going};
+use crate::experiment_progress::{Verbosity, parts};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::servers::Servers;
 use crate::{args, terminal, wire};
@@ -71,7 +73,7 @@ pub(crate) struct Bench {
     best_of: Option<u32>,
     /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hiding)]
-    suppress: Vec<Hiding>,
+    suppress: Vec<HiddenSkill>,
     /// Seed for the order of trials.
     #[arg(long, default_value_t = 0)]
     order: u64,
@@ -82,7 +84,7 @@ pub(crate) struct Bench {
     #[command(flatten)]
     servers: Servers,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
     /// Print one JSON object: the report (`apprentice.report/1`), or with `--dry-run` the outline
     /// (`apprentice.bench-outline/1`).
     #[arg(long)]
@@ -93,8 +95,8 @@ fn arm(text: &str) -> Result<Arm, String> {
     Arm::parse(text).map_err(|error| error.to_string())
 }
 
-pub(super) fn hiding(text: &str) -> Result<Hiding, String> {
-    Hiding::parse(text).map_err(|error| error.to_string())
+pub(super) fn hiding(text: &str) -> Result<HiddenSkill, String> {
+    HiddenSkill::parse(text).map_err(|error| error.to_string())
 }
 
 /// The plan that a dry run prints.
@@ -122,7 +124,7 @@ struct OutlinedArm {
 
 impl Bench {
     /// Returns the same arguments with an output folder, for `apprentice resume`.
-    pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
+    pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
     }
 }
@@ -132,17 +134,17 @@ pub(crate) fn run(arguments: &Bench, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
     let models = wire::models(config, Arc::clone(&clock))?;
     let experiment = experiment(arguments, config, &models)?;
-    let planned = outline(&experiment, clock.now()).map_err(experiment_command::failure)?;
+    let planned = plan_measurement(&experiment, clock.now()).map_err(experiment_command::failure)?;
     if let Some(plan) = &planned {
         let done = arguments.out.as_deref().map(done).unwrap_or_default();
         let forecast = Forecast::of_plan(&models, plan, &experiment.suite, &done)?;
         let quiet = arguments.consent.dry_run && arguments.json;
-        if quiet || forecast.agree(config, arguments.consent)? == Going::Off {
+        if quiet || forecast.agree(config, arguments.consent)? == Proceed::Off {
             return dry_run(arguments, &experiment, plan);
         }
     }
     let folder = experiment_command::folder(arguments.out.as_ref(), "bench", config, &*clock);
-    let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
+    let voice = if arguments.json { Verbosity::Silent } else { Verbosity::Aloud };
     let outcome = wire::runtime()?.block_on(experiment_command::perform(
         &experiment,
         (config, clock, &models),
@@ -191,13 +193,13 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         student: models.resolve(&arguments.student)?.to_owned(),
         others: Vec::new(),
         arms,
-        primary: Primary::default(),
+        primary: PrimaryComparison::default(),
         seeds: arguments.seeds.max(1),
         baselines: arguments.baselines,
         attempts: config.attempts.max(1),
         order_seed: arguments.order,
         limits: None,
-        further: FurtherArms {
+        further: Ablations {
             leave_one_out: arguments.leave_one_out,
             more_steps: arguments.more_steps,
             best_of: arguments.best_of,

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::bundle::{Caps, Verification, examine, pack, verify};
-use apprentice_evaluator::grade::Outcome;
+use apprentice_evaluator::bundle::{UnpackLimits, Verification, pack, verify, verify_folder};
+use apprentice_evaluator::grade::GradeComparison;
 use clap::Args;
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Number of report differences that are printed; `--json` lists all.
@@ -32,7 +32,7 @@ pub(crate) struct Verify {
     /// A bundle, or the folder of a run or an experiment.
     bundle: PathBuf,
     /// Refuse a bundle whose unpacked size exceeds this limit.
-    #[arg(long, value_name = "BYTES", default_value_t = Caps::default().bytes)]
+    #[arg(long, value_name = "BYTES", default_value_t = UnpackLimits::default().bytes)]
     most: u64,
     /// Print one JSON object (`apprentice.verify/1`).
     #[arg(long)]
@@ -65,11 +65,15 @@ fn beside(folder: &Path) -> PathBuf {
 /// Runs `apprentice verify`.
 pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
     let found = if arguments.bundle.is_dir() {
-        examine(&arguments.bundle).kind(Kind::Config)?
+        verify_folder(&arguments.bundle).kind(Kind::Config)?
     } else {
         let scratch = tempfile::tempdir().kind(Kind::Environment)?;
-        verify(&arguments.bundle, scratch.path(), Caps { bytes: arguments.most, ..Caps::default() })
-            .kind(Kind::Config)?
+        verify(
+            &arguments.bundle,
+            scratch.path(),
+            UnpackLimits { bytes: arguments.most, ..UnpackLimits::default() },
+        )
+        .kind(Kind::Config)?
     };
     if arguments.json {
         terminal::json(&found)?;
@@ -98,8 +102,10 @@ fn print(found: &Verification) {
             "{name}: {} graded the same, {} differently, {} without evidence; {} were never judged",
             run.same, run.differs, run.missing, run.unjudged
         ));
-        for one in
-            run.attempts.iter().filter(|one| matches!(one.outcome, Outcome::Differs | Outcome::Missing))
+        for one in run
+            .attempts
+            .iter()
+            .filter(|one| matches!(one.outcome, GradeComparison::Differs | GradeComparison::Missing))
         {
             terminal::line(format_args!(
                 "  {} (trial {}, attempt {}): {}",

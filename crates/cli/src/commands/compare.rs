@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_results::compare::{CompareOptions, Comparison, Measure, Mixed, Planned, Selector, compare};
+use apprentice_results::compare::{
+    CompareOptions, Comparison, Measure, MixedVersions, PlannedCounts, Selector, compare,
+};
 use apprentice_results::row::TrialRow;
 use apprentice_results::rows;
 use clap::Args;
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{terminal, wire};
 
 /// Compares two sets of trials in pairs, from run folders or `trials.jsonl` files.
@@ -40,8 +42,8 @@ pub(crate) fn run(arguments: &Compare) -> Result<(), Failure> {
     let (b, planned_b) = read(&arguments.b, &arguments.only_b)?;
     let options = CompareOptions {
         measure: if arguments.score { Measure::Score } else { Measure::Success },
-        mixed: if arguments.allow_mixed { Mixed::Allow } else { Mixed::Refuse },
-        planned: Some(Planned { a: planned_a, b: planned_b }),
+        mixed: if arguments.allow_mixed { MixedVersions::Allow } else { MixedVersions::Refuse },
+        planned: Some(PlannedCounts { a: planned_a, b: planned_b }),
         ..CompareOptions::default()
     };
     let found = compare(&a, &b, options).kind(Kind::Usage)?;
@@ -77,7 +79,7 @@ fn read(path: &Path, only: &str) -> Result<(Vec<TrialRow>, usize), Failure> {
 }
 
 fn print(found: &Comparison) {
-    let side = |one: &apprentice_results::compare::Contestant| format!("{} / {}", one.model, one.arm);
+    let side = |one: &apprentice_results::compare::ComparedArm| format!("{} / {}", one.model, one.arm);
     terminal::line(format_args!("a: {}\nb: {}", side(&found.a), side(&found.b)));
     // Avoids a negative zero for tiny differences.
     let rounded =

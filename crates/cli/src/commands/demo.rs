@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::experiment::experiment_config::Marked;
-use apprentice_evaluator::experiment::{Experiment, Sheet};
-use apprentice_evaluator::learn::{Phase, Worked};
+use apprentice_evaluator::experiment::experiment_config::Located;
+use apprentice_evaluator::experiment::{Experiment, ExperimentConfig};
+use apprentice_evaluator::learn::{LearningRecord, Phase};
 use apprentice_results::arm::Arm;
 use apprentice_skills::reflect::ReflectMode;
 use clap::Args;
 
-use super::distill::{Described, described_as, experiment};
+use super::distill::{LoadedExperiment, experiment, load_experiment_with};
 use super::experiment_command;
 use super::learn::Reflection;
 use crate::config::Config;
-use crate::experiment_progress::Voice;
+use crate::experiment_progress::Verbosity;
 use crate::failure::Failure;
-use crate::forecast::{Consent, Going};
+use crate::forecast::{Proceed, SpendingArgs};
 use crate::servers::Servers;
 use crate::{args, terminal, wire};
 
@@ -60,12 +60,12 @@ pub(crate) struct Demo {
     #[command(flatten)]
     servers: Servers,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
 }
 
 impl Demo {
     /// Returns the same arguments with an output folder, for `apprentice resume`.
-    pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
+    pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
     }
 
@@ -77,14 +77,15 @@ impl Demo {
     }
 
     /// Overrides the file's values with those of the command line.
-    fn lay_over(&self, sheet: &mut Sheet) {
-        let path =
-            |path: &PathBuf| Marked::unplaced(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+    fn apply_to(&self, sheet: &mut ExperimentConfig) {
+        let path = |path: &PathBuf| {
+            Located::without_position(std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+        };
         sheet.split = self.split.as_ref().map(path).or(sheet.split.take());
         sheet.select = self.select.as_ref().map(path).or(sheet.select.take());
-        sheet.teacher = self.teacher.clone().map(Marked::unplaced).or(sheet.teacher.take());
+        sheet.teacher = self.teacher.clone().map(Located::without_position).or(sheet.teacher.take());
         if let Some(student) = &self.student {
-            sheet.students = vec![Marked::unplaced(student.clone())];
+            sheet.students = vec![Located::without_position(student.clone())];
         }
         sheet.learning.reflection = self.reflection.map_or(sheet.learning.reflection, ReflectMode::from);
         sheet.seeds = self.seeds.unwrap_or(sheet.seeds);
@@ -93,7 +94,7 @@ impl Demo {
             sheet.baselines = true;
             for arm in [Arm::PlaceboWrong, Arm::ToolsOnly, Arm::All].map(|arm| arm.to_string()) {
                 if !sheet.arms.iter().any(|known| known.value == arm) {
-                    sheet.arms.push(Marked::unplaced(arm));
+                    sheet.arms.push(Located::without_position(arm));
                 }
             }
         }
@@ -103,14 +104,14 @@ impl Demo {
 /// Runs the command.
 pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let change = |sheet: &mut Sheet| arguments.lay_over(sheet);
-    let Described { config, models, draft } =
-        described_as(&arguments.sheet(), config, Arc::clone(&clock), change)?;
+    let change = |sheet: &mut ExperimentConfig| arguments.apply_to(sheet);
+    let LoadedExperiment { config, models, draft } =
+        load_experiment_with(&arguments.sheet(), config, Arc::clone(&clock), change)?;
     let learner = draft.learner.clone();
     let tools = arguments.servers.tool_box(&clock)?;
     let experiment = experiment(draft, (&config, &models), (args::given(), tools))?;
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
-    if experiment_command::agreed(paid, (&config, &models), arguments.consent)? == Going::Off {
+    if experiment_command::confirm_cost(paid, (&config, &models), arguments.consent)? == Proceed::Off {
         return Ok(());
     }
     let folder = experiment_command::folder(arguments.out.as_ref(), "demo", &config, &*clock);
@@ -120,7 +121,7 @@ pub(crate) fn run(arguments: &Demo, config: &Config) -> Result<(), Failure> {
         &experiment,
         (&config, Arc::clone(&clock), &models),
         &folder,
-        Voice::Aloud,
+        Verbosity::Aloud,
     ))?;
     experiment_command::conclude(&outcome, &folder);
     terminal::line(format_args!("took {} s", (clock.mono() - began).as_secs()));
@@ -140,7 +141,7 @@ fn introduce(experiment: &Experiment, folder: &Path) {
 }
 
 /// Prints in one line what the review of one trajectory changed in the skillbook.
-pub(crate) fn tell(worked: &Worked) {
+pub(crate) fn tell(worked: &LearningRecord) {
     let phase = match worked.phase {
         Phase::Teach { epoch } => format!("lesson, epoch {}", epoch + 1),
         Phase::Rehearse => "rehearsal".into(),

@@ -4,16 +4,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::experiment::{Draft, Experiment, PREREG_FILE, Prereg, Setting, Sheet, Ways};
-use apprentice_evaluator::tool_servers::ToolBox;
+use apprentice_evaluator::experiment::{
+    Experiment, ExperimentConfig, PREREG_FILE, Prereg, ProgramDefaults, ResolveContext, ResolvedConfig,
+};
+use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_protocol::Clock;
 use clap::Args;
 
 use super::experiment_command;
 use crate::config::Config;
-use crate::experiment_progress::Voice;
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Going};
+use crate::experiment_progress::Verbosity;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::servers::Servers;
 use crate::{args, terminal, wire};
@@ -38,7 +40,7 @@ pub(crate) struct Distill {
     #[command(flatten)]
     servers: Servers,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
     /// Print the report as one JSON object (`apprentice.report/1`).
     #[arg(long)]
     json: bool,
@@ -46,36 +48,40 @@ pub(crate) struct Distill {
 
 impl Distill {
     /// Returns the same arguments with an output folder, for `apprentice resume`.
-    pub(crate) fn again(&self, out: PathBuf, consent: Consent) -> Self {
+    pub(crate) fn again(&self, out: PathBuf, consent: SpendingArgs) -> Self {
         Self { out: Some(out), consent, ..self.clone() }
     }
 }
 
 /// A parsed experiment file with the settings and models to run it.
-pub(crate) struct Described {
+pub(crate) struct LoadedExperiment {
     /// The settings, with the file's cost cap applied.
     pub(crate) config: Config,
     /// The source of the models that the file names.
     pub(crate) models: Arc<Models>,
     /// The experiment with all references resolved.
-    pub(crate) draft: Draft,
+    pub(crate) draft: ResolvedConfig,
 }
 
 /// Reads an experiment file and resolves its references.
-pub(crate) fn described(path: &Path, config: &Config, clock: Arc<dyn Clock>) -> Result<Described, Failure> {
-    described_as(path, config, clock, |_| {})
-}
-
-/// Like [`described`], with changes to the file's contents before its references are resolved.
-pub(crate) fn described_as(
+pub(crate) fn load_experiment(
     path: &Path,
     config: &Config,
     clock: Arc<dyn Clock>,
-    change: impl FnOnce(&mut Sheet),
-) -> Result<Described, Failure> {
+) -> Result<LoadedExperiment, Failure> {
+    load_experiment_with(path, config, clock, |_| {})
+}
+
+/// Like [`load_experiment`], with changes to the file's contents before its references are resolved.
+pub(crate) fn load_experiment_with(
+    path: &Path,
+    config: &Config,
+    clock: Arc<dyn Clock>,
+    change: impl FnOnce(&mut ExperimentConfig),
+) -> Result<LoadedExperiment, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", path.display())))?;
-    let mut sheet = Sheet::read(path, &text).kind(Kind::Config)?;
+    let mut sheet = ExperimentConfig::read(path, &text).kind(Kind::Config)?;
     change(&mut sheet);
     let mut config = config.clone();
     // The lower of the file's cap and the command line's cap applies.
@@ -89,18 +95,18 @@ pub(crate) fn described_as(
             failure.hints.iter().fold(story, |story, hint| format!("{story}; {hint}"))
         })
     };
-    let draft = sheet.settle(&Ways { sheet: path, model: &model }).kind(Kind::Config)?;
-    Ok(Described { config, models, draft })
+    let draft = sheet.settle(&ResolveContext { sheet: path, model: &model }).kind(Kind::Config)?;
+    Ok(LoadedExperiment { config, models, draft })
 }
 
 /// Builds the experiment.
 pub(crate) fn experiment(
-    draft: Draft,
+    draft: ResolvedConfig,
     (config, models): (&Config, &Arc<Models>),
-    (command, tools): (Vec<String>, ToolBox),
+    (command, tools): (Vec<String>, ToolSettings),
 ) -> Result<Experiment, Failure> {
     let learner = draft.learner.as_deref().map(|name| models.get(name, "learn")).transpose()?;
-    Ok(draft.experiment(Setting {
+    Ok(draft.experiment(ProgramDefaults {
         learner,
         attempts: config.attempts,
         epochs: config.epochs,
@@ -122,7 +128,8 @@ pub(crate) fn registration_of(sheet: &Path) -> PathBuf {
 /// Runs the command.
 pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
+    let LoadedExperiment { config, models, draft } =
+        load_experiment(&arguments.sheet, config, Arc::clone(&clock))?;
     let registered = Prereg::read(&registration_of(&arguments.sheet)).kind(Kind::Config)?;
     let learner = draft.learner.clone();
     let tools = arguments.servers.tool_box(&clock)?;
@@ -130,12 +137,12 @@ pub(crate) fn run(arguments: &Distill, config: &Config) -> Result<(), Failure> {
     let experiment = Experiment { registered, ..experiment };
     let paid = (&experiment, learner.as_deref(), arguments.out.as_deref());
     let consent = arguments.consent.in_json(arguments.json);
-    if experiment_command::agreed(paid, (&config, &models), consent)? == Going::Off {
+    if experiment_command::confirm_cost(paid, (&config, &models), consent)? == Proceed::Off {
         return Ok(());
     }
     let folder = experiment_command::folder(arguments.out.as_ref(), "distill", &config, &*clock);
-    let voice = if arguments.json { Voice::Silent } else { Voice::Aloud };
-    if voice == Voice::Aloud {
+    let voice = if arguments.json { Verbosity::Silent } else { Verbosity::Aloud };
+    if voice == Verbosity::Aloud {
         terminal::note(format_args!("All files are in {}\n", folder.display()));
     }
     let outcome = wire::runtime()?.block_on(experiment_command::perform(

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_protocol::Clock;
-use apprentice_skills::foreground::{FinalOutput, Language, Workshop, WorkshopPlan};
+use apprentice_skills::foreground::{AttemptLearning, AttemptLearningOptions, FinalOutput, Language};
 use apprentice_trace::Redactor;
 use clap::Args;
 use serde::Serialize;
 
-use super::skills::proposals::{Writing, conclude as conclude_proposals};
+use super::skills::proposals::{WriteModeArg, conclude as conclude_proposals};
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// The attempt's report, beside its trace.
@@ -28,7 +28,7 @@ pub(super) struct Learning {
     #[arg(long, value_name = "TAG", default_value = "en", requires = "learn")]
     language: String,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteModeArg,
 }
 
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ impl Learning {
         book: Option<&Path>,
         run: &Path,
         (clock, config): (&Arc<dyn Clock>, &Config),
-    ) -> Result<Option<Arc<Workshop>>, Failure> {
+    ) -> Result<Option<Arc<AttemptLearning>>, Failure> {
         if self.writing.is_named() && !self.learn {
             return Err(Failure::say(
                 Kind::Usage,
@@ -58,14 +58,14 @@ impl Learning {
             terminal::note(format_args!("no translation for {:?}; using English", self.language));
         }
         let run = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let plan = WorkshopPlan {
+        let plan = AttemptLearningOptions {
             book: book.to_owned(),
             clock: Arc::clone(clock),
             language,
             run,
             mode: self.writing.mode(config),
         };
-        Ok(Some(Workshop::new(plan)))
+        Ok(Some(AttemptLearning::new(plan)))
     }
 }
 
@@ -80,7 +80,11 @@ impl Learning {
 }
 
 /// Closes the workshop, prints its receipts, and writes the report beside the trace.
-pub(super) fn conclude(workshop: &Workshop, folder: &Path, redactor: &Redactor) -> Result<(), Failure> {
+pub(super) fn conclude(
+    workshop: &AttemptLearning,
+    folder: &Path,
+    redactor: &Redactor,
+) -> Result<(), Failure> {
     let output = workshop.close().kind(Kind::Config)?;
     for receipt in &output.receipts {
         terminal::note(format_args!("{receipt}"));

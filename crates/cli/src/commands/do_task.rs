@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_evaluator::app_versions::Roll;
-use apprentice_evaluator::tool_servers::contributed;
-use apprentice_harness::agent::{self, Attempt, Ended, prompt_hash};
+use apprentice_evaluator::app_versions::AppVersions;
+use apprentice_evaluator::tool_servers::tool_contribution;
+use apprentice_harness::agent::{self, AttemptInput, AttemptResult, prompt_hash};
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, Command, EVENT_VERSION, EnvironmentKind, EnvironmentSource, EventKind, EventSink,
-    Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, SinkError, Size, Spent, StopReason,
-    TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
+    Finish, Guidance, Header, ImageRule, Limits, Machine, MachineError, ResourceUsage, SinkError, Size,
+    StopReason, TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::domain_name;
-use apprentice_skills::foreground::Workshop;
-use apprentice_skills::guidance::{ArmPolicy, Present, TaskView, lend_with};
+use apprentice_skills::foreground::AttemptLearning;
+use apprentice_skills::guidance::{ArmPolicy, KnownVersions, TaskView, build_guidance_with_tools};
 use apprentice_skills::shipped::ShippedPart;
 use apprentice_trace::Recorder;
 use clap::Args;
@@ -25,9 +25,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::do_learning::{self, Learning};
 use crate::config::Config;
-use crate::event_printer::Live;
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Forecast, Going};
+use crate::event_printer::EventPrinter;
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::servers::Servers;
 use crate::{host, terminal, wire};
 
@@ -68,7 +68,7 @@ pub(crate) struct Do {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
 }
 
 /// Runs the command.
@@ -81,7 +81,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let models = wire::models(config, Arc::clone(&clock))?;
     let mut forecast = Forecast::default();
     forecast.add_attempt(&models, &arguments.model, &brief(arguments).limits)?;
-    if forecast.agree(config, arguments.consent)? == Going::Off {
+    if forecast.agree(config, arguments.consent)? == Proceed::Off {
         return Ok(());
     }
     models.identify(&arguments.model).await;
@@ -89,12 +89,12 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
     let folder = arguments.out.clone().unwrap_or_else(|| config.runs.join(wire::stamp(&*clock)));
     let servers = arguments.servers.make(&clock)?.map(|(make, _)| make());
     let workshop = arguments.learning.workshop(arguments.skillbook.as_deref(), &folder, (&clock, config))?;
-    let present = Present::default();
+    let present = KnownVersions::default();
     let guidance = match &arguments.skillbook {
-        Some(book) => lend_to((book, &present), arguments, servers.as_ref(), workshop.as_ref())?,
+        Some(book) => guidance_for((book, &present), arguments, servers.as_ref(), workshop.as_ref())?,
         None => Guidance::default(),
     };
-    check_sight(arguments, &*model)?;
+    check_image_input(arguments, &*model)?;
     let files = arguments.file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let cancel = wire::cancel_on_interrupt();
     let worlds = if arguments.host {
@@ -112,10 +112,10 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
         prompt_hash: prompt_hash(),
     };
     let recorder = Recorder::create(&folder, &folder.join("blobs"), Arc::clone(&clock), models.redactor()?);
-    let mut sink = Live::new(recorder.kind(Kind::Environment)?);
-    sink.tell(workshop.as_deref().map(Workshop::timeline));
+    let mut sink = EventPrinter::new(recorder.kind(Kind::Environment)?);
+    sink.tell(workshop.as_deref().map(AttemptLearning::timeline));
     sink.emit(None, EventKind::Started(Box::new(header.clone()))).kind(Kind::Environment)?;
-    let errand = Errand { arguments, files, header, servers, workshop, present, clock: &*clock, cancel };
+    let errand = DoSession { arguments, files, header, servers, workshop, present, clock: &*clock, cancel };
     let mut world = None;
     let ended = match errand.open(&*worlds, &mut world, &mut sink).await {
         Ok(world) => Ok(errand.carry_out(&*model, &guidance, world, &mut sink).await),
@@ -147,7 +147,7 @@ fn brief(arguments: &Do) -> TaskBrief {
 }
 
 /// Returns an error for a model without image input on the user's own desktop, which offers only screenshots.
-fn check_sight(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failure> {
+fn check_image_input(arguments: &Do, model: &dyn ChatModel) -> Result<(), Failure> {
     if !arguments.host || model.profile().images != ImageRule::None {
         return Ok(());
     }
@@ -163,12 +163,12 @@ fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
 }
 
 /// A failure before the agent's first turn.
-struct Setback {
+struct SetupFailure {
     cause: VoidCause,
     failure: Failure,
 }
 
-impl Setback {
+impl SetupFailure {
     fn new(cause: VoidCause, kind: Kind, story: impl std::fmt::Display) -> Self {
         Self { cause, failure: Failure::say(kind, story) }
     }
@@ -176,25 +176,25 @@ impl Setback {
     /// Writes the `stopped` event for an attempt that ended before the agent started.
     fn record<T>(self, sink: &mut impl EventSink) -> Result<T, Failure> {
         let detail = self.failure.source.to_string();
-        let (reason, void, spent) = (None, Some(self.cause), Spent::default());
+        let (reason, void, spent) = (None, Some(self.cause), ResourceUsage::default());
         sink.emit(None, EventKind::Stopped { reason, void, detail, spent }).kind(Kind::Environment)?;
         Err(self.failure)
     }
 }
 
-impl From<WorldError> for Setback {
+impl From<WorldError> for SetupFailure {
     fn from(error: WorldError) -> Self {
         Self::new(error.void_cause(), Kind::Environment, error)
     }
 }
 
-impl From<SinkError> for Setback {
+impl From<SinkError> for SetupFailure {
     fn from(error: SinkError) -> Self {
         Self::new(error.void_cause(), Kind::Environment, error)
     }
 }
 
-impl From<MachineError> for Setback {
+impl From<MachineError> for SetupFailure {
     fn from(error: MachineError) -> Self {
         let cause = match &error {
             MachineError::Lost(_) => VoidCause::WorldLost,
@@ -209,27 +209,27 @@ impl From<MachineError> for Setback {
 }
 
 /// The state of one `do` command.
-struct Errand<'a> {
+struct DoSession<'a> {
     arguments: &'a Do,
     files: Vec<(String, Vec<u8>)>,
     header: Header,
     /// Tool servers that skills may open; they end before the world does.
     servers: Option<Arc<McpServers>>,
     /// Where the agent may write skills, with `--learn`.
-    workshop: Option<Arc<Workshop>>,
+    workshop: Option<Arc<AttemptLearning>>,
     /// Program versions of the world, shared with the skill tools.
-    present: Present,
+    present: KnownVersions,
     clock: &'a dyn Clock,
     cancel: CancellationToken,
 }
 
-impl Errand<'_> {
+impl DoSession<'_> {
     /// Runs a future until it ends or the user interrupts.
-    async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, Setback> {
+    async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, SetupFailure> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {
-                Err(Setback::new(VoidCause::Interrupted, Kind::Interrupted, "interrupted"))
+                Err(SetupFailure::new(VoidCause::Interrupted, Kind::Interrupted, "interrupted"))
             }
             done = work => Ok(done),
         }
@@ -241,7 +241,7 @@ impl Errand<'_> {
         worlds: &dyn EnvironmentSource,
         slot: &'w mut Option<World>,
         sink: &mut impl EventSink,
-    ) -> Result<&'w mut World, Setback> {
+    ) -> Result<&'w mut World, SetupFailure> {
         let began = self.clock.mono();
         let world = slot.insert(self.until(worlds.open(&self.header.world)).await??);
         let took_ms = u64::try_from((self.clock.mono() - began).as_millis()).unwrap_or(u64::MAX);
@@ -251,7 +251,7 @@ impl Errand<'_> {
     }
 
     /// Copies the files into the world and starts the program.
-    async fn prepare(&self, machine: &dyn Machine) -> Result<(), Setback> {
+    async fn prepare(&self, machine: &dyn Machine) -> Result<(), SetupFailure> {
         let home = machine.offers().home.clone();
         for (name, bytes) in &self.files {
             machine.write(&format!("{home}/{name}"), bytes).await?;
@@ -259,13 +259,13 @@ impl Errand<'_> {
         if let Some(line) = &self.arguments.app {
             machine.launch(&Command::shell(format!("exec {line}"))).await?;
             let shown = wire::await_window(machine, self.clock).await;
-            shown.map_err(|failure| Setback { cause: VoidCause::Setup, failure })?;
+            shown.map_err(|failure| SetupFailure { cause: VoidCause::Setup, failure })?;
         }
         Ok(())
     }
 
     /// Queries the versions of the started program and of programs with open windows.
-    async fn ask_versions(&self, roll: &mut Roll, machine: &dyn Machine, sink: &mut impl EventSink) {
+    async fn query_versions(&self, roll: &mut AppVersions, machine: &dyn Machine, sink: &mut impl EventSink) {
         let programs = programs(self.arguments);
         let told = tokio::select! {
             biased;
@@ -286,8 +286,8 @@ impl Errand<'_> {
         guidance: &Guidance,
         world: &mut World,
         sink: &mut impl EventSink,
-    ) -> Ended {
-        let attempt = Attempt {
+    ) -> AttemptResult {
+        let attempt = AttemptInput {
             brief: &self.header.brief,
             model,
             guidance,
@@ -303,11 +303,11 @@ impl Errand<'_> {
         if let Some(workshop) = &self.workshop {
             workshop.enter(Arc::clone(&world.machine));
         }
-        let mut roll = Roll::default();
-        self.ask_versions(&mut roll, &*world.machine, sink).await;
+        let mut roll = AppVersions::default();
+        self.query_versions(&mut roll, &*world.machine, sink).await;
         let ended = agent::run(attempt, &mut *world.environment, sink).await;
         if ended.stop.is_ok() {
-            self.ask_versions(&mut roll, &*world.machine, sink).await;
+            self.query_versions(&mut roll, &*world.machine, sink).await;
         }
         if let Some(servers) = &self.servers {
             servers.leave().await;
@@ -317,11 +317,11 @@ impl Errand<'_> {
 }
 
 /// Builds the guidance: the skillbook, the shipped skills, and with `--learn` the tools that write skills.
-fn lend_to(
-    (folder, present): (&Path, &Present),
+fn guidance_for(
+    (folder, present): (&Path, &KnownVersions),
     arguments: &Do,
     servers: Option<&Arc<McpServers>>,
-    workshop: Option<&Arc<Workshop>>,
+    workshop: Option<&Arc<AttemptLearning>>,
 ) -> Result<Guidance, Failure> {
     let (instruction, present) = (arguments.instruction.clone(), present.clone());
     let task = TaskView { instruction, present, ..TaskView::default() };
@@ -331,7 +331,12 @@ fn lend_to(
     };
     let part = if workshop.is_some() { ShippedPart::All } else { ShippedPart::Interaction };
     let rules = arguments.servers.rules();
-    let lent = lend_with(&book.with_shipped(part), &ArmPolicy::Pull, &task, &contributed(servers, &rules));
+    let lent = build_guidance_with_tools(
+        &book.with_shipped(part),
+        &ArmPolicy::Pull,
+        &task,
+        &tool_contribution(servers, &rules),
+    );
     let lent = lent.kind(Kind::NothingMatched)?;
     Ok(match workshop {
         Some(workshop) => workshop.lend(lent),
@@ -357,7 +362,7 @@ fn world_of(arguments: &Do) -> WorldSpec {
 }
 
 /// Prints the answer and converts the end of the attempt into the command's result; an unfinished task is a failure.
-fn conclude(ended: &Ended) -> Result<(), Failure> {
+fn conclude(ended: &AttemptResult) -> Result<(), Failure> {
     if let Some(Finish::Answer { text }) = &ended.finish {
         terminal::line(format_args!("{text}"));
     }

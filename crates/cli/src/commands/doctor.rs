@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use serde::Serialize;
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, terminal};
 
 /// Lists programs that are missing on this machine, what does not work without them, and how to install them.
@@ -24,7 +24,7 @@ pub(crate) struct Doctor {
 }
 
 /// A program or file that worlds need on this machine.
-struct Need {
+struct Requirement {
     name: &'static str,
     /// Alternatives: one of these programs or files is enough.
     any_of: &'static [&'static str],
@@ -52,120 +52,120 @@ enum Group {
 /// The one requirement that no package installs.
 const NAMESPACES: &str = "user namespaces";
 
-const NEEDS: &[Need] = &[
-    Need {
+const REQUIREMENTS: &[Requirement] = &[
+    Requirement {
         name: "bubblewrap",
         any_of: &["bwrap"],
         package: "bubblewrap",
         costs: "no isolated worlds; only `--isolation plain`, which shares files, network and processes with you",
         group: Group::Isolation,
     },
-    Need {
+    Requirement {
         name: "unshare",
         any_of: &["unshare"],
         package: "util-linux",
         costs: "no isolated worlds; only `--isolation plain`",
         group: Group::Isolation,
     },
-    Need {
+    Requirement {
         name: "virtual display",
         any_of: &["Xvfb"],
         package: "xvfb",
         costs: "no desktop worlds; browser worlds still run",
         group: Group::Desktop,
     },
-    Need {
+    Requirement {
         name: "window manager",
         any_of: &["openbox"],
         package: "openbox",
         costs: "no desktop worlds; browser worlds still run",
         group: Group::Desktop,
     },
-    Need {
+    Requirement {
         name: "session bus",
         any_of: &["dbus-daemon"],
         package: "dbus",
         costs: "no worlds of any kind",
         group: Group::Isolation,
     },
-    Need {
+    Requirement {
         name: "accessibility bus",
         any_of: &["/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-bus-launcher"],
         package: "at-spi2-core",
         costs: "no desktop worlds; browser worlds still run",
         group: Group::Desktop,
     },
-    Need {
+    Requirement {
         name: "window tool",
         any_of: &["wmctrl"],
         package: "wmctrl",
         costs: "tasks that activate or close windows are void",
         group: Group::Desktop,
     },
-    Need {
+    Requirement {
         name: "settings store",
         any_of: &["/usr/libexec/dconf-service", "/usr/lib/dconf/dconf-service"],
         package: "dconf-gsettings-backend",
         costs: "desktop programs forget their settings; tasks that check them fail",
         group: Group::Desktop,
     },
-    Need {
+    Requirement {
         name: "settings tool",
         any_of: &["gsettings"],
         package: "libglib2.0-bin",
         costs: "tasks that check desktop settings are void",
         group: Group::Desktop,
     },
-    Need {
+    Requirement {
         name: "browser",
         any_of: &["chromium", "google-chrome", "chromium-browser"],
         package: "chromium",
         costs: "no browser worlds, and no Chromium tasks on desktops",
         group: Group::Browser,
     },
-    Need {
+    Requirement {
         name: "editor",
         any_of: &["mousepad"],
         package: "mousepad",
         costs: "the starter suite's editor tasks are void",
         group: Group::Starter,
     },
-    Need {
+    Requirement {
         name: "file manager",
         any_of: &["thunar"],
         package: "thunar",
         costs: "the starter suite's file tasks are void",
         group: Group::Starter,
     },
-    Need {
+    Requirement {
         name: "trash of the file manager",
         any_of: &["/usr/libexec/gvfsd", "/usr/lib/gvfs/gvfsd"],
         package: "gvfs gvfs-daemons",
         costs: "deleting in the file manager is permanent there",
         group: Group::Starter,
     },
-    Need {
+    Requirement {
         name: "terminal",
         any_of: &["xfce4-terminal"],
         package: "xfce4-terminal",
         costs: "the starter suite's terminal tasks are void",
         group: Group::Starter,
     },
-    Need {
+    Requirement {
         name: "spreadsheet and writer",
         any_of: &["soffice", "libreoffice"],
         package: "libreoffice-calc libreoffice-writer libreoffice-gtk3",
         costs: "the office suite's document tasks are void",
         group: Group::Office,
     },
-    Need {
+    Requirement {
         name: "image editor",
         any_of: &["gimp"],
         package: "gimp",
         costs: "the office suite's picture tasks are void",
         group: Group::Office,
     },
-    Need {
+    Requirement {
         name: "accessibility of GTK 2",
         any_of: &[
             "/usr/lib/x86_64-linux-gnu/gtk-2.0/modules/libatk-bridge.so",
@@ -226,8 +226,8 @@ fn failure(report: &Report) -> Failure {
 }
 
 fn examine(office: bool) -> Report {
-    let wanted = |need: &&Need| office || need.group != Group::Office;
-    let mut findings: Vec<Finding> = NEEDS.iter().filter(wanted).map(look_for).collect();
+    let wanted = |need: &&Requirement| office || need.group != Group::Office;
+    let mut findings: Vec<Finding> = REQUIREMENTS.iter().filter(wanted).map(look_for).collect();
     findings.push(try_namespaces());
     let packages = missing_packages(&findings);
     let install = (!packages.is_empty())
@@ -235,7 +235,7 @@ fn examine(office: bool) -> Report {
     Report { schema: "apprentice.doctor/1", ok: findings.iter().all(|finding| finding.ok), findings, install }
 }
 
-fn look_for(need: &Need) -> Finding {
+fn look_for(need: &Requirement) -> Finding {
     let found = need.any_of.iter().find_map(|name| process_env::find_program(name));
     Finding {
         name: need.name.to_owned(),
@@ -253,7 +253,7 @@ fn as_root() -> &'static str {
 }
 
 /// Describes why user namespaces are unavailable, and how to allow them.
-fn barrier(problem: &str) -> String {
+fn namespace_remedy(problem: &str) -> String {
     let is = |setting: &str, value: &str| {
         let path = format!("/proc/sys/{}", setting.replace('.', "/"));
         std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value)
@@ -288,7 +288,7 @@ fn try_namespaces() -> Finding {
         Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         Err(error) => Some(format!("unshare (package util-linux) does not run: {error}")),
     };
-    let remedy = problem.as_deref().map(barrier);
+    let remedy = problem.as_deref().map(namespace_remedy);
     Finding {
         name: NAMESPACES.into(),
         group: Group::Isolation,

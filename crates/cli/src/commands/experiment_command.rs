@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::experiment::{Experiment, ExperimentError, Laboratory, Outcome, carry_out, done};
+use apprentice_evaluator::experiment::{
+    Experiment, ExperimentDeps, ExperimentError, ExperimentResult, done, run_experiment,
+};
 use apprentice_evaluator::run::Lent;
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, TaskId};
@@ -12,9 +14,9 @@ use apprentice_sandbox::SystemClock;
 use apprentice_tasks::suite::{Selection, Suite};
 
 use crate::config::Config;
-use crate::experiment_progress::{Stage, Voice};
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Forecast, Going};
+use crate::experiment_progress::{ExperimentProgress, Verbosity};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::{terminal, wire};
 
@@ -45,11 +47,11 @@ pub(crate) fn selected(path: &Path, suite: &Suite) -> Result<std::collections::B
 
 /// Computes the cost forecast for the rest of an experiment and decides whether to continue; high costs need the
 /// user's confirmation.
-pub(crate) fn agreed(
+pub(crate) fn confirm_cost(
     (experiment, learner, folder): (&Experiment, Option<&str>, Option<&Path>),
     (config, models): (&Config, &Models),
-    consent: Consent,
-) -> Result<Going, Failure> {
+    consent: SpendingArgs,
+) -> Result<Proceed, Failure> {
     let done = folder.map(done).unwrap_or_default();
     Forecast::of_experiment(models, experiment, learner, &done)?.agree(config, consent)
 }
@@ -59,11 +61,11 @@ pub(crate) async fn perform(
     experiment: &Experiment,
     (config, clock, models): (&Config, Arc<dyn Clock>, &Arc<Models>),
     folder: &Path,
-    voice: Voice,
-) -> Result<Outcome, Failure> {
-    let stage = Stage::open(&experiment.suite, Arc::clone(&clock), voice);
+    voice: Verbosity,
+) -> Result<ExperimentResult, Failure> {
+    let stage = ExperimentProgress::open(&experiment.suite, Arc::clone(&clock), voice);
     let (progress, lessons) = stage.senders();
-    let laboratory = Laboratory {
+    let laboratory = ExperimentDeps {
         deps: wire::deps(config, clock, Arc::new(|_| Lent::default()), models)?,
         jobs: match config.jobs {
             // Attempts often wait for their world to settle. Measured on two cores: three in parallel took two
@@ -76,10 +78,10 @@ pub(crate) async fn perform(
         cancel: wire::cancel_on_interrupt(),
         meaning: models.meaning()?,
     };
-    let outcome = carry_out(experiment, &laboratory, folder).await;
+    let outcome = run_experiment(experiment, &laboratory, folder).await;
     drop(laboratory);
     let times = stage.close().await;
-    if voice == Voice::Aloud && !times.is_empty() {
+    if voice == Verbosity::Aloud && !times.is_empty() {
         terminal::note(format_args!("\ntime: {times}"));
     }
     outcome.map_err(|error| {
@@ -98,15 +100,15 @@ pub(crate) fn failure(error: ExperimentError) -> Failure {
     let kind = match &error {
         ExperimentError::Stopped => Kind::Interrupted,
         ExperimentError::Split(_)
-        | ExperimentError::Unsplit
-        | ExperimentError::Empty(_)
+        | ExperimentError::NoSplit
+        | ExperimentError::NoTasks(_)
         | ExperimentError::Arm(_)
-        | ExperimentError::Partner
-        | ExperimentError::Unhelped
-        | ExperimentError::Whole
+        | ExperimentError::InlineNeedsPull
+        | ExperimentError::BaselinesNeedNone
+        | ExperimentError::AblationNeedsPull
         | ExperimentError::Definition(_)
         | ExperimentError::Drift { .. }
-        | ExperimentError::Missing(_)
+        | ExperimentError::NoResults(_)
         | ExperimentError::NoRows(_)
         | ExperimentError::Prereg(_)
         | ExperimentError::Rows(_) => Kind::Config,
@@ -129,13 +131,13 @@ fn run_failure(error: ExperimentError) -> Failure {
 }
 
 /// Prints the summary of an experiment and the path of its report.
-pub(crate) fn conclude(outcome: &Outcome, folder: &Path) {
+pub(crate) fn conclude(outcome: &ExperimentResult, folder: &Path) {
     tell(&outcome.report);
     terminal::line(format_args!("report: {}", folder.join("report.html").display()));
 }
 
 /// Returns a failure if trials are void, whatever the other trials resulted in.
-pub(crate) fn verdict(outcome: &Outcome) -> Result<(), Failure> {
+pub(crate) fn verdict(outcome: &ExperimentResult) -> Result<(), Failure> {
     match outcome.void() {
         0 => Ok(()),
         void => {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use apprentice_evaluator::grade::{GradeReport, Outcome, Regraded, grade};
+use apprentice_evaluator::grade::{GradeComparison, GradeReport, Regraded, grade};
 use clap::Args;
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Regrades a finished run from its stored evidence, without a world; every score must be the same.
@@ -36,9 +36,9 @@ pub(crate) fn run(arguments: &GradeCommand) -> Result<(), Failure> {
 fn print(report: &GradeReport) {
     for one in &report.attempts {
         match one.outcome {
-            Outcome::Same | Outcome::Unjudged => {}
-            Outcome::Differs => terminal::line(format_args!("differs {}", told(one))),
-            Outcome::Missing => terminal::line(format_args!("missing {}", told(one))),
+            GradeComparison::Same | GradeComparison::Unjudged => {}
+            GradeComparison::Differs => terminal::line(format_args!("differs {}", told(one))),
+            GradeComparison::Missing => terminal::line(format_args!("missing {}", told(one))),
         }
     }
     let GradeReport { same, differs, missing, unjudged, .. } = report;

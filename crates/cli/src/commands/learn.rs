@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::learn::{CycleError, SealedIndex, Worked, learn_from, recorded, results};
-use apprentice_evaluator::run::{RunFolder, finished, peek, was_kept};
+use apprentice_evaluator::learn::{CycleError, HeldOutTasks, LearningRecord, learn_from, recorded, results};
+use apprentice_evaluator::run::{RunFolder, finished, has_conversation, read_run};
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock as _, Verdict};
 use apprentice_results::row::Split;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{Gateway, GatewayOptions};
 use apprentice_skills::reflect::{ReflectMode, ReflectOptions};
-use apprentice_skills::{LearnOptions, Staff};
+use apprentice_skills::{LearnOptions, LearnerModels};
 use apprentice_tasks::suite::Suite;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::skills::curate::undone;
-use super::skills::proposals::Writing;
+use super::skills::curate::apply_failure;
+use super::skills::proposals::WriteModeArg;
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Forecast, Going};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::{terminal, wire};
 
@@ -46,9 +46,9 @@ pub(crate) struct Learn {
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     reflection: Reflection,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteModeArg,
     /// Print one JSON object (`apprentice.learn/1`).
     #[arg(long)]
     json: bool,
@@ -80,7 +80,7 @@ struct Learned<'a> {
     skillbook: &'a Path,
     sealed: usize,
     void: usize,
-    trajectories: &'a [Worked],
+    trajectories: &'a [LearningRecord],
 }
 
 /// Runs the command.
@@ -92,13 +92,13 @@ pub(crate) fn run(arguments: &Learn, config: &Config) -> Result<(), Failure> {
     lock.check_suite(&suite.hash).kind(Kind::Config)?;
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let consent = arguments.consent.in_json(arguments.json);
-    if forecast(arguments, &lock, &models)?.agree(config, consent)? == Going::Off {
+    if forecast(arguments, &lock, &models)?.agree(config, consent)? == Proceed::Off {
         return Ok(());
     }
     let model = models.get(&arguments.model, "learn")?;
-    let staff = Staff { reflector: Arc::clone(&model), manager: model };
+    let staff = LearnerModels { reflector: Arc::clone(&model), manager: model };
     let mode = arguments.writing.mode(config);
-    let leaks = Arc::new(SealedIndex::build(&lock, &suite));
+    let leaks = Arc::new(HeldOutTasks::build(&lock, &suite));
     let time = SystemClock::default().now();
     let (mut gateway, _) = Gateway::open(folder, GatewayOptions { time, leaks, mode }).kind(Kind::Config)?;
     gateway.understand(models.meaning()?);
@@ -127,14 +127,14 @@ fn forecast(arguments: &Learn, lock: &SplitLock, models: &Models) -> Result<Fore
     let mut forecast = Forecast::default();
     let (mut read, model) = (0, models.resolve(&arguments.model)?);
     for path in &arguments.runs {
-        let (plan, rows) = peek(path).kind(Kind::Config)?;
+        let (plan, rows) = read_run(path).kind(Kind::Config)?;
         for row in finished(&plan, rows).iter().filter(|row| row.verdict != Verdict::Void) {
             if lock.split_of_task(&row.task).kind(Kind::Config)? != Split::Train {
                 continue;
             }
             match arguments.reflection {
-                Reflection::InContext if row.model == model && was_kept(&path.join(&row.trace)) => {
-                    forecast.add_review_here(models, &arguments.model, row.turns)?;
+                Reflection::InContext if row.model == model && has_conversation(&path.join(&row.trace)) => {
+                    forecast.add_in_context_review(models, &arguments.model, row.turns)?;
                 }
                 Reflection::InContext | Reflection::Fresh => read += 1,
             }
@@ -152,7 +152,7 @@ fn stopped(folder: &Path) -> Failure {
 /// Counts over the runs.
 #[derive(Default)]
 struct Tally {
-    worked: Vec<Worked>,
+    worked: Vec<LearningRecord>,
     sealed: usize,
     void: usize,
 }
@@ -161,7 +161,7 @@ impl Tally {
     async fn learn(
         &mut self,
         gateway: &mut Gateway,
-        (lock, suite, staff): (&SplitLock, &Suite, &Staff),
+        (lock, suite, staff): (&SplitLock, &Suite, &LearnerModels),
         (path, options): (&Path, &LearnOptions),
     ) -> Result<(), Failure> {
         let run = RunFolder::open(path).kind(Kind::Config)?;
@@ -177,7 +177,7 @@ impl Tally {
             let attempted = recorded(path, row, suite).kind(Kind::Config)?;
             let worked = learn_from(gateway, (lock, staff), attempted, options).await;
             let worked = worked.map_err(|error| match error {
-                CycleError::Digest(error) => undone(error),
+                CycleError::Digest(error) => apply_failure(error),
                 other @ (CycleError::Attempt { .. } | CycleError::Split(_)) => {
                     Failure::new(Kind::Config, other)
                 }

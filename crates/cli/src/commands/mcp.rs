@@ -8,7 +8,7 @@ use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::{At, Snapshot, WriteMode};
 use apprentice_skills::guidance::reading_tools;
 use apprentice_skills::shipped::ShippedPart;
-use apprentice_skills::{Meaning, author_tools};
+use apprentice_skills::{EmbeddingModel, author_tools};
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
@@ -18,9 +18,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
-use super::skills::proposals::Writing;
+use super::skills::proposals::WriteModeArg;
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{bounded_stdin, wire};
 
 const ABOUT: &str = "Notes from earlier work with programs, kept in a skillbook. Search or list them before you look \
@@ -36,7 +36,7 @@ pub(crate) struct Mcp {
     #[arg(long)]
     write: bool,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteModeArg,
 }
 
 /// Runs the server until the client disconnects.
@@ -66,7 +66,7 @@ struct BookServer {
     write: bool,
     mode: WriteMode,
     clock: Arc<dyn Clock>,
-    meaning: Option<Arc<Meaning>>,
+    meaning: Option<Arc<EmbeddingModel>>,
     /// The reading tools of the last version of the skillbook, with its content hash. They cache the search index.
     reading: Mutex<Option<(String, Tools)>>,
 }
@@ -103,7 +103,7 @@ impl BookServer {
     }
 }
 
-fn described(spec: &ToolSpec, writes: bool) -> Tool {
+fn tool_description(spec: &ToolSpec, writes: bool) -> Tool {
     let schema = match &spec.schema {
         Value::Object(schema) => schema.clone(),
         _ => serde_json::Map::new(),
@@ -130,7 +130,8 @@ impl ServerHandler for BookServer {
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.tools().map_err(|error| failed(&error))?;
         let reading = tools.len() - if self.write { 4 } else { 0 };
-        let tools = tools.iter().enumerate().map(|(place, tool)| described(tool.spec(), place >= reading));
+        let tools =
+            tools.iter().enumerate().map(|(place, tool)| tool_description(tool.spec(), place >= reading));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
@@ -139,8 +140,11 @@ impl ServerHandler for BookServer {
         request: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if request.name == bounded_stdin::TOO_LONG {
-            let why = format!("a message holds at most {} bytes; nothing was done", bounded_stdin::LONGEST);
+        if request.name == bounded_stdin::OVERSIZED_MESSAGE {
+            let why = format!(
+                "a message holds at most {} bytes; nothing was done",
+                bounded_stdin::MAX_MESSAGE_BYTES
+            );
             return Err(ErrorData::invalid_request(why, None));
         }
         let tools = self.tools().map_err(|error| failed(&error))?;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use apprentice_harness::model::calibrate::{Fit, aim, fits};
+use apprentice_harness::model::calibrate::{SpaceFit, aim, fits};
 use apprentice_harness::model::compat::{Structured, StudentProfile};
 use apprentice_harness::model::identity::ModelIdentity;
-use apprentice_harness::model::probe::{Tried, keeps_form, sees, shown};
+use apprentice_harness::model::probe::{ProbeResult, probe_structured_output, sees, shown};
 use apprentice_policies::Policy;
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, Clock, Content, CoordinateSpace, ImageRule, Message,
@@ -15,8 +15,8 @@ use apprentice_sandbox::SystemClock;
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Forecast, Going};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::{BASELINES, Models, PROVIDERS, student};
 use crate::{key, terminal, wire};
 
@@ -46,14 +46,14 @@ enum What {
         /// The model, as PROVIDER/NAME.
         model: String,
         #[command(flatten)]
-        consent: Consent,
+        consent: SpendingArgs,
     },
     /// Asks for clicks on nine targets; prints the model's coordinate space and its error in pixels.
     Calibrate {
         /// The model, as PROVIDER/NAME.
         model: String,
         #[command(flatten)]
-        consent: Consent,
+        consent: SpendingArgs,
     },
 }
 
@@ -66,28 +66,28 @@ pub(crate) fn run(arguments: &ModelsCommand, config: &Config) -> Result<(), Fail
         What::Check { model, consent } => {
             let model = models.resolve(model)?;
             let claims = Claims::of(&models, model)?;
-            match agreed(&models, config, (model, claims.requests()), *consent)? {
-                Going::On => check(&models, model, claims),
-                Going::Off => Ok(()),
+            match confirm_cost(&models, config, (model, claims.requests()), *consent)? {
+                Proceed::On => check(&models, model, claims),
+                Proceed::Off => Ok(()),
             }
         }
         What::Calibrate { model, consent } => {
             let model = models.resolve(model)?;
             let output = models.profile(model).map_or(FEW_TOKENS, |profile| profile.max_output_tokens);
-            match agreed(&models, config, (model, (9, output, Some(SCREEN))), *consent)? {
-                Going::On => calibrate(&models, model),
-                Going::Off => Ok(()),
+            match confirm_cost(&models, config, (model, (9, output, Some(SCREEN))), *consent)? {
+                Proceed::On => calibrate(&models, model),
+                Proceed::Off => Ok(()),
             }
         }
     }
 }
 
-fn agreed(
+fn confirm_cost(
     models: &Models,
     config: &Config,
     (name, requests): (&str, (u32, u32, Option<Size>)),
-    consent: Consent,
-) -> Result<Going, Failure> {
+    consent: SpendingArgs,
+) -> Result<Proceed, Failure> {
     let mut forecast = Forecast::default();
     forecast.add_requests(models, name, requests)?;
     forecast.agree(config, consent)
@@ -172,9 +172,9 @@ impl Claims {
 /// Tests the claims, prints the results, and returns the capabilities that are missing.
 async fn try_claims(model: &dyn ChatModel, claims: Claims) -> Result<Vec<&'static str>, Failure> {
     let mut missing = Vec::new();
-    let mut tell = |what: &'static str, tried: &Tried| match tried {
-        Tried::Can => terminal::line(format_args!("  {what}: yes")),
-        Tried::Cannot(words) => {
+    let mut tell = |what: &'static str, tried: &ProbeResult| match tried {
+        ProbeResult::Can => terminal::line(format_args!("  {what}: yes")),
+        ProbeResult::Cannot(words) => {
             let words = BoundedText::cut(words.trim(), WORDS);
             terminal::line(format_args!("  {what}: no; the answer was {:?}", words.as_str()));
             missing.push(what);
@@ -186,7 +186,7 @@ async fn try_claims(model: &dyn ChatModel, claims: Claims) -> Result<Vec<&'stati
         tell("accepts images", &tried);
     }
     if claims.form {
-        tell("structured output", &keeps_form(model).await.kind(Kind::Model)?);
+        tell("structured output", &probe_structured_output(model).await.kind(Kind::Model)?);
     }
     Ok(missing)
 }
@@ -264,7 +264,7 @@ fn calibrate(models: &Models, name: &str) -> Result<(), Failure> {
             aim.point.map_or_else(|| "no point".into(), |point| format!("({}, {})", point.x, point.y));
         terminal::line(format_args!("  {:7} at ({}, {}): {found}", aim.colour, aim.middle.x, aim.middle.y));
     }
-    for Fit { space: read_as, median, worst } in fits(&aims, size) {
+    for SpaceFit { space: read_as, median, worst } in fits(&aims, size) {
         terminal::line(format_args!(
             "  read as {:26} median error {median:7.1} px, worst {worst:7.1} px",
             space(read_as)

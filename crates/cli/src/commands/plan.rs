@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use apprentice_evaluator::cost_estimate::Quote;
+use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{Definition, Forecast, Power, Prereg, forecast};
-use apprentice_evaluator::tool_servers::ToolBox;
+use apprentice_evaluator::tool_servers::ToolSettings;
 use apprentice_results::report::Deviation;
 use clap::Args;
 use serde::Serialize;
 
-use super::distill::{Described, described, experiment, registration_of};
+use super::distill::{LoadedExperiment, experiment, load_experiment, registration_of};
 use super::experiment_command;
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Forecasts the cost and statistical power of an experiment and preregisters it; runs no trials.
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
 
 /// The output of the command.
 #[derive(Serialize)]
-struct Told {
+struct PlanOutput {
     #[serde(flatten)]
     forecast: Forecast,
     /// Path of the registration, if there is one.
@@ -49,11 +49,12 @@ struct Told {
 /// Runs the command.
 pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     let clock = experiment_command::clock();
-    let Described { config, models, draft } = described(&arguments.sheet, config, Arc::clone(&clock))?;
+    let LoadedExperiment { config, models, draft } =
+        load_experiment(&arguments.sheet, config, Arc::clone(&clock))?;
     let (design, learner) = (draft.sheet.design, draft.learner.clone());
     // The command that will run the experiment is not known yet; it does not affect the measurement.
-    let experiment = experiment(draft, (&config, &models), (Vec::new(), ToolBox::default()))?;
-    let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Quote::free());
+    let experiment = experiment(draft, (&config, &models), (Vec::new(), ToolSettings::default()))?;
+    let quote = |model: &str| models.quote(model).unwrap_or_else(|_| Pricing::free());
     let told = forecast(&experiment, (design, learner.as_deref()), &quote, &[]);
     let forecast = told.map_err(experiment_command::failure)?;
     let definition = Definition::of(&experiment).kind(Kind::Config)?;
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
             (Some(path), Vec::new())
         }
     };
-    let told = Told { forecast, registration, deviations };
+    let told = PlanOutput { forecast, registration, deviations };
     if arguments.json {
         return terminal::json(&told);
     }
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &Plan, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print(told: &Told) {
+fn print(told: &PlanOutput) {
     let found = &told.forecast;
     terminal::line(format_args!(
         "{} trials on {}: {} training tasks, {} test tasks of {} templates",

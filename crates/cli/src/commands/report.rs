@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use apprentice_evaluator::experiment::{self, Definition};
-use apprentice_results::compare::Mixed;
+use apprentice_results::compare::MixedVersions;
 use apprentice_results::report::{Report as Made, write_report};
 use clap::Args;
 
 use super::{bench, experiment_command};
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Rebuilds report.html, report.json and report.md from the stored rows. Runs no trials and needs no suite, world or
@@ -70,11 +70,11 @@ pub(crate) fn run(arguments: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-fn mixed(arguments: &Report) -> Mixed {
-    if arguments.allow_mixed { Mixed::Allow } else { Mixed::Refuse }
+fn mixed(arguments: &Report) -> MixedVersions {
+    if arguments.allow_mixed { MixedVersions::Allow } else { MixedVersions::Refuse }
 }
 
-fn made(folders: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Made, Failure> {
+fn made(folders: &[PathBuf], out: &Path, mixed: MixedVersions) -> Result<Made, Failure> {
     let mut experiments = Vec::new();
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         if Definition::read(folder).kind(Kind::Config)?.is_some() {

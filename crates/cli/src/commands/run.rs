@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{Lender, aids, spare_of};
+use apprentice_evaluator::arm::{GuidanceProvider, guidance_inputs, open_inert_skills};
 use apprentice_evaluator::experiment::Definition;
-use apprentice_evaluator::hidden_skills::{Hiding, Suppressed};
+use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::run::{
-    AdmissionCounts, ArmPlan, Contender, Conversations, Current, PlanRequest, RunDeps, RunSummary, finished,
-    peek, plan, resume, start,
+    AdmissionCounts, ArmPlan, Contender, Conversations, PlanRequest, ResumeInputs, RunDeps, RunSummary,
+    finished, plan, read_run, resume, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_protocol::{Clock, Limits, TaskId};
@@ -17,16 +17,16 @@ use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::verification::{Admission, Admit, admit};
+use apprentice_skills::verification::{Admission, AdmissionPolicy, admit};
 use apprentice_tasks::suite::Suite;
 use clap::{Args, Parser as _};
 
 use crate::args::Overrides;
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Forecast, Going};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
-use crate::run_progress::{Board, conclude};
+use crate::run_progress::{RunProgress, conclude};
 use crate::servers::Servers;
 use crate::{args, terminal, wire};
 
@@ -47,10 +47,10 @@ pub(crate) struct Run {
     /// Skills to provide: auto (all), verified (proved on a template other than their source), human (written by a
     /// person).
     #[arg(long, default_value = "auto", value_parser = policy)]
-    admit: Admit,
+    admit: AdmissionPolicy,
     /// Hide a skill from tasks of one program, as `domain/skill@program`; may be repeated.
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = super::bench::hiding)]
-    suppress: Vec<Hiding>,
+    suppress: Vec<HiddenSkill>,
     #[command(flatten)]
     servers: Servers,
     /// Run only this task; may be repeated.
@@ -78,7 +78,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
     /// Print one JSON object (`apprentice.run-summary/1`).
     #[arg(long)]
     pub(crate) json: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Resume {
     #[arg(long)]
     accept_drift: bool,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
     /// Print one JSON object (`apprentice.run-summary/1`).
     #[arg(long)]
     json: bool,
@@ -104,7 +104,7 @@ fn arm(text: &str) -> Result<Arm, String> {
     Arm::parse(text).map_err(|error| error.to_string())
 }
 
-fn policy(text: &str) -> Result<Admit, String> {
+fn policy(text: &str) -> Result<AdmissionPolicy, String> {
     serde_json::from_value(text.into()).map_err(|_| "expected auto, verified or human".to_owned())
 }
 
@@ -116,7 +116,7 @@ fn part(text: &str) -> Result<Split, String> {
 struct Loaded {
     suite: Suite,
     split: Option<SplitLock>,
-    lender: Lender,
+    lender: GuidanceProvider,
     books: Vec<ArmPlan>,
 }
 
@@ -132,27 +132,32 @@ fn load(arguments: &Run, (config, models): (&Config, &Models)) -> Result<Loaded,
     } else {
         (Snapshot::empty(), None)
     };
-    let spare = spare_of(&suite).kind(Kind::Config)?;
+    let spare = open_inert_skills(&suite).kind(Kind::Config)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let (servers, list) = arguments.servers.make(&clock)?.unzip();
-    let suppressed: Suppressed = arguments.suppress.iter().cloned().collect();
-    let aids =
-        if arguments.arm.needs_book() { aids(&book, list.as_deref(), &suppressed) } else { BTreeMap::new() };
-    let lender = Lender::new(Arc::new(suite.clone()), book, None).with_spare(spare).with_servers(servers);
+    let suppressed: HiddenSkills = arguments.suppress.iter().cloned().collect();
+    let inputs = if arguments.arm.needs_book() {
+        guidance_inputs(&book, list.as_deref(), &suppressed)
+    } else {
+        BTreeMap::new()
+    };
+    let lender = GuidanceProvider::new(Arc::new(suite.clone()), book, None)
+        .with_inert_skills(spare)
+        .with_servers(servers);
     let lender = lender.with_rules(arguments.servers.rules()).with_suppressed(suppressed);
     let skillbook_hash = arguments.arm.needs_book().then(|| lender.hash().to_owned());
     let books = vec![ArmPlan {
         arm: arguments.arm.to_string(),
         skillbook_hash,
         admission,
-        aids,
+        aids: inputs,
         ..ArmPlan::default()
     }];
     Ok(Loaded { suite, split, lender, books })
 }
 
 /// Returns the skills that the admission policy accepts; prints a note if some are in quarantine.
-fn admitted(book: &Snapshot, policy: Admit) -> Result<(Snapshot, AdmissionCounts), Failure> {
+fn admitted(book: &Snapshot, policy: AdmissionPolicy) -> Result<(Snapshot, AdmissionCounts), Failure> {
     let (through, Admission { eligible, quarantined, .. }) = admit(book, policy);
     if !quarantined.is_empty() {
         terminal::note(format_args!("{eligible} skills admitted, {} in quarantine", quarantined.len()));
@@ -201,13 +206,13 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
     };
     let planned = plan(&request, clock.now(), env!("CARGO_PKG_VERSION")).kind(Kind::NothingMatched)?;
     let forecast = Forecast::of_plan(&models, &planned, &loaded.suite, &[])?;
-    if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Going::Off {
+    if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(());
     }
     let root = arguments.out.as_deref().unwrap_or(&config.runs);
     let summary = wire::runtime()?.block_on(async {
         let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
-        let board = Board::show(arguments.json);
+        let board = RunProgress::show(arguments.json);
         let cancel = wire::cancel_on_interrupt();
         let place = (root, env!("CARGO_PKG_VERSION"));
         let ended = start(&request, place, wire::jobs(config), deps, (board.sender(), cancel)).await;
@@ -244,7 +249,11 @@ fn selected(arguments: &Run, loaded: &Loaded) -> Result<BTreeSet<TaskId>, Failur
 }
 
 /// Returns the tasks for which the arm has an eligible skill; prints the others.
-fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTreeSet<TaskId>, Failure> {
+fn eligible(
+    arm: Arm,
+    lender: &GuidanceProvider,
+    tasks: &BTreeSet<TaskId>,
+) -> Result<BTreeSet<TaskId>, Failure> {
     let eligible: BTreeSet<TaskId> =
         tasks.iter().filter(|task| lender.lend(arm, task, 0).is_ok()).cloned().collect();
     for task in tasks.difference(&eligible) {
@@ -260,9 +269,9 @@ fn eligible(arm: Arm, lender: &Lender, tasks: &BTreeSet<TaskId>) -> Result<BTree
 }
 
 /// Runs `apprentice resume` with the command line that the run's plan records.
-pub(crate) fn go_on(arguments: &Resume, flags: &Overrides) -> Result<(), Failure> {
+pub(crate) fn run_resume(arguments: &Resume, flags: &Overrides) -> Result<(), Failure> {
     if let Some((folder, definition)) = experiment_of(&arguments.run)? {
-        return go_on_with(arguments, (&folder, &definition), flags);
+        return resume_experiment(arguments, (&folder, &definition), flags);
     }
     let plan = wire::plan_of(&arguments.run)?;
     let given = args::Apprentice::try_parse_from(&plan.command).kind(Kind::Config)?;
@@ -276,9 +285,9 @@ pub(crate) fn go_on(arguments: &Resume, flags: &Overrides) -> Result<(), Failure
     let models = wire::models(config, Arc::clone(&clock))?;
     plan.models.iter().try_for_each(|one| models.check(&one.model))?;
     let loaded = load(asked, (config, &models))?;
-    let (_, rows) = peek(&arguments.run).kind(Kind::Config)?;
+    let (_, rows) = read_run(&arguments.run).kind(Kind::Config)?;
     let forecast = Forecast::of_plan(&models, &plan, &loaded.suite, &finished(&plan, rows))?;
-    if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Going::Off {
+    if forecast.agree(config, arguments.consent.in_json(arguments.json))? == Proceed::Off {
         return Ok(());
     }
     let deps = wire::deps(config, clock, wire::lend(loaded.lender.clone()), &models)?;
@@ -299,7 +308,7 @@ fn experiment_of(folder: &Path) -> Result<Option<(PathBuf, Definition)>, Failure
 }
 
 /// Continues an experiment with the command line that started it.
-fn go_on_with(
+fn resume_experiment(
     arguments: &Resume,
     (folder, definition): (&Path, &Definition),
     flags: &Overrides,
@@ -329,9 +338,9 @@ fn resume_with(
     (deps, jobs): (RunDeps, usize),
 ) -> Result<RunSummary, Failure> {
     wire::runtime()?.block_on(async {
-        let board = Board::show(quiet);
+        let board = RunProgress::show(quiet);
         let cancel = wire::cancel_on_interrupt();
-        let current = Current {
+        let current = ResumeInputs {
             suite: loaded.suite,
             split_hash: loaded.split.as_ref().map(SplitLock::hash),
             books: loaded.books,

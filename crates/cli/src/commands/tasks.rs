@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{tasks_add, tasks_check, tasks_metric};
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Lists, checks, audits and imports tasks of suites.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use apprentice_tasks::suite::add_miniwob;
+use apprentice_tasks::suite::create_miniwob_suite;
 use clap::{Args, Subcommand};
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Converts a published benchmark into a suite.
@@ -37,7 +37,7 @@ struct Miniwob {
 /// Runs the command.
 pub(crate) fn run(arguments: &Add) -> Result<(), Failure> {
     let What::Miniwob(miniwob) = &arguments.what;
-    let count = add_miniwob(&miniwob.from, &miniwob.to, miniwob.seconds).kind(Kind::Config)?;
+    let count = create_miniwob_suite(&miniwob.from, &miniwob.to, miniwob.seconds).kind(Kind::Config)?;
     terminal::line(format_args!("{count} tasks in {}", miniwob.to.display()));
     Ok(())
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use apprentice_tasks::suite;
-use apprentice_tasks::suite::requirements::{Here, Missing, missing};
+use apprentice_tasks::suite::requirements::{HostCapabilities, MissingRequirements, missing};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{process_env, terminal};
 
 /// Checks whether each task loads, can be graded and can run here, with a reason for each "no".
@@ -59,14 +59,14 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// Reasons by column.
-    missing: Missing,
+    missing: MissingRequirements,
 }
 
 /// Runs `tasks check`.
 pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     let reading = config.reading();
     let has_program = |name: &str| process_env::find_program(name).is_some();
-    let here = Here { has_program: &has_program, mirror: reading.mirror.as_ref() };
+    let here = HostCapabilities { has_program: &has_program, mirror: reading.mirror.as_ref() };
     let surveyed = suite::survey(&arguments.path).kind(Kind::Config)?;
     let tasks: Vec<Row> = surveyed.into_iter().map(|one| row(one, &here)).collect();
     let count = |holds: fn(&Row) -> bool| tasks.iter().filter(|row| holds(row)).count();
@@ -95,13 +95,13 @@ pub(crate) fn check(arguments: &Check, config: &Config) -> Result<(), Failure> {
     }
 }
 
-fn row(one: suite::Surveyed, here: &Here<'_>) -> Row {
+fn row(one: suite::SurveyedTask, here: &HostCapabilities<'_>) -> Row {
     let task = match one.task {
         Ok(task) => task,
         Err(error) => {
             let error = Some(error.to_string());
             let (steps, getters, metrics) = (Vec::new(), Vec::new(), Vec::new());
-            let missing = Missing::default();
+            let missing = MissingRequirements::default();
             let (id, app) = (one.id, one.app);
             return Row {
                 id,
@@ -190,7 +190,8 @@ pub(crate) fn show(arguments: &Show, config: &Config) -> Result<(), Failure> {
     };
     let reading = config.reading();
     let has_program = |name: &str| process_env::find_program(name).is_some();
-    let missing = missing(task, &Here { has_program: &has_program, mirror: reading.mirror.as_ref() });
+    let missing =
+        missing(task, &HostCapabilities { has_program: &has_program, mirror: reading.mirror.as_ref() });
     if arguments.json {
         return terminal::json(
             &serde_json::json!({"schema": "apprentice.task/1", "app": task.app, "task": task, "missing": missing}),

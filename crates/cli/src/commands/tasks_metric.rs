@@ -2,12 +2,12 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use apprentice_tasks::check::{Compat, Question, answer};
+use apprentice_tasks::check::{Compat, MetricRequest, answer};
 use clap::Args;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Computes one metric of OSWorld's checks; arguments are paths or JSON, as for its Python function.
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Metric, config: &Config) -> Result<(), Failure> {
     let Value::Object(options) = options else {
         return Err(Failure::say(Kind::Usage, "--options must be a JSON object"));
     };
-    let question = Question {
+    let question = MetricRequest {
         func: arguments.name.clone().unwrap_or_default(),
         result: value(&arguments.result),
         expected: arguments.expected.as_deref().map(value),
@@ -79,7 +79,7 @@ fn answer_lines(compat: Compat) -> Result<(), Failure> {
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line).kind(Kind::Usage)? > 0 {
         if !line.trim_ascii().is_empty() {
-            let text = match serde_json::from_slice::<Question>(&line) {
+            let text = match serde_json::from_slice::<MetricRequest>(&line) {
                 Ok(question) => serde_json::to_string(&answer(&question, compat)),
                 Err(error) => serde_json::to_string(&serde_json::json!({"error": error.to_string()})),
             };

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use apprentice_skills::foreground::{Bundle, BundleBudget, Spotted, expand, review, spot_all};
+use apprentice_skills::foreground::{
+    Bundle, BundleBudget, SummarizedEvent, expand, review, summarize_events,
+};
 use apprentice_skills::shipped::{ShippedPart, is_shipped};
 use apprentice_trace::Trace;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::view::last_attempt;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// The shipped skill that explains how to write skills.
@@ -57,7 +59,7 @@ pub(crate) fn run(arguments: &TraceCommand) -> Result<(), Failure> {
     };
     let trace = Trace::read(&attempt.join("events.jsonl")).kind(Kind::Config)?;
     if !asked.expand.is_empty() {
-        return expanded(&spot_all(&trace.events), &asked.expand, asked.json);
+        return expanded(&summarize_events(&trace.events), &asked.expand, asked.json);
     }
     let budget = BundleBudget { chars: asked.chars, ..BundleBudget::default() };
     let (session, invocation) = names(&attempt);
@@ -83,7 +85,7 @@ fn names(attempt: &Path) -> (String, String) {
     (run.map_or_else(|| name(attempt), name), invocation)
 }
 
-fn expanded(events: &[Spotted], wanted: &[String], json: bool) -> Result<(), Failure> {
+fn expanded(events: &[SummarizedEvent], wanted: &[String], json: bool) -> Result<(), Failure> {
     for id in wanted {
         let Some(detail) = expand(events, id) else {
             let failure = Failure::say(Kind::NothingMatched, format!("the attempt has no event {id:?}"));

@@ -6,7 +6,7 @@ use apprentice_results::report::trace::{Pictures, render};
 use apprentice_trace::Trace;
 use clap::Args;
 
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{event_printer, terminal};
 
 /// Shows the observations and actions of an attempt. Works offline.

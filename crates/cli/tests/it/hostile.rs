@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
-use apprentice_tasks::check::{METRICS, Takes};
+use apprentice_tasks::check::{ArgumentKind, METRICS};
 use serde_json::{Value, json};
 
 use crate::place::{PROGRAM, Place};
@@ -392,9 +392,11 @@ fn questions(path: &str) -> Vec<Value> {
         {"type": "style", "sheet_idx0": 0, "sheet_idx1": "EI0", "props": ["bgcolor", "merge", "number_format"]},
     ]});
     let mut asked = Vec::new();
-    for metric in METRICS.iter().filter(|metric| metric.is_built() && metric.result == Takes::File) {
+    for metric in
+        METRICS.iter().filter(|metric| metric.is_implemented() && metric.result == ArgumentKind::File)
+    {
         let name = metric.name;
-        if metric.expected == Takes::File {
+        if metric.expected == ArgumentKind::File {
             asked.push(json!({"func": name, "result": path, "expected": path, "options": options}));
         } else {
             asked.push(json!({"func": name, "result": path, "expected": rules}));
@@ -451,7 +453,9 @@ fn no_hostile_value_breaks_a_metric() {
         "keywords": ["x"], "domains": ["x"], "include": ["x"], "exclude": ["x"], "expect": {"pattern": "^(a|aa)+$"}, "value": 1,
     });
     let trees = json!([{"selectors": ["r a[name=x]"], "text": "t", "exact": false}, {"xpath": "//r//a//*"}]);
-    for metric in METRICS.iter().filter(|metric| metric.is_built() && metric.result == Takes::Value) {
+    for metric in
+        METRICS.iter().filter(|metric| metric.is_implemented() && metric.result == ArgumentKind::Value)
+    {
         for value in &values {
             for expected in [&rules, &trees] {
                 grader.answer(&json!({"func": metric.name, "result": value, "expected": expected}));

@@ -10,20 +10,20 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::arm::{Lender, apps_of};
+use apprentice_evaluator::arm::{GuidanceProvider, apps_of};
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, Laboratory, Lessons, Outcome, Primary, carry_out,
+    BookSource, Experiment, ExperimentDeps, ExperimentResult, LearningPlan, PrimaryComparison, run_experiment,
 };
-use apprentice_evaluator::hidden_skills::Suppressed;
+use apprentice_evaluator::hidden_skills::HiddenSkills;
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{
     Contender, Conversations, Lent, ModelSource, PlanRequest, Progress, RunDeps, TrialSpec, start,
 };
 use apprentice_evaluator::split::SplitLock;
 use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
-use apprentice_policies::{BuiltIn, Policy};
+use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{ChatModel, Clock, TaskId, Verdict};
-use apprentice_results::ablations::FurtherArms;
+use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
 use apprentice_results::report::Stratum;
 use apprentice_results::row::{Role, TrialRow};
@@ -52,7 +52,7 @@ struct Models;
 impl ModelSource for Models {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         let policy = Policy::named(&trial.model).ok_or("no such model")?;
-        Ok(Arc::new(BuiltIn::new(policy)))
+        Ok(Arc::new(BuiltInModel::new(policy)))
     }
 }
 
@@ -79,7 +79,7 @@ impl Studio {
         self.folder.path().join(name)
     }
 
-    fn deps(&self, lend: apprentice_evaluator::run::Lend) -> RunDeps {
+    fn deps(&self, lend: apprentice_evaluator::run::GuidanceFactory) -> RunDeps {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let config = DesktopConfig {
             isolation: CellIsolation::Bubblewrap,
@@ -94,42 +94,42 @@ impl Studio {
             clock,
             lend,
             redactor: Arc::new(Redactor::new([]).expect("builds")),
-            reading: apprentice_tasks::suite::Reading::default(),
+            reading: apprentice_tasks::suite::SuiteOptions::default(),
             cpu: 2,
         }
     }
 
     /// Learns a book on all training tasks, and measures the novice on all test tasks.
-    async fn learn(&self) -> Outcome {
+    async fn learn(&self) -> ExperimentResult {
         let experiment = Experiment {
             suite: self.suite.clone(),
             lock: Some(self.lock.clone()),
             tasks: None,
-            book: BookSource::Learned(Lessons {
+            book: BookSource::Learned(LearningPlan {
                 teacher: TEACHER.into(),
-                learner: Arc::new(BuiltIn::new(Policy::Explorer)),
+                learner: Arc::new(BuiltInModel::new(Policy::Explorer)),
                 cycle: CycleOptions { batch: 2, ..CycleOptions::default() },
             }),
             teacher: None,
             student: NOVICE.into(),
             others: Vec::new(),
             arms: vec![Arm::None, Arm::Pull, Arm::PlaceboWrong],
-            primary: Primary::default(),
+            primary: PrimaryComparison::default(),
             seeds: 1,
             baselines: false,
             attempts: 3,
             order_seed: 1,
             limits: None,
-            further: FurtherArms::default(),
-            suppress: Suppressed::default(),
+            further: Ablations::default(),
+            suppress: HiddenSkills::default(),
             replicates: 1,
-            tools: apprentice_evaluator::tool_servers::ToolBox::default(),
+            tools: apprentice_evaluator::tool_servers::ToolSettings::default(),
             registered: None,
             command: vec!["proofs".into()],
             program: "test".into(),
         };
         let (lessons, _told) = unbounded_channel();
-        let laboratory = Laboratory {
+        let laboratory = ExperimentDeps {
             meaning: None,
             deps: self.deps(Arc::new(|_: &TrialSpec| Lent::default())),
             jobs: 2,
@@ -137,7 +137,9 @@ impl Studio {
             lessons,
             cancel: CancellationToken::new(),
         };
-        carry_out(&experiment, &laboratory, &self.place("experiment")).await.expect("the experiment runs")
+        run_experiment(&experiment, &laboratory, &self.place("experiment"))
+            .await
+            .expect("the experiment runs")
     }
 
     fn learned(&self) -> Snapshot {
@@ -167,11 +169,13 @@ impl Studio {
         });
         let contenders: Vec<Contender> = contenders.collect();
         let tasks: BTreeSet<TaskId> = lots.iter().flat_map(|lot| lot.tasks.clone()).collect();
-        let lenders: BTreeMap<&str, Option<Lender>> = lots
+        let lenders: BTreeMap<&str, Option<GuidanceProvider>> = lots
             .iter()
-            .map(|lot| (lot.name, lot.book.clone().map(|book| Lender::new(self.suite.clone(), book, None))))
+            .map(|lot| {
+                (lot.name, lot.book.clone().map(|book| GuidanceProvider::new(self.suite.clone(), book, None)))
+            })
             .collect();
-        let lenders: BTreeMap<String, Option<Lender>> =
+        let lenders: BTreeMap<String, Option<GuidanceProvider>> =
             lenders.into_iter().map(|(name, lender)| (name.to_owned(), lender)).collect();
         let lend = move |trial: &TrialSpec| match lenders.get(&trial.arm) {
             Some(Some(lender)) => {

@@ -68,7 +68,7 @@ fn deps(state: PathBuf) -> RunDeps {
         clock,
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
-        reading: apprentice_tasks::suite::Reading::default(),
+        reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_protocol::{Clock as _, Command, Dial, Size, Why};
+use apprentice_protocol::{Clock as _, Command, PortForward, Size, Why};
 use apprentice_sandbox::SystemClock;
 use apprentice_sandbox::{Cell, CellIsolation, CellSpec};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const FLOOR: Duration = Duration::from_millis(100);
 /// A machine that stands as long as this value.
 struct Stand {
     cell: Cell,
-    way: Dial,
+    way: PortForward,
     reset: String,
 }
 

@@ -9,7 +9,7 @@ use apprentice_protocol::{Capability, Command, EventKind, Machine, SkillId, Vers
 use apprentice_skills::domain_name;
 use serde_json::Value;
 
-use apprentice_tasks::check::{Ask, ask};
+use apprentice_tasks::check::{HttpRequest, ask};
 
 #[cfg(test)]
 mod tests;
@@ -18,13 +18,13 @@ const SCRIPT: &str = include_str!("query_versions.sh");
 /// The domain of the operating system.
 const SYSTEM: &str = "os";
 /// The maximum number of programs per query.
-const MOST: usize = 16;
+const MAX_PROGRAMS: usize = 16;
 /// Time limits of the script and of a whole query.
-const SCRIPT_TIME: Duration = Duration::from_secs(4);
-const ALL_TIME: Duration = Duration::from_secs(6);
-const ANSWER_BYTES: u64 = 8 << 10;
+const SCRIPT_TIMEOUT: Duration = Duration::from_secs(4);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(6);
+const MAX_OUTPUT_BYTES: u64 = 8 << 10;
 /// The maximum length of a version, in characters.
-const LONGEST: usize = 40;
+const MAX_VERSION_CHARS: usize = 40;
 /// The port where a browser reports its version, in every kind of world.
 const BROWSER_PORT: u16 = 9222;
 
@@ -38,23 +38,23 @@ const COMMANDS: &[(&str, &str)] = &[
 /// All LibreOffice domains belong to one package.
 const OFFICE: (&str, &str) = ("libreoffice", "soffice@soffice.bin,libreoffice@soffice.bin");
 /// Domains of tasks that concern several programs, or none in particular.
-const NOBODY: [&str; 2] = ["general", "multi-apps"];
+const NON_APP_DOMAINS: [&str; 2] = ["general", "multi-apps"];
 
 /// The program versions that a world has reported so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Roll {
+pub struct AppVersions {
     asked: BTreeMap<String, Option<String>>,
 }
 
-impl Roll {
+impl AppVersions {
     /// Queries a world for the versions of these domains, of the programs with open windows and of the operating
     /// system, skipping those already queried. Returns `None` when there is nothing new, or when the world cannot
     /// run commands.
     pub async fn call(&mut self, machine: &dyn Machine, domains: &[String]) -> Option<EventKind> {
-        self.call_within(ALL_TIME, machine, domains).await
+        self.query_within(QUERY_TIMEOUT, machine, domains).await
     }
 
-    async fn call_within(
+    async fn query_within(
         &mut self,
         time: Duration,
         machine: &dyn Machine,
@@ -63,13 +63,14 @@ impl Roll {
         if !machine.offers().capabilities.contains(&Capability::Commands) {
             return None;
         }
-        let is_new = |domain: &String| !self.asked.contains_key(domain) && !NOBODY.contains(&domain.as_str());
+        let is_new =
+            |domain: &String| !self.asked.contains_key(domain) && !NON_APP_DOMAINS.contains(&domain.as_str());
         let named = domains.iter().map(|name| domain_of(name)).chain([SYSTEM.to_owned()]);
         let named: BTreeSet<String> = named.filter(is_new).collect();
         let told = tokio::time::timeout(time, async {
             let mut wanted = named.clone();
-            wanted.extend(shown(machine).await.into_iter().filter(is_new));
-            let wanted: Vec<&str> = wanted.iter().map(String::as_str).take(MOST).collect();
+            wanted.extend(apps_with_windows(machine).await.into_iter().filter(is_new));
+            let wanted: Vec<&str> = wanted.iter().map(String::as_str).take(MAX_PROGRAMS).collect();
             if wanted.is_empty() { BTreeMap::new() } else { asked(machine, &wanted).await }
         })
         .await
@@ -90,7 +91,7 @@ impl Roll {
 }
 
 /// Returns the programs that have windows, as domains.
-async fn shown(machine: &dyn Machine) -> Vec<String> {
+async fn apps_with_windows(machine: &dyn Machine) -> Vec<String> {
     if !machine.offers().capabilities.contains(&Capability::Windows) {
         return Vec::new();
     }
@@ -99,8 +100,8 @@ async fn shown(machine: &dyn Machine) -> Vec<String> {
 }
 
 async fn asked(machine: &dyn Machine, domains: &[&str]) -> BTreeMap<String, Option<String>> {
-    let mut command = Command::new(["sh", "-c", SCRIPT, "sh"]).within(SCRIPT_TIME);
-    command.output_limit = ANSWER_BYTES;
+    let mut command = Command::new(["sh", "-c", SCRIPT, "sh"]).within(SCRIPT_TIMEOUT);
+    command.output_limit = MAX_OUTPUT_BYTES;
     let named = domains.iter().filter(|domain| SkillId::is_slug(domain));
     command.argv.extend(named.map(|domain| format!("{domain}={}", commands(domain))));
     let output = machine.run(&command).await.map(|output| output.stdout_text()).unwrap_or_default();
@@ -108,7 +109,7 @@ async fn asked(machine: &dyn Machine, domains: &[&str]) -> BTreeMap<String, Opti
         domains.iter().map(|domain| ((*domain).to_owned(), None)).collect();
     for (name, text) in output.lines().filter_map(|line| line.split_once('\t')) {
         if let Some(version) = told.get_mut(name) {
-            *version = if name == SYSTEM { release(text) } else { number(text) };
+            *version = if name == SYSTEM { parse_os_release(text) } else { number(text) };
         }
     }
     if let Some(unknown @ None) = told.get_mut("chromium") {
@@ -133,7 +134,7 @@ fn domain_of(program: &str) -> String {
 /// Queries a running browser for its version.
 async fn running_browser(machine: &dyn Machine) -> Option<String> {
     let way = machine.dial(BROWSER_PORT).await.ok()?;
-    let body = ask(way.address, Ask::get("/json/version")).await.ok()?;
+    let body = ask(way.address, HttpRequest::get("/json/version")).await.ok()?;
     let told: Value = serde_json::from_slice(&body).ok()?;
     number(told.get("Browser")?.as_str()?.split_once('/')?.1)
 }
@@ -151,14 +152,15 @@ fn number(text: &str) -> Option<String> {
     let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(word.len());
     let version = word[..end].trim_end_matches('.');
     let letters = version.bytes().filter(u8::is_ascii_alphabetic).count();
-    let sound = starts(&version) && version.len() <= LONGEST && letters <= 8;
+    let sound = starts(&version) && version.len() <= MAX_VERSION_CHARS && letters <= 8;
     sound.then(|| version.to_owned())
 }
 
 /// Validates a system's name and version, such as `debian-12`.
-fn release(text: &str) -> Option<String> {
+fn parse_os_release(text: &str) -> Option<String> {
     let text = text.trim();
     let (name, number) = text.rsplit_once('-')?;
     let plain = number.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
-    (SkillId::is_slug(name) && plain && !number.is_empty() && text.len() <= LONGEST).then(|| text.to_owned())
+    (SkillId::is_slug(name) && plain && !number.is_empty() && text.len() <= MAX_VERSION_CHARS)
+        .then(|| text.to_owned())
 }

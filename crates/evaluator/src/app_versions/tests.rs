@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_protocol::{
-    Capability, ChildProcess, Command as WorldCommand, Dial, DirEntry, EnvironmentKind,
-    EnvironmentSource as _, EventKind, Image, Machine, MachineError, Offers, Output, PortFuture, Size,
-    TreeBudget, UiTree, Versions, Window, WorldSpec,
+    Capability, ChildProcess, Command as WorldCommand, DirEntry, EnvironmentKind, EnvironmentSource as _,
+    EventKind, Image, Machine, MachineError, MachineInfo, Output, PortForward, PortFuture, Size, TreeBudget,
+    UiTree, Versions, Window, WorldSpec,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use super::{Roll, SCRIPT, commands, domain_of, number, release};
+use super::{AppVersions, SCRIPT, commands, domain_of, number, parse_os_release};
 
 #[test]
 fn of_a_packages_version_the_makers_part_is_kept() {
@@ -40,10 +40,10 @@ fn what_is_no_version_is_unknown() {
     {
         assert_eq!(number(text), None, "{text}");
     }
-    assert_eq!(release("debian-12").as_deref(), Some("debian-12"));
-    assert_eq!(release("ubuntu-22.04\n").as_deref(), Some("ubuntu-22.04"));
+    assert_eq!(parse_os_release("debian-12").as_deref(), Some("debian-12"));
+    assert_eq!(parse_os_release("ubuntu-22.04\n").as_deref(), Some("ubuntu-22.04"));
     for text in ["", "-", "debian-", "Do as I say-1", "debian"] {
-        assert_eq!(release(text), None, "{text}");
+        assert_eq!(parse_os_release(text), None, "{text}");
     }
 }
 
@@ -74,7 +74,7 @@ async fn a_world_without_commands_is_asked_nothing() {
         scene: Some(scene),
     };
     let world = SceneSource::default().open(&spec).await.expect("opens");
-    let mut roll = Roll::default();
+    let mut roll = AppVersions::default();
     assert_eq!(roll.call(world.machine.as_ref(), &["kitchen".to_owned()]).await, None);
     assert_eq!(roll.known(), Versions::new());
     world.environment.close(Duration::from_secs(1)).await.expect("closes");
@@ -90,7 +90,7 @@ fn the_script_answers_for_each_that_it_is_asked_for() {
     let lines: Vec<(&str, &str)> = text.lines().filter_map(|line| line.split_once('\t')).collect();
     assert_eq!(lines.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["shell", "nothing", "os"]);
     assert_eq!(lines[1].1, "", "nobody has that command");
-    assert!(release(lines[2].1).is_some(), "{text}");
+    assert!(parse_os_release(lines[2].1).is_some(), "{text}");
     // On a system with packages, the version of the shell is known.
     if Command::new("dpkg-query").arg("--version").output().is_ok() {
         assert!(number(lines[0].1).is_some(), "{text}");
@@ -100,7 +100,7 @@ fn the_script_answers_for_each_that_it_is_asked_for() {
 /// A world that runs commands on this machine with an empty search path and stops answering after `patience`
 /// commands.
 struct Bare {
-    offers: Offers,
+    offers: MachineInfo,
     /// The address of its browser's debugging port.
     browser: Option<SocketAddr>,
     /// The number of commands it still answers.
@@ -110,7 +110,7 @@ struct Bare {
 impl Bare {
     fn new(browser: Option<SocketAddr>, patience: usize) -> Self {
         let capabilities = [Capability::Commands, Capability::Ports].into();
-        let offers = Offers { capabilities, ..Offers::default() };
+        let offers = MachineInfo { capabilities, ..MachineInfo::default() };
         Self { offers, browser, patience: patience.into() }
     }
 }
@@ -120,7 +120,7 @@ fn lacks<'a, T: Send + 'a>(what: Capability) -> PortFuture<'a, Result<T, Machine
 }
 
 impl Machine for Bare {
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &MachineInfo {
         &self.offers
     }
 
@@ -176,9 +176,9 @@ impl Machine for Bare {
         lacks(Capability::Windows)
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
         match self.browser.filter(|_| port == 9222) {
-            Some(address) => Box::pin(std::future::ready(Ok(Dial { address, guard: Box::new(()) }))),
+            Some(address) => Box::pin(std::future::ready(Ok(PortForward { address, guard: Box::new(()) }))),
             None => lacks(Capability::Ports),
         }
     }
@@ -210,14 +210,14 @@ async fn a_running_browser_is_asked_where_no_package_knows_it() {
             let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{answer}");
             stream.write_all(reply.as_bytes()).await.expect("writes");
         };
-        let mut roll = Roll::default();
+        let mut roll = AppVersions::default();
         let apps = ["google-chrome".to_owned()];
         let (event, ()) = tokio::join!(roll.call(&machine, &apps), server);
         let _ = told(event);
         assert_eq!(roll.known().get("chromium").map(String::as_str), version, "{answer}");
     }
     let nobody = Bare::new(None, 1);
-    let mut roll = Roll::default();
+    let mut roll = AppVersions::default();
     assert_eq!(told(roll.call(&nobody, &["chromium".to_owned()]).await)["chromium"], json!(null));
 }
 
@@ -225,19 +225,19 @@ async fn a_running_browser_is_asked_where_no_package_knows_it() {
 #[tokio::test]
 async fn a_world_that_does_not_answer_is_waited_for_once() {
     const SOON: Duration = Duration::from_millis(20);
-    let mut roll = Roll::default();
+    let mut roll = AppVersions::default();
     let silent = Bare::new(None, 0);
     let apps = ["mousepad".to_owned(), "general".to_owned()];
-    let first = roll.call_within(SOON, &silent, &apps).await;
+    let first = roll.query_within(SOON, &silent, &apps).await;
     assert_eq!(told(first), json!({ "mousepad": null, "os": null }));
     assert_eq!(roll.call(&silent, &apps).await, None, "it is not asked again");
 
-    let mut roll = Roll::default();
+    let mut roll = AppVersions::default();
     let tired = Bare::new(None, 1);
     let _ = told(roll.call(&tired, &[]).await);
     let known = roll.known();
     assert!(known.contains_key("os"), "{known:?}");
-    let second = roll.call_within(SOON, &tired, &apps[..1]).await;
+    let second = roll.query_within(SOON, &tired, &apps[..1]).await;
     assert_eq!(told(second), json!({ "mousepad": null }));
     assert_eq!(roll.known(), known, "nothing that was known is lost");
 }

@@ -10,27 +10,27 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
-use super::{BUNDLE_SCHEMA, BundleError, Caps, List, failed, stays_inside};
+use super::{BUNDLE_SCHEMA, BundleError, Manifest, UnpackLimits, failed, stays_inside};
 use apprentice_trace::hex;
 
 /// The manifest's name within the bundle.
-pub(super) const LIST: &str = "bundle.json";
+pub(super) const MANIFEST: &str = "bundle.json";
 /// Maximum size of the manifest, in bytes.
-const MOST_LIST: u64 = 256 << 20;
+const MAX_MANIFEST_BYTES: u64 = 256 << 20;
 /// Per-process files (locks, probes) that are not part of a run's data.
-const LEFT_OUT: [&str; 3] = ["run.lock", ".probe", ".meta/lock"];
+const EXCLUDED: [&str; 3] = ["run.lock", ".probe", ".meta/lock"];
 /// A derived cache that would expose this machine's file times.
-const DERIVED: &str = ".meta/cache";
+const EXCLUDED_CACHE: &str = ".meta/cache";
 
 /// Packs the folder of a run or an experiment into one compressed file. The output appears under its name only once it
 /// is complete.
-pub fn pack(folder: &Path, out: &Path, program: &str) -> Result<List, BundleError> {
+pub fn pack(folder: &Path, out: &Path, program: &str) -> Result<Manifest, BundleError> {
     if !folder.join("run.json").is_file() && !folder.join("experiment.json").is_file() {
         return Err(BundleError::Nothing(folder.to_owned()));
     }
     let place = out.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let paths = files(folder)?;
-    let mut list = List { schema: BUNDLE_SCHEMA.into(), program: program.into(), files: BTreeMap::new() };
+    let mut list = Manifest { schema: BUNDLE_SCHEMA.into(), program: program.into(), files: BTreeMap::new() };
     for path in &paths {
         let file = folder.join(path);
         list.files.insert(path.clone(), hash(&file).map_err(failed(&file))?);
@@ -41,11 +41,11 @@ pub fn pack(folder: &Path, out: &Path, program: &str) -> Result<List, BundleErro
     Ok(list)
 }
 
-fn write(folder: &Path, list: &List, file: &File) -> Result<(), BundleError> {
+fn write(folder: &Path, list: &Manifest, file: &File) -> Result<(), BundleError> {
     let mut archive = tar::Builder::new(GzEncoder::new(BufWriter::new(file), Compression::default()));
     let there = |source| failed(folder)(source);
     let text = serde_json::to_vec_pretty(list).map_err(|error| there(error.into()))?;
-    append(&mut archive, LIST, text.len() as u64, text.as_slice())?;
+    append(&mut archive, MANIFEST, text.len() as u64, text.as_slice())?;
     for path in list.files.keys() {
         let source = folder.join(path);
         let file = File::open(&source).map_err(failed(&source))?;
@@ -94,9 +94,9 @@ fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), BundleE
         };
         let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
         let kind = entry.file_type().map_err(failed(&entry.path()))?;
-        if kind.is_dir() && !path.ends_with(DERIVED) {
+        if kind.is_dir() && !path.ends_with(EXCLUDED_CACHE) {
             walk(root, &path, found)?;
-        } else if kind.is_file() && !LEFT_OUT.iter().any(|left| path.ends_with(left)) {
+        } else if kind.is_file() && !EXCLUDED.iter().any(|left| path.ends_with(left)) {
             found.push(path);
         }
     }
@@ -118,13 +118,13 @@ pub(super) fn hash(path: &Path) -> io::Result<String> {
 }
 
 /// Unpacks regular files below `scratch`. Rejects links, paths that leave the folder, and bundles above the caps.
-pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: Caps) -> Result<List, BundleError> {
+pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: UnpackLimits) -> Result<Manifest, BundleError> {
     let form = |why: String| BundleError::Form { path: bundle.to_owned(), why };
     let broken = |error: io::Error| form(error.to_string());
     let too_large = || BundleError::TooLarge { path: bundle.to_owned(), caps };
     let file = File::open(bundle).map_err(failed(bundle))?;
     let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
-    let (mut list, mut bytes, mut files): (Option<List>, u64, usize) = (None, 0, 0);
+    let (mut list, mut bytes, mut files): (Option<Manifest>, u64, usize) = (None, 0, 0);
     // Raw mode: tar extensions, which may have any length, appear as entries of their own and are rejected.
     for entry in archive.entries().map_err(broken)?.raw(true) {
         let entry = entry.map_err(broken)?;
@@ -144,13 +144,13 @@ pub(super) fn unpack(bundle: &Path, scratch: &Path, caps: Caps) -> Result<List, 
             unpack_one(entry, &path, scratch)?;
             continue;
         }
-        if path != Path::new(LIST) || entry.size() > MOST_LIST {
-            return Err(form(format!("it does not start with {LIST}")));
+        if path != Path::new(MANIFEST) || entry.size() > MAX_MANIFEST_BYTES {
+            return Err(form(format!("it does not start with {MANIFEST}")));
         }
-        list = Some(serde_json::from_reader(entry).map_err(|error| form(format!("{LIST}: {error}")))?);
+        list = Some(serde_json::from_reader(entry).map_err(|error| form(format!("{MANIFEST}: {error}")))?);
     }
     list.filter(|list| list.schema == BUNDLE_SCHEMA)
-        .ok_or_else(|| form(format!("it has no {LIST} with schema {BUNDLE_SCHEMA}")))
+        .ok_or_else(|| form(format!("it has no {MANIFEST} with schema {BUNDLE_SCHEMA}")))
 }
 
 fn unpack_one(mut entry: impl io::Read, path: &Path, scratch: &Path) -> Result<(), BundleError> {

@@ -16,7 +16,7 @@ use crate::grade::{GradeError, GradeReport};
 use apprentice_results::rows::RowsError;
 
 pub use archive::pack;
-pub use verify::{examine, verify};
+pub use verify::{verify, verify_folder};
 
 /// Schema name of the bundle manifest.
 pub const BUNDLE_SCHEMA: &str = "apprentice.bundle/1";
@@ -26,14 +26,14 @@ pub const VERIFY_SCHEMA: &str = "apprentice.verify/1";
 /// Upper limits for unpacking a bundle. Bundles are untrusted: a few kilobytes can unpack to more than any disk can
 /// hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps {
+pub struct UnpackLimits {
     /// Maximum total size of its files, in bytes.
     pub bytes: u64,
     /// Maximum number of files.
     pub files: usize,
 }
 
-impl Default for Caps {
+impl Default for UnpackLimits {
     fn default() -> Self {
         Self { bytes: 8 << 30, files: 500_000 }
     }
@@ -41,7 +41,7 @@ impl Default for Caps {
 
 /// The manifest of a bundle, stored as its first file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct List {
+pub struct Manifest {
     /// [`BUNDLE_SCHEMA`].
     pub schema: String,
     /// The version of the program that packed the bundle.
@@ -122,11 +122,11 @@ pub enum BundleError {
         /// The file.
         path: PathBuf,
         /// The caps that it exceeds.
-        caps: Caps,
+        caps: UnpackLimits,
     },
     /// A row refers to a path outside its run.
     #[error("{}: a row's trace {trace:?} is outside the run", run.display())]
-    Astray {
+    OutsideRun {
         /// The run's folder.
         run: PathBuf,
         /// The row's trace path.

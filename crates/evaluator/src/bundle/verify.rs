@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::archive::{files, hash, unpack};
-use super::{BundleError, Caps, Difference, VERIFY_SCHEMA, Verification, failed, stays_inside};
+use super::{BundleError, Difference, UnpackLimits, VERIFY_SCHEMA, Verification, failed, stays_inside};
 use crate::experiment::{self, Definition, ExperimentError};
 use crate::grade::{GradeReport, grade};
-use apprentice_results::compare::Mixed;
+use apprentice_results::compare::MixedVersions;
 use apprentice_results::rows;
 
 /// JSON pointer of a report's notes.
 const NOTES: &str = "/notes";
 /// Maximum characters of a differing value that are shown.
-const SHOWN: usize = 80;
+const MAX_SHOWN_CHARS: usize = 80;
 
 /// Verifies a bundle: unpacks it into `scratch` and checks every file, grade and number.
-pub fn verify(bundle: &Path, scratch: &Path, caps: Caps) -> Result<Verification, BundleError> {
+pub fn verify(bundle: &Path, scratch: &Path, caps: UnpackLimits) -> Result<Verification, BundleError> {
     let list = unpack(bundle, scratch, caps)?;
     let there = files(scratch)?;
     let stray = there.iter().filter(|path| !list.files.contains_key(*path));
@@ -33,7 +33,7 @@ pub fn verify(bundle: &Path, scratch: &Path, caps: Caps) -> Result<Verification,
             Some(Err(_)) | None => changed.push(format!("{path} is missing")),
         }
     }
-    let mut found = examine(scratch)?;
+    let mut found = verify_folder(scratch)?;
     found.packed_by = Some(list.program);
     found.files = whole;
     found.holds &= changed.is_empty();
@@ -42,7 +42,7 @@ pub fn verify(bundle: &Path, scratch: &Path, caps: Caps) -> Result<Verification,
 }
 
 /// Verifies the folder of a run or an experiment: regrades every trial and recomputes the report.
-pub fn examine(folder: &Path) -> Result<Verification, BundleError> {
+pub fn verify_folder(folder: &Path) -> Result<Verification, BundleError> {
     let mut runs = BTreeMap::new();
     for path in files(folder)? {
         let below = match path.as_str() {
@@ -78,7 +78,7 @@ pub fn examine(folder: &Path) -> Result<Verification, BundleError> {
 fn graded(run: &Path) -> Result<GradeReport, BundleError> {
     let rows = rows::read(&run.join("trials.jsonl"))?.rows;
     match rows.into_iter().find(|row| !stays_inside(Path::new(&row.trace))) {
-        Some(row) => Err(BundleError::Astray { run: run.to_owned(), trace: row.trace }),
+        Some(row) => Err(BundleError::OutsideRun { run: run.to_owned(), trace: row.trace }),
         None => Ok(grade(run, None)?),
     }
 }
@@ -89,7 +89,7 @@ fn recomputed(folder: &Path, stored: &Path) -> Result<Vec<Difference>, BundleErr
     let stored: Value = serde_json::from_str(&text).map_err(wrong)?;
     let again = match Definition::read(folder).map_err(ExperimentError::from)? {
         Some(_) => experiment::report(folder)?,
-        None => experiment::runs(&[PathBuf::from(folder)], folder, Mixed::Refuse)?,
+        None => experiment::runs(&[PathBuf::from(folder)], folder, MixedVersions::Refuse)?,
     };
     // Serialized to text and parsed again, as the stored report was, so that numbers compare alike.
     let again = serde_json::to_string(&again).and_then(|text| serde_json::from_str::<Value>(&text));
@@ -116,7 +116,7 @@ fn compare(at: &str, sides: (Option<&Value>, Option<&Value>), differs: &mut Vec<
         }
         (one, other) if one == other => {}
         (one, other) => {
-            let wording = is_prose(at) && numbers(one) == numbers(other);
+            let wording = is_sentence(at) && numbers(one) == numbers(other);
             let (stored, computed) = (shown(one), shown(other));
             differs.push(Difference { at: at.to_owned(), stored, computed, wording });
         }
@@ -134,7 +134,7 @@ fn notes(stored: &[Value], computed: &[Value], differs: &mut Vec<Difference>) {
 }
 
 /// Whether a place contains a sentence, whose wording may differ between versions of the program.
-fn is_prose(at: &str) -> bool {
+fn is_sentence(at: &str) -> bool {
     let sentences = ["/headline/title", "/headline/subject", "/headline/result"];
     at.ends_with("/sentence") || at.ends_with("/because") || sentences.contains(&at)
 }
@@ -149,7 +149,7 @@ fn numbers(value: Option<&Value>) -> Option<Vec<String>> {
 
 fn shown(value: Option<&Value>) -> String {
     let text = value.map_or_else(|| "nothing".to_owned(), Value::to_string);
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

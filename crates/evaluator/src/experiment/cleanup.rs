@@ -1,6 +1,6 @@
 //! Thresholds for cleaning the skillbook, as configured in an experiment.
 
-use apprentice_skills::cleanup::CleanOptions;
+use apprentice_skills::cleanup::CleanupOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ pub struct CleanupRule {
 
 impl Default for CleanupRule {
     fn default() -> Self {
-        Self::of(&CleanOptions::default())
+        Self::of(&CleanupOptions::default())
     }
 }
 
 impl CleanupRule {
     /// Extracts the rule from the cleaner's options.
-    pub fn of(options: &CleanOptions) -> Self {
+    pub fn of(options: &CleanupOptions) -> Self {
         Self {
             negatives: options.negative_threshold,
             positive_share: options.positive_ratio,
@@ -39,20 +39,20 @@ impl CleanupRule {
     }
 
     /// Converts the rule to the cleaner's options, with a cleanup after every `every` trajectories.
-    pub fn options(self, every: usize) -> CleanOptions {
-        CleanOptions {
+    pub fn options(self, every: usize) -> CleanupOptions {
+        CleanupOptions {
             every,
             negative_threshold: self.negatives,
             positive_ratio: self.positive_share,
             similarity: self.likeness,
             min_requests: self.requests,
             follow_rate: self.follow_share,
-            ..CleanOptions::default()
+            ..CleanupOptions::default()
         }
     }
 
     /// Whether the rule equals the default.
-    pub(super) fn is_usual(&self) -> bool {
+    pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{Limits, TaskId};
 use apprentice_skills::book::BookError;
-use apprentice_skills::cleanup::CleanOptions;
+use apprentice_skills::cleanup::CleanupOptions;
 use apprentice_skills::reflect::ReflectMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BookSource, CleanupRule, Experiment};
-use crate::arm::{apps_of, spare_of};
-use crate::hidden_skills::Suppressed;
+use crate::arm::{apps_of, open_inert_skills};
+use crate::hidden_skills::HiddenSkills;
 use crate::split::SplitLock;
-use apprentice_results::ablations::FurtherArms;
-use apprentice_results::report::{Primary, Stratum};
+use apprentice_results::ablations::Ablations;
+use apprentice_results::report::{PrimaryComparison, Stratum};
 use apprentice_results::row::Split;
 
 /// Schema name of the definition.
@@ -42,13 +42,13 @@ pub enum BookPlan {
         /// Whether the student rehearses after the teacher's epochs.
         rehearse: bool,
         /// Trajectories between two cleanups.
-        #[serde(default = "usual_interval")]
+        #[serde(default = "default_cleanup_interval")]
         cleanup_interval: usize,
         /// Cleanup thresholds; omitted when they are the default.
-        #[serde(default, skip_serializing_if = "CleanupRule::is_usual")]
+        #[serde(default, skip_serializing_if = "CleanupRule::is_default")]
         cleanup: CleanupRule,
         /// How attempts are reviewed; omitted when a separate reviewer does it (the default).
-        #[serde(default, skip_serializing_if = "is_fresh")]
+        #[serde(default, skip_serializing_if = "is_default_reflection")]
         reflection: ReflectMode,
     },
     /// An existing book.
@@ -90,7 +90,7 @@ pub struct Definition {
     pub arms: Vec<String>,
     /// The primary comparison, made with the student.
     #[serde(default)]
-    pub primary: Primary,
+    pub primary: PrimaryComparison,
     /// Seeds per test task for the student.
     pub seeds: u32,
     /// Whether to run the baselines (reference solution, no-op, give up) on the test tasks.
@@ -103,11 +103,11 @@ pub struct Definition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
     /// Ablations and compute-matched baselines run with the student, in addition to the arms.
-    #[serde(default, skip_serializing_if = "FurtherArms::is_none")]
-    pub further: FurtherArms,
+    #[serde(default, skip_serializing_if = "Ablations::is_none")]
+    pub further: Ablations,
     /// Skills hidden from the tasks of certain apps.
-    #[serde(default, skip_serializing_if = "Suppressed::is_empty")]
-    pub suppress: Suppressed,
+    #[serde(default, skip_serializing_if = "HiddenSkills::is_empty")]
+    pub suppress: HiddenSkills,
     /// The first app of each measured task, named as a domain of the book.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<TaskId, String>,
@@ -129,11 +129,11 @@ pub struct Definition {
 
 /// Whether an experiment starts or resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(super) enum StartState {
     /// Its folder was empty; it starts now.
     Now,
     /// It was started before and resumes.
-    Before,
+    Resumed,
 }
 
 fn one() -> u32 {
@@ -146,12 +146,12 @@ fn is_one(number: &u32) -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_fresh(mode: &ReflectMode) -> bool {
+fn is_default_reflection(mode: &ReflectMode) -> bool {
     *mode == ReflectMode::Fresh
 }
 
-fn usual_interval() -> usize {
-    CleanOptions::default().every
+fn default_cleanup_interval() -> usize {
+    CleanupOptions::default().every
 }
 
 /// The reason a folder cannot hold an experiment.
@@ -222,7 +222,7 @@ impl Definition {
                 },
                 BookSource::Given(book) => BookPlan::Given { content_hash: book.content_hash() },
             },
-            spare: spare_of(&experiment.suite)?.map(|spare| spare.content_hash()),
+            spare: open_inert_skills(&experiment.suite)?.map(|spare| spare.content_hash()),
             teacher: experiment.teacher.clone(),
             student: experiment.student.clone(),
             others: experiment.others.clone(),
@@ -240,7 +240,7 @@ impl Definition {
                 BookSource::Learned(_) => experiment.replicates.max(1),
                 BookSource::Given(_) => 1,
             },
-            tools: experiment.tools.facts(),
+            tools: experiment.tools.fingerprint(),
             strata: strata(experiment, &test),
             unvaried: test.iter().filter(ignores).cloned().collect(),
             test: test.iter().map(|id| (id.clone(), template(id))).collect(),
@@ -264,13 +264,13 @@ impl Definition {
 
     /// Starts the experiment in a folder, creating it if needed, or verifies that the experiment already there is the
     /// same.
-    pub(super) fn settle(&self, folder: &Path) -> Result<Begun, DefinitionError> {
+    pub(super) fn settle(&self, folder: &Path) -> Result<StartState, DefinitionError> {
         let path = folder.join(FILE);
         if let Some(begun) = Self::read(folder)? {
             let fields = differing(self, &begun)
                 .map_err(|source| DefinitionError::Form { path: path.clone(), source })?;
             return match fields.is_empty() {
-                true => Ok(Begun::Before),
+                true => Ok(StartState::Resumed),
                 false => Err(DefinitionError::Other { folder: folder.to_owned(), fields }),
             };
         }
@@ -285,7 +285,7 @@ impl Definition {
         // Written under a temporary name first, so that the file is never partial.
         let draft = folder.join(DRAFT);
         fs::write(&draft, text + "\n").and_then(|()| fs::rename(&draft, &path)).map_err(failed)?;
-        Ok(Begun::Now)
+        Ok(StartState::Now)
     }
 }
 

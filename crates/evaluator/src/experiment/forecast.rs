@@ -9,16 +9,20 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::experiment_config::Design as Asked;
+use super::experiment_config::PowerQuestion as Asked;
 use super::stored_report::{LEARNING, MEASURE};
-use super::{BookSource, Experiment, ExperimentError, Primary, check, existing, measure, replicate};
-use crate::cost_estimate::{Quote, Range};
+use super::{
+    BookSource, Experiment, ExperimentError, PrimaryComparison, check, latest_run, measure, replicate,
+};
+use crate::cost_estimate::{CostRange, Pricing};
 use crate::learn::wanted;
-use crate::run::{Contender, Conversations, PlanRequest, RunError, TrialSpec, finished, peek, plan, widened};
-use apprentice_results::ablations::Further;
+use crate::run::{
+    Contender, Conversations, PlanRequest, RunError, TrialSpec, finished, plan, read_run, scaled_limits,
+};
+use apprentice_results::ablations::AblationArm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::stats::{
-    Assumed, Design, MIN_BOOKS, MIN_TEMPLATES, power, smallest_effect, templates_needed,
+    Design, MIN_BOOKS, MIN_TEMPLATES, PowerAssumptions, power, smallest_effect, templates_needed,
 };
 
 /// Schema name of the forecast.
@@ -43,7 +47,7 @@ pub struct Forecast {
     /// Total trials.
     pub trials: usize,
     /// The primary comparison.
-    pub primary: Primary,
+    pub primary: PrimaryComparison,
     /// The statistical power of the primary comparison.
     pub power: Power,
     /// Cost by model.
@@ -113,16 +117,16 @@ pub struct ModelCost {
 pub fn forecast(
     experiment: &Experiment,
     (asked, learner): (Asked, Option<&str>),
-    quote: &dyn Fn(&str) -> Quote,
+    quote: &dyn Fn(&str) -> Pricing,
     done: &[TrialRow],
 ) -> Result<Forecast, ExperimentError> {
     check(experiment)?;
     let test = experiment.tasks(Split::Test);
     let templates: BTreeSet<&str> = test.iter().filter_map(|id| template(experiment, id)).collect();
-    let ahead = ahead(experiment, done)?;
+    let ahead = remaining_trials(experiment, done)?;
     let cost = costs(experiment, &ahead, learner, quote);
     let sum = |of: fn(&ModelCost) -> Option<f64>| cost.iter().map(of).sum::<Option<f64>>();
-    let power = show(experiment, (test.as_slice(), templates.len()), asked);
+    let power = estimate_power(experiment, (test.as_slice(), templates.len()), asked);
     Ok(Forecast {
         schema: PLAN_SCHEMA.into(),
         suite: experiment.suite.name.clone(),
@@ -144,14 +148,14 @@ pub fn forecast(
 }
 
 /// Estimates the remaining cost of an experiment, by model.
-pub fn expense(
+pub fn remaining_cost(
     experiment: &Experiment,
     learner: Option<&str>,
-    quote: &dyn Fn(&str) -> Quote,
+    quote: &dyn Fn(&str) -> Pricing,
     done: &[TrialRow],
 ) -> Result<Vec<ModelCost>, ExperimentError> {
     check(experiment)?;
-    let ahead = ahead(experiment, done)?;
+    let ahead = remaining_trials(experiment, done)?;
     Ok(costs(experiment, &ahead, learner, quote))
 }
 
@@ -159,26 +163,29 @@ pub fn expense(
 pub fn done(folder: &Path) -> Vec<TrialRow> {
     let places = [folder.to_owned()].into_iter().chain(replicate::begun(folder));
     let runs = places.flat_map(|place| [LEARNING, MEASURE].map(|part| place.join(part)));
-    let runs = runs.filter_map(|run| existing(&run));
-    let read = runs.filter_map(|run| peek(&run).ok());
+    let runs = runs.filter_map(|run| latest_run(&run));
+    let read = runs.filter_map(|run| read_run(&run).ok());
     read.flat_map(|(plan, rows)| finished(&plan, rows)).collect()
 }
 
 /// Lists the trials that are still to run, for all books of an experiment.
-fn ahead(experiment: &Experiment, done: &[TrialRow]) -> Result<Vec<Ahead>, ExperimentError> {
+fn remaining_trials(
+    experiment: &Experiment,
+    done: &[TrialRow],
+) -> Result<Vec<RemainingTrial>, ExperimentError> {
     let mut ahead = lessons(experiment);
     ahead.extend(measured(experiment)?);
     for (_, again) in experiment.later_replicates() {
         ahead.extend(lessons(&again));
         ahead.extend(measured(&again)?);
     }
-    leave_out(&mut ahead, done);
+    drop_finished(&mut ahead, done);
     Ok(ahead)
 }
 
 /// A trial that is still to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Ahead {
+struct RemainingTrial {
     learning: bool,
     role: Role,
     model: String,
@@ -187,20 +194,20 @@ struct Ahead {
     seed: u32,
 }
 
-impl Ahead {
+impl RemainingTrial {
     fn is(&self, row: &TrialRow) -> bool {
-        let left_out = || self.arm.starts_with(measure::LEFT_OUT) && without_any(&row.arm);
+        let left_out = || self.arm.starts_with(measure::LEFT_OUT) && is_ablation(&row.arm);
         (self.arm == row.arm || left_out())
             && (self.role, &self.model, &self.task, self.seed) == (row.role, &row.model, &row.task, row.seed)
     }
 }
 
-fn without_any(arm: &str) -> bool {
-    matches!(Further::parse(arm), Some(Further::Without(_)))
+fn is_ablation(arm: &str) -> bool {
+    matches!(AblationArm::parse(arm), Some(AblationArm::Without(_)))
 }
 
 /// Removes the trials that have a result, one per result.
-fn leave_out(ahead: &mut Vec<Ahead>, done: &[TrialRow]) {
+fn drop_finished(ahead: &mut Vec<RemainingTrial>, done: &[TrialRow]) {
     for row in done {
         if let Some(place) = ahead.iter().position(|one| one.is(row)) {
             ahead.remove(place);
@@ -217,31 +224,31 @@ fn varies(experiment: &Experiment, id: &TaskId) -> bool {
 }
 
 /// Lists the learning attempts.
-fn lessons(experiment: &Experiment) -> Vec<Ahead> {
+fn lessons(experiment: &Experiment) -> Vec<RemainingTrial> {
     let BookSource::Learned(lessons) = &experiment.book else { return Vec::new() };
     let ahead = wanted(&experiment.tasks(Split::Train), &lessons.cycle).into_iter().map(|one| {
         let model = if one.role == Role::Teacher { &lessons.teacher } else { &experiment.student };
         let (model, arm) = (model.clone(), one.arm.to_string());
-        Ahead { learning: true, role: one.role, model, arm, task: one.task, seed: one.seed }
+        RemainingTrial { learning: true, role: one.role, model, arm, task: one.task, seed: one.seed }
     });
     ahead.collect()
 }
 
 /// Lists the measured trials: as planned, or an upper bound while the book is yet to be learned.
-fn measured(experiment: &Experiment) -> Result<Vec<Ahead>, ExperimentError> {
+fn measured(experiment: &Experiment) -> Result<Vec<RemainingTrial>, ExperimentError> {
     let request = match &experiment.book {
         BookSource::Given(book) => measure::request(experiment, book, (Path::new(""), &[]))?.0,
-        BookSource::Learned(_) => at_most(experiment),
+        BookSource::Learned(_) => upper_bound_request(experiment),
     };
     let planned = plan(&request, Timestamp::UNIX_EPOCH, &experiment.program).map_err(RunError::from)?;
     let ahead = planned.trials.into_iter().map(|trial| {
         let TrialSpec { role, model, arm, task, seed, .. } = trial;
-        Ahead { learning: false, role, model, arm, task, seed }
+        RemainingTrial { learning: false, role, model, arm, task, seed }
     });
     Ok(ahead.collect())
 }
 
-fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
+fn upper_bound_request(experiment: &Experiment) -> PlanRequest<'_> {
     let students = || [&experiment.student].into_iter().chain(&experiment.others);
     let mut contenders: Vec<Contender> = Vec::new();
     for (arm, student) in experiment.arms.iter().flat_map(|arm| students().map(move |one| (arm, one))) {
@@ -254,8 +261,8 @@ fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
             seeds: None,
         });
     }
-    contenders.extend(measure::further_at_most(experiment));
-    contenders.extend(measure::once_each(experiment));
+    contenders.extend(measure::ablations_upper_bound(experiment));
+    contenders.extend(measure::single_run_contenders(experiment));
     PlanRequest {
         suite: &experiment.suite,
         split: experiment.lock.as_ref(),
@@ -272,7 +279,7 @@ fn at_most(experiment: &Experiment) -> PlanRequest<'_> {
 }
 
 /// Counts the trials of each model in each arm, learning first.
-fn parts(ahead: &[Ahead]) -> Vec<PlannedPart> {
+fn parts(ahead: &[RemainingTrial]) -> Vec<PlannedPart> {
     let mut counts: BTreeMap<(bool, Role, &str, &str), usize> = BTreeMap::new();
     for one in ahead {
         *counts.entry((!one.learning, one.role, &one.model, &one.arm)).or_default() += 1;
@@ -284,12 +291,12 @@ fn parts(ahead: &[Ahead]) -> Vec<PlannedPart> {
     counts.into_iter().map(part).collect()
 }
 
-fn limits(experiment: &Experiment, one: &Ahead) -> Limits {
+fn limits(experiment: &Experiment, one: &RemainingTrial) -> Limits {
     let own = || experiment.suite.task(one.task.as_str()).map(|task| task.limits());
     let limits = experiment.limits.or_else(own).unwrap_or_default();
-    match Further::parse(&one.arm) {
-        Some(Further::MoreSteps) => widened(limits, experiment.further.more_steps.unwrap_or(1)),
-        Some(Further::Without(_) | Further::Again(_)) | None => limits,
+    match AblationArm::parse(&one.arm) {
+        Some(AblationArm::MoreSteps) => scaled_limits(limits, experiment.further.more_steps.unwrap_or(1)),
+        Some(AblationArm::Without(_) | AblationArm::Retry(_)) | None => limits,
     }
 }
 
@@ -308,27 +315,28 @@ fn is_none(count: &usize) -> bool {
 
 fn costs(
     experiment: &Experiment,
-    ahead: &[Ahead],
+    ahead: &[RemainingTrial],
     learner: Option<&str>,
-    quote: &dyn Fn(&str) -> Quote,
+    quote: &dyn Fn(&str) -> Pricing,
 ) -> Vec<ModelCost> {
-    let mut models: BTreeMap<&str, (Vec<&Ahead>, Vec<&Ahead>)> = BTreeMap::new();
+    let mut models: BTreeMap<&str, (Vec<&RemainingTrial>, Vec<&RemainingTrial>)> = BTreeMap::new();
     for one in ahead {
         models.entry(&one.model).or_default().0.push(one);
     }
     if let Some(model) = learner.filter(|_| ahead.iter().any(|one| one.learning)) {
         models.entry(model).or_default().1 = ahead.iter().filter(|one| one.learning).collect();
     }
-    let own = |one: &&&Ahead, model: &str| in_context(experiment) && one.model == model;
-    let cost = |(model, (trials, reviews)): (&str, (Vec<&Ahead>, Vec<&Ahead>))| {
+    let own = |one: &&&RemainingTrial, model: &str| in_context(experiment) && one.model == model;
+    let cost = |(model, (trials, reviews)): (&str, (Vec<&RemainingTrial>, Vec<&RemainingTrial>))| {
         let quote = quote(model);
         let attempts = trials.iter().map(|one| quote.attempt(&limits(experiment, one)));
         let reviewed = reviews.iter().map(|one| match own(&one, model) {
-            true => quote.review_here([1, limits(experiment, one).turns]),
+            true => quote.review_in_context([1, limits(experiment, one).turns]),
             false => quote.review(),
         });
         // A model that only acts needs no price for reviews.
-        let range = attempts.chain(reviewed).try_fold(Range::default(), |sum, one| one.map(|one| sum + one));
+        let range =
+            attempts.chain(reviewed).try_fold(CostRange::default(), |sum, one| one.map(|one| sum + one));
         ModelCost {
             model: model.to_owned(),
             trials: trials.len(),
@@ -341,9 +349,9 @@ fn costs(
     models.into_iter().map(cost).collect()
 }
 
-fn show(experiment: &Experiment, (test, templates): (&[TaskId], usize), asked: Asked) -> Power {
+fn estimate_power(experiment: &Experiment, (test, templates): (&[TaskId], usize), asked: Asked) -> Power {
     let seeds = if test.iter().any(|id| varies(experiment, id)) { experiment.seeds } else { 1 };
-    let (design, assumed) = (Design { templates, seeds }, Assumed { base: asked.base });
+    let (design, assumed) = (Design { templates, seeds }, PowerAssumptions { base: asked.base });
     Power {
         templates,
         seeds,

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apprentice_protocol::Clock;
-use apprentice_skills::Staff;
+use apprentice_skills::LearnerModels;
 use apprentice_skills::book::{Gateway, GatewayOptions};
 
-use super::logged_model::Noted;
-use super::{Experiment, ExperimentError, Laboratory, Lessons, existing, measure};
-use crate::learn::{Classroom, LearningRun, Pupils, SealedIndex, Worked, cycle, learning_plan, results};
+use super::logged_model::LoggedModel;
+use super::{Experiment, ExperimentDeps, ExperimentError, LearningPlan, latest_run, measure};
+use crate::learn::{
+    CycleContext, HeldOutTasks, LearningRecord, LearningRun, Roles, cycle, learning_plan, results,
+};
 use crate::run::{Contender, Conversations, PlanRequest, Progress, RunError, RunFolder, RunPlan, plan};
 use crate::split::SplitLock;
 use apprentice_results::arm::Arm;
@@ -17,17 +19,17 @@ use apprentice_results::row::{Role, Split, TrialRow};
 
 /// Learns the book in `folder/skillbook` and returns the rows behind it.
 pub(super) async fn learn(
-    (experiment, lessons): (&Experiment, &Lessons),
-    laboratory: &Laboratory,
+    (experiment, lessons): (&Experiment, &LearningPlan),
+    laboratory: &ExperimentDeps,
     folder: &Path,
 ) -> Result<Vec<TrialRow>, ExperimentError> {
-    let lock = experiment.lock.as_ref().ok_or(ExperimentError::Unsplit)?;
+    let lock = experiment.lock.as_ref().ok_or(ExperimentError::NoSplit)?;
     let clock: &dyn Clock = laboratory.deps.clock.as_ref();
     let tasks = experiment.tasks(Split::Train);
     if tasks.is_empty() {
-        return Err(ExperimentError::Empty("training"));
+        return Err(ExperimentError::NoTasks("training"));
     }
-    let leaks = Arc::new(SealedIndex::build(lock, &experiment.suite));
+    let leaks = Arc::new(HeldOutTasks::build(lock, &experiment.suite));
     let options = GatewayOptions { leaks, ..GatewayOptions::at(clock.now()) };
     let (mut gateway, _) = Gateway::open(&folder.join("skillbook"), options)?;
     gateway.understand(laboratory.meaning.clone());
@@ -35,11 +37,11 @@ pub(super) async fn learn(
     let kept = run.folder().path().join("learning");
     let noted = |name| {
         let (model, cancel) = (Arc::clone(&lessons.learner), laboratory.cancel.clone());
-        Noted::new(model, kept.clone(), name, cancel)
+        LoggedModel::new(model, kept.clone(), name, cancel)
     };
-    let staff = Staff { reflector: Arc::new(noted("reflect")), manager: Arc::new(noted("manage")) };
-    let room = Classroom { lock, tasks: &tasks, attempts: &run, staff: &staff };
-    let mut tell = |worked: &Worked| {
+    let staff = LearnerModels { reflector: Arc::new(noted("reflect")), manager: Arc::new(noted("manage")) };
+    let room = CycleContext { lock, tasks: &tasks, attempts: &run, staff: &staff };
+    let mut tell = |worked: &LearningRecord| {
         // The receiver is optional.
         let _ = laboratory.lessons.send(worked.clone());
     };
@@ -53,7 +55,7 @@ pub(super) async fn learn(
 }
 
 /// Announces the plan and how much of it has already finished.
-fn announce(folder: &RunFolder, laboratory: &Laboratory) {
+fn announce(folder: &RunFolder, laboratory: &ExperimentDeps) {
     let plan = folder.plan();
     // The receiver is optional.
     let _ = laboratory.progress.send(Progress::Planned {
@@ -66,14 +68,14 @@ fn announce(folder: &RunFolder, laboratory: &Laboratory) {
 
 /// Opens the latest learning run below `root`, or plans a new one.
 async fn opened(
-    (experiment, lessons, lock): (&Experiment, &Lessons, &SplitLock),
-    laboratory: &Laboratory,
+    (experiment, lessons, lock): (&Experiment, &LearningPlan, &SplitLock),
+    laboratory: &ExperimentDeps,
     root: &Path,
 ) -> Result<LearningRun, ExperimentError> {
-    let folder = match existing(root) {
+    let folder = match latest_run(root) {
         Some(path) => {
             let folder = RunFolder::open(&path)?;
-            measure::undrifted(&folder, folder.plan().changed_models(&laboratory.deps).await)?;
+            measure::refuse_drift(&folder, folder.plan().model_drift(&laboratory.deps).await)?;
             folder
         }
         None => {
@@ -87,10 +89,10 @@ async fn opened(
 }
 
 fn planned(
-    (experiment, lessons, lock): (&Experiment, &Lessons, &SplitLock),
-    laboratory: &Laboratory,
+    (experiment, lessons, lock): (&Experiment, &LearningPlan, &SplitLock),
+    laboratory: &ExperimentDeps,
 ) -> Result<RunPlan, ExperimentError> {
-    let pupils = Pupils { teacher: lessons.teacher.clone(), student: experiment.student.clone() };
+    let pupils = Roles { teacher: lessons.teacher.clone(), student: experiment.student.clone() };
     let request = PlanRequest {
         suite: &experiment.suite,
         split: Some(lock),

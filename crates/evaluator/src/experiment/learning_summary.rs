@@ -17,7 +17,7 @@ use apprentice_results::row::TrialRow;
 use apprentice_results::rows;
 
 /// Window of attempts over which each point of the learning curve is averaged.
-const AROUND: usize = 5;
+const CURVE_WINDOW: usize = 5;
 
 /// A stored model conversation, with the fields that are counted.
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ pub(super) fn summary(
     epochs: u32,
 ) -> Result<LearningSummary, ExperimentError> {
     let book = &folder.join("skillbook");
-    let log = Log::read(book)?;
+    let log = OperationLog::read(book)?;
     let mut reviews: BTreeMap<String, u32> = BTreeMap::new();
     for (_, review) in log.state.reflections.values().flat_map(|checked| &checked.reviews) {
         *reviews.entry(review.kind().to_owned()).or_default() += 1;
@@ -71,7 +71,7 @@ fn skills(book: &Path) -> Result<Vec<SkillSummary>, ExperimentError> {
 
 /// The book's operation log, folded.
 #[derive(Default)]
-struct Log {
+struct OperationLog {
     state: State,
     /// Skill changes, by name.
     writes: BTreeMap<String, u32>,
@@ -83,7 +83,7 @@ struct Log {
     sizes: BTreeMap<String, usize>,
 }
 
-impl Log {
+impl OperationLog {
     fn read(book: &Path) -> Result<Self, ExperimentError> {
         let path = book.join(".meta/ops.jsonl");
         let mut log = Self::default();
@@ -125,7 +125,7 @@ fn written(operation: &Operation) -> Option<String> {
 }
 
 /// The success rate and steps of the last few attempts at each point, with the number of skills in the book.
-fn curve(log: &Log, learning: &[TrialRow]) -> Vec<CurvePoint> {
+fn curve(log: &OperationLog, learning: &[TrialRow]) -> Vec<CurvePoint> {
     let trials = rows::trials(learning);
     let mut in_order: Vec<&TrialRow> = trials.iter().map(|trial| trial.last).collect();
     in_order.sort_by_key(|row| row.order);
@@ -133,7 +133,7 @@ fn curve(log: &Log, learning: &[TrialRow]) -> Vec<CurvePoint> {
     for (place, row) in in_order.iter().enumerate() {
         let before = curve.last().map_or(0, |point| point.skills);
         let skills = log.sizes.get(&trajectory_id(row)).map(|size| u32::try_from(*size).unwrap_or(u32::MAX));
-        let around = &in_order[(place + 1).saturating_sub(AROUND)..=place];
+        let around = &in_order[(place + 1).saturating_sub(CURVE_WINDOW)..=place];
         let judged = || around.iter().filter(|row| row.verdict != Verdict::Void);
         let passed = |row: &&&TrialRow| if row.verdict == Verdict::Pass { 1.0 } else { 0.0 };
         curve.push(CurvePoint {

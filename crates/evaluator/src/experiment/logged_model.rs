@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, ModelError, ModelFault, ModelProfile, PortFuture,
+    ChatModel, ChatReply, ChatRequest, ModelError, ModelErrorKind, ModelProfile, PortFuture,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 /// Wraps a model and stores each request and reply as `<folder>/<name>-<n>.json`. Stops replying once the experiment is
 /// cancelled; the book stays consistent and learning resumes from there.
-pub(super) struct Noted {
+pub(super) struct LoggedModel {
     inner: Arc<dyn ChatModel>,
     folder: PathBuf,
     name: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Noted {
     cancel: CancellationToken,
 }
 
-impl Noted {
+impl LoggedModel {
     pub(super) fn new(
         inner: Arc<dyn ChatModel>,
         folder: PathBuf,
@@ -44,7 +44,7 @@ impl Noted {
     }
 }
 
-impl ChatModel for Noted {
+impl ChatModel for LoggedModel {
     fn profile(&self) -> &ModelProfile {
         self.inner.profile()
     }
@@ -55,13 +55,13 @@ impl ChatModel for Noted {
                 biased;
                 () = self.cancel.cancelled() => {
                     let story = "the experiment was stopped from outside";
-                    Err(ModelError::never(ModelFault::Unavailable, story))
+                    Err(ModelError::never(ModelErrorKind::Unavailable, story))
                 }
                 reply = self.inner.reply(request) => reply,
             }?;
             self.keep(request, &reply).map_err(|error| {
                 let story = format!("{}: a conversation could not be kept: {error}", self.folder.display());
-                ModelError::never(ModelFault::Unavailable, story)
+                ModelError::never(ModelErrorKind::Unavailable, story)
             })?;
             Ok(reply)
         })

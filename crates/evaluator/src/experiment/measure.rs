@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::{EventKind, SkillHappening, TaskId};
+use apprentice_protocol::{EventKind, SkillEventKind, TaskId};
 use apprentice_skills::book::Snapshot;
 use apprentice_trace::Trace;
 
-use super::{Experiment, ExperimentError, Laboratory, existing, keep};
-use crate::arm::{ArmError, Lender, Provenance, aids, spare_of};
-use crate::demonstration::precedents;
+use super::{Experiment, ExperimentDeps, ExperimentError, keep, latest_run};
+use crate::arm::{ArmError, GuidanceProvider, Provenance, guidance_inputs, open_inert_skills};
+use crate::demonstration::demonstrations;
 use crate::run::{
     ArmPlan, Contender, Conversations, Lent, PlanRequest, RunDeps, RunError, RunFolder, RunPlan, RunSummary,
-    Runner, TrialSpec, carry_out, plan,
+    Runner, TrialSpec, execute_plan, plan,
 };
-use apprentice_results::ablations::Further;
+use apprentice_results::ablations::AblationArm;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_results::rows;
@@ -27,30 +27,30 @@ const BASELINES: [&str; 3] = ["baseline/solution", "baseline/noop", "baseline/gi
 /// Runs the test tasks with the frozen book.
 pub(super) async fn measure(
     experiment: &Experiment,
-    laboratory: &Laboratory,
+    laboratory: &ExperimentDeps,
     (folder, book, learned): (&Path, &Snapshot, &[TrialRow]),
 ) -> Result<RunSummary, ExperimentError> {
     let (request, lender) = request(experiment, book, (folder, learned))?;
     let now = laboratory.deps.clock.now();
     let wanted = plan(&request, now, &experiment.program).map_err(RunError::from)?;
     let root = folder.join("measure");
-    let run = match existing(&root) {
+    let run = match latest_run(&root) {
         Some(path) => {
             let run = RunFolder::open(&path)?;
             let mut differing = differing(run.plan(), &wanted);
-            differing.extend(run.plan().changed_models(&laboratory.deps).await);
-            undrifted(&run, differing)?;
+            differing.extend(run.plan().model_drift(&laboratory.deps).await);
+            refuse_drift(&run, differing)?;
             run
         }
         None => RunFolder::create(&root, wanted.settle(&laboratory.deps).await)?,
     };
     keep(book, &run)?;
     let place = run.path().to_owned();
-    let lend = Arc::new(move |trial: &TrialSpec| lent(&lender, &place, trial));
+    let lend = Arc::new(move |trial: &TrialSpec| arm_guidance(&lender, &place, trial));
     let deps = RunDeps { lend, ..laboratory.deps.clone() };
     let (progress, cancel) = (laboratory.progress.clone(), laboratory.cancel.clone());
     let runner = Runner::new(run, experiment.suite.as_ref().clone(), deps, progress, cancel);
-    let summary = carry_out(runner, laboratory.jobs).await?;
+    let summary = execute_plan(runner, laboratory.jobs).await?;
     if summary.interrupted { Err(ExperimentError::Stopped) } else { Ok(summary) }
 }
 
@@ -59,16 +59,16 @@ pub(super) fn request<'a>(
     experiment: &'a Experiment,
     book: &Snapshot,
     (folder, learned): (&Path, &[TrialRow]),
-) -> Result<(PlanRequest<'a>, Lender), ExperimentError> {
+) -> Result<(PlanRequest<'a>, GuidanceProvider), ExperimentError> {
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     let provenance = Provenance::trace(book, learned, &experiment.suite);
-    let spare = spare_of(&experiment.suite)?;
-    let attempts = match (existing(&folder.join("learning")), &experiment.lock) {
-        (Some(run), Some(lock)) => precedents(&run, learned, (&experiment.suite, lock)),
+    let spare = open_inert_skills(&experiment.suite)?;
+    let attempts = match (latest_run(&folder.join("learning")), &experiment.lock) {
+        (Some(run), Some(lock)) => demonstrations(&run, learned, (&experiment.suite, lock)),
         _ => Vec::new(),
     };
-    let lender = Lender::new(Arc::clone(&experiment.suite), book.clone(), provenance);
-    let lender = lender.with_spare(spare).with_precedents(attempts).with_tools(&experiment.tools);
+    let lender = GuidanceProvider::new(Arc::clone(&experiment.suite), book.clone(), provenance);
+    let lender = lender.with_inert_skills(spare).with_demonstrations(attempts).with_tools(&experiment.tools);
     let lender = lender.with_suppressed(experiment.suppress.clone());
     let contenders = contenders(experiment, &lender, &tasks)?;
     let books = experiment.arms.iter().map(|arm| ArmPlan {
@@ -109,22 +109,22 @@ fn differing(begun: &RunPlan, wanted: &RunPlan) -> Vec<String> {
 }
 
 /// Refuses to resume a run that was planned with different settings.
-pub(super) fn undrifted(run: &RunFolder, fields: Vec<String>) -> Result<(), ExperimentError> {
+pub(super) fn refuse_drift(run: &RunFolder, fields: Vec<String>) -> Result<(), ExperimentError> {
     match fields.is_empty() {
         true => Ok(()),
         false => Err(ExperimentError::Drift { run: run.path().to_owned(), fields }),
     }
 }
 
-fn lent(lender: &Lender, run: &Path, trial: &TrialSpec) -> Lent {
-    if let (Role::Student, Some(Further::Without(skill))) = (trial.role, Further::parse(&trial.arm)) {
+fn arm_guidance(lender: &GuidanceProvider, run: &Path, trial: &TrialSpec) -> Lent {
+    if let (Role::Student, Some(AblationArm::Without(skill))) = (trial.role, AblationArm::parse(&trial.arm)) {
         return lender
-            .lend_without(&skill, &trial.task, trial.seed)
+            .guidance_without(&skill, &trial.task, trial.seed)
             .map_or_else(|_| Lent::default(), Lent::from);
     }
     let arm = if trial.role == Role::Student { Arm::parse(&trial.arm) } else { Ok(Arm::None) };
     let loan = arm.map_err(ArmError::from).and_then(|arm| match arm {
-        Arm::Inline => lender.inline(&trial.task, &looked_at(run, trial)),
+        Arm::Inline => lender.inline(&trial.task, &retrieved_guidance(run, trial)),
         arm => lender.lend(arm, &trial.task, trial.seed),
     });
     // The plan contains only eligible trials, so lending succeeds; other arms get no guidance.
@@ -132,7 +132,7 @@ fn lent(lender: &Lender, run: &Path, trial: &TrialSpec) -> Lent {
 }
 
 /// The guidance text that the same model retrieved in the matching trial of the arm `pull`, which runs first.
-fn looked_at(run: &Path, trial: &TrialSpec) -> String {
+fn retrieved_guidance(run: &Path, trial: &TrialSpec) -> String {
     let Ok(read) = rows::read(&run.join("trials.jsonl")) else { return String::new() };
     let same = |row: &&TrialRow| {
         row.arm == Arm::Pull.as_str()
@@ -143,7 +143,7 @@ fn looked_at(run: &Path, trial: &TrialSpec) -> String {
     let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"));
     let events = trace.map(|trace| trace.events).unwrap_or_default();
     let texts = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Skill(skill) if skill.happening == SkillHappening::Viewed => skill.text.as_deref(),
+        EventKind::Skill(skill) if skill.happening == SkillEventKind::Viewed => skill.text.as_deref(),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -151,7 +151,7 @@ fn looked_at(run: &Path, trial: &TrialSpec) -> String {
 
 fn contenders(
     experiment: &Experiment,
-    lender: &Lender,
+    lender: &GuidanceProvider,
     tasks: &BTreeSet<TaskId>,
 ) -> Result<Vec<Contender>, ExperimentError> {
     let mut contenders = Vec::new();
@@ -160,7 +160,7 @@ fn contenders(
         for task in tasks {
             match lender.lend(*arm, task, 0) {
                 Ok(_) => drop(eligible.insert(task.clone())),
-                Err(ArmError::Nothing { .. }) => {}
+                Err(ArmError::NoGuidance { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -175,14 +175,14 @@ fn contenders(
     }
     for arm in further(experiment, lender) {
         let on = match &arm {
-            Further::Without(skill) => {
-                tasks.iter().filter(|task| lender.concerns(skill, task)).cloned().collect()
+            AblationArm::Without(skill) => {
+                tasks.iter().filter(|task| lender.applies_to(skill, task)).cloned().collect()
             }
-            Further::MoreSteps | Further::Again(_) => tasks.clone(),
+            AblationArm::MoreSteps | AblationArm::Retry(_) => tasks.clone(),
         };
         contenders.extend(Some(with_student(experiment, &arm.to_string(), on)).filter(has_tasks));
     }
-    contenders.extend(once_each(experiment));
+    contenders.extend(single_run_contenders(experiment));
     Ok(contenders)
 }
 
@@ -196,31 +196,31 @@ fn with_student(experiment: &Experiment, arm: &str, tasks: BTreeSet<TaskId>) -> 
 }
 
 /// The additional arms: ablations and compute-matched baselines.
-fn further(experiment: &Experiment, lender: &Lender) -> Vec<Further> {
-    let skills = lender.most_asked_for(experiment.further.leave_one_out.unwrap_or(0));
-    experiment.further.unhelped().chain(skills.into_iter().map(Further::Without)).collect()
+fn further(experiment: &Experiment, lender: &GuidanceProvider) -> Vec<AblationArm> {
+    let skills = lender.most_requested(experiment.further.leave_one_out.unwrap_or(0));
+    experiment.further.without_book().chain(skills.into_iter().map(AblationArm::Without)).collect()
 }
 
 fn aids_of(experiment: &Experiment, book: &Snapshot) -> BTreeMap<String, String> {
-    aids(book, experiment.tools.list.as_deref(), &experiment.suppress)
+    guidance_inputs(book, experiment.tools.list.as_deref(), &experiment.suppress)
 }
 
-fn arm_plan(experiment: &Experiment, book: &Snapshot, arm: &Further) -> ArmPlan {
+fn arm_plan(experiment: &Experiment, book: &Snapshot, arm: &AblationArm) -> ArmPlan {
     let plan = ArmPlan { arm: arm.to_string(), ..ArmPlan::default() };
     match arm {
-        Further::Without(skill) => {
+        AblationArm::Without(skill) => {
             let left = book.without(&BTreeSet::from([skill.clone()]));
             ArmPlan { skillbook_hash: Some(left.content_hash()), aids: aids_of(experiment, book), ..plan }
         }
-        Further::MoreSteps => ArmPlan { budget: experiment.further.more_steps, ..plan },
-        Further::Again(number) => ArmPlan { again: Some(*number), ..plan },
+        AblationArm::MoreSteps => ArmPlan { budget: experiment.further.more_steps, ..plan },
+        AblationArm::Retry(number) => ArmPlan { again: Some(*number), ..plan },
     }
 }
 
 /// The same arms while the book is yet to be learned and the skills to leave out are unknown.
-pub(super) fn further_at_most(experiment: &Experiment) -> Vec<Contender> {
+pub(super) fn ablations_upper_bound(experiment: &Experiment) -> Vec<Contender> {
     let left_out = 1..=experiment.further.leave_one_out.unwrap_or(0);
-    let names = experiment.further.unhelped().map(|arm| arm.to_string());
+    let names = experiment.further.without_book().map(|arm| arm.to_string());
     let names = names.chain(left_out.map(|number| format!("{LEFT_OUT} {number}")));
     let tasks: BTreeSet<TaskId> = experiment.tasks(Split::Test).into_iter().collect();
     names.map(|arm| with_student(experiment, &arm, tasks.clone())).collect()
@@ -230,7 +230,7 @@ pub(super) fn further_at_most(experiment: &Experiment) -> Vec<Contender> {
 pub(super) const LEFT_OUT: &str = "without skill";
 
 /// The contenders that run once without a book: the teacher, and the baselines if requested.
-pub(super) fn once_each(experiment: &Experiment) -> Vec<Contender> {
+pub(super) fn single_run_contenders(experiment: &Experiment) -> Vec<Contender> {
     let once = |role, model: &str| Contender {
         role,
         model: model.to_owned(),

@@ -24,32 +24,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, Limits, TaskId, Verdict};
-use apprentice_skills::Meaning;
+use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{At, BookError, Snapshot, freeze};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::arm::ArmError;
 use crate::contamination::examine;
-use crate::hidden_skills::Suppressed;
-use crate::learn::{CycleError, CycleOptions, Worked};
+use crate::hidden_skills::HiddenSkills;
+use crate::learn::{CycleError, CycleOptions, LearningRecord};
 use crate::run::{Progress, RunDeps, RunError, RunFolder, RunPlan, RunSummary, StoreError, plan};
 use crate::split::{SplitError, SplitLock};
-use crate::tool_servers::ToolBox;
-use apprentice_results::ablations::FurtherArms;
+use crate::tool_servers::ToolSettings;
+use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
-use apprentice_results::contamination::HYGIENE_FILE;
+use apprentice_results::contamination::CONTAMINATION_FILE;
 use apprentice_results::report::{PageError, Report, ReportFileError, write_report};
 use apprentice_results::row::Split;
 use apprentice_results::rows::RowsError;
 use apprentice_tasks::suite::Suite;
-use definition::Begun;
+use definition::StartState;
 
-pub use apprentice_results::report::Primary;
+pub use apprentice_results::report::PrimaryComparison;
 pub use cleanup::CleanupRule;
 pub use definition::{BookPlan, Definition, DefinitionError, EXPERIMENT_SCHEMA};
-pub use experiment_config::{Draft, Setting, Sheet, SheetError, Ways};
-pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, done, expense, forecast};
+pub use experiment_config::{
+    ExperimentConfig, ExperimentConfigError, ProgramDefaults, ResolveContext, ResolvedConfig,
+};
+pub use forecast::{Forecast, ModelCost, PLAN_SCHEMA, PlannedPart, Power, done, forecast, remaining_cost};
 pub use prereg::{PREREG_FILE, PREREG_SCHEMA, Prereg, PreregError};
 pub use stored_report::{report, runs};
 
@@ -73,7 +75,7 @@ pub struct Experiment {
     /// The arms in which the students are measured.
     pub arms: Vec<Arm>,
     /// The primary comparison, made with the student.
-    pub primary: Primary,
+    pub primary: PrimaryComparison,
     /// Seeds per test task for the student.
     pub seeds: u32,
     /// Whether to run the baselines (reference solution, no-op, give up) on the test tasks.
@@ -85,13 +87,13 @@ pub struct Experiment {
     /// Limits for every trial, overriding the tasks' own.
     pub limits: Option<Limits>,
     /// Ablations and compute-matched baselines run with the student, in addition to the arms.
-    pub further: FurtherArms,
+    pub further: Ablations,
     /// Skills hidden from the tasks of certain apps.
-    pub suppress: Suppressed,
+    pub suppress: HiddenSkills,
     /// Number of books learned with the same method, including this one; 1 means no replicates.
     pub replicates: u32,
     /// The tool servers that skills may use.
-    pub tools: ToolBox,
+    pub tools: ToolSettings,
     /// The preregistration, if there is one. Without it, the experiment registers itself when it starts.
     pub registered: Option<Prereg>,
     /// The command line that started the experiment.
@@ -104,14 +106,14 @@ pub struct Experiment {
 #[derive(Clone)]
 pub enum BookSource {
     /// Learned on the training tasks.
-    Learned(Lessons),
+    Learned(LearningPlan),
     /// A given book.
     Given(Snapshot),
 }
 
 /// How a skillbook is learned.
 #[derive(Clone)]
-pub struct Lessons {
+pub struct LearningPlan {
     /// Name of the teacher model.
     pub teacher: String,
     /// The model that reviews attempts and manages the book.
@@ -121,7 +123,7 @@ pub struct Lessons {
 }
 
 /// The runtime dependencies of an experiment.
-pub struct Laboratory {
+pub struct ExperimentDeps {
     /// Models, environments, clock and redaction. The experiment replaces the guidance provider with its own.
     pub deps: RunDeps,
     /// Maximum number of environments running at once.
@@ -129,15 +131,15 @@ pub struct Laboratory {
     /// Receives a progress event for every attempt.
     pub progress: UnboundedSender<Progress>,
     /// Receives an event for every trajectory that was learned from.
-    pub lessons: UnboundedSender<Worked>,
+    pub lessons: UnboundedSender<LearningRecord>,
     /// Cancels the experiment.
     pub cancel: CancellationToken,
     /// Embeddings for skill search and comparison, used in addition to word matching.
-    pub meaning: Option<Arc<Meaning>>,
+    pub meaning: Option<Arc<EmbeddingModel>>,
 }
 
 /// The result of an experiment.
-pub struct Outcome {
+pub struct ExperimentResult {
     /// The report.
     pub report: Report,
     /// Summary of the measuring run.
@@ -146,7 +148,7 @@ pub struct Outcome {
     pub later: Vec<RunSummary>,
 }
 
-impl Outcome {
+impl ExperimentResult {
     /// Counts void trials over all measuring runs, replicates included.
     pub fn void(&self) -> usize {
         [&self.measured].into_iter().chain(&self.later).map(|run| run.count(Verdict::Void)).sum()
@@ -182,19 +184,19 @@ pub enum ExperimentError {
     Arm(#[from] ArmError),
     /// Learning needs training tasks, and those need a split.
     #[error("learning a skillbook needs a locked split that names the training tasks: lock the suite")]
-    Unsplit,
+    NoSplit,
     /// The arm `inline` replays what the arm `pull` retrieved, and `pull` is not run.
     #[error("the arm inline inserts the guidance that the arm pull retrieved: add pull to the arms")]
-    Partner,
+    InlineNeedsPull,
     /// Compute-matched baselines are compared with the arm `none`, which is not run.
     #[error("more_steps and best_of are compared with the arm none: add none to the arms")]
-    Unhelped,
+    BaselinesNeedNone,
     /// Skill ablations are compared with the arm `pull`, which is not run.
     #[error("leave_one_out compares the arm pull with and without a skill: add pull to the arms")]
-    Whole,
+    AblationNeedsPull,
     /// The selection contains no task of the named split.
     #[error("no {0} task is selected: check the split and the task selection")]
-    Empty(&'static str),
+    NoTasks(&'static str),
     /// The run in the folder was planned with a different configuration.
     #[error("{} was planned with different settings: {} differ; start again in another folder", run.display(), fields.join(", "))]
     Drift {
@@ -205,7 +207,7 @@ pub enum ExperimentError {
     },
     /// The folder contains no experiment, run or rows.
     #[error("{} contains no experiment, no run and no file trials.jsonl", .0.display())]
-    Missing(PathBuf),
+    NoResults(PathBuf),
     /// A trial file has no rows.
     #[error("{} contains no rows", .0.display())]
     NoRows(PathBuf),
@@ -233,15 +235,15 @@ pub enum ExperimentError {
 }
 
 /// Runs an experiment in `folder`, or resumes it: first with the first book, then with its replicates.
-pub async fn carry_out(
+pub async fn run_experiment(
     experiment: &Experiment,
-    laboratory: &Laboratory,
+    laboratory: &ExperimentDeps,
     folder: &Path,
-) -> Result<Outcome, ExperimentError> {
-    let first = with_one_book(experiment, laboratory, folder).await?;
+) -> Result<ExperimentResult, ExperimentError> {
+    let first = run_one_book(experiment, laboratory, folder).await?;
     let mut later = Vec::new();
     for (number, again) in experiment.later_replicates() {
-        let one = with_one_book(&again, laboratory, &folder.join(replicate::name(number))).await?;
+        let one = run_one_book(&again, laboratory, &folder.join(replicate::name(number))).await?;
         later.push(one.measured);
     }
     if later.is_empty() {
@@ -249,17 +251,17 @@ pub async fn carry_out(
     }
     let report = report(folder)?;
     write_report(&report, folder)?;
-    Ok(Outcome { report, later, ..first })
+    Ok(ExperimentResult { report, later, ..first })
 }
 
-async fn with_one_book(
+async fn run_one_book(
     experiment: &Experiment,
-    laboratory: &Laboratory,
+    laboratory: &ExperimentDeps,
     folder: &Path,
-) -> Result<Outcome, ExperimentError> {
+) -> Result<ExperimentResult, ExperimentError> {
     check(experiment)?;
     let definition = Definition::of(experiment)?;
-    if definition.settle(folder)? == Begun::Now {
+    if definition.settle(folder)? == StartState::Now {
         let new = || Prereg::new(definition, None, laboratory.deps.clock.now());
         let registered = experiment.registered.clone().unwrap_or_else(new);
         registered.write(&folder.join(PREREG_FILE))?;
@@ -274,16 +276,19 @@ async fn with_one_book(
     let book = book.understood(laboratory.meaning.clone());
     let sides = (experiment.suite.as_ref(), experiment.lock.as_ref());
     let kept = examine(sides, &book, &learned).write(folder);
-    kept.map_err(|source| ExperimentError::Read { path: folder.join(HYGIENE_FILE), source })?;
+    kept.map_err(|source| ExperimentError::Read { path: folder.join(CONTAMINATION_FILE), source })?;
     let measured = measure::measure(experiment, laboratory, (folder, &book, &learned)).await?;
     let report = report(folder)?;
     write_report(&report, folder)?;
-    Ok(Outcome { report, measured, later: Vec::new() })
+    Ok(ExperimentResult { report, measured, later: Vec::new() })
 }
 
 /// Plans the measuring run of a given book without running anything. Returns `None` for a book that is yet to be
 /// learned, since its skills, and so its eligible tasks, are unknown.
-pub fn outline(experiment: &Experiment, now: jiff::Timestamp) -> Result<Option<RunPlan>, ExperimentError> {
+pub fn plan_measurement(
+    experiment: &Experiment,
+    now: jiff::Timestamp,
+) -> Result<Option<RunPlan>, ExperimentError> {
     check(experiment)?;
     let BookSource::Given(book) = &experiment.book else { return Ok(None) };
     let (request, _) = measure::request(experiment, book, (Path::new(""), &[]))?;
@@ -293,21 +298,21 @@ pub fn outline(experiment: &Experiment, now: jiff::Timestamp) -> Result<Option<R
 fn check(experiment: &Experiment) -> Result<(), ExperimentError> {
     match (&experiment.lock, &experiment.book) {
         (Some(lock), _) => lock.check_suite(&experiment.suite.hash)?,
-        (None, BookSource::Learned(_)) => return Err(ExperimentError::Unsplit),
+        (None, BookSource::Learned(_)) => return Err(ExperimentError::NoSplit),
         (None, BookSource::Given(_)) => {}
     }
     if experiment.arms.contains(&Arm::Inline) && !experiment.arms.contains(&Arm::Pull) {
-        return Err(ExperimentError::Partner);
+        return Err(ExperimentError::InlineNeedsPull);
     }
     let further = experiment.further;
-    if further.unhelped().next().is_some() && !experiment.arms.contains(&Arm::None) {
-        return Err(ExperimentError::Unhelped);
+    if further.without_book().next().is_some() && !experiment.arms.contains(&Arm::None) {
+        return Err(ExperimentError::BaselinesNeedNone);
     }
     if further.leave_one_out.is_some_and(|count| count > 0) && !experiment.arms.contains(&Arm::Pull) {
-        return Err(ExperimentError::Whole);
+        return Err(ExperimentError::AblationNeedsPull);
     }
     match experiment.tasks(Split::Test).is_empty() {
-        true => Err(ExperimentError::Empty("test")),
+        true => Err(ExperimentError::NoTasks("test")),
         false => Ok(()),
     }
 }
@@ -330,7 +335,7 @@ impl Experiment {
 }
 
 /// Returns the latest run below a folder of runs.
-fn existing(root: &Path) -> Option<PathBuf> {
+fn latest_run(root: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path());
     entries.filter(|path| path.join("run.json").is_file()).max()
 }

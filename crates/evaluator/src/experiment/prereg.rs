@@ -22,10 +22,10 @@ pub const PREREG_SCHEMA: &str = "apprentice.prereg/1";
 pub const PREREG_FILE: &str = "prereg.lock";
 
 /// Fields that do not affect the measurement.
-const INCIDENTAL: [&str; 2] = ["command", "programs"];
+const NOT_COMPARED: [&str; 2] = ["command", "programs"];
 
 /// Maximum number of map entries listed individually.
-const TOLD: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// The contents of `prereg.lock`: written once, before the first trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,12 +46,12 @@ pub struct Prereg {
 #[derive(Debug, thiserror::Error)]
 pub enum PreregError {
     /// The file cannot be read or written.
-    #[error("{}: the registration cannot be {deed}", path.display())]
+    #[error("{}: the registration cannot be {operation}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// The failed operation: `read` or `written`.
-        deed: &'static str,
+        operation: &'static str,
         /// The cause.
         #[source]
         source: io::Error,
@@ -86,7 +86,7 @@ impl Prereg {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(PreregError::Io { path: path.to_owned(), deed: "read", source }),
+            Err(source) => return Err(PreregError::Io { path: path.to_owned(), operation: "read", source }),
         };
         let found: Self = serde_json::from_str(&text)
             .map_err(|source| PreregError::Form { path: path.to_owned(), source })?;
@@ -100,7 +100,7 @@ impl Prereg {
     pub fn write(&self, path: &Path) -> Result<(), PreregError> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|source| PreregError::Form { path: path.to_owned(), source })?;
-        let failed = |source| PreregError::Io { path: path.to_owned(), deed: "written", source };
+        let failed = |source| PreregError::Io { path: path.to_owned(), operation: "written", source };
         let place = path.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // Readable by everyone who may read the folder.
         let open = fs::Permissions::from_mode(0o644);
@@ -116,7 +116,7 @@ impl Prereg {
         let (Ok(Value::Object(registered)), Ok(Value::Object(done))) = both else { return Vec::new() };
         let fields: BTreeSet<&String> = registered.keys().chain(done.keys()).collect();
         let differs = |field: &&&String| {
-            !INCIDENTAL.contains(&field.as_str()) && registered.get(**field) != done.get(**field)
+            !NOT_COMPARED.contains(&field.as_str()) && registered.get(**field) != done.get(**field)
         };
         let told = |field: &&String| Deviation {
             field: field.replace('_', " "),
@@ -133,13 +133,13 @@ fn difference(registered: Option<&Value>, done: Option<&Value>) -> String {
         let differs = |key: &&&String| before.get(**key) != after.get(**key);
         let told = |key: &String| format!("{key} {}", difference(before.get(key), after.get(key)));
         let mut all: Vec<String> = keys.iter().filter(differs).map(|key| told(key)).collect();
-        let more = all.len().saturating_sub(TOLD);
-        all.truncate(TOLD);
+        let more = all.len().saturating_sub(MAX_LISTED);
+        all.truncate(MAX_LISTED);
         return all.join("; ") + &if more > 0 { format!("; and {more} more") } else { String::new() };
     }
     let items = |value: Option<&Value>| -> Option<BTreeSet<String>> {
         match value? {
-            Value::Array(list) => Some(list.iter().map(plain).collect()),
+            Value::Array(list) => Some(list.iter().map(display_value).collect()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
         }
     };
@@ -154,11 +154,11 @@ fn difference(registered: Option<&Value>, done: Option<&Value>) -> String {
             (true, true) => "in another order".into(),
         };
     }
-    let said = |value: Option<&Value>| value.map_or_else(|| "nothing".into(), plain);
+    let said = |value: Option<&Value>| value.map_or_else(|| "nothing".into(), display_value);
     format!("registered {}, carried out {}", said(registered), said(done))
 }
 
-fn plain(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

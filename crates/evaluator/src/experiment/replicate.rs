@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use apprentice_skills::book::{At, Snapshot};
 
 use super::definition::Definition;
-use super::stored_report::{LEARNING, MEASURE, Stored};
+use super::stored_report::{LEARNING, MEASURE, StoredRun};
 use super::{BookSource, Experiment, ExperimentError};
 use crate::learn::CycleOptions;
-use apprentice_results::ablations::FurtherArms;
+use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
-use apprentice_results::compare::Planned;
-use apprentice_results::report::{ArmKey, Primary, Replicates, Shelf, replicates};
+use apprentice_results::compare::PlannedCounts;
+use apprentice_results::report::{ArmKey, MeasuredBook, PrimaryComparison, Replicates, replicates};
 use apprentice_results::row::{Role, TrialRow};
 
 /// The folder name of a replicate, counted from 2; the experiment itself is the first.
@@ -42,7 +42,7 @@ impl Experiment {
             teacher: None,
             others: Vec::new(),
             baselines: false,
-            further: FurtherArms::default(),
+            further: Ablations::default(),
             replicates: 1,
             order_seed: self.order_seed.wrapping_add(u64::from(number) - 1),
             registered: None,
@@ -60,7 +60,7 @@ impl Experiment {
 /// measured with the first book and is compared with every book.
 pub(super) fn summary(
     (folder, definition): (&Path, &Definition),
-    primary: &Primary,
+    primary: &PrimaryComparison,
 ) -> Result<Option<Replicates>, ExperimentError> {
     if definition.replicates < 2 {
         return Ok(None);
@@ -70,8 +70,8 @@ pub(super) fn summary(
     for number in 1..=definition.replicates {
         let below = if number == 1 { String::new() } else { name(number) };
         let place = if number == 1 { folder.to_owned() } else { folder.join(&below) };
-        let Some(measured) = Stored::below(&place, MEASURE)? else { continue };
-        let of = |arm: &str, run: &Stored| {
+        let Some(measured) = StoredRun::below(&place, MEASURE)? else { continue };
+        let of = |arm: &str, run: &StoredRun| {
             let key = ArmKey { role: Role::Student, model: definition.student.clone(), arm: arm.to_owned() };
             let rows: Vec<TrialRow> = run.rows.iter().filter(|row| ArmKey::of(row) == key).cloned().collect();
             (rows, run.planned().filter(|trial| trial.key == key).count())
@@ -82,13 +82,13 @@ pub(super) fn summary(
             first = Some(own.clone());
         }
         let control = if own.1 > 0 { own } else { first.clone().unwrap_or_default() };
-        let learned = Stored::below(&place, LEARNING)?;
+        let learned = StoredRun::below(&place, LEARNING)?;
         let book = place.join("skillbook");
-        shelves.push(Shelf {
+        shelves.push(MeasuredBook {
             book: number,
             skills: if book.is_dir() { Snapshot::open(&book, At::Now)?.skills().count() } else { 0 },
             folder: below,
-            planned: Planned { a: control.1, b: treatment.1 },
+            planned: PlannedCounts { a: control.1, b: treatment.1 },
             treatment: treatment.0,
             control: control.0,
             attempts: learned.into_iter().chain([measured]).flat_map(|run| run.rows).collect(),

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::definition::{BookPlan, Definition};
 use super::prereg::{PREREG_FILE, Prereg};
-use super::{ExperimentError, existing, learning_summary, replicate};
-use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan, peek};
-use apprentice_results::compare::Mixed;
-use apprentice_results::contamination::{HYGIENE_FILE, Hygiene};
+use super::{ExperimentError, latest_run, learning_summary, replicate};
+use crate::run::{PLAN_FILE, ROWS_FILE, RunPlan, read_run};
+use apprentice_results::compare::MixedVersions;
+use apprentice_results::contamination::{CONTAMINATION_FILE, Contamination};
 use apprentice_results::report::{
-    ArmKey, Eligibility, Fixed, PlannedTrial, Registration, Report, ReportInput, build, contrasts,
+    ArmKey, Eligibility, FixedPlan, PlannedTrial, Registration, Report, ReportInput, build, contrasts,
     default_contrasts,
 };
 use apprentice_results::row::{Role, TrialRow};
@@ -22,14 +22,14 @@ pub(super) const LEARNING: &str = "learning";
 pub(super) const MEASURE: &str = "measure";
 
 /// A stored run. Trace paths of its rows are relative to the report's folder.
-pub(super) struct Stored {
+pub(super) struct StoredRun {
     plan: RunPlan,
     pub(super) rows: Vec<TrialRow>,
 }
 
-impl Stored {
+impl StoredRun {
     fn read(folder: &Path, from: &str) -> Result<Self, ExperimentError> {
-        let (plan, mut rows) = peek(folder)?;
+        let (plan, mut rows) = read_run(folder)?;
         for row in rows.iter_mut().filter(|_| !from.is_empty()) {
             row.trace = format!("{from}/{}", row.trace);
         }
@@ -38,7 +38,7 @@ impl Stored {
 
     /// Reads the latest run below `folder/name`.
     pub(super) fn below(folder: &Path, name: &str) -> Result<Option<Self>, ExperimentError> {
-        let Some(path) = existing(&folder.join(name)) else { return Ok(None) };
+        let Some(path) = latest_run(&folder.join(name)) else { return Ok(None) };
         let run = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Self::read(&path, &format!("{name}/{run}")).map(Some)
     }
@@ -55,10 +55,10 @@ impl Stored {
 
 /// Builds the report of the experiment in a folder, finished or not.
 pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
-    let missing = || ExperimentError::Missing(folder.to_owned());
+    let missing = || ExperimentError::NoResults(folder.to_owned());
     let definition = Definition::read(folder)?.ok_or_else(missing)?;
-    let learning = Stored::below(folder, LEARNING)?;
-    let measured = Stored::below(folder, MEASURE)?;
+    let learning = StoredRun::below(folder, LEARNING)?;
+    let measured = StoredRun::below(folder, MEASURE)?;
     let first = measured.as_ref().or(learning.as_ref()).ok_or_else(missing)?;
     let lessons = match (&learning, &definition.book) {
         (Some(run), BookPlan::Learned { epochs, .. }) => {
@@ -67,11 +67,11 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         }
         (Some(_) | None, BookPlan::Learned { .. } | BookPlan::Given { .. }) => None,
     };
-    let hygiene = Hygiene::read(folder)
-        .map_err(|source| ExperimentError::Read { path: folder.join(HYGIENE_FILE), source })?;
+    let hygiene = Contamination::read(folder)
+        .map_err(|source| ExperimentError::Read { path: folder.join(CONTAMINATION_FILE), source })?;
     let registered = Prereg::read(&folder.join(PREREG_FILE))?;
     let rows: Vec<TrialRow> = learning.iter().chain(&measured).flat_map(|run| run.rows.clone()).collect();
-    let planned: Vec<PlannedTrial> = measured.iter().flat_map(Stored::planned).collect();
+    let planned: Vec<PlannedTrial> = measured.iter().flat_map(StoredRun::planned).collect();
     let title = match &definition.book {
         BookPlan::Learned { teacher, .. } => {
             format!("{} and a book learned from {teacher}", definition.student)
@@ -96,18 +96,18 @@ pub fn report(folder: &Path) -> Result<Report, ExperimentError> {
         facts: facts(&definition, measured.as_ref()),
         notes: hygiene
             .iter()
-            .flat_map(Hygiene::warnings)
+            .flat_map(Contamination::warnings)
             .chain(notes(&definition, learning.as_ref(), measured.as_ref()))
             .collect(),
         hygiene,
-        mixed: Mixed::Refuse,
+        mixed: MixedVersions::Refuse,
     }))
 }
 
 /// What was fixed before the run: the preregistration if there is one, else the definition.
-fn fixed(definition: &Definition, registered: Option<&Prereg>) -> Fixed {
+fn fixed(definition: &Definition, registered: Option<&Prereg>) -> FixedPlan {
     let base = registered.map_or(definition, |found| &found.definition);
-    Fixed {
+    FixedPlan {
         primary: base.primary.clone(),
         student: Some(base.student.clone()),
         arms: Some(base.arms.iter().cloned().collect()),
@@ -124,7 +124,7 @@ fn registration(found: &Prereg, definition: &Definition) -> Registration {
 }
 
 /// The number of test templates on which each arm runs.
-fn eligible(definition: &Definition, run: &Stored) -> Vec<Eligibility> {
+fn eligible(definition: &Definition, run: &StoredRun) -> Vec<Eligibility> {
     let of = definition.test.values().collect::<BTreeSet<_>>().len();
     let on = |arm: &String| {
         let student = run.plan.trials.iter().filter(|trial| trial.role == Role::Student && trial.arm == *arm);
@@ -133,7 +133,7 @@ fn eligible(definition: &Definition, run: &Stored) -> Vec<Eligibility> {
     definition.arms.iter().map(|arm| Eligibility { arm: arm.clone(), templates: on(arm), of }).collect()
 }
 
-fn facts(definition: &Definition, measured: Option<&Stored>) -> BTreeMap<String, String> {
+fn facts(definition: &Definition, measured: Option<&StoredRun>) -> BTreeMap<String, String> {
     let book = measured.and_then(|run| run.plan.arms.iter().find_map(|arm| arm.skillbook_hash.clone()));
     let none = || "none".to_owned();
     BTreeMap::from([
@@ -153,10 +153,10 @@ fn facts(definition: &Definition, measured: Option<&Stored>) -> BTreeMap<String,
     ])
 }
 
-fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&Stored>) -> Vec<String> {
+fn notes(definition: &Definition, learning: Option<&StoredRun>, measured: Option<&StoredRun>) -> Vec<String> {
     let mut notes = Vec::new();
     if matches!(definition.book, BookPlan::Learned { .. }) {
-        let pulled = |run: &Stored| run.rows.iter().any(|row| !row.skills_viewed.is_empty());
+        let pulled = |run: &StoredRun| run.rows.iter().any(|row| !row.skills_viewed.is_empty());
         if !learning.is_some_and(pulled) {
             notes.push("no skill was requested during learning".to_owned());
         }
@@ -176,25 +176,25 @@ fn notes(definition: &Definition, learning: Option<&Stored>, measured: Option<&S
 }
 
 /// Rows of a report: those of a run with its plan, or those of a file alone.
-struct Source {
+struct ReportSource {
     plan: Option<RunPlan>,
     rows: Vec<TrialRow>,
     planned: Vec<PlannedTrial>,
 }
 
-impl Source {
+impl ReportSource {
     /// Reads a run folder, a folder with rows only, or a file of rows.
     fn read(place: &Path, out: &Path) -> Result<Self, ExperimentError> {
         let folder = if place.is_file() { place.parent().unwrap_or(Path::new("")) } else { place };
-        let from = way(out, folder)?;
+        let from = relative_path(out, folder)?;
         if !place.is_file() && place.join(PLAN_FILE).is_file() {
-            let stored = Stored::read(place, &from)?;
+            let stored = StoredRun::read(place, &from)?;
             let planned = stored.planned().collect();
             return Ok(Self { plan: Some(stored.plan), rows: stored.rows, planned });
         }
         let file = if place.is_file() { place.to_owned() } else { place.join(ROWS_FILE) };
         if !file.is_file() {
-            return Err(ExperimentError::Missing(place.to_owned()));
+            return Err(ExperimentError::NoResults(place.to_owned()));
         }
         let mut rows = rows::read(&file)?.rows;
         for row in rows.iter_mut().filter(|_| !from.is_empty()) {
@@ -209,10 +209,10 @@ impl Source {
 
 /// Builds the report of runs (finished or not) or of row files. `mixed` decides whether rows of different versions may
 /// be compared. Links to traces are relative to `out`, the report's folder.
-pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, ExperimentError> {
+pub fn runs(places: &[PathBuf], out: &Path, mixed: MixedVersions) -> Result<Report, ExperimentError> {
     let mut sources = Vec::new();
     for place in places {
-        sources.push(Source::read(place, out)?);
+        sources.push(ReportSource::read(place, out)?);
     }
     let rows: Vec<TrialRow> = sources.iter().flat_map(|source| source.rows.clone()).collect();
     let planned: Vec<PlannedTrial> = sources.iter().flat_map(|source| source.planned.clone()).collect();
@@ -220,7 +220,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, Expe
     let first = plans().map(|plan| (plan.planned_at, &plan.run)).min();
     let first = first.or_else(|| rows.iter().map(|row| (row.started_at, &row.run)).min());
     let Some((started_at, run)) = first.map(|(time, run)| (time, run.clone())) else {
-        return Err(ExperimentError::Missing(out.to_owned()));
+        return Err(ExperimentError::NoResults(out.to_owned()));
     };
     let joined = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
     let of_plans = |of: fn(&RunPlan) -> String| joined(plans().map(of).collect());
@@ -261,7 +261,7 @@ pub fn runs(places: &[PathBuf], out: &Path, mixed: Mixed) -> Result<Report, Expe
 }
 
 /// The relative path from one folder to another, with `/`; empty if they are the same.
-fn way(from: &Path, to: &Path) -> Result<String, ExperimentError> {
+fn relative_path(from: &Path, to: &Path) -> Result<String, ExperimentError> {
     let whole = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         path.canonicalize().map_err(|source| ExperimentError::Read { path: path.to_owned(), source })

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{PortFuture, SkillId, TaskId, Trajectory, Verdict};
 use apprentice_skills::book::{Gateway, Snapshot};
-use apprentice_skills::manage::Outcome;
+use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::{Conversation, Fallback, ReflectMode};
 use apprentice_skills::verification::note_trial;
-use apprentice_skills::{DigestError, LearnOptions, Lesson, Staff, clean_book, digest};
+use apprentice_skills::{LearnError, LearnOptions, LearnerModels, Lesson, clean_book, digest};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use rand::SeedableRng;
@@ -23,7 +23,7 @@ use apprentice_results::row::{Role, TrialRow};
 
 /// An attempt requested by the cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct AttemptRequest {
     /// Teacher or student.
     pub role: Role,
     /// The task.
@@ -36,7 +36,7 @@ pub struct Wanted {
 
 /// A finished attempt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attempted {
+pub struct AttemptOutcome {
     /// The attempt's row.
     pub row: TrialRow,
     /// The trajectory for learning and the time it ended; `None` for a void attempt.
@@ -46,13 +46,13 @@ pub struct Attempted {
 }
 
 /// Runs attempts, or returns those that ran before: the same request always gives the same result.
-pub trait Attempts: Sync {
+pub trait AttemptSource: Sync {
     /// Runs one attempt with the current book. Several may run in parallel.
     fn attempt<'a>(
         &'a self,
-        wanted: &'a Wanted,
+        wanted: &'a AttemptRequest,
         book: &'a Snapshot,
-    ) -> PortFuture<'a, Result<Attempted, String>>;
+    ) -> PortFuture<'a, Result<AttemptOutcome, String>>;
 }
 
 /// Options of the learning cycle.
@@ -102,7 +102,7 @@ pub enum Phase {
 
 /// The learning record of one attempt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Worked {
+pub struct LearningRecord {
     /// The phase of the cycle.
     pub phase: Phase,
     /// The task.
@@ -153,28 +153,28 @@ pub enum CycleError {
     Split(#[from] SplitError),
     /// A trajectory could not be learned from.
     #[error(transparent)]
-    Digest(#[from] DigestError),
+    Digest(#[from] LearnError),
 }
 
 /// The context of a learning cycle.
-pub struct Classroom<'a> {
+pub struct CycleContext<'a> {
     /// The split lock, which decides which attempts are eligible for learning.
     pub lock: &'a SplitLock,
     /// Training tasks, in plan order.
     pub tasks: &'a [TaskId],
     /// Runs attempts.
-    pub attempts: &'a dyn Attempts,
+    pub attempts: &'a dyn AttemptSource,
     /// The models that review attempts and manage the book.
-    pub staff: &'a Staff,
+    pub staff: &'a LearnerModels,
 }
 
 /// Runs the cycle. Calls `tell` after every attempt that was learned from.
 pub async fn cycle(
     gateway: &mut Gateway,
-    room: &Classroom<'_>,
+    room: &CycleContext<'_>,
     options: &CycleOptions,
-    tell: &mut (dyn FnMut(&Worked) + Send),
-) -> Result<Vec<Worked>, CycleError> {
+    tell: &mut (dyn FnMut(&LearningRecord) + Send),
+) -> Result<Vec<LearningRecord>, CycleError> {
     let mut worked = Vec::new();
     let mut last: Option<(Trajectory, Timestamp)> = None;
     for (phase, batch) in batches(room.tasks, options) {
@@ -184,7 +184,8 @@ pub async fn cycle(
             let why = |why| CycleError::Attempt { task: wanted.task.clone(), why };
             let attempted = attempted.map_err(why)?;
             let name = (phase, wanted.task.clone(), wanted.arm.to_string());
-            let (one, seen) = work(gateway, (room.lock, room.staff), name, attempted, &options.learn).await?;
+            let (one, seen) =
+                learn_one(gateway, (room.lock, room.staff), name, attempted, &options.learn).await?;
             tell(&one);
             worked.push(one);
             last = seen.or(last);
@@ -199,12 +200,12 @@ pub async fn cycle(
 }
 
 /// Lists every attempt that the cycle will request, in order.
-pub fn wanted(tasks: &[TaskId], options: &CycleOptions) -> Vec<Wanted> {
+pub fn wanted(tasks: &[TaskId], options: &CycleOptions) -> Vec<AttemptRequest> {
     batches(tasks, options).into_iter().flat_map(|(_, batch)| batch).collect()
 }
 
 /// Lists the batches in order. The very first batch has no book yet; all others use the arm `pull`.
-fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)> {
+fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<AttemptRequest>)> {
     let mut tasks = tasks.to_vec();
     if let Some(order) = options.order {
         tasks.shuffle(&mut ChaCha12Rng::seed_from_u64(order));
@@ -215,14 +216,18 @@ fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)
         for (place, chunk) in tasks.chunks(options.batch.max(1)).enumerate() {
             let arm = if epoch == 0 && place == 0 { Arm::None } else { Arm::Pull };
             let seed = first + epoch;
-            let wanted =
-                chunk.iter().map(|task| Wanted { role: Role::Teacher, task: task.clone(), seed, arm });
+            let wanted = chunk.iter().map(|task| AttemptRequest {
+                role: Role::Teacher,
+                task: task.clone(),
+                seed,
+                arm,
+            });
             batches.push((Phase::Teach { epoch }, wanted.collect()));
         }
     }
     if options.rehearse {
         for chunk in tasks.chunks(options.batch.max(1)) {
-            let wanted = chunk.iter().map(|task| Wanted {
+            let wanted = chunk.iter().map(|task| AttemptRequest {
                 role: Role::Student,
                 task: task.clone(),
                 seed: first + options.epochs,
@@ -238,23 +243,23 @@ fn batches(tasks: &[TaskId], options: &CycleOptions) -> Vec<(Phase, Vec<Wanted>)
 /// nothing.
 pub async fn learn_from(
     gateway: &mut Gateway,
-    (lock, staff): (&SplitLock, &Staff),
-    attempted: Attempted,
+    (lock, staff): (&SplitLock, &LearnerModels),
+    attempted: AttemptOutcome,
     options: &LearnOptions,
-) -> Result<Worked, CycleError> {
+) -> Result<LearningRecord, CycleError> {
     let name = (Phase::Recorded, attempted.row.task.clone(), attempted.row.arm.clone());
-    Ok(work(gateway, (lock, staff), name, attempted, options).await?.0)
+    Ok(learn_one(gateway, (lock, staff), name, attempted, options).await?.0)
 }
 
-async fn work(
+async fn learn_one(
     gateway: &mut Gateway,
-    (lock, staff): (&SplitLock, &Staff),
+    (lock, staff): (&SplitLock, &LearnerModels),
     (phase, task, arm): (Phase, TaskId, String),
-    attempted: Attempted,
+    attempted: AttemptOutcome,
     options: &LearnOptions,
-) -> Result<(Worked, Option<(Trajectory, Timestamp)>), CycleError> {
-    let Attempted { row, seen, said } = attempted;
-    let mut worked = Worked {
+) -> Result<(LearningRecord, Option<(Trajectory, Timestamp)>), CycleError> {
+    let AttemptOutcome { row, seen, said } = attempted;
+    let mut worked = LearningRecord {
         phase,
         task,
         arm,
@@ -277,7 +282,7 @@ async fn work(
     let trajectory = lock.admit(&row, trajectory)?;
     let before = versions(gateway);
     let lesson = Lesson { conversation: said.as_ref(), ..Lesson::new(trajectory.trajectory(), time) };
-    note_trial(gateway, &lesson, trajectory.template()).map_err(DigestError::from)?;
+    note_trial(gateway, &lesson, trajectory.template()).map_err(LearnError::from)?;
     let digest = digest(gateway, staff, &lesson, options).await?;
     worked.known_before = digest.known_before;
     (worked.reviewed, worked.fallback) = match digest.reflected {
@@ -304,10 +309,10 @@ fn versions(gateway: &Gateway) -> BTreeMap<SkillId, u32> {
     gateway.state().skills.iter().map(|(id, skill)| (id.clone(), skill.version)).collect()
 }
 
-fn tool(outcome: Outcome) -> Option<String> {
+fn tool(outcome: ItemOutcome) -> Option<String> {
     match outcome {
-        Outcome::Wrote { tool, .. } => Some(tool),
-        Outcome::Proposed { tool, .. } => Some(format!("{tool}, proposed")),
-        Outcome::Nothing { .. } | Outcome::DecidedBefore { .. } => None,
+        ItemOutcome::Wrote { tool, .. } => Some(tool),
+        ItemOutcome::Proposed { tool, .. } => Some(format!("{tool}, proposed")),
+        ItemOutcome::Nothing { .. } | ItemOutcome::DecidedBefore { .. } => None,
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_skills::leak::LeakIndex;
+use apprentice_skills::leak::HeldOutIndex;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -14,7 +14,7 @@ use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 
 /// Number of words in an n-gram; eight in a row do not repeat by chance.
-const RUN: usize = 8;
+const NGRAM_WORDS: usize = 8;
 /// Maximum number of words in a name.
 const NAME_WORDS: usize = 6;
 /// Minimum number of characters in a name; shorter ones are too common.
@@ -22,20 +22,20 @@ const NAME_CHARS: usize = 6;
 
 /// Leak index over the sealed tasks of a suite. Stores hashes, not text.
 #[derive(Clone, Debug, Default)]
-pub struct SealedIndex {
+pub struct HeldOutTasks {
     salt: String,
     runs: BTreeSet<[u8; 32]>,
     names: BTreeSet<[u8; 32]>,
 }
 
-impl SealedIndex {
+impl HeldOutTasks {
     /// Builds the index of a locked suite. A task unknown to the lock counts as sealed.
     pub fn build(lock: &SplitLock, suite: &Suite) -> Self {
         let mut index = Self { salt: lock.salt().to_owned(), ..Self::default() };
         let is_train = |task: &Task| matches!(lock.split_of_task(&task.id), Ok(Split::Train));
         for task in suite.tasks.iter().filter(|task| !is_train(task)) {
-            for text in texts(task) {
-                index.runs.extend(index.windows(&words(&text), RUN));
+            for text in task_texts(task) {
+                index.runs.extend(index.windows(&words(&text), NGRAM_WORDS));
             }
             for name in names(task) {
                 let words = words(&name);
@@ -43,9 +43,9 @@ impl SealedIndex {
             }
         }
         for task in suite.tasks.iter().filter(|task| is_train(task)) {
-            for text in texts(task).into_iter().chain(names(task)) {
+            for text in task_texts(task).into_iter().chain(names(task)) {
                 let words = words(&text);
-                for run in index.windows(&words, RUN) {
+                for run in index.windows(&words, NGRAM_WORDS) {
                     index.runs.remove(&run);
                 }
                 for length in 1..=NAME_WORDS {
@@ -64,10 +64,10 @@ impl SealedIndex {
     }
 }
 
-impl LeakIndex for SealedIndex {
+impl HeldOutIndex for HeldOutTasks {
     fn find(&self, text: &str) -> Option<String> {
         let words = words(text);
-        if self.windows(&words, RUN).iter().any(|run| self.runs.contains(run)) {
+        if self.windows(&words, NGRAM_WORDS).iter().any(|run| self.runs.contains(run)) {
             return Some("eight words in a row of a task that is kept for the test".to_owned());
         }
         let named = |length| self.windows(&words, length).iter().any(|name| self.names.contains(name));
@@ -83,7 +83,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 }
 
 /// All strings of a task: its instruction, and the strings of its setup and check.
-pub(crate) fn texts(task: &Task) -> Vec<String> {
+pub(crate) fn task_texts(task: &Task) -> Vec<String> {
     let mut found = vec![task.instruction.clone()];
     let parts = serde_json::to_value((&task.config, &task.evaluator)).unwrap_or_default();
     collect(&parts, &mut found);
@@ -96,7 +96,7 @@ fn names(task: &Task) -> Vec<String> {
     for value in task.apprentice.iter().flat_map(|ours| ours.vary.values()) {
         collect(value, &mut values);
     }
-    let files = texts(task).into_iter().flat_map(|text| {
+    let files = task_texts(task).into_iter().flat_map(|text| {
         let words = text.split(|c: char| c.is_whitespace() || "\"'`()/<>,;:=".contains(c));
         words.filter(|word| is_file(word)).map(str::to_owned).collect::<Vec<_>>()
     });

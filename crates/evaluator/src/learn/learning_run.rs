@@ -13,15 +13,15 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::cycle::{Attempted, Attempts, CycleOptions, Wanted, wanted};
+use super::cycle::{AttemptOutcome, AttemptRequest, AttemptSource, CycleOptions, wanted};
 use super::trajectory::{TrajectoryError, trajectory};
-use crate::arm::{ArmError, Lender, apps_of};
+use crate::arm::{ArmError, GuidanceProvider, apps_of};
 use crate::run::{
     ArmPlan, Contender, Conversations, Lent, ModelPlan, Progress, RunDeps, RunError, RunFolder, RunPlan,
     Runner, TrialSpec, said, trial_id,
 };
 use crate::split::SplitLock;
-use crate::tool_servers::ToolBox;
+use crate::tool_servers::ToolSettings;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;
@@ -34,7 +34,7 @@ pub fn training_tasks(suite: &Suite, lock: &SplitLock) -> Vec<TaskId> {
 
 /// The models that act in the cycle, as `provider/name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pupils {
+pub struct Roles {
     /// The teacher model.
     pub teacher: String,
     /// The student model.
@@ -46,7 +46,7 @@ pub struct Pupils {
 pub fn learning_plan(
     mut plan: RunPlan,
     (suite, lock, tasks): (&Suite, &SplitLock, &[TaskId]),
-    pupils: &Pupils,
+    pupils: &Roles,
     options: &CycleOptions,
 ) -> RunPlan {
     let mut trials = Vec::new();
@@ -84,7 +84,7 @@ pub fn learning_plan(
     plan
 }
 
-fn contender(wanted: &Wanted, pupils: &Pupils) -> Contender {
+fn contender(wanted: &AttemptRequest, pupils: &Roles) -> Contender {
     let model = match wanted.role {
         Role::Student => &pupils.student,
         Role::Teacher | Role::Solo | Role::Baseline => &pupils.teacher,
@@ -103,12 +103,12 @@ pub struct LearningRun {
     runner: Runner,
     suite: Arc<Suite>,
     book: Arc<RwLock<Snapshot>>,
-    tools: Arc<OnceLock<ToolBox>>,
+    tools: Arc<OnceLock<ToolSettings>>,
 }
 
 /// The reason an attempt of a run cannot be learned from.
 #[derive(Debug, thiserror::Error)]
-pub enum RecordedError {
+pub enum RecordedAttemptError {
     /// Its trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -123,7 +123,7 @@ pub enum RecordedError {
     Run(#[from] RunError),
     /// The plan does not contain this trial.
     #[error("the run's plan has no trial of {role} on {task}, seed {seed}, arm {arm}: it was planned for another cycle", role = .0.role.as_str(), task = .0.task, seed = .0.seed, arm = .0.arm)]
-    NotPlanned(Wanted),
+    NotPlanned(AttemptRequest),
     /// The run was stopped.
     #[error("the run was stopped before the attempt began")]
     Stopped,
@@ -139,11 +139,11 @@ impl LearningRun {
         (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
     ) -> Self {
         let book = Arc::new(RwLock::new(Snapshot::empty()));
-        let tools: Arc<OnceLock<ToolBox>> = Arc::default();
+        let tools: Arc<OnceLock<ToolSettings>> = Arc::default();
         let (shelf, of_suite, bench) = (book.clone(), suite.clone(), tools.clone());
         let lend = move |trial: &TrialSpec| {
             let book = shelf.read().unwrap_or_else(PoisonError::into_inner).clone();
-            lent((&of_suite, bench.get()), book, trial).unwrap_or_default()
+            arm_guidance((&of_suite, bench.get()), book, trial).unwrap_or_default()
         };
         let deps = RunDeps { lend: Arc::new(lend), ..deps };
         let runner = Runner::new(folder, Suite::clone(suite), deps, progress, cancel);
@@ -152,7 +152,7 @@ impl LearningRun {
 
     /// Sets the tool servers that skills may use. Later calls have no effect.
     #[must_use]
-    pub fn with_tools(self, tools: ToolBox) -> Self {
+    pub fn with_tools(self, tools: ToolSettings) -> Self {
         let _ = self.tools.set(tools);
         self
     }
@@ -162,37 +162,41 @@ impl LearningRun {
         self.runner.folder()
     }
 
-    async fn run(&self, wanted: &Wanted, book: &Snapshot) -> Result<Attempted, RecordedError> {
+    async fn run(
+        &self,
+        wanted: &AttemptRequest,
+        book: &Snapshot,
+    ) -> Result<AttemptOutcome, RecordedAttemptError> {
         *self.book.write().unwrap_or_else(PoisonError::into_inner) = book.clone();
         let arm = wanted.arm.as_str();
         let planned = self.folder().plan().trials.iter().find(|trial| {
             (trial.role, &trial.task, trial.seed, trial.arm.as_str())
                 == (wanted.role, &wanted.task, wanted.seed, arm)
         });
-        let planned = planned.ok_or_else(|| RecordedError::NotPlanned(wanted.clone()))?;
-        let row = self.runner.run_trial(planned).await?.ok_or(RecordedError::Stopped)?;
+        let planned = planned.ok_or_else(|| RecordedAttemptError::NotPlanned(wanted.clone()))?;
+        let row = self.runner.run_trial(planned).await?.ok_or(RecordedAttemptError::Stopped)?;
         recorded(self.folder().path(), row, &self.suite)
     }
 }
 
 /// The arms of a cycle, `none` and `pull`, always provide guidance.
-fn lent(
-    (suite, tools): (&Arc<Suite>, Option<&ToolBox>),
+fn arm_guidance(
+    (suite, tools): (&Arc<Suite>, Option<&ToolSettings>),
     book: Snapshot,
     trial: &TrialSpec,
 ) -> Result<Lent, ArmError> {
-    let lender = Lender::new(suite.clone(), book, None);
+    let lender = GuidanceProvider::new(suite.clone(), book, None);
     let lender = tools.map(|tools| lender.clone().with_tools(tools)).unwrap_or(lender);
     let loan = lender.lend(Arm::parse(&trial.arm)?, &trial.task, trial.seed)?;
     Ok(Lent::from(loan))
 }
 
-impl Attempts for LearningRun {
+impl AttemptSource for LearningRun {
     fn attempt<'a>(
         &'a self,
-        wanted: &'a Wanted,
+        wanted: &'a AttemptRequest,
         book: &'a Snapshot,
-    ) -> PortFuture<'a, Result<Attempted, String>> {
+    ) -> PortFuture<'a, Result<AttemptOutcome, String>> {
         Box::pin(async move { self.run(wanted, book).await.map_err(|error| chain(&error)) })
     }
 }
@@ -208,17 +212,18 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Reads one attempt of a run for learning: its row and its trajectory.
-pub fn recorded(run: &Path, row: TrialRow, suite: &Suite) -> Result<Attempted, RecordedError> {
+pub fn recorded(run: &Path, row: TrialRow, suite: &Suite) -> Result<AttemptOutcome, RecordedAttemptError> {
     let seen = match row.verdict {
         Verdict::Void => None,
         Verdict::Pass | Verdict::Fail => Some(seen(run, &row, suite)?),
     };
     let said = seen.as_ref().and_then(|_| said(&run.join(&row.trace), &run.join("blobs")));
-    Ok(Attempted { row, seen, said })
+    Ok(AttemptOutcome { row, seen, said })
 }
 
-fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timestamp), RecordedError> {
-    let task = suite.task(row.task.as_str()).ok_or_else(|| RecordedError::NoTask(row.task.to_string()))?;
+fn seen(run: &Path, row: &TrialRow, suite: &Suite) -> Result<(Trajectory, Timestamp), RecordedAttemptError> {
+    let task =
+        suite.task(row.task.as_str()).ok_or_else(|| RecordedAttemptError::NoTask(row.task.to_string()))?;
     let trace = Trace::read(&run.join(&row.trace).join("events.jsonl"))?;
     let blobs = run.join("blobs");
     let text_of = |hash: &BlobHash| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();

@@ -7,12 +7,12 @@ mod screenshot;
 mod trajectory;
 
 pub use cycle::{
-    Attempted, Attempts, Classroom, CycleError, CycleOptions, Phase, Wanted, Worked, cycle, learn_from,
-    wanted,
+    AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, LearningRecord,
+    Phase, cycle, learn_from, wanted,
 };
-pub use held_out::SealedIndex;
+pub use held_out::HeldOutTasks;
 pub use learning_run::{
-    LearningRun, Pupils, RecordedError, learning_plan, recorded, results, training_tasks,
+    LearningRun, RecordedAttemptError, Roles, learning_plan, recorded, results, training_tasks,
 };
 pub use screenshot::screenshot;
 pub use trajectory::{TrajectoryError, trajectory};

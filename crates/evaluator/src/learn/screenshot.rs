@@ -14,7 +14,7 @@ const DEPTH: usize = 3;
 
 /// Finds the screenshot at a step of the attempt `<run>/<trial>/<attempt>`, if its run lies below `runs`.
 pub fn screenshot(runs: &Path, trajectory: &str, step: StepId) -> Option<PathBuf> {
-    let run = run_of(runs, trajectory.split('/').next()?, DEPTH)?;
+    let run = find_run(runs, trajectory.split('/').next()?, DEPTH)?;
     let rows = fs::read_to_string(run.join("trials.jsonl")).ok()?;
     let mut rows = rows.lines().filter_map(|line| serde_json::from_str::<TrialRow>(line).ok());
     let row = rows.find(|row| trajectory_id(row) == trajectory)?;
@@ -28,7 +28,7 @@ pub fn screenshot(runs: &Path, trajectory: &str, step: StepId) -> Option<PathBuf
     picture.is_file().then_some(picture)
 }
 
-fn run_of(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
+fn find_run(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     let here = folder.join(name);
     if here.join("trials.jsonl").is_file() {
         return Some(here);
@@ -37,5 +37,5 @@ fn run_of(folder: &Path, name: &str, depth: usize) -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> =
         fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     folders.sort();
-    folders.into_iter().filter(|path| path.is_dir()).find_map(|path| run_of(&path, name, deeper))
+    folders.into_iter().filter(|path| path.is_dir()).find_map(|path| find_run(&path, name, deeper))
 }

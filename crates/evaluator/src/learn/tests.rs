@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use apprentice_harness::agent::{self, Attempt};
+use apprentice_harness::agent::{self, AttemptInput};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_policies::{BuiltIn, Policy};
-use apprentice_protocol::SteppedClock;
+use apprentice_policies::{BuiltInModel, Policy};
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, EnvironmentSource as _, EventKind, EventSink as _, Header, Message,
     ModelError, ModelProfile, PortFuture, Purpose, RunId, TaskBrief, TaskId, Verdict,
 };
 use apprentice_skills::book::{At, Gateway, GatewayOptions, Snapshot};
-use apprentice_skills::leak::LeakIndex as _;
+use apprentice_skills::leak::HeldOutIndex as _;
 use apprentice_skills::reflect::{Fallback, ReflectMode, ReflectOptions};
-use apprentice_skills::{LearnOptions, Staff};
+use apprentice_skills::{LearnOptions, LearnerModels};
 use apprentice_trace::{Recorder, Redactor, Trace, blob_path};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -24,16 +24,17 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Attempted, Attempts, Classroom, CycleError, CycleOptions, LearningRun, Phase, Pupils, SealedIndex,
-    Wanted, Worked, cycle, learn_from, learning_plan, recorded, results, training_tasks, trajectory,
+    AttemptOutcome, AttemptRequest, AttemptSource, CycleContext, CycleError, CycleOptions, HeldOutTasks,
+    LearningRecord, LearningRun, Phase, Roles, cycle, learn_from, learning_plan, recorded, results,
+    training_tasks, trajectory,
 };
-use crate::arm::{Lender, Provenance, apps_of};
+use crate::arm::{GuidanceProvider, Provenance, apps_of};
 use crate::run::{
     Contender, Conversations, Lent, ModelSource, PlanRequest, RunDeps, RunFolder, RunPlan, TrialSpec, plan,
     said,
 };
 use crate::sample::row;
-use crate::split::{LockedSuite, SplitLock, trial_of};
+use crate::split::{LockedSuite, SplitLock, expected_trial_id};
 use apprentice_results::arm::Arm;
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_tasks::suite::Suite;
@@ -105,7 +106,7 @@ fn lock(suite: &Suite) -> SplitLock {
 struct Studio {
     suite: Arc<Suite>,
     folder: TempDir,
-    kept: Mutex<BTreeMap<String, Attempted>>,
+    kept: Mutex<BTreeMap<String, AttemptOutcome>>,
 }
 
 impl Studio {
@@ -113,7 +114,12 @@ impl Studio {
         Self { suite: suite(), folder: TempDir::new().expect("a folder"), kept: Mutex::default() }
     }
 
-    async fn run(&self, wanted: &Wanted, book: &Snapshot, provenance: Option<Provenance>) -> Attempted {
+    async fn run(
+        &self,
+        wanted: &AttemptRequest,
+        book: &Snapshot,
+        provenance: Option<Provenance>,
+    ) -> AttemptOutcome {
         let name = format!("{:?}-{}-{}-{}", wanted.role, wanted.task, wanted.seed, wanted.arm).to_lowercase();
         let earlier = self.kept.lock().expect("unpoisoned").get(&name).cloned();
         if let Some(earlier) = earlier {
@@ -127,17 +133,17 @@ impl Studio {
     async fn act(
         &self,
         name: &str,
-        wanted: &Wanted,
+        wanted: &AttemptRequest,
         book: &Snapshot,
         provenance: Option<Provenance>,
-    ) -> Attempted {
+    ) -> AttemptOutcome {
         let task = self.suite.task(wanted.task.as_str()).expect("a task");
         let varied = vary(task, &self.suite.name, wanted.seed).expect("varies");
         let policy = if wanted.role == Role::Teacher { Policy::Explorer } else { Policy::Novice };
-        let model = BuiltIn::new(policy);
-        let lender = Lender::new(self.suite.clone(), book.clone(), provenance);
+        let model = BuiltInModel::new(policy);
+        let lender = GuidanceProvider::new(self.suite.clone(), book.clone(), provenance);
         let loan = lender.lend(wanted.arm, &wanted.task, wanted.seed).expect("lends");
-        let clock = Arc::new(SteppedClock::default());
+        let clock = Arc::new(VirtualClock::default());
         let folder = self.folder.path().join(name);
         let blobs = folder.join("blobs");
         let redactor = Arc::new(Redactor::new([]).expect("builds"));
@@ -159,7 +165,7 @@ impl Studio {
         };
         recorder.emit(None, EventKind::Started(Box::new(header.clone()))).expect("records");
         let mut world = SceneSource::default().open(&varied.world).await.expect("opens");
-        let attempt = Attempt {
+        let attempt = AttemptInput {
             brief: &brief,
             model: &model,
             guidance: &loan.guidance,
@@ -183,11 +189,11 @@ impl Studio {
             world_steps: ended.spent.world_steps,
             ..row(wanted.arm.as_str(), task.id.as_str(), task.id.as_str(), wanted.seed, verdict)
         };
-        let row = TrialRow { trial: trial_of(&row, &self.suite.name), ..row };
+        let row = TrialRow { trial: expected_trial_id(&row, &self.suite.name), ..row };
         let trace = Trace::read(&folder.join("events.jsonl")).expect("reads");
         let text_of = |hash: &_| std::fs::read_to_string(blob_path(&blobs, hash, "txt")).ok();
         let seen = trajectory(&trace, &row, apps_of(task), &text_of).expect("a trajectory");
-        Attempted { row, seen: Some(seen), said: None }
+        AttemptOutcome { row, seen: Some(seen), said: None }
     }
 
     fn rows(&self) -> Vec<TrialRow> {
@@ -195,27 +201,27 @@ impl Studio {
     }
 }
 
-impl Attempts for Studio {
+impl AttemptSource for Studio {
     fn attempt<'a>(
         &'a self,
-        wanted: &'a Wanted,
+        wanted: &'a AttemptRequest,
         book: &'a Snapshot,
-    ) -> PortFuture<'a, Result<Attempted, String>> {
+    ) -> PortFuture<'a, Result<AttemptOutcome, String>> {
         Box::pin(async move { Ok(self.run(wanted, book, None).await) })
     }
 }
 
-async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<Worked>, CycleError> {
-    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
-    let staff = Staff { reflector: teacher.clone(), manager: teacher };
+async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<LearningRecord>, CycleError> {
+    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
+    let staff = LearnerModels { reflector: teacher.clone(), manager: teacher };
     let lock = lock(&studio.suite);
     let options = GatewayOptions {
-        leaks: Arc::new(SealedIndex::build(&lock, &studio.suite)),
+        leaks: Arc::new(HeldOutTasks::build(&lock, &studio.suite)),
         ..GatewayOptions::at(Timestamp::UNIX_EPOCH)
     };
     let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
     let tasks = TRAIN.map(TaskId::new);
-    let room = Classroom { lock: &lock, tasks: &tasks, attempts: studio, staff: &staff };
+    let room = CycleContext { lock: &lock, tasks: &tasks, attempts: studio, staff: &staff };
     let options = CycleOptions { batch, learn: LearnOptions::default(), ..CycleOptions::default() };
     cycle(&mut gateway, &room, &options, &mut |_| {}).await
 }
@@ -223,7 +229,7 @@ async fn learn(studio: &Studio, book: &TempDir, batch: usize) -> Result<Vec<Work
 async fn student(studio: &Studio, arm: Arm, book: &Snapshot, provenance: Option<Provenance>) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for task in TEST {
-        let wanted = Wanted { role: Role::Student, task: TaskId::new(task), seed: 0, arm };
+        let wanted = AttemptRequest { role: Role::Student, task: TaskId::new(task), seed: 0, arm };
         verdicts.push(studio.run(&wanted, book, provenance.clone()).await.row.verdict);
     }
     verdicts
@@ -257,7 +263,7 @@ async fn a_book_grows_and_carries_over_to_tasks_it_never_saw() {
     assert_eq!(wrong, [Verdict::Fail; 2], "relabelled bodies help nobody");
     let tools = student(&studio, Arm::ToolsOnly, &book, Some(provenance.clone())).await;
     assert_eq!(tools, [Verdict::Fail; 2], "tools alone help nobody");
-    let lender = Lender::new(studio.suite.clone(), book.clone(), Some(provenance));
+    let lender = GuidanceProvider::new(studio.suite.clone(), book.clone(), Some(provenance));
     let inert = lender.lend(Arm::PlaceboInert, &TaskId::new("chair"), 0);
     assert!(inert.is_err(), "the only skill of the program bears on the task");
 }
@@ -292,8 +298,8 @@ struct Models(bool);
 impl ModelSource for Models {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         match trial.model.as_str() {
-            "builtin/explorer" if self.0 => Ok(Arc::new(BuiltIn::new(Policy::Explorer))),
-            "builtin/novice" if self.0 => Ok(Arc::new(BuiltIn::new(Policy::Novice))),
+            "builtin/explorer" if self.0 => Ok(Arc::new(BuiltInModel::new(Policy::Explorer))),
+            "builtin/novice" if self.0 => Ok(Arc::new(BuiltInModel::new(Policy::Novice))),
             name => Err(format!("{name} is not to be asked")),
         }
     }
@@ -303,16 +309,21 @@ fn deps(models: Models) -> RunDeps {
     RunDeps {
         models: Arc::new(models),
         worlds: Arc::new(SceneSource::default()),
-        clock: Arc::new(SteppedClock::default()),
+        clock: Arc::new(VirtualClock::default()),
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
-        reading: apprentice_tasks::suite::Reading::default(),
+        reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,
     }
 }
 
-async fn learn_in(folder: RunFolder, suite: &Arc<Suite>, models: Models, book: &TempDir) -> Vec<Worked> {
-    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
+async fn learn_in(
+    folder: RunFolder,
+    suite: &Arc<Suite>,
+    models: Models,
+    book: &TempDir,
+) -> Vec<LearningRecord> {
+    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
     learn_as((folder, suite, models), teacher, &CycleOptions::default(), book).await
 }
 
@@ -321,15 +332,15 @@ async fn learn_as(
     teacher: Arc<dyn ChatModel>,
     cycling: &CycleOptions,
     book: &TempDir,
-) -> Vec<Worked> {
+) -> Vec<LearningRecord> {
     let lock = lock(suite);
     let (progress, _heard) = tokio::sync::mpsc::unbounded_channel();
     let run = LearningRun::new(folder, suite, deps(models), (progress, CancellationToken::new()));
-    let staff = Staff { reflector: teacher.clone(), manager: teacher };
+    let staff = LearnerModels { reflector: teacher.clone(), manager: teacher };
     let options = GatewayOptions::at(Timestamp::UNIX_EPOCH);
     let (mut gateway, _) = Gateway::open(book.path(), options).expect("opens");
     let tasks = training_tasks(suite, &lock);
-    let room = Classroom { lock: &lock, tasks: &tasks, attempts: &run, staff: &staff };
+    let room = CycleContext { lock: &lock, tasks: &tasks, attempts: &run, staff: &staff };
     cycle(&mut gateway, &room, cycling, &mut |_| {}).await.expect("learns")
 }
 
@@ -355,7 +366,7 @@ fn planned(suite: &Suite, lock: &SplitLock, cycling: &CycleOptions) -> RunPlan {
         books: Vec::new(),
     };
     let planned = plan(&request, Timestamp::UNIX_EPOCH, "0.0.0").expect("a plan");
-    let pupils = Pupils { teacher: "builtin/explorer".into(), student: "builtin/novice".into() };
+    let pupils = Roles { teacher: "builtin/explorer".into(), student: "builtin/novice".into() };
     let tasks = training_tasks(suite, lock);
     learning_plan(planned, (suite, lock, &tasks), &pupils, cycling)
 }
@@ -380,8 +391,8 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
     let (folder, late) = (RunFolder::open(&path).expect("opens"), TempDir::new().expect("a folder"));
     let (mut gateway, _) =
         Gateway::open(late.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
-    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
-    let staff = Staff { reflector: teacher.clone(), manager: teacher };
+    let teacher: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
+    let staff = LearnerModels { reflector: teacher.clone(), manager: teacher };
     for row in results(&folder) {
         let attempted = recorded(&path, row, &suite).expect("reads");
         learn_from(&mut gateway, (&lock, &staff), attempted, &LearnOptions::default()).await.expect("learns");
@@ -391,7 +402,7 @@ async fn the_cycle_runs_through_a_run_folder_and_finds_its_attempts_again() {
 }
 
 /// The explorer, recording the requests made in the conversations of its own attempts.
-struct Remembering(BuiltIn, Mutex<Vec<ChatRequest>>);
+struct Remembering(BuiltInModel, Mutex<Vec<ChatRequest>>);
 
 impl ChatModel for Remembering {
     fn profile(&self) -> &ModelProfile {
@@ -417,7 +428,7 @@ async fn a_built_in_model_says_in_its_own_conversation_what_it_says_of_a_record(
             LearnOptions { reflect: ReflectOptions { mode, ..Default::default() }, ..Default::default() };
         let cycling = CycleOptions { learn, ..CycleOptions::default() };
         let folder = RunFolder::create(root.path(), planned(&suite, &lock, &cycling)).expect("a run");
-        let teacher = Arc::new(BuiltIn::new(Policy::Explorer));
+        let teacher = Arc::new(BuiltInModel::new(Policy::Explorer));
         let worked = learn_as((folder, &suite, Models(true)), teacher, &cycling, &book).await;
         let lessons: Vec<_> = worked
             .into_iter()
@@ -447,7 +458,7 @@ async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_els
     let cycling = CycleOptions { learn, ..CycleOptions::default() };
     let folder = RunFolder::create(root.path(), planned(&suite, &lock, &cycling)).expect("a run");
     let path = folder.path().to_owned();
-    let teacher = Arc::new(Remembering(BuiltIn::new(Policy::Explorer), Mutex::default()));
+    let teacher = Arc::new(Remembering(BuiltInModel::new(Policy::Explorer), Mutex::default()));
     let worked = learn_as((folder, &suite, Models(true)), teacher.clone(), &cycling, &book).await;
     for one in &worked {
         let expected = match one.phase {
@@ -479,12 +490,12 @@ async fn whoever_acted_is_asked_in_the_conversation_that_was_kept_and_nobody_els
 async fn a_test_task_is_never_learned_from() {
     let (studio, folder) = (Studio::new(), TempDir::new().expect("a folder"));
     let lock = lock(&studio.suite);
-    let staff_model: Arc<dyn ChatModel> = Arc::new(BuiltIn::new(Policy::Explorer));
-    let staff = Staff { reflector: staff_model.clone(), manager: staff_model };
+    let staff_model: Arc<dyn ChatModel> = Arc::new(BuiltInModel::new(Policy::Explorer));
+    let staff = LearnerModels { reflector: staff_model.clone(), manager: staff_model };
     let (mut gateway, _) =
         Gateway::open(folder.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens");
     let tasks = [TaskId::new("chair")];
-    let room = Classroom { lock: &lock, tasks: &tasks, attempts: &studio, staff: &staff };
+    let room = CycleContext { lock: &lock, tasks: &tasks, attempts: &studio, staff: &staff };
     let refused = cycle(&mut gateway, &room, &CycleOptions::default(), &mut |_| {}).await;
     assert!(matches!(refused, Err(CycleError::Split(_))), "{refused:?}");
     assert_eq!(gateway.state().last.0, 0);
@@ -493,7 +504,7 @@ async fn a_test_task_is_never_learned_from() {
 #[tokio::test]
 async fn a_trace_becomes_words() {
     let studio = Studio::new();
-    let wanted = Wanted { role: Role::Teacher, task: TaskId::new("table"), seed: 0, arm: Arm::None };
+    let wanted = AttemptRequest { role: Role::Teacher, task: TaskId::new("table"), seed: 0, arm: Arm::None };
     let attempted = studio.run(&wanted, &Snapshot::empty(), None).await;
     let (trajectory, _) = attempted.seen.expect("a trajectory");
     assert_eq!(
@@ -524,7 +535,7 @@ fn only_what_sealed_tasks_alone_say_is_a_leak() {
     let split = |id: &str| if TRAIN.contains(&id) { Split::Train } else { Split::Test };
     let templates = tasks.values().map(|template| (template.clone(), split(template))).collect();
     let lock = SplitLock::new(LockedSuite { name: "small", hash: "5uite", tasks: &tasks }, templates, "salt");
-    let index = SealedIndex::build(&lock.expect("a lock"), &suite);
+    let index = HeldOutTasks::build(&lock.expect("a lock"), &suite);
     assert!(index.find("To rename the quarterly BUDGET sheet, so that everybody in accounting").is_some());
     assert!(index.find("Open Ledger-2031.ods first.").is_some());
     assert_eq!(index.find("1. Choose Bench > Finish.\n2. Pick what the task asks for."), None);

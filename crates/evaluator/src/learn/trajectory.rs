@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_protocol::{
-    BlobHash, Event, EventKind, Outline, RetrievedSkill, Seen, SkillHappening, StepAction, StepId,
+    BlobHash, Event, EventKind, Outline, RetrievedSkill, Seen, SkillEventKind, StepAction, StepId,
     Trajectory, TrajectoryStep, Versions, changes,
 };
 use apprentice_trace::Trace;
@@ -67,19 +67,19 @@ fn versions(events: &[Event]) -> Versions {
 /// One step per model reply, with the last observation before it.
 fn steps(events: &[Event], text_of: &dyn Fn(&BlobHash) -> Option<String>) -> Vec<TrajectoryStep> {
     let mut steps: BTreeMap<StepId, TrajectoryStep> = BTreeMap::new();
-    let mut sight = Sight::default();
+    let mut sight = LastObservation::default();
     let mut answered: Option<Vec<String>> = None;
     for event in events {
         let Some(step) = event.step else { continue };
         match &event.kind {
             EventKind::Observed { title, focused, outline, .. } => {
-                sight = Sight {
+                sight = LastObservation {
                     title: title.clone(),
                     focused: focused.clone(),
                     lines: outline
                         .as_ref()
                         .and_then(text_of)
-                        .map(|text| Outline::parse(&text).in_words())
+                        .map(|text| Outline::parse(&text).describe())
                         .unwrap_or_default(),
                 };
             }
@@ -104,7 +104,7 @@ fn steps(events: &[Event], text_of: &dyn Fn(&BlobHash) -> Option<String>) -> Vec
 }
 
 #[derive(Default)]
-struct Sight {
+struct LastObservation {
     title: String,
     focused: Option<String>,
     lines: Vec<String>,
@@ -116,7 +116,7 @@ fn skills(events: &[Event]) -> Vec<RetrievedSkill> {
     let mut received = Vec::new();
     for event in events {
         let EventKind::Skill(skill) = &event.kind else { continue };
-        if skill.happening != SkillHappening::Viewed {
+        if skill.happening != SkillEventKind::Viewed {
             continue;
         }
         let (Some(id), Some(text)) = (&skill.skill, &skill.text) else { continue };

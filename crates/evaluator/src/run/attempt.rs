@@ -5,11 +5,11 @@ use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use apprentice_harness::agent::{self, Attempt, Ended};
+use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_protocol::{
     ChatModel, ChatRequest, EVENT_VERSION, EventKind, EventSink, Header, Isolation, Judged, Machine,
-    SinkError, SkillEvent, SkillHappening, SkillId, Spent, StopReason, TaskBrief, Verdict, VoidCause, World,
-    WorldError,
+    ResourceUsage, SinkError, SkillEvent, SkillEventKind, SkillId, StopReason, TaskBrief, Verdict, VoidCause,
+    World, WorldError,
 };
 use apprentice_skills::reflect::Conversation;
 use apprentice_trace::Recorder;
@@ -19,11 +19,13 @@ use tokio::sync::SemaphorePermit;
 use super::conversation;
 use super::plan::{Conversations, TrialSpec};
 use super::trial::{Lent, Runner};
-use crate::app_versions::Roll;
+use crate::app_versions::AppVersions;
 use crate::arm::apps_of;
-use apprentice_tasks::check::{Asked, CollectContext, CollectError, Ending, collect, judge_as};
-use apprentice_tasks::setup::{SetupContext, SetupError, Stage, prepare};
-use apprentice_tasks::variation::Varied;
+use apprentice_tasks::check::{
+    AttemptEnding, CollectContext, CollectError, JudgeInput, collect, judge_with_compat,
+};
+use apprentice_tasks::setup::{SetupContext, SetupError, SetupPhase, prepare};
+use apprentice_tasks::variation::TaskVariation;
 
 /// A remote machine may need to be reserved, reset and booted; a cell times out much earlier.
 const OPEN_DEADLINE: Duration = Duration::from_secs(1800);
@@ -34,18 +36,18 @@ const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The inputs of one attempt.
-pub(super) struct Life<'a> {
+pub(super) struct AttemptExecution<'a> {
     pub(super) runner: &'a Runner,
     pub(super) trial: &'a TrialSpec,
-    pub(super) varied: &'a Varied,
+    pub(super) varied: &'a TaskVariation,
     pub(super) model: &'a dyn ChatModel,
     pub(super) lent: &'a Lent,
     pub(super) folder: PathBuf,
 }
 
 /// The outcome of an attempt.
-pub(super) struct Attempted {
-    pub(super) ended: Option<Ended>,
+pub(super) struct AttemptOutcome {
+    pub(super) ended: Option<AttemptResult>,
     pub(super) judged: Option<Judged>,
     pub(super) void: Option<Void>,
     pub(super) isolation: Isolation,
@@ -93,7 +95,7 @@ impl From<CollectError> for Void {
 /// The event for a skill hidden from the trial's task.
 fn suppressed(skill: &SkillId) -> SkillEvent {
     SkillEvent {
-        happening: SkillHappening::Suppressed,
+        happening: SkillEventKind::Suppressed,
         skill: Some(skill.clone()),
         version: None,
         rank: None,
@@ -103,10 +105,10 @@ fn suppressed(skill: &SkillId) -> SkillEvent {
     }
 }
 
-impl Life<'_> {
+impl AttemptExecution<'_> {
     /// Executes the attempt. On every path, the world is closed and the trace gets exactly one `stopped` event.
-    pub(super) async fn live(&self) -> Attempted {
-        let mut done = Attempted {
+    pub(super) async fn live(&self) -> AttemptOutcome {
+        let mut done = AttemptOutcome {
             ended: None,
             judged: None,
             void: None,
@@ -154,7 +156,7 @@ impl Life<'_> {
         &self,
         recorder: &mut Recorder,
         slot: &mut Option<World>,
-        done: &mut Attempted,
+        done: &mut AttemptOutcome,
     ) -> Result<(), Void> {
         let header = self.header();
         recorder.emit(None, EventKind::Started(Box::new(header.clone())))?;
@@ -166,15 +168,15 @@ impl Life<'_> {
         let world = slot.insert(self.open(recorder).await?);
         done.isolation = world.isolation;
         self.set_up(world.machine.as_ref(), recorder).await?;
-        let mut roll = Roll::default();
-        self.unless_cancelled(self.ask_versions(&mut roll, world.machine.as_ref(), recorder)).await??;
+        let mut roll = AppVersions::default();
+        self.unless_cancelled(self.query_versions(&mut roll, world.machine.as_ref(), recorder)).await??;
         drop(permit);
         if let Some(servers) = &self.lent.servers {
             servers.enter(world.machine.clone());
         }
         let clock = self.runner.deps.clock.as_ref();
         let header_seed = header.seed;
-        let attempt = Attempt {
+        let attempt = AttemptInput {
             brief: &header.brief.clone(),
             model: self.model,
             guidance: &self.lent.guidance,
@@ -186,18 +188,18 @@ impl Life<'_> {
         };
         let begun = clock.mono();
         let mut ended = agent::run(attempt, world.environment.as_mut(), recorder).await;
-        self.keep_conversation(std::mem::take(&mut ended.conversation));
+        self.save_conversation(std::mem::take(&mut ended.conversation));
         let took = clock.mono().saturating_sub(begun);
         done.idle += took.saturating_sub(Duration::from_millis(ended.spent.working_ms));
         let stopped = ended.stop;
         let reason = done.ended.insert(ended);
         let reason = match stopped {
-            Ok(stop) => (stop, Ending::of(stop, reason.finish.as_ref())),
+            Ok(stop) => (stop, AttemptEnding::of(stop, reason.finish.as_ref())),
             Err(cause) => return Err(Void::new(cause, reason.detail.clone())),
         };
         // After a cancellation, the user waits only for the verdict.
         if !self.runner.cancel.is_cancelled() {
-            self.ask_versions(&mut roll, world.machine.as_ref(), recorder).await?;
+            self.query_versions(&mut roll, world.machine.as_ref(), recorder).await?;
         }
         // A finished attempt is judged even when the run is cancelled, unless judging takes too long.
         let judged = self.with_grace(self.permitted_check(world.machine.as_ref(), reason, done)).await??;
@@ -211,9 +213,9 @@ impl Life<'_> {
 
     /// Queries the versions of the task's programs and of the programs with open windows. They stay unknown without
     /// a result.
-    async fn ask_versions(
+    async fn query_versions(
         &self,
-        roll: &mut Roll,
+        roll: &mut AppVersions,
         machine: &dyn Machine,
         recorder: &mut Recorder,
     ) -> Result<(), Void> {
@@ -227,12 +229,12 @@ impl Life<'_> {
 
     /// Saves the conversation if the plan asks for it. A failure is only logged: the attempt is complete without
     /// it.
-    fn keep_conversation(&self, request: ChatRequest) {
+    fn save_conversation(&self, request: ChatRequest) {
         if self.runner.folder.plan().conversations == Conversations::Dropped {
             return;
         }
         let conversation = Conversation { model: self.model.profile().name.clone(), request };
-        if let Err(error) = conversation::keep(conversation, &self.folder, &self.runner.deps.redactor) {
+        if let Err(error) = conversation::save(conversation, &self.folder, &self.runner.deps.redactor) {
             tracing::warn!(%error, folder = %self.folder.display(), "cannot save a conversation");
         }
     }
@@ -253,7 +255,7 @@ impl Life<'_> {
     }
 
     /// Acquires a permit for starting, setting up or checking a world. The wait counts as idle time.
-    async fn permit(&self, done: &mut Attempted) -> Result<SemaphorePermit<'_>, Void> {
+    async fn permit(&self, done: &mut AttemptOutcome) -> Result<SemaphorePermit<'_>, Void> {
         let begun = self.runner.deps.clock.mono();
         let permit = self.runner.permits.acquire().await;
         done.idle += self.runner.deps.clock.mono().saturating_sub(begun);
@@ -337,8 +339,8 @@ impl Life<'_> {
             screen: machine.offers().screen.unwrap_or(self.varied.world.screen),
             cache_dir: cache,
             mirror: self.runner.deps.reading.mirror.as_ref(),
-            pace: self.runner.deps.reading.pace(),
-            stage: Stage::Start,
+            pace: self.runner.deps.reading.sleep_mode(),
+            stage: SetupPhase::Start,
             password: &self.runner.deps.reading.password,
         }
     }
@@ -346,8 +348,8 @@ impl Life<'_> {
     async fn permitted_check(
         &self,
         machine: &dyn Machine,
-        ended: (StopReason, Ending),
-        done: &mut Attempted,
+        ended: (StopReason, AttemptEnding),
+        done: &mut AttemptOutcome,
     ) -> Result<Judged, Void> {
         let _permit = self.permit(done).await?;
         self.check(machine, ended).await
@@ -357,14 +359,14 @@ impl Life<'_> {
     async fn check(
         &self,
         machine: &dyn Machine,
-        (stop, ending): (StopReason, Ending),
+        (stop, ending): (StopReason, AttemptEnding),
     ) -> Result<Judged, Void> {
         let ended = self.runner.deps.clock.mono();
         let spec = &self.varied.task.evaluator;
         let (cache, kept) = (self.cache(), self.folder.join("evidence"));
         let compat = self.runner.deps.reading.compat;
-        let asked = Asked { compat, ..Asked::new(spec.clone(), ending) };
-        let late = SetupContext { stage: Stage::Grade, ..self.setup_context(machine, &cache) };
+        let asked = JudgeInput { compat, ..JudgeInput::new(spec.clone(), ending) };
+        let late = SetupContext { stage: SetupPhase::Grade, ..self.setup_context(machine, &cache) };
         let work = async {
             asked.save(&kept).map_err(CollectError::from)?;
             prepare(&spec.postconfig, &late).await.map_err(|error| {
@@ -392,7 +394,7 @@ impl Life<'_> {
             Void::new(VoidCause::EvidenceMissing, story)
         })??;
         tracing::debug!(?stop, "judging");
-        Ok(judge_as(spec, &evidence, &asked.ending, asked.compat))
+        Ok(judge_with_compat(spec, &evidence, &asked.ending, asked.compat))
     }
 
     async fn close(&self, world: World, recorder: &mut Recorder) {
@@ -417,7 +419,7 @@ fn stop(recorder: &mut Recorder, void: &Void) {
         reason: None,
         void: Some(void.cause),
         detail: void.story.clone(),
-        spent: Spent::default(),
+        spent: ResourceUsage::default(),
     };
     if let Err(error) = recorder.emit(None, stopped) {
         tracing::warn!(%error, "cannot record the end of an attempt");

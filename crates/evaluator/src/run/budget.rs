@@ -4,7 +4,7 @@ use apprentice_protocol::Limits;
 use sha2::{Digest as _, Sha256};
 
 /// Caps so many times as wide. How often the same action may be repeated is no budget and stays.
-pub(crate) fn widened(limits: Limits, times: u32) -> Limits {
+pub(crate) fn scaled_limits(limits: Limits, times: u32) -> Limits {
     let times = times.max(1);
     Limits {
         world_steps: limits.world_steps.saturating_mul(times),
@@ -17,7 +17,7 @@ pub(crate) fn widened(limits: Limits, times: u32) -> Limits {
 }
 
 /// What a model that takes a seed is sent at a later try, so that it need not say the same again.
-pub(crate) fn seed_of_try(seed: u64, number: u32) -> u64 {
+pub(crate) fn retry_seed(seed: u64, number: u32) -> u64 {
     if number < 2 {
         return seed;
     }
@@ -29,16 +29,16 @@ pub(crate) fn seed_of_try(seed: u64, number: u32) -> u64 {
 mod tests {
     use apprentice_protocol::Limits;
 
-    use super::{seed_of_try, widened};
+    use super::{retry_seed, scaled_limits};
 
     #[test]
     fn budgets_widen_and_tries_differ() {
         let limits = Limits { world_steps: 10, tokens: Some(100), cost_usd: Some(0.5), ..Limits::default() };
-        let wide = widened(limits, 3);
+        let wide = scaled_limits(limits, 3);
         assert_eq!((wide.world_steps, wide.tokens, wide.cost_usd), (30, Some(300), Some(1.5)));
         assert_eq!((wide.turns, wide.repeats), (limits.turns * 3, limits.repeats));
-        assert_eq!(widened(limits, 0), limits);
-        let seeds: std::collections::BTreeSet<u64> = (1..6).map(|number| seed_of_try(7, number)).collect();
-        assert!(seeds.len() == 5 && seed_of_try(7, 1) == 7);
+        assert_eq!(scaled_limits(limits, 0), limits);
+        let seeds: std::collections::BTreeSet<u64> = (1..6).map(|number| retry_seed(7, number)).collect();
+        assert!(seeds.len() == 5 && retry_seed(7, 1) == 7);
     }
 }

@@ -17,7 +17,7 @@ const FILE: &str = "conversation.json";
 
 /// The content of `conversation.json`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Kept {
+pub struct ConversationFile {
     /// [`CONVERSATION_SCHEMA`].
     pub schema: String,
     /// The conversation with the model.
@@ -26,14 +26,14 @@ pub struct Kept {
 }
 
 /// Saves a conversation in the folder of its attempt, without secrets.
-pub(super) fn keep(conversation: Conversation, folder: &Path, redactor: &Redactor) -> io::Result<()> {
-    let kept = Kept { schema: CONVERSATION_SCHEMA.to_owned(), conversation };
+pub(super) fn save(conversation: Conversation, folder: &Path, redactor: &Redactor) -> io::Result<()> {
+    let kept = ConversationFile { schema: CONVERSATION_SCHEMA.to_owned(), conversation };
     let text = serde_json::to_string(&kept)?;
     fs::write(folder.join(FILE), redactor.apply_to_json(&text).as_bytes())
 }
 
 /// Whether the attempt in `folder` has a saved conversation.
-pub fn was_kept(folder: &Path) -> bool {
+pub fn has_conversation(folder: &Path) -> bool {
     folder.join(FILE).is_file()
 }
 
@@ -41,7 +41,7 @@ pub fn was_kept(folder: &Path) -> bool {
 /// invalid or lacks an image.
 pub fn said(folder: &Path, blobs: &Path) -> Option<Conversation> {
     let text = fs::read_to_string(folder.join(FILE)).ok()?;
-    let kept: Kept = serde_json::from_str(&text)
+    let kept: ConversationFile = serde_json::from_str(&text)
         .inspect_err(
             |error| tracing::warn!(%error, folder = %folder.display(), "cannot read a saved conversation"),
         )

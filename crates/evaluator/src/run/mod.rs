@@ -9,13 +9,13 @@ mod scheduler;
 mod store;
 mod trial;
 
-pub(crate) use budget::widened;
-pub use conversation::{CONVERSATION_SCHEMA, Kept, said, was_kept};
+pub(crate) use budget::scaled_limits;
+pub use conversation::{CONVERSATION_SCHEMA, ConversationFile, has_conversation, said};
 pub use plan::{
     AdmissionCounts, ArmPlan, Contender, Conversations, ModelPlan, PlanError, PlanRequest, RUN_SCHEMA,
     RunPlan, TrialSpec, attempt_folder, plan, trial_id,
 };
-pub use resume::{Current, resume};
-pub use scheduler::{Progress, RunError, RunSummary, carry_out, start};
-pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, finished, peek};
-pub use trial::{Lend, Lent, ModelSource, RunDeps, Runner};
+pub use resume::{ResumeInputs, resume};
+pub use scheduler::{Progress, RunError, RunSummary, execute_plan, start};
+pub use store::{PLAN_FILE, ROWS_FILE, RunFolder, StoreError, finished, read_run};
+pub use trial::{GuidanceFactory, Lent, ModelSource, RunDeps, Runner};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use apprentice_harness::model::identity::ModelIdentity;
 use apprentice_protocol::{Limits, RunId, TaskId, TrialId};
-use apprentice_skills::verification::Admit;
+use apprentice_skills::verification::AdmissionPolicy;
 use jiff::Timestamp;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -13,14 +13,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::budget::{seed_of_try, widened};
+use super::budget::{retry_seed, scaled_limits};
 use super::trial::RunDeps;
 use crate::split::SplitLock;
 use apprentice_results::arm::Arm;
 use apprentice_results::compare::Selector;
 use apprentice_results::row::{Role, Split};
 use apprentice_tasks::suite::Suite;
-use apprentice_tasks::variation::{VaryError, vary};
+use apprentice_tasks::variation::{VariationError, vary};
 
 /// The schema name of the plan.
 pub const RUN_SCHEMA: &str = "apprentice.run/1";
@@ -91,7 +91,7 @@ pub struct ArmPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AdmissionCounts {
     /// The admission policy.
-    pub policy: Admit,
+    pub policy: AdmissionPolicy,
     /// Skills that may be used.
     pub eligible: usize,
     /// Skills that are quarantined.
@@ -137,7 +137,8 @@ pub struct TrialSpec {
 impl RunPlan {
     /// How many trials of the plan a selector means.
     pub fn selected(&self, selector: &Selector) -> usize {
-        let meant = |trial: &&TrialSpec| selector.means(&trial.arm, trial.role, &trial.model, trial.split);
+        let meant =
+            |trial: &&TrialSpec| selector.matches_fields(&trial.arm, trial.role, &trial.model, trial.split);
         self.trials.iter().filter(meant).count()
     }
 }
@@ -221,12 +222,12 @@ impl RunPlan {
     /// Returns the caps of a trial; `own` are its task's caps.
     pub fn limits_of(&self, trial: &TrialSpec, own: Limits) -> Limits {
         let times = self.arm_of(trial).and_then(|arm| arm.budget);
-        widened(self.limits.unwrap_or(own), times.unwrap_or(1))
+        scaled_limits(self.limits.unwrap_or(own), times.unwrap_or(1))
     }
 
     /// Returns the seed sent to a model in a trial; `own` is the seed of the task's variation.
     pub fn seed_of(&self, trial: &TrialSpec, own: u64) -> u64 {
-        seed_of_try(own, self.arm_of(trial).and_then(|arm| arm.again).unwrap_or(1))
+        retry_seed(own, self.arm_of(trial).and_then(|arm| arm.again).unwrap_or(1))
     }
 
     /// Completes the plan with facts known only where it runs: relaxed isolation guarantees, and the identities
@@ -241,7 +242,7 @@ impl RunPlan {
 
     /// Returns the differences between the recorded and current identities of the models' servers, as text. All
     /// servers are queried, because their replies also set how much input they accept.
-    pub async fn changed_models(&self, deps: &RunDeps) -> Vec<String> {
+    pub async fn model_drift(&self, deps: &RunDeps) -> Vec<String> {
         let mut changed = Vec::new();
         for one in &self.models {
             let now = deps.models.identity(&one.model).await;
@@ -279,7 +280,7 @@ pub enum PlanError {
         seed: u32,
         /// The cause.
         #[source]
-        source: VaryError,
+        source: VariationError,
     },
 }
 

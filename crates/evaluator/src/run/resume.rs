@@ -6,13 +6,13 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::plan::{ArmPlan, RunPlan};
-use super::scheduler::{Progress, RunError, RunSummary, carry_out};
+use super::scheduler::{Progress, RunError, RunSummary, execute_plan};
 use super::store::RunFolder;
 use super::trial::{RunDeps, Runner};
 use apprentice_tasks::suite::Suite;
 
 /// The current inputs of a resumed run, for comparison with its plan.
-pub struct Current {
+pub struct ResumeInputs {
     /// The suite.
     pub suite: Suite,
     /// Hash of the split lock.
@@ -28,25 +28,25 @@ pub struct Current {
 /// Resumes the run in `folder`.
 pub async fn resume(
     folder: &Path,
-    current: Current,
+    current: ResumeInputs,
     jobs: usize,
     deps: RunDeps,
     (progress, cancel): (UnboundedSender<Progress>, CancellationToken),
 ) -> Result<RunSummary, RunError> {
     let folder = RunFolder::open(folder)?;
     let mut drift = drift(folder.plan(), &current);
-    drift.extend(folder.plan().changed_models(&deps).await);
+    drift.extend(folder.plan().model_drift(&deps).await);
     let drift = (!drift.is_empty()).then(|| format!("{} changed", drift.join(", ")));
     if let (Some(drift), false) = (&drift, current.accept_drift) {
         return Err(RunError::Drift(drift.clone()));
     }
     let mut runner = Runner::new(folder, current.suite, deps, progress, cancel);
-    runner.admit = drift;
-    carry_out(runner, jobs).await
+    runner.accepted_drift = drift;
+    execute_plan(runner, jobs).await
 }
 
 /// Returns the names of the inputs that differ.
-fn drift(plan: &RunPlan, current: &Current) -> Vec<String> {
+fn drift(plan: &RunPlan, current: &ResumeInputs) -> Vec<String> {
     let prompt_hash = apprentice_harness::agent::prompt_hash();
     let book = |arm: &ArmPlan| {
         let now = current.books.iter().find(|now| now.arm == arm.arm);

@@ -14,7 +14,7 @@ use super::store::{RunFolder, StoreError};
 use super::trial::{RunDeps, Runner};
 use apprentice_results::row::TrialRow;
 use apprentice_tasks::solution::ScriptError;
-use apprentice_tasks::variation::VaryError;
+use apprentice_tasks::variation::VariationError;
 
 /// A progress event of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +73,7 @@ pub enum RunError {
         task: TaskId,
         /// The cause.
         #[source]
-        source: VaryError,
+        source: VariationError,
     },
     /// A task's solution or near miss is invalid.
     #[error("task {task}: invalid solution or near-miss script")]
@@ -132,11 +132,11 @@ pub async fn start(
     let plan = plan(request, deps.clock.now(), program)?;
     let plan = plan.settle(&deps).await;
     let folder = RunFolder::create(root, plan)?;
-    carry_out(Runner::new(folder, request.suite.clone(), deps, progress, cancel), jobs).await
+    execute_plan(Runner::new(folder, request.suite.clone(), deps, progress, cancel), jobs).await
 }
 
 /// Runs every unfinished trial of the plan.
-pub async fn carry_out(runner: Runner, jobs: usize) -> Result<RunSummary, RunError> {
+pub async fn execute_plan(runner: Runner, jobs: usize) -> Result<RunSummary, RunError> {
     let runner = Arc::new(runner);
     let trials = &runner.folder.plan().trials;
     let mut waiting: VecDeque<TrialSpec> =

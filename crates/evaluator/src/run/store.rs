@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use apprentice_protocol::{EventKind, Isolation, SkillHappening, TrialId, Verdict, VoidCause};
+use apprentice_protocol::{EventKind, Isolation, SkillEventKind, TrialId, Verdict, VoidCause};
 use apprentice_trace::Trace;
 
 use super::plan::{RunPlan, TrialSpec, attempt_folder};
@@ -17,7 +17,7 @@ use apprentice_results::rows::{self, RowsError};
 pub const PLAN_FILE: &str = "run.json";
 /// The file name of a run's rows.
 pub const ROWS_FILE: &str = "trials.jsonl";
-const TORN: &str = "trials.torn";
+const PARTIAL_ROWS_FILE: &str = "trials.torn";
 const LOCK: &str = "run.lock";
 
 /// An open run, locked against other writers for the lifetime of this value.
@@ -25,13 +25,13 @@ const LOCK: &str = "run.lock";
 pub struct RunFolder {
     path: PathBuf,
     plan: RunPlan,
-    rows: Mutex<Ledger>,
+    rows: Mutex<RowsFile>,
     _lock: File,
 }
 
 /// The rows file and its parsed content.
 #[derive(Debug)]
-struct Ledger {
+struct RowsFile {
     file: File,
     length: u64,
     rows: Vec<TrialRow>,
@@ -77,7 +77,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
 }
 
 /// Reads the plan and rows of a run without locking it and without repairing its rows.
-pub fn peek(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
+pub fn read_run(path: &Path) -> Result<(RunPlan, Vec<TrialRow>), StoreError> {
     let plan = read_plan(path)?;
     let file = path.join(ROWS_FILE);
     let rows = if file.exists() { rows::read(&file)?.rows } else { Vec::new() };
@@ -129,9 +129,9 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let plan = read_plan(path)?;
         let lock = lock(path)?;
-        set_torn_line_aside(path)?;
+        quarantine_partial_row(path)?;
         let folder = Self::with(path.to_owned(), plan, lock)?;
-        folder.settle_orphans()?;
+        folder.record_orphans()?;
         Ok(folder)
     }
 
@@ -141,7 +141,7 @@ impl RunFolder {
         let length = handle.metadata().map_err(failed(&file))?.len();
         let rows = rows::read(&file)?.rows;
         sync_folder(&path)?;
-        let rows = Mutex::new(Ledger { file: handle, length, rows });
+        let rows = Mutex::new(RowsFile { file: handle, length, rows });
         Ok(Self { path, plan, rows, _lock: lock })
     }
 
@@ -206,7 +206,7 @@ impl RunFolder {
     }
 
     /// Adds a row for every attempt folder that has none. Deletes nothing.
-    fn settle_orphans(&self) -> Result<(), StoreError> {
+    fn record_orphans(&self) -> Result<(), StoreError> {
         let known: BTreeSet<String> = self.rows().into_iter().map(|row| row.trace).collect();
         for trial in &self.plan.trials {
             for attempt in 1.. {
@@ -248,10 +248,10 @@ impl RunFolder {
                     }
                 }
                 EventKind::Action(action) => {
-                    let counts = action.sent.is_some_and(|sent| !sent.only_looks());
+                    let counts = action.sent.is_some_and(|sent| !sent.is_observation_only());
                     row.world_steps += u32::from(counts);
                 }
-                EventKind::Skill(skill) if skill.happening == SkillHappening::Viewed => {
+                EventKind::Skill(skill) if skill.happening == SkillEventKind::Viewed => {
                     row.skills_viewed.extend(skill.skill.filter(|id| !row.skills_viewed.contains(id)));
                 }
                 EventKind::WorldOpened { isolation, .. } => row.isolation = isolation,
@@ -316,7 +316,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 }
 
 /// Moves the bytes after the last line break to a separate file: they are not a complete row.
-fn set_torn_line_aside(folder: &Path) -> Result<(), StoreError> {
+fn quarantine_partial_row(folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(ROWS_FILE);
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
@@ -327,7 +327,7 @@ fn set_torn_line_aside(folder: &Path) -> Result<(), StoreError> {
     if whole == bytes.len() {
         return Ok(());
     }
-    let aside = folder.join(TORN);
+    let aside = folder.join(PARTIAL_ROWS_FILE);
     let kept = OpenOptions::new().append(true).create(true).open(&aside).and_then(|mut file| {
         file.write_all(&bytes[whole..])?;
         file.write_all(b"\n")?;

@@ -10,14 +10,14 @@ use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentSource, Guidance, PortFuture, SkillId, TrialId, Verdict, VoidCause,
 };
-use apprentice_skills::guidance::Present;
+use apprentice_skills::guidance::KnownVersions;
 use apprentice_trace::Redactor;
 use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{Attempted, Life};
+use super::attempt::{AttemptExecution, AttemptOutcome};
 use super::plan::TrialSpec;
 use super::scheduler::{Progress, RunError};
 use super::store::RunFolder;
@@ -25,7 +25,7 @@ use crate::arm::Loan;
 use apprentice_results::row::TrialRow;
 use apprentice_tasks::solution::{FixedModel, SolutionModel};
 use apprentice_tasks::suite::task::Task;
-use apprentice_tasks::suite::{Reading, Suite};
+use apprentice_tasks::suite::{Suite, SuiteOptions};
 use apprentice_tasks::variation::vary;
 
 /// Creates models by name. The evaluator creates the baselines itself.
@@ -52,7 +52,7 @@ pub struct Lent {
     /// Skills of the book that are hidden from the task; the trace records them.
     pub suppressed: Vec<SkillId>,
     /// Receives the program versions of the world, for the skill tools.
-    pub present: Present,
+    pub present: KnownVersions,
 }
 
 impl From<Loan> for Lent {
@@ -63,7 +63,7 @@ impl From<Loan> for Lent {
 }
 
 /// Builds an arm's guidance anew for every attempt.
-pub type Lend = Arc<dyn Fn(&TrialSpec) -> Lent + Send + Sync>;
+pub type GuidanceFactory = Arc<dyn Fn(&TrialSpec) -> Lent + Send + Sync>;
 
 /// The external dependencies of a run.
 #[derive(Clone)]
@@ -75,11 +75,11 @@ pub struct RunDeps {
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The guidance by arm.
-    pub lend: Lend,
+    pub lend: GuidanceFactory,
     /// Removes secrets from every recorded line and text blob.
     pub redactor: Arc<Redactor>,
     /// Options for third-party suites.
-    pub reading: Reading,
+    pub reading: SuiteOptions,
     /// The number of worlds that may start, set up or be checked at a time. Waiting for a model needs no permit.
     pub cpu: usize,
 }
@@ -90,7 +90,7 @@ pub struct Runner {
     pub(super) suite: Arc<Suite>,
     pub(super) deps: RunDeps,
     /// The accepted differences from the plan, as text; `None` when there are none.
-    pub(super) admit: Option<String>,
+    pub(super) accepted_drift: Option<String>,
     /// Unbounded: there are a few small messages per attempt, and the terminal must never block a run.
     pub(super) progress: UnboundedSender<Progress>,
     pub(super) cancel: CancellationToken,
@@ -108,7 +108,7 @@ impl Runner {
     ) -> Self {
         let permits = Semaphore::new(deps.cpu.max(1));
         let (folder, suite) = (Arc::new(folder), Arc::new(suite));
-        Self { folder, suite, deps, admit: None, progress, cancel, permits }
+        Self { folder, suite, deps, accepted_drift: None, progress, cancel, permits }
     }
 
     /// The run's folder.
@@ -128,7 +128,7 @@ impl Runner {
             let (row, story) = match AssertUnwindSafe(self.attempt(trial, attempt)).catch_unwind().await {
                 Ok(finished) => finished?,
                 // A panic in one trial must not end the other trials.
-                Err(_) => (self.row_of_our_bug(trial, attempt), None),
+                Err(_) => (self.internal_error_row(trial, attempt), None),
             };
             if row.void_cause == Some(VoidCause::DiskFull) {
                 // A full world affects one trial, but a full disk affects all: then the run stops, and the attempt
@@ -141,7 +141,7 @@ impl Runner {
         Ok(self.folder.attempts(&trial.trial).pop())
     }
 
-    fn row_of_our_bug(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
+    fn internal_error_row(&self, trial: &TrialSpec, attempt: u32) -> TrialRow {
         tracing::error!(trial = %trial.trial, attempt, "a panic outside the agent");
         let started_at = self.deps.clock.now();
         let void_cause = Some(VoidCause::Internal);
@@ -168,7 +168,7 @@ impl Runner {
         let model = self.model(trial, &varied.task)?;
         let lent = (self.deps.lend)(trial);
         let row = self.folder.blank_row(trial, attempt);
-        let life = Life {
+        let life = AttemptExecution {
             runner: self,
             trial,
             varied: &varied,
@@ -179,7 +179,7 @@ impl Runner {
         let done = life.live().await;
         let wall = clock.mono().saturating_sub(begun);
         let story = done.void.as_ref().map(|void| void.story.clone());
-        Ok((self.filled(TrialRow { started_at, ..row }, lent, done, wall), story))
+        Ok((self.completed_row(TrialRow { started_at, ..row }, lent, done, wall), story))
     }
 
     fn model(&self, trial: &TrialSpec, task: &Task) -> Result<Arc<dyn ChatModel>, RunError> {
@@ -197,7 +197,7 @@ impl Runner {
         })
     }
 
-    fn filled(&self, row: TrialRow, lent: Lent, done: Attempted, wall: Duration) -> TrialRow {
+    fn completed_row(&self, row: TrialRow, lent: Lent, done: AttemptOutcome, wall: Duration) -> TrialRow {
         let ended = done.ended.as_ref();
         let spent = ended.map(|ended| ended.spent).unwrap_or_default();
         let working = wall.saturating_sub(done.idle);
@@ -219,7 +219,7 @@ impl Runner {
             skills_viewed: ended.map_or_else(Vec::new, |ended| ended.skills_viewed.clone()),
             provider_model: ended.and_then(|ended| ended.provider_model.clone()),
             isolation: done.isolation,
-            admit: self.admit.clone(),
+            admit: self.accepted_drift.clone(),
             ..row
         }
     }

@@ -116,7 +116,7 @@ pub enum SplitError {
     #[error(
         "split lock is for suite {locked}, not {found}: lock the suite again, or use the files it was made for"
     )]
-    OtherSuite {
+    SuiteMismatch {
         /// The suite hash in the lock.
         locked: String,
         /// The hash of the suite in use.
@@ -132,7 +132,7 @@ pub enum SplitError {
     },
     /// The row names a different template than the lock.
     #[error("the row of task {task} claims template {claimed:?}, the lock says {locked:?}")]
-    OtherTemplate {
+    TemplateMismatch {
         /// The task's id.
         task: TaskId,
         /// The template in the row.
@@ -142,7 +142,7 @@ pub enum SplitError {
     },
     /// The attempt's template is held out from learning.
     #[error("task {task} belongs to template {template:?}, held out as {}", .split.as_str())]
-    Sealed {
+    HeldOut {
         /// The task's id.
         task: TaskId,
         /// The task's template.
@@ -154,7 +154,7 @@ pub enum SplitError {
     #[error(
         "the row of task {task} claims trial id {claimed}, but its suite, task, role, model, arm and seed give {made}"
     )]
-    OtherTrial {
+    TrialMismatch {
         /// The task's id.
         task: TaskId,
         /// The trial id in the row.
@@ -189,7 +189,7 @@ pub fn trajectory_id(row: &TrialRow) -> String {
 }
 
 /// Computes the trial id from a row's fields, for the suite of this name.
-pub(crate) fn trial_of(row: &TrialRow, suite: &str) -> TrialId {
+pub(crate) fn expected_trial_id(row: &TrialRow, suite: &str) -> TrialId {
     let contender = Contender {
         role: row.role,
         model: row.model.clone(),
@@ -307,7 +307,7 @@ impl SplitLock {
         if suite_hash == self.suite_hash {
             return Ok(());
         }
-        Err(SplitError::OtherSuite { locked: self.suite_hash.clone(), found: suite_hash.into() })
+        Err(SplitError::SuiteMismatch { locked: self.suite_hash.clone(), found: suite_hash.into() })
     }
 
     /// Returns the split of a template; `None` when the lock does not contain it.
@@ -332,7 +332,7 @@ impl SplitLock {
         self.check_suite(&row.suite_hash)?;
         let template = self.template_of(&row.task)?;
         if row.template != template {
-            return Err(SplitError::OtherTemplate {
+            return Err(SplitError::TemplateMismatch {
                 task: row.task.clone(),
                 claimed: row.template.clone(),
                 locked: template.into(),
@@ -341,12 +341,16 @@ impl SplitLock {
         match self.split_of_task(&row.task)? {
             Split::Train => {}
             split @ (Split::Dev | Split::Test) => {
-                return Err(SplitError::Sealed { task: row.task.clone(), template: template.into(), split });
+                return Err(SplitError::HeldOut { task: row.task.clone(), template: template.into(), split });
             }
         }
-        let made = trial_of(row, &self.suite);
+        let made = expected_trial_id(row, &self.suite);
         if row.trial != made {
-            return Err(SplitError::OtherTrial { task: row.task.clone(), claimed: row.trial.clone(), made });
+            return Err(SplitError::TrialMismatch {
+                task: row.task.clone(),
+                claimed: row.trial.clone(),
+                made,
+            });
         }
         let id = trajectory_id(row);
         if row.verdict == Verdict::Void || trajectory.verdict == Verdict::Void {

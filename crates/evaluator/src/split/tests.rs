@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{Limits, Spent, StopReason, TaskId, Trajectory, Verdict};
+use apprentice_protocol::{Limits, ResourceUsage, StopReason, TaskId, Trajectory, Verdict};
 
-use super::{LockedSuite, Shares, SplitError, SplitLock, trajectory_id, trial_of};
+use super::{LockedSuite, Shares, SplitError, SplitLock, expected_trial_id, trajectory_id};
 use crate::sample;
 use apprentice_results::row::{Role, Split, TrialRow};
 
@@ -33,7 +33,7 @@ fn trajectory(row: &TrialRow) -> Trajectory {
         score: row.score,
         stop: StopReason::Done,
         limits: Limits::default(),
-        spent: Spent::default(),
+        spent: ResourceUsage::default(),
         steps: Vec::new(),
         skills: Vec::new(),
     }
@@ -42,7 +42,7 @@ fn trajectory(row: &TrialRow) -> Trajectory {
 /// A row whose trial id matches its fields.
 fn row(arm: &str, template: &str, task: &str, seed: u32, verdict: Verdict) -> TrialRow {
     let row = sample::row(arm, template, task, seed, verdict);
-    TrialRow { trial: trial_of(&row, "starter"), ..row }
+    TrialRow { trial: expected_trial_id(&row, "starter"), ..row }
 }
 
 fn refusal(row: &TrialRow) -> String {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_evaluator::experiment::Experiment;
 use apprentice_evaluator::run::{ModelSource, TrialSpec};
-use apprentice_policies::{BuiltIn, Policy};
+use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelProfile, PortFuture, TaskId,
 };
@@ -26,7 +26,7 @@ struct Listening {
 
 /// A built-in model that records its first request.
 struct Ear {
-    model: BuiltIn,
+    model: BuiltInModel,
     key: Option<(String, String)>,
     heard: Heard,
 }
@@ -36,7 +36,7 @@ impl ModelSource for Listening {
         let policy = Policy::named(&trial.model).ok_or("no such model")?;
         let student = trial.role == Role::Student && trial.split == Some(Split::Test);
         let key = student.then(|| (trial.arm.clone(), trial.task.to_string()));
-        Ok(Arc::new(Ear { model: BuiltIn::new(policy), key, heard: self.heard.clone() }))
+        Ok(Arc::new(Ear { model: BuiltInModel::new(policy), key, heard: self.heard.clone() }))
     }
 }
 
@@ -74,7 +74,7 @@ async fn the_first_requests_of_all_arms_differ_in_what_is_lent_alone() {
     // One test task of each program.
     let tasks = TRAIN.iter().chain(&["jug", "renew"]).map(|id| TaskId::new(*id)).collect();
     let wanted = Experiment {
-        arms: Arm::EVERY.to_vec(),
+        arms: Arm::ALL.to_vec(),
         tasks: Some(tasks),
         teacher: None,
         seeds: 1,
@@ -83,12 +83,12 @@ async fn the_first_requests_of_all_arms_differ_in_what_is_lent_alone() {
     let outcome = work_with(&wanted, folder.path(), None, listening.clone()).await.expect("works");
     let heard = listening.heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let measured: BTreeSet<&str> = heard.keys().map(|(arm, _)| arm.as_str()).collect();
-    for arm in Arm::EVERY.map(Arm::as_str) {
+    for arm in Arm::ALL.map(Arm::as_str) {
         let eligible = outcome.report.eligible.iter().find(|one| one.arm == arm).expect("every arm is told");
         assert_eq!(measured.contains(arm), eligible.templates > 0, "{arm}");
     }
     // No skill was verified on another template, so the `verified` arm has no guidance.
-    assert_eq!(measured.len(), Arm::EVERY.len() - 1, "{measured:?}");
+    assert_eq!(measured.len(), Arm::ALL.len() - 1, "{measured:?}");
     for ((arm, task), request) in &heard {
         let own = &heard[&("none".to_owned(), task.clone())];
         let (rest, lent) = without_loan(request.clone(), own);

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_evaluator::bundle::{BundleError, Caps, List, Verification, examine, pack, verify};
+use apprentice_evaluator::bundle::{
+    BundleError, Manifest, UnpackLimits, Verification, pack, verify, verify_folder,
+};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -13,7 +15,7 @@ use crate::experiment::{copied, finished};
 
 fn verified(bundle: &Path) -> Result<Verification, BundleError> {
     let scratch = TempDir::new().expect("a folder");
-    verify(bundle, scratch.path(), Caps::default())
+    verify(bundle, scratch.path(), UnpackLimits::default())
 }
 
 fn edit(path: &Path, from: &str, to: &str) {
@@ -58,7 +60,7 @@ async fn a_bundle_holds_on_another_machine_and_says_what_was_tampered_with() {
     let passed = differs.iter().find(|one| one.at.starts_with("/arms/") && one.at.ends_with("/passed"));
     let passed = passed.expect("the arm's number is named");
     assert_ne!(passed.stored, passed.computed);
-    assert!(!examine(folder.path()).expect("examines").holds);
+    assert!(!verify_folder(folder.path()).expect("examines").holds);
 }
 
 #[tokio::test]
@@ -67,7 +69,7 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
     let (_, outcome) = finished().await;
     let stored = fs::read_to_string(folder.path().join("report.json")).expect("reads");
     edit(&folder.path().join("report.json"), "\"passed\": 3", "\"passed\": 4");
-    let found = examine(folder.path()).expect("examines");
+    let found = verify_folder(folder.path()).expect("examines");
     let differs = found.report_differs.expect("a report");
     let [one] = differs.as_slice() else { panic!("one place: {differs:?}") };
     assert_eq!((one.stored.as_str(), one.computed.as_str(), found.holds), ("4", "3", false));
@@ -75,7 +77,7 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
     // Changed wording is reported but proves nothing; a changed number in a sentence does.
     fs::write(folder.path().join("report.json"), stored).expect("writes");
     edit(&folder.path().join("report.json"), "every sentence is about", "all of it is about");
-    let found = examine(folder.path()).expect("examines");
+    let found = verify_folder(folder.path()).expect("examines");
     let places = found.report_differs.expect("a report");
     assert!(found.holds && places.len() == 1 && places[0].wording, "{places:?}");
     let stored = fs::read_to_string(folder.path().join("report.json")).expect("reads");
@@ -84,23 +86,23 @@ async fn a_report_or_evidence_that_was_changed_is_named() {
     let other = if stored[digit..].starts_with('9') { "8" } else { "9" };
     let told = format!("{}{other}{}", &stored[..digit], &stored[digit + 1..]);
     fs::write(folder.path().join("report.json"), told).expect("writes");
-    assert!(!examine(folder.path()).expect("examines").holds);
+    assert!(!verify_folder(folder.path()).expect("examines").holds);
 
     let first = outcome.report.trials.iter().find(|line| line.measured).expect("a trial");
     let evidence = folder.path().join(&first.trace).join("evidence/evidence.json");
     fs::remove_file(&evidence).expect("removes");
-    let found = examine(folder.path()).expect("examines");
+    let found = verify_folder(folder.path()).expect("examines");
     assert_eq!(found.runs.values().map(|run| run.missing).sum::<u64>(), 1);
     // A row that points outside the run could cause another person's files to be read.
     edit(&run.join("trials.jsonl"), "\"trace\":\"trials", "\"trace\":\"../trials");
-    assert!(matches!(examine(folder.path()), Err(BundleError::Astray { .. })));
+    assert!(matches!(verify_folder(folder.path()), Err(BundleError::OutsideRun { .. })));
 }
 
 /// A malformed bundle: an empty list, and then the given entries.
 fn made(bundle: &Path, entries: &[(&str, tar::EntryType, &[u8])]) {
     let file = fs::File::create(bundle).expect("a file");
     let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
-    let list = List { schema: "apprentice.bundle/1".into(), program: "0".into(), files: [].into() };
+    let list = Manifest { schema: "apprentice.bundle/1".into(), program: "0".into(), files: [].into() };
     let list = json!(list).to_string();
     let first = [("bundle.json", tar::EntryType::Regular, list.as_bytes())];
     for (name, kind, bytes) in first.iter().chain(entries) {
@@ -133,7 +135,7 @@ fn a_bundle_that_reaches_outside_or_fills_the_disk_is_refused() {
         let scratch = TempDir::new().expect("a folder");
         let inner = scratch.path().join("inner");
         fs::create_dir(&inner).expect("a folder");
-        let error = verify(&bundle, &inner, Caps::default()).expect_err("is refused").to_string();
+        let error = verify(&bundle, &inner, UnpackLimits::default()).expect_err("is refused").to_string();
         assert!(error.contains(why), "{path}: {error}");
         assert!(!scratch.path().join("out").exists(), "{path} was written");
     }
@@ -142,7 +144,7 @@ fn a_bundle_that_reaches_outside_or_fills_the_disk_is_refused() {
     made(&bundle, &[("a", tar::EntryType::Regular, &zeros)]);
     assert!(fs::metadata(&bundle).expect("data").len() < 20_000, "a small file that unpacks to a large one");
     let scratch = TempDir::new().expect("a folder");
-    let small = |bytes, files| verify(&bundle, scratch.path(), Caps { bytes, files });
+    let small = |bytes, files| verify(&bundle, scratch.path(), UnpackLimits { bytes, files });
     assert!(matches!(small(1 << 20, 10), Err(BundleError::TooLarge { .. })));
     assert!(matches!(small(1 << 30, 1), Err(BundleError::TooLarge { .. })));
     assert!(!scratch.path().join("a").exists(), "refused before it was written");

@@ -6,24 +6,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apprentice_evaluator::cost_estimate::Quote;
+use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
-    BookSource, Experiment, ExperimentError, Laboratory, Lessons, Outcome, Primary, carry_out, done,
-    experiment_config, forecast, outline, report, runs,
+    BookSource, Experiment, ExperimentDeps, ExperimentError, ExperimentResult, LearningPlan,
+    PrimaryComparison, done, experiment_config, forecast, plan_measurement, report, run_experiment, runs,
 };
-use apprentice_evaluator::hidden_skills::{Hiding, Suppressed};
+use apprentice_evaluator::hidden_skills::{HiddenSkill, HiddenSkills};
 use apprentice_evaluator::learn::CycleOptions;
 use apprentice_evaluator::run::{Lent, ModelSource, Progress, RunDeps, TrialSpec};
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
-use apprentice_evaluator::tool_servers::{ToolBox, ToolRules};
+use apprentice_evaluator::tool_servers::{ToolPolicy, ToolSettings};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_policies::{BuiltIn, Policy};
-use apprentice_protocol::SteppedClock;
-use apprentice_protocol::{ChatModel, EventKind, SkillHappening, SkillId, TaskId, Verdict};
-use apprentice_results::ablations::FurtherArms;
+use apprentice_policies::{BuiltInModel, Policy};
+use apprentice_protocol::VirtualClock;
+use apprentice_protocol::{ChatModel, EventKind, SkillEventKind, SkillId, TaskId, Verdict};
+use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
-use apprentice_results::compare::{Finding, Mixed};
-use apprentice_results::report::{Chooser, Report, Stratum};
+use apprentice_results::compare::{Finding, MixedVersions};
+use apprentice_results::report::{Report, Stratum, TryChooser};
 use apprentice_results::row::{Role, Split, TrialRow};
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_tasks::suite::Suite;
@@ -118,7 +118,7 @@ struct Models;
 impl ModelSource for Models {
     fn model(&self, trial: &TrialSpec) -> Result<Arc<dyn ChatModel>, String> {
         let policy = Policy::named(&trial.model).ok_or("no such model")?;
-        Ok(Arc::new(BuiltIn::new(policy)))
+        Ok(Arc::new(BuiltInModel::new(policy)))
     }
 }
 
@@ -133,16 +133,16 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
         student: "builtin/novice".into(),
         others: Vec::new(),
         arms: vec![Arm::None, Arm::Pull, Arm::PlaceboInert],
-        primary: Primary::default(),
+        primary: PrimaryComparison::default(),
         seeds: 2,
         baselines: false,
         attempts: 2,
         order_seed: 1,
         limits: None,
-        further: FurtherArms::default(),
-        suppress: Suppressed::default(),
+        further: Ablations::default(),
+        suppress: HiddenSkills::default(),
         replicates: 1,
-        tools: ToolBox::default(),
+        tools: ToolSettings::default(),
         registered: None,
         command: vec!["apprentice".into(), "demo".into()],
         program: "0.0.0".into(),
@@ -150,9 +150,9 @@ pub(crate) fn experiment(book: BookSource) -> Experiment {
 }
 
 pub(crate) fn learned() -> BookSource {
-    BookSource::Learned(Lessons {
+    BookSource::Learned(LearningPlan {
         teacher: "builtin/explorer".into(),
-        learner: Arc::new(BuiltIn::new(Policy::Explorer)),
+        learner: Arc::new(BuiltInModel::new(Policy::Explorer)),
         cycle: CycleOptions { batch: 2, ..CycleOptions::default() },
     })
 }
@@ -162,7 +162,7 @@ pub(crate) async fn work(
     experiment: &Experiment,
     folder: &Path,
     stop_after: Option<usize>,
-) -> Result<Outcome, ExperimentError> {
+) -> Result<ExperimentResult, ExperimentError> {
     work_with(experiment, folder, stop_after, Arc::new(Models)).await
 }
 
@@ -172,7 +172,7 @@ pub(crate) async fn work_with(
     folder: &Path,
     stop_after: Option<usize>,
     models: Arc<dyn ModelSource>,
-) -> Result<Outcome, ExperimentError> {
+) -> Result<ExperimentResult, ExperimentError> {
     let (progress, mut heard) = unbounded_channel();
     let (lessons, _told) = unbounded_channel();
     let cancel = CancellationToken::new();
@@ -186,15 +186,15 @@ pub(crate) async fn work_with(
             }
         }
     });
-    let laboratory = Laboratory {
+    let laboratory = ExperimentDeps {
         meaning: None,
         deps: RunDeps {
             models,
             worlds: Arc::new(SceneSource::default()),
-            clock: Arc::new(SteppedClock::default()),
+            clock: Arc::new(VirtualClock::default()),
             lend: Arc::new(|_: &TrialSpec| Lent::default()),
             redactor: Arc::new(Redactor::new([]).expect("builds")),
-            reading: apprentice_tasks::suite::Reading::default(),
+            reading: apprentice_tasks::suite::SuiteOptions::default(),
             cpu: 2,
         },
         jobs: 2,
@@ -202,15 +202,15 @@ pub(crate) async fn work_with(
         lessons,
         cancel,
     };
-    let outcome = carry_out(experiment, &laboratory, folder).await;
+    let outcome = run_experiment(experiment, &laboratory, folder).await;
     drop(laboratory);
     listener.await.expect("listened");
     outcome
 }
 
 /// A finished experiment shared by all tests. A test that modifies it works on a copy.
-pub(crate) async fn finished() -> &'static (PathBuf, Outcome) {
-    static FINISHED: OnceCell<(PathBuf, Outcome)> = OnceCell::const_new();
+pub(crate) async fn finished() -> &'static (PathBuf, ExperimentResult) {
+    static FINISHED: OnceCell<(PathBuf, ExperimentResult)> = OnceCell::const_new();
     let run = Box::pin(async {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished-experiment");
         // Removes the leftovers of an earlier test run.
@@ -281,10 +281,11 @@ async fn a_report_is_made_again_byte_for_byte() {
     assert_eq!(strata["mend"], Some(Stratum::Unseen));
     assert_eq!(strata["jug"], Some(Stratum::Seen));
 
-    let of_run = runs(std::slice::from_ref(&run), &run, Mixed::Refuse).expect("the run's own report");
+    let of_run = runs(std::slice::from_ref(&run), &run, MixedVersions::Refuse).expect("the run's own report");
     assert_eq!(of_run.arms, again.arms);
     assert_eq!(of_run.comparisons[0].result.difference, again.comparisons[0].result.difference);
-    let above = runs(std::slice::from_ref(&run), folder.path(), Mixed::Refuse).expect("a report from above");
+    let above =
+        runs(std::slice::from_ref(&run), folder.path(), MixedVersions::Refuse).expect("a report from above");
     let way =
         |report: &Report| report.trials.iter().find(|line| line.measured).map(|line| line.trace.clone());
     assert_eq!(way(&above), way(&again));
@@ -319,8 +320,8 @@ async fn a_folder_takes_one_experiment_and_nothing_else() {
     let other = Experiment { seeds: 3, student: "builtin/literalist".into(), ..experiment(learned()) };
     let error = work(&other, folder.path(), None).await.err().expect("is refused").to_string();
     assert!(error.contains("contains another experiment: seeds, student differ"), "{error}");
-    let rules = ToolRules { denied: ["delete".to_owned()].into(), ..ToolRules::default() };
-    let tools = ToolBox { list: Some("world: {}".into()), rules, ..ToolBox::default() };
+    let rules = ToolPolicy { denied: ["delete".to_owned()].into(), ..ToolPolicy::default() };
+    let tools = ToolSettings { list: Some("world: {}".into()), rules, ..ToolSettings::default() };
     let armed = Experiment { tools, ..experiment(learned()) };
     let error = work(&armed, folder.path(), None).await.err().expect("is refused").to_string();
     assert!(error.contains("contains another experiment: tools differ"), "{error}");
@@ -329,14 +330,14 @@ async fn a_folder_takes_one_experiment_and_nothing_else() {
     fs::write(occupied.path().join("letter.txt"), "mine").expect("writes");
     let error = work(&experiment(learned()), occupied.path(), None).await.err().expect("is refused");
     assert!(error.to_string().contains("contains other files"), "{error}");
-    assert!(matches!(report(occupied.path()), Err(ExperimentError::Missing(_))));
+    assert!(matches!(report(occupied.path()), Err(ExperimentError::NoResults(_))));
 }
 
 #[tokio::test]
 async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
     let folder = TempDir::new().expect("a folder");
     let arms = vec![Arm::None, Arm::Pull, Arm::Inline, Arm::RawTrace, Arm::Verified];
-    let primary = Primary { treatment: "pull".into(), control: "none".into() };
+    let primary = PrimaryComparison { treatment: "pull".into(), control: "none".into() };
     let wanted = Experiment { arms, primary, ..experiment(learned()) };
     let outcome = work(&wanted, folder.path(), None).await.expect("works");
     let rows = &outcome.measured.results;
@@ -379,12 +380,12 @@ async fn what_pull_looked_at_and_training_attempts_are_put_in_as_arms() {
 async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     let (first, _) = copied().await;
     let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
-    let further = FurtherArms { more_steps: Some(3), best_of: Some(2), leave_one_out: Some(9) };
+    let further = Ablations { more_steps: Some(3), best_of: Some(2), leave_one_out: Some(9) };
     let wanted = Experiment { further, ..experiment(BookSource::Given(book.clone())) };
     let lone = Experiment { arms: vec![Arm::Pull, Arm::PlaceboInert], ..wanted.clone() };
     let folder = TempDir::new().expect("a folder");
     let refused = work(&lone, &folder.path().join("lone"), None).await.err().expect("is refused");
-    assert!(matches!(refused, ExperimentError::Unhelped), "{refused}");
+    assert!(matches!(refused, ExperimentError::BaselinesNeedNone), "{refused}");
 
     let outcome = work(&wanted, folder.path(), None).await.expect("works");
     let report = &outcome.report;
@@ -423,13 +424,13 @@ async fn skills_are_left_out_and_the_money_is_spent_otherwise() {
     let (plain, wide, again) = (limits("none"), limits("more-steps"), limits("try-2"));
     assert_eq!((wide.0.world_steps, wide.0.turns), (plain.0.world_steps * 3, plain.0.turns * 3));
     assert_eq!((again.0, again.1 == plain.1), (plain.0, false), "another seed, the same caps");
-    let rivals: Vec<(&str, Chooser)> =
+    let rivals: Vec<(&str, TryChooser)> =
         report.rivals.iter().map(|one| (one.name.as_str(), one.chooser)).collect();
     let expected = [
-        ("more steps", Chooser::OwnWord),
-        ("best of 2", Chooser::OwnWord),
-        ("best of 2", Chooser::Check),
-        ("student, then teacher", Chooser::OwnWord),
+        ("more steps", TryChooser::OwnWord),
+        ("best of 2", TryChooser::OwnWord),
+        ("best of 2", TryChooser::Check),
+        ("student, then teacher", TryChooser::OwnWord),
     ];
     assert_eq!(rivals, expected);
     assert!(report.rivals.iter().all(|one| one.book.as_ref().is_some_and(|book| book.templates == 4)));
@@ -445,8 +446,8 @@ async fn a_suppressed_skill_is_hidden_from_one_program_and_the_trace_says_so() {
     let book = Snapshot::open(&first.path().join("skillbook"), At::Now).expect("opens");
     let skill =
         book.skills().map(|skill| skill.id.clone()).find(|id| id.domain() == "library").expect("a skill");
-    let suppress: Suppressed =
-        [Hiding { skill: skill.clone(), program: "library".into() }].into_iter().collect();
+    let suppress: HiddenSkills =
+        [HiddenSkill { skill: skill.clone(), program: "library".into() }].into_iter().collect();
     let folder = TempDir::new().expect("a folder");
     let wanted = Experiment { suppress, ..experiment(BookSource::Given(book.clone())) };
     let outcome = work(&wanted, folder.path(), None).await.expect("works");
@@ -454,7 +455,7 @@ async fn a_suppressed_skill_is_hidden_from_one_program_and_the_trace_says_so() {
         let trace = outcome.measured.folder.join(&row.trace).join("events.jsonl");
         let events = Trace::read(&trace).expect("a trace").events.into_iter();
         let skills = events.filter_map(|event| match event.kind {
-            EventKind::Skill(skill) if skill.happening == SkillHappening::Suppressed => skill.skill,
+            EventKind::Skill(skill) if skill.happening == SkillEventKind::Suppressed => skill.skill,
             _ => None,
         });
         skills.collect()
@@ -547,8 +548,8 @@ fn make_last_void(runs: &Path, attempts: u32) {
 
 /// Returns the number of remaining trials of an experiment.
 fn forecast_of(experiment: &Experiment, done: &[TrialRow]) -> usize {
-    let asked = experiment_config::Design { effect: None, base: 0.4 };
-    forecast(experiment, (asked, None), &|_| Quote::free(), done).expect("a forecast").trials
+    let asked = experiment_config::PowerQuestion { effect: None, base: 0.4 };
+    forecast(experiment, (asked, None), &|_| Pricing::free(), done).expect("a forecast").trials
 }
 
 #[tokio::test]
@@ -559,16 +560,17 @@ async fn rows_by_themselves_have_a_report() {
         outcome.measured.results.iter().map(|row| serde_json::to_string(row).expect("a line")).collect();
     let file = folder.path().join("theirs.jsonl");
     fs::write(&file, lines.join("\n") + "\n").expect("writes");
-    let of_file = runs(std::slice::from_ref(&file), folder.path(), Mixed::Refuse).expect("a report");
+    let of_file = runs(std::slice::from_ref(&file), folder.path(), MixedVersions::Refuse).expect("a report");
     let difference = |report: &Report| report.comparisons.first().and_then(|one| one.result.difference);
     assert!(difference(&of_file).is_some());
     assert_eq!(difference(&of_file), difference(&outcome.report));
     fs::rename(&file, folder.path().join("trials.jsonl")).expect("moves");
-    let of_folder = runs(&[folder.path().to_owned()], folder.path(), Mixed::Refuse).expect("a report");
+    let of_folder =
+        runs(&[folder.path().to_owned()], folder.path(), MixedVersions::Refuse).expect("a report");
     assert_eq!(of_folder, of_file);
     fs::write(folder.path().join("trials.jsonl"), "\n").expect("writes");
-    let empty =
-        runs(&[folder.path().to_owned()], folder.path(), Mixed::Refuse).expect_err("nothing to report");
+    let empty = runs(&[folder.path().to_owned()], folder.path(), MixedVersions::Refuse)
+        .expect_err("nothing to report");
     assert!(matches!(empty, ExperimentError::NoRows(_)), "{empty}");
 }
 
@@ -581,7 +583,9 @@ async fn a_given_book_is_measured_without_learning() {
     };
     let folder = TempDir::new().expect("a folder");
     let given = experiment(book());
-    let plan = outline(&given, Timestamp::UNIX_EPOCH).expect("an outline").expect("a given book has a plan");
+    let plan = plan_measurement(&given, Timestamp::UNIX_EPOCH)
+        .expect("an outline")
+        .expect("a given book has a plan");
     let outcome = work(&given, folder.path(), None).await.expect("works");
     assert_eq!(outcome.measured.planned, plan.trials.len());
     assert!(outcome.report.learning.is_none() && !folder.path().join("learning").exists());
@@ -599,5 +603,5 @@ async fn a_given_book_is_measured_without_learning() {
     assert_eq!((outcome.report.measured_split, none.tally.trials), (None, 7));
     let unlearned = Experiment { lock: None, ..experiment(learned()) };
     let folder = TempDir::new().expect("a folder");
-    assert!(matches!(work(&unlearned, folder.path(), None).await, Err(ExperimentError::Unsplit)));
+    assert!(matches!(work(&unlearned, folder.path(), None).await, Err(ExperimentError::NoSplit)));
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use apprentice_evaluator::contamination::examine;
 use apprentice_evaluator::experiment::{Experiment, report};
-use apprentice_evaluator::learn::SealedIndex;
+use apprentice_evaluator::learn::HeldOutTasks;
 use apprentice_evaluator::split::{SplitError, SplitLock, trajectory_id};
 use apprentice_protocol::Trajectory;
 use apprentice_results::rows;
@@ -37,7 +37,7 @@ fn sealed_suite() -> (Suite, SplitLock) {
 
 fn gateway(folder: &Path) -> Gateway {
     let (suite, lock) = sealed_suite();
-    let leaks = Arc::new(SealedIndex::build(&lock, &suite));
+    let leaks = Arc::new(HeldOutTasks::build(&lock, &suite));
     Gateway::open(folder, GatewayOptions { leaks, ..GatewayOptions::at(Timestamp::UNIX_EPOCH) })
         .expect("opens")
         .0
@@ -244,19 +244,19 @@ async fn marked_words_of_test_tasks_and_of_checks_reach_no_learner_and_no_book()
     let trajectory = || -> Trajectory {
         serde_json::from_value(json!({
             "id": trajectory_id(row), "goal": "g", "apps": [], "consumer": "c", "verdict": row.verdict, "score": 0.0,
-            "stop": "done", "limits": {}, "spent": serde_json::to_value(apprentice_protocol::Spent::default()).expect("json"),
+            "stop": "done", "limits": {}, "spent": serde_json::to_value(apprentice_protocol::ResourceUsage::default()).expect("json"),
             "steps": [], "skills": [],
         }))
         .expect("a trajectory")
     };
-    assert!(matches!(lock.admit(row, trajectory()), Err(SplitError::Sealed { .. })));
+    assert!(matches!(lock.admit(row, trajectory()), Err(SplitError::HeldOut { .. })));
     let mut forged = row.clone();
     forged.split = Some(apprentice_results::row::Split::Train);
-    assert!(matches!(lock.admit(&forged, trajectory()), Err(SplitError::Sealed { .. })));
+    assert!(matches!(lock.admit(&forged, trajectory()), Err(SplitError::HeldOut { .. })));
     forged.task = apprentice_protocol::TaskId::new("bowl");
     assert!(lock.admit(&forged, trajectory()).is_err());
     forged.template = "bowl".into();
-    assert!(matches!(lock.admit(&forged, trajectory()), Err(SplitError::OtherTrial { .. })));
+    assert!(matches!(lock.admit(&forged, trajectory()), Err(SplitError::TrialMismatch { .. })));
 }
 
 #[tokio::test]

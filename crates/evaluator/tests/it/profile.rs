@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_protocol::SteppedClock;
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Machine, Size, VoidCause, WorldSpec};
-use apprentice_tasks::check::{CollectContext, CollectError, Compat, Found, collect};
+use apprentice_tasks::check::{CollectContext, CollectError, Compat, EvidenceValue, collect};
 use apprentice_tasks::suite::task::CheckSpec;
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn look(
     let root = tempfile::tempdir().expect("a folder");
     let context = CollectContext {
         machine,
-        clock: &SteppedClock::default(),
+        clock: &VirtualClock::default(),
         ended: std::time::Duration::ZERO,
         cache_dir: root.path(),
         folder: &root.path().join("evidence"),
@@ -32,9 +32,9 @@ async fn look(
         serde_json::from_value(json!({"func": "exact_match", "result": {"type": getter, "dest": "x"}}))
             .expect("a check");
     Ok(match collect(&spec, &context).await?.results.remove(0).found {
-        Found::Value { value } => Ok(value),
-        Found::Absent { why } => Err(why),
-        Found::Files { .. } => panic!("{getter} finds no files"),
+        EvidenceValue::Value { value } => Ok(value),
+        EvidenceValue::Absent { why } => Err(why),
+        EvidenceValue::Files { .. } => panic!("{getter} finds no files"),
     })
 }
 

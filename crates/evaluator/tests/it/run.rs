@@ -7,21 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use apprentice_evaluator::grade::{GradeReport, Outcome, grade};
+use apprentice_evaluator::grade::{GradeComparison, GradeReport, grade};
 use apprentice_evaluator::run::{
-    ArmPlan, Contender, Conversations, Current, Lent, ModelSource, PlanRequest, Progress, RunDeps, RunError,
-    RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
+    ArmPlan, Contender, Conversations, Lent, ModelSource, PlanRequest, Progress, ResumeInputs, RunDeps,
+    RunError, RunFolder, RunSummary, StoreError, TrialSpec, resume, start,
 };
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::Scripted;
-use apprentice_protocol::SteppedClock;
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     ActReport, Action, ChatModel, Environment, EnvironmentSource, EventKind, Finish, Isolation, Observation,
     PortFuture, ScreenPoint, StopReason, TaskId, Verdict, VoidCause, Want, World, WorldError, WorldSpec,
 };
 use apprentice_results::row::{Role, TrialRow};
 use apprentice_results::rows;
-use apprentice_tasks::check::{Ending, Evidence, judge};
+use apprentice_tasks::check::{AttemptEnding, Evidence, judge};
 use apprentice_tasks::suite::Suite;
 use apprentice_tasks::suite::task::Task;
 use apprentice_trace::{Redactor, Trace};
@@ -87,10 +87,10 @@ fn deps() -> RunDeps {
     RunDeps {
         models: Arc::new(NoModels),
         worlds: Arc::new(SceneSource::default()),
-        clock: Arc::new(SteppedClock::default()),
+        clock: Arc::new(VirtualClock::default()),
         lend: Arc::new(|_: &TrialSpec| Lent::default()),
         redactor: Arc::new(Redactor::new([]).expect("builds")),
-        reading: apprentice_tasks::suite::Reading::default(),
+        reading: apprentice_tasks::suite::SuiteOptions::default(),
         cpu: 2,
     }
 }
@@ -122,7 +122,7 @@ async fn run(root: &Path, request: &PlanRequest<'_>, deps: RunDeps) -> Result<Ru
 
 async fn go_on(folder: &Path, suite: &Suite, deps: RunDeps, accept: bool) -> Result<RunSummary, RunError> {
     let (progress, _heard) = mpsc::unbounded_channel();
-    let current = Current {
+    let current = ResumeInputs {
         suite: suite.clone(),
         split_hash: None,
         books: Vec::new(),
@@ -183,7 +183,7 @@ fn check_trace(folder: &Path, row: &TrialRow, suite: &Suite) {
         Some(StopReason::GaveUp) => Finish::GiveUp { reason: String::new() },
         _ => Finish::Done,
     };
-    let ending = Ending::of(row.stop_reason.expect("a reason"), Some(&finish));
+    let ending = AttemptEnding::of(row.stop_reason.expect("a reason"), Some(&finish));
     let task = suite.task(row.task.as_str()).expect("the task");
     assert_eq!(&judge(&task.evaluator, &evidence, &ending), judged);
 }
@@ -568,7 +568,7 @@ async fn a_run_is_graded_again_from_its_evidence_and_nothing_else() {
     let why: Vec<&str> = report
         .attempts
         .iter()
-        .filter(|one| one.outcome == Outcome::Missing)
+        .filter(|one| one.outcome == GradeComparison::Missing)
         .map(|one| one.explanation.as_str())
         .collect();
     assert!(why[0].contains("asked.json") && why[1].contains("was changed since it was saved"), "{why:?}");

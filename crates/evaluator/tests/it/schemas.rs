@@ -3,18 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use apprentice_evaluator::bundle::{List, Verification};
+use apprentice_evaluator::bundle::{Manifest, Verification};
 use apprentice_evaluator::experiment::{Definition, Forecast, Prereg};
 use apprentice_evaluator::grade::GradeReport;
-use apprentice_evaluator::run::{Kept, RunPlan};
+use apprentice_evaluator::run::{ConversationFile, RunPlan};
 use apprentice_harness::env::scene::Scene;
 use apprentice_protocol::EventKind;
-use apprentice_results::contamination::Hygiene;
+use apprentice_results::contamination::Contamination;
 use apprentice_results::report::Report;
 use apprentice_results::row::TrialRow;
 use apprentice_results::selftest::Selftest;
-use apprentice_skills::reflect::{Material, Outcome};
-use apprentice_tasks::check::{Asked, Evidence};
+use apprentice_skills::reflect::{Material, OutcomeBlock};
+use apprentice_tasks::check::{Evidence, JudgeInput};
 use apprentice_tasks::suite::{Selection, task_schema};
 use schemars::{Schema, schema_for};
 
@@ -52,13 +52,13 @@ fn plans_are_as_published() {
 
 #[test]
 fn conversations_are_as_published() {
-    check("conversation-1", &schema_for!(Kept));
+    check("conversation-1", &schema_for!(ConversationFile));
 }
 
 #[test]
 fn what_a_reviewer_is_told_is_as_published() {
     check("reflect-material-1", &schema_for!(Material));
-    check("reflect-outcome-1", &schema_for!(Outcome));
+    check("reflect-outcome-1", &schema_for!(OutcomeBlock));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn evidence_is_as_published() {
 
 #[test]
 fn what_a_check_asked_is_as_published() {
-    check("asked-1", &schema_for!(Asked));
+    check("asked-1", &schema_for!(JudgeInput));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn selections_are_as_published() {
 
 #[test]
 fn bundles_are_as_published() {
-    check("bundle-1", &schema_for!(List));
+    check("bundle-1", &schema_for!(Manifest));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn registrations_are_as_published() {
 
 #[test]
 fn hygiene_is_as_published() {
-    check("hygiene-1", &schema_for!(Hygiene));
+    check("hygiene-1", &schema_for!(Contamination));
 }
 
 #[test]

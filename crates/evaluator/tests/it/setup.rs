@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_protocol::SteppedClock;
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{EnvironmentKind, EnvironmentSource, Size, VoidCause, World, WorldSpec};
-use apprentice_tasks::check::{CollectContext, Compat, Evidence, Found, collect};
-use apprentice_tasks::setup::{Pace, SetupContext, SetupError, Stage, StepDone, prepare};
+use apprentice_tasks::check::{CollectContext, Compat, Evidence, EvidenceValue, collect};
+use apprentice_tasks::setup::{CompletedStep, SetupContext, SetupError, SetupPhase, SleepMode, prepare};
 use apprentice_tasks::suite::task::{CheckSpec, SetupStep};
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
@@ -21,17 +21,17 @@ async fn world() -> World {
     SceneSource::default().open(&spec).await.expect("opens")
 }
 
-async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<StepDone>, SetupError> {
+async fn perform(world: &World, root: &Path, steps: Value) -> Result<Vec<CompletedStep>, SetupError> {
     let steps: Vec<SetupStep> = serde_json::from_value(steps).expect("steps");
     let context = SetupContext {
         machine: world.machine.as_ref(),
-        clock: &SteppedClock::default(),
+        clock: &VirtualClock::default(),
         suite_root: root,
         screen: SCREEN,
         cache_dir: &root.join("cache"),
         mirror: None,
-        pace: Pace::Ready,
-        stage: Stage::Start,
+        pace: SleepMode::Ready,
+        stage: SetupPhase::Start,
         password: "secret",
     };
     prepare(&steps, &context).await
@@ -94,7 +94,7 @@ async fn what_cannot_be_set_up_says_why_and_is_void() {
 async fn a_missing_file_is_evidence_and_a_missing_getter_is_void() {
     let (world, root) = (world().await, tempfile::tempdir().expect("a folder"));
     world.machine.write("/tmp/there.txt", b"here").await.expect("writes");
-    let clock = SteppedClock::default();
+    let clock = VirtualClock::default();
     let folder = root.path().join("evidence");
     let secret = "a-key-that-was-planted";
     let redactor = Redactor::new([secret]).expect("builds");
@@ -119,7 +119,7 @@ async fn a_missing_file_is_evidence_and_a_missing_getter_is_void() {
         {"type": "vm_file", "multi": "true", "path": ["/tmp/nowhere.txt", "/tmp/there.txt"], "dest": ["y", "x"], "gives": [1]},
     ]));
     let evidence = collect(&files, &context).await.expect("collects");
-    assert!(matches!(evidence.results[1].found, Found::Absent { .. }));
+    assert!(matches!(evidence.results[1].found, EvidenceValue::Absent { .. }));
     let text = |at: usize| evidence.results[at].found.files()[0].as_ref().map(|file| file.text());
     assert_eq!((text(0).as_deref(), text(2).as_deref()), (Some("here"), Some("here")));
     assert_eq!(Evidence::load(&folder).expect("loads"), evidence);

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_evaluator::cost_estimate::Quote;
+use apprentice_evaluator::cost_estimate::Pricing;
 use apprentice_evaluator::experiment::{
-    Definition, Draft, Experiment, Prereg, Setting, Sheet, SheetError, Ways, forecast, report,
+    Definition, Experiment, ExperimentConfig, ExperimentConfigError, Prereg, ProgramDefaults, ResolveContext,
+    ResolvedConfig, forecast, report,
 };
 use apprentice_harness::model::price::{Price, Tariff};
-use apprentice_policies::{BuiltIn, Policy};
+use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::{CoordinateSpace, HistoryRule, ImageRule, ModelProfile, ToolRule};
-use apprentice_results::report::{Family, Primary};
+use apprentice_results::report::{Family, PrimaryComparison};
 use apprentice_results::row::Split;
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -27,20 +28,20 @@ fn model(name: &str) -> Result<String, String> {
     }
 }
 
-fn settled(text: &str) -> Result<Draft, SheetError> {
+fn settled(text: &str) -> Result<ResolvedConfig, ExperimentConfigError> {
     let path = Path::new(STARTER).join("experiment.toml");
     let name = Path::new("experiment.toml");
-    let told = |error: SheetError| SheetError { path: name.to_owned(), ..error };
-    Sheet::read(name, text)?.settle(&Ways { sheet: &path, model: &model }).map_err(told)
+    let told = |error: ExperimentConfigError| ExperimentConfigError { path: name.to_owned(), ..error };
+    ExperimentConfig::read(name, text)?.settle(&ResolveContext { sheet: &path, model: &model }).map_err(told)
 }
 
-fn carried(draft: Draft) -> Experiment {
-    draft.experiment(Setting {
-        learner: Some(Arc::new(BuiltIn::new(Policy::Explorer))),
+fn carried(draft: ResolvedConfig) -> Experiment {
+    draft.experiment(ProgramDefaults {
+        learner: Some(Arc::new(BuiltInModel::new(Policy::Explorer))),
         attempts: 2,
         epochs: 1,
         cleanup_every: 7,
-        tools: apprentice_evaluator::tool_servers::ToolBox::default(),
+        tools: apprentice_evaluator::tool_servers::ToolSettings::default(),
         command: Vec::new(),
         program: "0.0.0".into(),
     })
@@ -62,7 +63,7 @@ fn the_shipped_sheet_is_the_demo() {
     );
     let definition = Definition::of(&experiment).expect("a definition");
     assert_eq!(definition.arms, ["none", "pull", "placebo-inert"]);
-    assert_eq!(definition.primary, Primary::default());
+    assert_eq!(definition.primary, PrimaryComparison::default());
     let json = serde_json::to_string(&definition).expect("json");
     assert!(json.contains(r#""epochs":2,"batch":2,"rehearse":true,"cleanup_interval":10"#), "{json}");
     assert!(
@@ -183,7 +184,7 @@ fn a_plan_counts_trials_money_and_power() {
     let draft = settled(&text).expect("settles");
     let design = draft.sheet.design;
     let experiment = carried(draft);
-    let paid = Quote {
+    let paid = Pricing {
         tariff: Some(Tariff::Tokens(Price { input: 1.0, output: 10.0, ..Price::default() })),
         profile: Some(ModelProfile {
             name: "paid/one".into(),
@@ -197,7 +198,7 @@ fn a_plan_counts_trials_money_and_power() {
         }),
         attempt_cap: None,
     };
-    let quote = |model: &str| if model == "paid/one" { paid.clone() } else { Quote::free() };
+    let quote = |model: &str| if model == "paid/one" { paid.clone() } else { Pricing::free() };
     let found = forecast(&experiment, (design, Some("builtin/explorer")), &quote, &[]).expect("a forecast");
     let lock = experiment.lock.as_ref().expect("a lock");
     let tests = Definition::of(&experiment).expect("a definition").test;
@@ -221,7 +222,7 @@ fn a_plan_counts_trials_money_and_power() {
     );
     assert!(found.power.found.is_some() && found.power.templates_needed.is_some());
 
-    let unknown = Quote { tariff: None, ..Quote::free() };
+    let unknown = Pricing { tariff: None, ..Pricing::free() };
     let unknown = forecast(&experiment, (design, None), &|_| unknown.clone(), &[]).expect("a forecast");
     assert!(unknown.most_usd.is_none() && unknown.notes.iter().any(|note| note.contains("no known price")));
     let few: Vec<String> = lock.templates(Split::Test).take(3).map(|name| format!("{name:?}")).collect();
@@ -248,7 +249,10 @@ async fn what_is_registered_is_told_beside_what_was_done() {
     let plain = experiment(learned());
     let definition = Definition::of(&plain).expect("a definition");
     let other = Definition { seeds: 9, arms: vec!["none".into(), "pull".into()], ..definition };
-    let other = Definition { primary: Primary { control: "none".into(), ..Primary::default() }, ..other };
+    let other = Definition {
+        primary: PrimaryComparison { control: "none".into(), ..PrimaryComparison::default() },
+        ..other
+    };
     let registered = Prereg::new(other, Some(0.35), Timestamp::UNIX_EPOCH);
     registered.write(&place).expect("writes");
     assert!(registered.write(&place).is_err(), "a registration is never replaced");
@@ -274,5 +278,5 @@ async fn what_is_registered_is_told_beside_what_was_done() {
 
     // Without a preregistration, the experiment itself is registered when it begins, so there are no deviations.
     let told = report(&finished().await.0).expect("a report").registration.expect("a registration");
-    assert_eq!((told.primary, told.deviations), (Primary::default(), Vec::new()));
+    assert_eq!((told.primary, told.deviations), (PrimaryComparison::default(), Vec::new()));
 }

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use apprentice_evaluator::arm::{apps_of, spare_of};
-use apprentice_evaluator::learn::SealedIndex;
+use apprentice_evaluator::arm::{apps_of, open_inert_skills};
+use apprentice_evaluator::learn::HeldOutTasks;
 use apprentice_evaluator::split::{LockedSuite, SplitLock};
 use apprentice_results::row::Split;
-use apprentice_skills::leak::LeakIndex as _;
+use apprentice_skills::leak::HeldOutIndex as _;
 use apprentice_tasks::solution::SolutionModel;
 use apprentice_tasks::suite::task::Task;
 use apprentice_tasks::suite::{Selection, Suite, load};
@@ -148,8 +148,8 @@ fn the_demo_covers_every_program_and_stratum() {
 #[test]
 fn the_spare_skills_cover_every_program_and_tell_nothing_of_a_task() {
     let suite = suite("starter");
-    let index = SealedIndex::build(&fitting_split(&suite), &suite);
-    let spare = spare_of(&suite).expect("opens").expect("there are some");
+    let index = HeldOutTasks::build(&fitting_split(&suite), &suite);
+    let spare = open_inert_skills(&suite).expect("opens").expect("there are some");
     assert_eq!(spare.problems(), []);
     for task in &suite.tasks {
         let apps = apps_of(task);

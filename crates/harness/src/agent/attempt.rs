@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     Call, ChatModel, ChatReply, ChatRequest, Clock, Content, Environment, EnvironmentKind, EventKind,
-    EventSink, Finish, Guidance, Header, Message, SkillHappening, SkillId, Spent, StepId, StopReason,
+    EventSink, Finish, Guidance, Header, Message, ResourceUsage, SkillEventKind, SkillId, StepId, StopReason,
     TaskBrief, Tool, VoidCause, WorldTool,
 };
 use futures_util::FutureExt as _;
@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 use super::batch::Turn;
 use super::budget::Budget;
 use super::conversation::Conversation;
-use super::model_view::Sight;
-use super::repeat::Repeats;
+use super::model_view::ModelView;
+use super::repeat::RepeatCounter;
 use super::stop::Stop;
 use super::{picture, prompt};
 
 /// The model is warned at this many repeats; [`Limits::repeats`](apprentice_protocol::Limits) ends the attempt.
-const REPEATS_TOLD: u32 = 3;
+const WARN_AT_REPEATS: u32 = 3;
 
 /// The input of one attempt, except the world and the trace.
-pub struct Attempt<'a> {
+pub struct AttemptInput<'a> {
     /// The task and its limits.
     pub brief: &'a TaskBrief,
     /// The model under test.
@@ -46,7 +46,7 @@ pub struct Attempt<'a> {
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct AttemptResult {
     /// The stop reason of a judged attempt, or the cause that voids it.
     pub stop: Result<StopReason, VoidCause>,
     /// The model's final `finish`. A reply in words without calls counts as an answer.
@@ -54,7 +54,7 @@ pub struct Ended {
     /// The stop reason or cause in words.
     pub detail: String,
     /// Steps, tokens, time and money used.
-    pub spent: Spent,
+    pub spent: ResourceUsage,
     /// Characters of guidance delivered to the model.
     pub delivered_chars: u64,
     /// Skills whose text the model received, in order of first view, without duplicates.
@@ -67,12 +67,12 @@ pub struct Ended {
 
 /// Runs one attempt to its end and records exactly one `stopped` event, even after a panic.
 pub async fn run<'a>(
-    attempt: Attempt<'a>,
+    attempt: AttemptInput<'a>,
     environment: &'a mut dyn Environment,
     sink: &'a mut dyn EventSink,
-) -> Ended {
-    let mut run = Run::new(attempt, environment, sink);
-    let stop = match AssertUnwindSafe(run.live()).catch_unwind().await {
+) -> AttemptResult {
+    let mut run = AgentLoop::new(attempt, environment, sink);
+    let stop = match AssertUnwindSafe(run.execute()).catch_unwind().await {
         Ok(stop) => stop,
         Err(panic) => Stop::void(VoidCause::Internal, format!("panic: {}", panic_text(panic.as_ref()))),
     };
@@ -85,13 +85,13 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 }
 
 /// The state of one running attempt.
-pub(super) struct Run<'a> {
-    pub(super) attempt: Attempt<'a>,
+pub(super) struct AgentLoop<'a> {
+    pub(super) attempt: AttemptInput<'a>,
     pub(super) environment: &'a mut dyn Environment,
     pub(super) sink: &'a mut dyn EventSink,
     pub(super) budget: Budget<'a>,
     pub(super) talk: Conversation,
-    repeats: Repeats,
+    repeats: RepeatCounter,
     pub(super) step: StepId,
     pub(super) unusable: u32,
     pub(super) finish: Option<Finish>,
@@ -100,8 +100,12 @@ pub(super) struct Run<'a> {
     pub(super) provider_model: Option<String>,
 }
 
-impl<'a> Run<'a> {
-    fn new(attempt: Attempt<'a>, environment: &'a mut dyn Environment, sink: &'a mut dyn EventSink) -> Self {
+impl<'a> AgentLoop<'a> {
+    fn new(
+        attempt: AttemptInput<'a>,
+        environment: &'a mut dyn Environment,
+        sink: &'a mut dyn EventSink,
+    ) -> Self {
         let (profile, world) = (attempt.model.profile(), &attempt.header.world);
         let display = picture::fit(&profile.images, world.screen).unwrap_or(world.screen);
         let world = WorldTool { browser: world.environment == EnvironmentKind::Browser, display };
@@ -112,7 +116,7 @@ impl<'a> Run<'a> {
             attempt,
             environment,
             sink,
-            repeats: Repeats::default(),
+            repeats: RepeatCounter::default(),
             step: StepId(1),
             unusable: 0,
             finish: None,
@@ -122,7 +126,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn live(&mut self) -> Stop {
+    async fn execute(&mut self) -> Stop {
         let mut sight = match self.open().await {
             Ok(sight) => sight,
             Err(stop) => return stop,
@@ -137,7 +141,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes the first observation and builds the first user message.
-    async fn open(&mut self) -> Result<Sight, Stop> {
+    async fn open(&mut self) -> Result<ModelView, Stop> {
         let sight = self.look().await?;
         let guidance = self.attempt.guidance;
         let mut told = vec![prompt::task(&self.attempt.brief.instruction)];
@@ -153,17 +157,17 @@ impl<'a> Run<'a> {
     }
 
     /// Runs one model turn with its batch of calls. Returns the new observation when a call touched the world.
-    async fn turn(&mut self, sight: &Sight) -> Result<Option<Sight>, Stop> {
+    async fn turn(&mut self, sight: &ModelView) -> Result<Option<ModelView>, Stop> {
         if let Some(reason) = self.budget.reached() {
             return Err(Stop::at_limit(reason));
         }
         let reply = self.ask().await?;
         if reply.calls.is_empty() {
-            self.take_words(&reply)?;
+            self.handle_text_reply(&reply)?;
             self.step = self.step.next();
             return Ok(None);
         }
-        let told = self.notice_repeats(&reply, sight)?;
+        let told = self.check_repeats(&reply, sight)?;
         let mut turn = self.answer(&reply.calls, sight).await?;
         if let Some(stop) = turn.stop {
             // The model is not asked again, but the results still belong to its calls in the conversation.
@@ -189,7 +193,7 @@ impl<'a> Run<'a> {
     }
 
     /// Warns a model that repeats itself, and ends the attempt when it continues.
-    fn notice_repeats(&mut self, reply: &ChatReply, sight: &Sight) -> Result<Option<Content>, Stop> {
+    fn check_repeats(&mut self, reply: &ChatReply, sight: &ModelView) -> Result<Option<Content>, Stop> {
         let repeats = self.repeats.note(&reply.calls, &sight.fingerprint);
         let limit = self.attempt.brief.limits.repeats.max(2);
         if repeats >= limit {
@@ -197,7 +201,7 @@ impl<'a> Run<'a> {
             let detail = format!("the same calls on the same screen {repeats} times in a row");
             return Err(Stop::judged(StopReason::Loop, detail));
         }
-        if repeats != REPEATS_TOLD {
+        if repeats != WARN_AT_REPEATS {
             return Ok(None);
         }
         self.emit(EventKind::LoopSuspected { repeats })?;
@@ -211,7 +215,7 @@ impl<'a> Run<'a> {
         for event in events {
             if let EventKind::Skill(skill) = &event {
                 self.delivered_chars += skill.delivered_chars;
-                let viewed = skill.happening == SkillHappening::Viewed;
+                let viewed = skill.happening == SkillEventKind::Viewed;
                 if let Some(id) = skill.skill.iter().find(|id| viewed && !self.skills_viewed.contains(*id)) {
                     self.skills_viewed.push(id.clone());
                 }
@@ -232,7 +236,7 @@ impl<'a> Run<'a> {
         u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn end(mut self, stop: Stop) -> Ended {
+    fn end(mut self, stop: Stop) -> AttemptResult {
         let Stop { mut how, mut detail } = stop;
         let spent = self.budget.spent();
         let (reason, void) = (how.ok(), how.err());
@@ -243,7 +247,7 @@ impl<'a> Run<'a> {
         {
             Stop { how, detail } = unwritten;
         }
-        Ended {
+        AttemptResult {
             stop: how,
             finish: self.finish,
             detail,
@@ -255,7 +259,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn answer(&mut self, calls: &[Call], sight: &Sight) -> Result<Turn, Stop> {
+    async fn answer(&mut self, calls: &[Call], sight: &ModelView) -> Result<Turn, Stop> {
         let mut turn = Turn::default();
         for call in calls {
             let result = self.answer_call(call, sight, &mut turn).await?;

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Action, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery, EventKind, Finish,
-    ImagePoint, ImageRule, PerAction, Rect, ScreenPoint, StepRef, StopReason, TextBudget, Tool, Want, Why,
+    Action, ActionOutcome, ActionRecord, BoundedText, Call, CallBody, CallResult, Content, Delivery,
+    EventKind, Finish, ImagePoint, ImageRule, Rect, ScreenPoint, StepRef, StopReason, TextBudget, Tool, Want,
+    Why,
 };
 use serde_json::Value;
 
-use super::attempt::Run;
-use super::model_view::Sight;
+use super::attempt::AgentLoop;
+use super::model_view::ModelView;
 use super::picture;
 use super::prompt::FINISH_TOOL;
 use super::stop::{Stop, off_thread, until, world};
@@ -19,7 +20,7 @@ const TOOL_BUDGET: TextBudget = TextBudget(20_000);
 /// Limit on the text that a world adds to one action's result, in characters.
 const REMARK_BUDGET: TextBudget = TextBudget(2_000);
 /// The longest single wait a model may ask for.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The state of a turn while its calls are answered.
 #[derive(Default)]
@@ -38,12 +39,12 @@ pub(super) struct Turn {
     touched: bool,
 }
 
-impl Run<'_> {
+impl AgentLoop<'_> {
     /// Answers one call. The only error is a trace that cannot be written; every other failure becomes a result.
     pub(super) async fn answer_call(
         &mut self,
         call: &Call,
-        sight: &Sight,
+        sight: &ModelView,
         turn: &mut Turn,
     ) -> Result<CallResult, Stop> {
         let place = turn.results.len();
@@ -70,7 +71,7 @@ impl Run<'_> {
         &mut self,
         call: &Call,
         actions: &[Action<ImagePoint>],
-        sight: &Sight,
+        sight: &ModelView,
         turn: &mut Turn,
     ) -> Result<CallResult, Stop> {
         let mut per_action = Vec::with_capacity(actions.len());
@@ -78,11 +79,11 @@ impl Run<'_> {
         for (index, asked) in (0..).zip(actions) {
             let untouched = !turn.touched;
             let (sent, outcome) = if turn.blocked || turn.stop.is_some() {
-                (None, PerAction::NotExecuted)
+                (None, ActionOutcome::NotExecuted)
             } else {
                 self.act_one(asked, sight, turn, &mut content).await
             };
-            turn.blocked |= matches!(outcome, PerAction::Failed { .. });
+            turn.blocked |= matches!(outcome, ActionOutcome::Failed { .. });
             let target = sent.as_ref().and_then(|sent| sight.target(sent, untouched));
             self.emit(EventKind::Action(Box::new(ActionRecord {
                 call: call.id.clone(),
@@ -98,7 +99,7 @@ impl Run<'_> {
         if actions.is_empty() {
             content.push(Content::text("the batch holds no action"));
         }
-        let is_error = per_action.iter().any(|one| !matches!(one, PerAction::Done { .. }));
+        let is_error = per_action.iter().any(|one| !matches!(one, ActionOutcome::Done { .. }));
         Ok(CallResult { id: call.id.clone(), per_action, content, is_error: is_error || actions.is_empty() })
     }
 
@@ -106,17 +107,17 @@ impl Run<'_> {
     async fn act_one(
         &mut self,
         asked: &Action<ImagePoint>,
-        sight: &Sight,
+        sight: &ModelView,
         turn: &mut Turn,
         content: &mut Vec<Content>,
-    ) -> (Option<Action<ScreenPoint>>, PerAction) {
+    ) -> (Option<Action<ScreenPoint>>, ActionOutcome) {
         if let Some(reason) = self.budget.reached() {
             turn.stop = Some(Stop::at_limit(reason));
-            return (None, PerAction::NotExecuted);
+            return (None, ActionOutcome::NotExecuted);
         }
         let sent = match asked.clone().to_screen(&sight.view) {
             Ok(sent) => sent,
-            Err(outside) => return (None, PerAction::Failed { problem: outside.to_string() }),
+            Err(outside) => return (None, ActionOutcome::Failed { problem: outside.to_string() }),
         };
         let done = match &sent {
             Action::Screenshot => Ok(self.needs_pictures()),
@@ -134,33 +135,33 @@ impl Run<'_> {
         };
         let outcome = done.unwrap_or_else(|stop| {
             turn.stop = Some(stop);
-            PerAction::Failed { problem: "the attempt ended here".into() }
+            ActionOutcome::Failed { problem: "the attempt ended here".into() }
         });
         (Some(sent), outcome)
     }
 
-    async fn deliver_action(&mut self, sent: &Action<ScreenPoint>) -> Result<PerAction, Stop> {
+    async fn deliver_action(&mut self, sent: &Action<ScreenPoint>) -> Result<ActionOutcome, Stop> {
         let report = world(&self.attempt.cancel, self.environment.act(sent)).await??;
         let bounded = |text: &str| BoundedText::cut(text, REMARK_BUDGET).as_str().to_owned();
         Ok(match report.delivery {
-            Delivery::Delivered => PerAction::Done { text: report.text.as_deref().map(bounded) },
-            Delivery::Refused { problem } => PerAction::Failed { problem: bounded(&problem) },
+            Delivery::Delivered => ActionOutcome::Done { text: report.text.as_deref().map(bounded) },
+            Delivery::Refused { problem } => ActionOutcome::Failed { problem: bounded(&problem) },
         })
     }
 
-    async fn wait(&mut self, asked: Duration) -> Result<PerAction, Stop> {
-        let time = asked.min(LONGEST_WAIT).min(self.budget.time_left());
+    async fn wait(&mut self, asked: Duration) -> Result<ActionOutcome, Stop> {
+        let time = asked.min(MAX_WAIT).min(self.budget.time_left());
         until(&self.attempt.cancel, self.attempt.clock.pause(time, Why::ModelAsked)).await?;
         let text = (time < asked).then(|| format!("waited {} ms, the most allowed", time.as_millis()));
-        Ok(PerAction::Done { text })
+        Ok(ActionOutcome::Done { text })
     }
 
     /// A screenshot action needs no picture of its own: the observation at the end of the turn carries it.
-    fn needs_pictures(&self) -> PerAction {
+    fn needs_pictures(&self) -> ActionOutcome {
         match self.attempt.model.profile().images {
-            ImageRule::None => PerAction::Failed { problem: "this model gets no pictures".into() },
+            ImageRule::None => ActionOutcome::Failed { problem: "this model gets no pictures".into() },
             ImageRule::AsIs | ImageRule::Within { .. } | ImageRule::Factor { .. } => {
-                PerAction::Done { text: None }
+                ActionOutcome::Done { text: None }
             }
         }
     }
@@ -168,11 +169,11 @@ impl Run<'_> {
     async fn zoom(
         &mut self,
         [from, to]: [ScreenPoint; 2],
-        sight: &Sight,
+        sight: &ModelView,
         content: &mut Vec<Content>,
-    ) -> Result<PerAction, Stop> {
+    ) -> Result<ActionOutcome, Stop> {
         let answer = self.needs_pictures();
-        if !matches!(answer, PerAction::Done { .. }) {
+        if !matches!(answer, ActionOutcome::Done { .. }) {
             return Ok(answer);
         }
         let part = Rect::new(
@@ -184,13 +185,13 @@ impl Run<'_> {
         let want = Want { screenshot: true, tree: None };
         let seen = world(&self.attempt.cancel, self.environment.observe(want)).await??;
         let Some(shot) = seen.screenshot else {
-            return Ok(PerAction::Failed { problem: "this world has no pictures".into() });
+            return Ok(ActionOutcome::Failed { problem: "this world has no pictures".into() });
         };
         let size = sight.view.image;
         let image = off_thread(move || picture::enlarge(&shot, part, size)).await?;
         self.sink.keep(&image.bytes.0, "png")?;
         content.push(Content::Image { image });
-        Ok(PerAction::Done { text: None })
+        Ok(ActionOutcome::Done { text: None })
     }
 
     /// Accepts `finish`, unless an action earlier in the same turn failed: then the model must look first.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apprentice_protocol::{ChatReply, Clock, Limits, Spent, StopReason};
+use apprentice_protocol::{ChatReply, Clock, Limits, ResourceUsage, StopReason};
 
 /// The meter of one attempt.
 pub(super) struct Budget<'a> {
@@ -10,12 +10,12 @@ pub(super) struct Budget<'a> {
     limits: Limits,
     begun: Duration,
     waited: Duration,
-    spent: Spent,
+    spent: ResourceUsage,
 }
 
 impl<'a> Budget<'a> {
     pub(super) fn new(limits: Limits, clock: &'a dyn Clock) -> Self {
-        Self { clock, limits, begun: clock.mono(), waited: Duration::ZERO, spent: Spent::default() }
+        Self { clock, limits, begun: clock.mono(), waited: Duration::ZERO, spent: ResourceUsage::default() }
     }
 
     /// Returns the limit that forbids another turn or action, if one is reached.
@@ -24,9 +24,9 @@ impl<'a> Budget<'a> {
     }
 
     /// Returns what has been used so far. Waiting for rate limits does not count as working time.
-    pub(super) fn spent(&self) -> Spent {
+    pub(super) fn spent(&self) -> ResourceUsage {
         let working = self.clock.mono().saturating_sub(self.begun).saturating_sub(self.waited);
-        Spent { working_ms: u64::try_from(working.as_millis()).unwrap_or(u64::MAX), ..self.spent }
+        ResourceUsage { working_ms: u64::try_from(working.as_millis()).unwrap_or(u64::MAX), ..self.spent }
     }
 
     /// Returns the working time that is left.

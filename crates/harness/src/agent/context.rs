@@ -3,13 +3,13 @@
 use apprentice_protocol::{ContextRule, ToolSpec};
 
 /// Tokens of framing per message.
-const AROUND_A_MESSAGE: u64 = 8;
+const TOKENS_PER_MESSAGE: u64 = 8;
 /// ASCII bytes of words, markup and JSON that count as one token.
 const BYTES_PER_TOKEN: u64 = 3;
 /// Tokens of the world tool and the adapter's own text, until the provider has counted once.
-const UNSEEN: u64 = 1500;
+const BASE_TOKENS: u64 = 1500;
 /// A provider's count is ignored when it differs from the estimate by more than this factor.
-const BELIEVED: u64 = 3;
+const MAX_COUNT_RATIO: u64 = 3;
 
 /// Estimates the tokens of a text. Each character outside ASCII counts as one token.
 pub(super) fn tokens_of(text: &str) -> u64 {
@@ -20,7 +20,7 @@ pub(super) fn tokens_of(text: &str) -> u64 {
 
 /// The meter of one conversation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meter {
+pub(super) struct TokenMeter {
     pub(super) rule: ContextRule,
     /// Estimated tokens of everything that is sent.
     estimated: u64,
@@ -28,9 +28,9 @@ pub(super) struct Meter {
     counted: Option<(u64, u64)>,
 }
 
-impl Meter {
+impl TokenMeter {
     pub(super) fn new(rule: ContextRule) -> Self {
-        Self { rule, estimated: UNSEEN, counted: None }
+        Self { rule, estimated: BASE_TOKENS, counted: None }
     }
 
     pub(super) fn add_text(&mut self, text: &str) {
@@ -43,7 +43,7 @@ impl Meter {
     }
 
     pub(super) fn add_message(&mut self) {
-        self.estimated += AROUND_A_MESSAGE;
+        self.estimated += TOKENS_PER_MESSAGE;
     }
 
     pub(super) fn add(&mut self, tokens: u64) {
@@ -55,14 +55,14 @@ impl Meter {
     }
 
     /// Stores the provider's count for the conversation; `sent` is the estimate at the time it was sent.
-    pub(super) fn learn(&mut self, sent: u64, counted: u64) {
-        let believed = sent / BELIEVED..=sent.saturating_mul(BELIEVED);
+    pub(super) fn correct(&mut self, sent: u64, counted: u64) {
+        let believed = sent / MAX_COUNT_RATIO..=sent.saturating_mul(MAX_COUNT_RATIO);
         if counted > 0 && believed.contains(&counted) {
             self.counted = Some((counted, sent));
         }
     }
 
-    /// Returns the current estimate, to be passed to [`Self::learn`] together with the count.
+    /// Returns the current estimate, to be passed to [`Self::correct`] together with the count.
     pub(super) fn estimated(&self) -> u64 {
         self.estimated
     }
@@ -80,7 +80,7 @@ impl Meter {
 mod tests {
     use apprentice_protocol::{ContextRule, Size};
 
-    use super::{Meter, UNSEEN, tokens_of};
+    use super::{BASE_TOKENS, TokenMeter, tokens_of};
 
     const RULE: ContextRule = ContextRule { tokens: 4096, patch: 28 };
 
@@ -93,17 +93,17 @@ mod tests {
 
     #[test]
     fn the_servers_count_replaces_the_estimate_of_all_that_it_saw() {
-        let mut meter = Meter::new(RULE);
+        let mut meter = TokenMeter::new(RULE);
         meter.add(500);
         let sent = meter.estimated();
-        assert_eq!((sent, meter.tokens()), (UNSEEN + 500, UNSEEN + 500));
+        assert_eq!((sent, meter.tokens()), (BASE_TOKENS + 500, BASE_TOKENS + 500));
         meter.add(100);
-        meter.learn(sent, 900);
+        meter.correct(sent, 900);
         assert_eq!(meter.tokens(), 1000);
         meter.take(300);
         assert_eq!(meter.tokens(), 700);
         for nonsense in [0, 1, sent * 10] {
-            meter.learn(sent, nonsense);
+            meter.correct(sent, nonsense);
             assert_eq!(meter.tokens(), 700, "{nonsense} is not believed");
         }
     }

@@ -8,9 +8,9 @@ use apprentice_protocol::{
     Usage, WorldTool,
 };
 
-use super::context::{Meter, tokens_of};
+use super::context::{TokenMeter, tokens_of};
 use super::prompt;
-use super::skill_texts::{Shelf, Standing};
+use super::skill_texts::{SkillState, SkillTexts};
 
 /// Replaces an old picture.
 const PICTURE_LEFT_OUT: &str = "[an earlier picture, left out]";
@@ -19,10 +19,10 @@ const TEXT_LEFT_OUT: &str = "[an earlier text, left out]";
 /// Replaces the text of a skill that was put away.
 const SKILL_LEFT_OUT: &str = "[the text of a skill that was put away, left out]";
 /// Texts of up to this many bytes are kept: removing them would save next to no tokens.
-const LONG: usize = 200;
+const MIN_TRIMMED_BYTES: usize = 200;
 /// The share of the context that is kept when it is trimmed. Freeing more than the next turn needs avoids an edit on
 /// every turn, so the provider's prompt cache stays valid.
-const KEPT: (u64, u64) = (4, 5);
+const KEPT_SHARE: (u64, u64) = (4, 5);
 
 /// The request of the next turn.
 pub(super) struct Conversation {
@@ -33,12 +33,12 @@ pub(super) struct Conversation {
     pictures: VecDeque<Place>,
     /// Positions of texts that may be left out, oldest first.
     texts: VecDeque<Text>,
-    shelf: Shelf,
+    shelf: SkillTexts,
     /// Index of the message with the latest observation, which is never trimmed.
     latest_view: usize,
     /// Index of the message with the latest results, which are never trimmed.
     latest_answers: usize,
-    meter: Option<Meter>,
+    meter: Option<TokenMeter>,
     /// The meter's estimate for the request that was sent last.
     sent: u64,
 }
@@ -59,11 +59,11 @@ struct Text {
 
 /// Whether the next request fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum ContextFit {
     /// It fits as it is.
-    Enough,
+    Fits,
     /// It fits after old parts were left out.
-    Made(Trimmed),
+    AfterTrimming(Trimmed),
     /// It does not fit even with every old part left out.
     None {
         /// `tokens` or `bytes`.
@@ -103,7 +103,7 @@ impl Conversation {
             max_output_tokens: profile.max_output_tokens,
         };
         let meter = match profile.history {
-            HistoryRule::Window { context, .. } => context.map(Meter::new),
+            HistoryRule::Window { context, .. } => context.map(TokenMeter::new),
             // Append-only: signatures cover everything that was sent. Such a provider trims by itself or reports a full
             // context.
             HistoryRule::AppendOnly { .. } => None,
@@ -115,7 +115,7 @@ impl Conversation {
         });
         let text_bytes = serialized(&request);
         let (pictures, texts) = (VecDeque::new(), VecDeque::new());
-        let (rule, shelf) = (profile.history, Shelf::default());
+        let (rule, shelf) = (profile.history, SkillTexts::default());
         Self {
             request,
             rule,
@@ -180,7 +180,7 @@ impl Conversation {
             }
             match content {
                 Content::Image { .. } => self.pictures.push_back(place(part)),
-                Content::Text { text } if may_go(part) && text.len() > LONG => {
+                Content::Text { text } if may_go(part) && text.len() > MIN_TRIMMED_BYTES => {
                     let skill = owners.get_mut(part).and_then(Option::take);
                     self.texts.push_back(Text { place: place(part), skill });
                 }
@@ -197,7 +197,7 @@ impl Conversation {
         self.request.messages.push(message);
         if let HistoryRule::Window { images, .. } = self.rule {
             while self.pictures.len() > images as usize {
-                self.leave_out(Kind::Picture);
+                self.leave_out(PartKind::Picture);
             }
         }
     }
@@ -206,66 +206,66 @@ impl Conversation {
     pub(super) fn learn(&mut self, usage: Usage) {
         let sent = self.sent;
         if let Some(meter) = &mut self.meter {
-            meter.learn(sent, usage.input);
+            meter.correct(sent, usage.input);
         }
     }
 
     /// Trims the conversation until the next request may be sent, if that is possible.
-    pub(super) fn make_room(&mut self) -> Room {
+    pub(super) fn make_room(&mut self) -> ContextFit {
         let room = match self.rule {
             HistoryRule::AppendOnly { max_request_bytes, uploads } => {
                 let pictures = if uploads { 0 } else { self.picture_bytes() };
                 match self.text_bytes + pictures {
-                    needed if needed <= max_request_bytes => Room::Enough,
-                    needed => Room::None { unit: "bytes", needed, limit: max_request_bytes, held: 0 },
+                    needed if needed <= max_request_bytes => ContextFit::Fits,
+                    needed => ContextFit::None { unit: "bytes", needed, limit: max_request_bytes, held: 0 },
                 }
             }
             HistoryRule::Window { .. } => self.make_room_in_context(),
         };
-        self.sent = self.meter.as_ref().map_or(0, Meter::estimated);
+        self.sent = self.meter.as_ref().map_or(0, TokenMeter::estimated);
         room
     }
 
-    fn make_room_in_context(&mut self) -> Room {
-        let Some(meter) = self.meter else { return Room::Enough };
+    fn make_room_in_context(&mut self) -> ContextFit {
+        let Some(meter) = self.meter else { return ContextFit::Fits };
         let limit = meter.rule.tokens.saturating_sub(u64::from(self.request.max_output_tokens));
         let before = meter.tokens();
         if before <= limit {
-            return Room::Enough;
+            return ContextFit::Fits;
         }
         let mut trimmed = Trimmed { before, limit, ..Trimmed::default() };
-        let enough = limit / KEPT.1 * KEPT.0;
-        for kind in [Kind::PutAway, Kind::Picture, Kind::Text] {
+        let enough = limit / KEPT_SHARE.1 * KEPT_SHARE.0;
+        for kind in [PartKind::PutAway, PartKind::Picture, PartKind::Text] {
             while self.tokens() > enough && self.oldest(kind).is_some() {
                 self.leave_out(kind);
                 match kind {
-                    Kind::Picture => trimmed.pictures += 1,
-                    Kind::PutAway | Kind::Text => trimmed.texts += 1,
+                    PartKind::Picture => trimmed.pictures += 1,
+                    PartKind::PutAway | PartKind::Text => trimmed.texts += 1,
                 }
             }
         }
         trimmed.after = self.tokens();
         match trimmed.after <= limit {
-            true => Room::Made(trimmed),
-            false => Room::None { unit: "tokens", needed: trimmed.after, limit, held: self.held() },
+            true => ContextFit::AfterTrimming(trimmed),
+            false => ContextFit::None { unit: "tokens", needed: trimmed.after, limit, held: self.held() },
         }
     }
 
     fn tokens(&self) -> u64 {
-        self.meter.as_ref().map_or(0, Meter::tokens)
+        self.meter.as_ref().map_or(0, TokenMeter::tokens)
     }
 
     /// Returns the position of the next part to leave out: the oldest before the latest results that is not part of the
     /// latest observation.
-    fn oldest(&self, kind: Kind) -> Option<usize> {
+    fn oldest(&self, kind: PartKind) -> Option<usize> {
         let is_old = |place: &Place| place.message < self.latest_answers && place.message != self.latest_view;
         match kind {
-            Kind::Picture => self.pictures.front().is_some_and(is_old).then_some(0),
-            Kind::PutAway | Kind::Text => {
+            PartKind::Picture => self.pictures.front().is_some_and(is_old).then_some(0),
+            PartKind::PutAway | PartKind::Text => {
                 let may_go = |text: &Text| match self.shelf.standing(text.skill.as_ref()) {
-                    Some(Standing::Active) => false,
-                    Some(Standing::PutAway) => true,
-                    None => kind == Kind::Text,
+                    Some(SkillState::Active) => false,
+                    Some(SkillState::PutAway) => true,
+                    None => kind == PartKind::Text,
                 };
                 self.texts.iter().position(|text| is_old(&text.place) && may_go(text))
             }
@@ -273,11 +273,11 @@ impl Conversation {
     }
 
     /// Leaves out the oldest part of this kind.
-    fn leave_out(&mut self, kind: Kind) {
+    fn leave_out(&mut self, kind: PartKind) {
         let (place, mark) = match kind {
-            Kind::Picture => (self.pictures.pop_front(), PICTURE_LEFT_OUT),
-            Kind::PutAway => (self.take_text(kind), SKILL_LEFT_OUT),
-            Kind::Text => (self.take_text(kind), TEXT_LEFT_OUT),
+            PartKind::Picture => (self.pictures.pop_front(), PICTURE_LEFT_OUT),
+            PartKind::PutAway => (self.take_text(kind), SKILL_LEFT_OUT),
+            PartKind::Text => (self.take_text(kind), TEXT_LEFT_OUT),
         };
         let Some(place) = place else { return };
         let message = self.request.messages.get_mut(place.message);
@@ -290,13 +290,13 @@ impl Conversation {
         }
     }
 
-    fn take_text(&mut self, kind: Kind) -> Option<Place> {
+    fn take_text(&mut self, kind: PartKind) -> Option<Place> {
         self.oldest(kind).and_then(|index| self.texts.remove(index)).map(|text| text.place)
     }
 
     /// Estimated tokens of texts that stay because their skill is active.
     fn held(&self) -> u64 {
-        let active = |text: &&Text| self.shelf.standing(text.skill.as_ref()) == Some(Standing::Active);
+        let active = |text: &&Text| self.shelf.standing(text.skill.as_ref()) == Some(SkillState::Active);
         let content = |text: &Text| {
             let message = self.request.messages.get(text.place.message)?;
             contents_of(message).nth(text.place.part)?.as_text()
@@ -320,14 +320,14 @@ impl Conversation {
 /// text as soon as its skill is put away would invalidate the provider's cache for everything below it, to be paid for
 /// at full price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PartKind {
     PutAway,
     Picture,
     Text,
 }
 
 /// Estimates the tokens of one part.
-fn weight(meter: &Meter, content: &Content) -> u64 {
+fn weight(meter: &TokenMeter, content: &Content) -> u64 {
     match content {
         Content::Text { text } => tokens_of(text),
         Content::Image { image } => meter.rule.picture(image.size),

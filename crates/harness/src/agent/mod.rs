@@ -17,7 +17,7 @@ mod reply;
 mod skill_texts;
 mod stop;
 
-pub use attempt::{Attempt, Ended, run};
+pub use attempt::{AttemptInput, AttemptResult, run};
 pub use model_view::OUTLINE_BUDGET;
 pub use picture::fit as fitted;
 pub(crate) use prompt::PROMPTS;

@@ -12,7 +12,7 @@ pub const OUTLINE_BUDGET: TextBudget = TextBudget(16_000);
 const HEADING_BUDGET: TextBudget = TextBudget(2_000);
 
 /// The last observation, as the model saw it.
-pub(super) struct Sight {
+pub(super) struct ModelView {
     pub(super) view: View,
     pub(super) text: BoundedText,
     pub(super) outline: BoundedText,
@@ -22,7 +22,7 @@ pub(super) struct Sight {
     pub(super) fingerprint: String,
 }
 
-impl Sight {
+impl ModelView {
     /// Builds the view of an observation. `picture` is the screenshot at the size that is sent to the model.
     pub(super) fn new(observation: Observation, picture: Option<Image>, view: View) -> Self {
         let heading = heading(&observation);

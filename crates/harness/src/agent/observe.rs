@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use apprentice_protocol::{BoundedText, Content, EventKind, StepRef, TreeBudget, View, Want};
 
-use super::attempt::Run;
-use super::model_view::Sight;
+use super::attempt::AgentLoop;
+use super::model_view::ModelView;
 use super::stop::{Stop, off_thread, world};
 use super::{picture, prompt};
 
-impl Run<'_> {
+impl AgentLoop<'_> {
     /// Observes the world, once per batch.
-    pub(super) async fn look(&mut self) -> Result<Sight, Stop> {
+    pub(super) async fn look(&mut self) -> Result<ModelView, Stop> {
         let begun = self.attempt.clock.mono();
         let rule = self.attempt.model.profile().images;
         let pictures = picture::fit(&rule, self.attempt.header.world.screen).is_some();
@@ -27,12 +27,12 @@ impl Run<'_> {
             None => None,
         };
         let view = View { image: size, space: self.attempt.model.profile().space, ..View::whole(screen) };
-        let sight = Sight::new(observation, sent, view);
-        self.record_sight(&sight, begun)?;
+        let sight = ModelView::new(observation, sent, view);
+        self.record_observation(&sight, begun)?;
         Ok(sight)
     }
 
-    fn record_sight(&mut self, sight: &Sight, begun: Duration) -> Result<(), Stop> {
+    fn record_observation(&mut self, sight: &ModelView, begun: Duration) -> Result<(), Stop> {
         let picture = sight.picture.as_ref().or(sight.observation.screenshot.as_ref());
         let screenshot = picture.map(|image| self.sink.keep(&image.bytes.0, "png"));
         let has_tree = sight.observation.tree.is_some();
@@ -48,7 +48,7 @@ impl Run<'_> {
     }
 
     /// Returns what the guidance adds to the next user turn.
-    pub(super) fn refresh(&mut self, sight: &Sight) -> Result<Option<Content>, Stop> {
+    pub(super) fn refresh(&mut self, sight: &ModelView) -> Result<Option<Content>, Stop> {
         let Some(refresh) = &self.attempt.guidance.refresh else { return Ok(None) };
         let refreshed = refresh.refresh(StepRef { step: self.step }, &sight.observation);
         let Some((text, events)) = refreshed.filter(|(text, _)| !text.is_empty()) else { return Ok(None) };

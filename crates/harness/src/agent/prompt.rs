@@ -14,7 +14,7 @@ const REPEAT: Prompt = Prompt::new("agent/repeat", include_str!("prompts/repeat.
 /// All prompt texts of the loop.
 pub(crate) const PROMPTS: [Prompt; 6] = [SYSTEM, FINISH, TASK, ADVICE, UNUSABLE, REPEAT];
 /// The name prefix of the loop's own texts.
-const OWN: &str = "agent/";
+const OWN_PREFIX: &str = "agent/";
 
 /// The tool that a model calls to finish.
 pub(super) const FINISH_TOOL: &str = "finish";
@@ -23,8 +23,8 @@ const INSTRUCTION_BUDGET: TextBudget = TextBudget(20_000);
 /// Returns the SHA-256 in hexadecimal over every text that the loop sends to a model, and every other text that a user
 /// has replaced.
 pub fn prompt_hash() -> String {
-    let own = PROMPTS.iter().map(|prompt| (prompt.name.trim_start_matches(OWN), prompt.text()));
-    let replaced = replaced_prompts().filter(|(name, _)| !name.starts_with(OWN));
+    let own = PROMPTS.iter().map(|prompt| (prompt.name.trim_start_matches(OWN_PREFIX), prompt.text()));
+    let replaced = replaced_prompts().filter(|(name, _)| !name.starts_with(OWN_PREFIX));
     let mut hash = Sha256::new();
     for (label, text) in own.chain(replaced) {
         hash.update(format!("{label}:{}:", text.len()));

@@ -4,12 +4,12 @@ use apprentice_protocol::{Action, Call, CallBody};
 
 /// The last turn's calls and screen, and how often in a row they came.
 #[derive(Debug, Default)]
-pub(super) struct Repeats {
+pub(super) struct RepeatCounter {
     last: Option<(Vec<CallBody>, String)>,
     count: u32,
 }
 
-impl Repeats {
+impl RepeatCounter {
     /// Counts a turn and returns how often in a row it came. Turns that only wait or take screenshots do not count: a
     /// patient model waits for a screen to change, and the step limit ends it.
     pub(super) fn note(&mut self, calls: &[Call], screen: &str) -> u32 {
@@ -29,7 +29,7 @@ impl Repeats {
 fn only_waits(call: &Call) -> bool {
     match &call.body {
         CallBody::World { actions } => {
-            actions.iter().all(|action| action.only_looks() || matches!(action, Action::Wait { .. }))
+            actions.iter().all(|action| action.is_observation_only() || matches!(action, Action::Wait { .. }))
         }
         CallBody::Tool { .. } | CallBody::Finish(_) | CallBody::Unusable { .. } => false,
     }
@@ -39,7 +39,7 @@ fn only_waits(call: &Call) -> bool {
 mod tests {
     use apprentice_protocol::{Action, Call, CallBody, CallId};
 
-    use super::Repeats;
+    use super::RepeatCounter;
 
     fn call(action: Action<apprentice_protocol::ImagePoint>) -> Vec<Call> {
         vec![Call { id: CallId::new("c"), body: CallBody::World { actions: vec![action] } }]
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn only_the_same_on_the_same_screen_counts() {
-        let mut repeats = Repeats::default();
+        let mut repeats = RepeatCounter::default();
         let typed = |text: &str| call(Action::Type { text: text.into() });
         assert_eq!(repeats.note(&typed("a"), "one"), 1);
         assert_eq!(repeats.note(&typed("a"), "one"), 2);

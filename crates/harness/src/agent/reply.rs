@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{ChatReply, EventKind, Finish, Message, ReplyStop, StopReason};
 
-use super::attempt::Run;
-use super::conversation::{Room, Trimmed};
+use super::attempt::AgentLoop;
+use super::conversation::{ContextFit, Trimmed};
 use super::prompt;
 use super::stop::{Stop, until};
 
 /// This many unusable replies in a row end an attempt.
 const UNUSABLE_LIMIT: u32 = 3;
 
-impl Run<'_> {
+impl AgentLoop<'_> {
     /// Asks the model and records its reply.
     pub(super) async fn ask(&mut self) -> Result<ChatReply, Stop> {
         self.make_room()?;
@@ -58,8 +58,8 @@ impl Run<'_> {
     /// Leaves out old parts of a conversation that no longer fits, and records that in the trace.
     fn make_room(&mut self) -> Result<(), Stop> {
         match self.talk.make_room() {
-            Room::Enough => Ok(()),
-            Room::Made(Trimmed { pictures, texts, before, after, limit }) => {
+            ContextFit::Fits => Ok(()),
+            ContextFit::AfterTrimming(Trimmed { pictures, texts, before, after, limit }) => {
                 self.emit(EventKind::HistoryTrimmed {
                     pictures,
                     texts,
@@ -68,7 +68,7 @@ impl Run<'_> {
                     limit_tokens: limit,
                 })
             }
-            Room::None { unit, needed, limit, held } => {
+            ContextFit::None { unit, needed, limit, held } => {
                 let mut detail =
                     format!("the next request needs {needed} {unit}, but the model accepts {limit}");
                 if held > 0 {
@@ -80,7 +80,7 @@ impl Run<'_> {
     }
 
     /// Handles a reply without calls: a complete turn is an answer in words, a broken one counts as unusable.
-    pub(super) fn take_words(&mut self, reply: &ChatReply) -> Result<(), Stop> {
+    pub(super) fn handle_text_reply(&mut self, reply: &ChatReply) -> Result<(), Stop> {
         let text = reply.say.join("\n").trim().to_owned();
         if reply.stop == ReplyStop::EndTurn && !text.is_empty() {
             let finish = Finish::Answer { text };

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{CallId, EventKind, Message, SkillEvent, SkillHappening, SkillId};
+use apprentice_protocol::{CallId, EventKind, Message, SkillEvent, SkillEventKind, SkillId};
 
 /// The state of a skill that was opened in this attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum SkillState {
     /// Its tools are open, so its text is needed.
     Active,
     /// Its tools were closed again, and its text was not requested since.
@@ -16,26 +16,26 @@ pub(super) enum Standing {
 
 /// Skill states, from the events that tools reported.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
-    standing: BTreeMap<SkillId, Standing>,
+pub(super) struct SkillTexts {
+    standing: BTreeMap<SkillId, SkillState>,
     /// Calls of the current turn whose results hold a skill's text.
     answers: Vec<(CallId, SkillId)>,
 }
 
-impl Shelf {
+impl SkillTexts {
     /// Stores the skill events of a call's result.
     pub(super) fn note(&mut self, call: &CallId, events: &[EventKind]) {
         for event in events {
             let EventKind::Skill(SkillEvent { happening, skill: Some(skill), .. }) = event else { continue };
             match happening {
-                SkillHappening::Viewed => {
+                SkillEventKind::Viewed => {
                     self.answers.push((call.clone(), skill.clone()));
-                    if self.standing.get(skill) == Some(&Standing::PutAway) {
+                    if self.standing.get(skill) == Some(&SkillState::PutAway) {
                         self.standing.remove(skill);
                     }
                 }
-                SkillHappening::Activated => drop(self.standing.insert(skill.clone(), Standing::Active)),
-                SkillHappening::Offloaded => drop(self.standing.insert(skill.clone(), Standing::PutAway)),
+                SkillEventKind::Activated => drop(self.standing.insert(skill.clone(), SkillState::Active)),
+                SkillEventKind::Offloaded => drop(self.standing.insert(skill.clone(), SkillState::PutAway)),
                 _ => {}
             }
         }
@@ -49,7 +49,7 @@ impl Shelf {
         results.iter().flat_map(|result| vec![owner(&result.id); result.content.len()]).collect()
     }
 
-    pub(super) fn standing(&self, skill: Option<&SkillId>) -> Option<Standing> {
+    pub(super) fn standing(&self, skill: Option<&SkillId>) -> Option<SkillState> {
         self.standing.get(skill?).copied()
     }
 }

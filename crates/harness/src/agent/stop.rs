@@ -3,11 +3,11 @@
 use std::future::Future;
 use std::time::Duration;
 
-use apprentice_protocol::{ModelError, ModelFault, SinkError, StopReason, VoidCause, WorldError};
+use apprentice_protocol::{ModelError, ModelErrorKind, SinkError, StopReason, VoidCause, WorldError};
 use tokio_util::sync::CancellationToken;
 
 /// Timeout of one action or observation; a world that exceeds it counts as lost.
-const WORLD_PATIENCE: Duration = Duration::from_secs(120);
+const WORLD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A reason to stop the loop.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl From<ModelError> for Stop {
     fn from(error: ModelError) -> Self {
         match error.void_cause() {
             Some(cause) => Self::void(cause, error.message),
-            None if error.fault == ModelFault::ContextFull => {
+            None if error.fault == ModelErrorKind::ContextFull => {
                 Self::judged(StopReason::ContextFull, error.message)
             }
             None => Self::judged(StopReason::TrialCostLimit, error.message),
@@ -65,7 +65,7 @@ pub(super) async fn until<T>(cancel: &CancellationToken, work: impl Future<Outpu
 
 /// Waits for a world, which counts as lost when it does not answer in time.
 pub(super) async fn world<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Stop> {
-    within(WORLD_PATIENCE, cancel, work).await
+    within(WORLD_TIMEOUT, cancel, work).await
 }
 
 async fn within<T>(

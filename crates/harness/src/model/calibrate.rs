@@ -9,13 +9,13 @@ use apprentice_protocol::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::action_format::pointed;
+use super::action_format::target_point;
 
 pub(crate) const PROMPT: Prompt = Prompt::new("calibrate/system", include_str!("prompts/calibrate.md"), &[]);
 pub(crate) const QUESTION: Prompt =
     Prompt::new("calibrate/target", include_str!("prompts/calibrate_target.md"), &["colour"]);
 /// Half of a target's side, in pixels.
-const HALF: u32 = 12;
+const HALF_SIDE: u32 = 12;
 /// The targets' colours: name and RGB value.
 const COLOURS: [(&str, [u8; 3]); 9] = [
     ("red", [220, 40, 40]),
@@ -31,7 +31,7 @@ const COLOURS: [(&str, [u8; 3]); 9] = [
 
 /// One target, and the point that the model gave for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Aim {
+pub struct PointingSample {
     /// The target's colour.
     pub colour: &'static str,
     /// The target's centre, in pixels of the picture.
@@ -42,7 +42,7 @@ pub struct Aim {
 
 /// The pointing error of a model when its points are read in one coordinate space.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
+pub struct SpaceFit {
     /// The coordinate space.
     pub space: CoordinateSpace,
     /// The median distance, in pixels of the picture; infinite when too few points lie inside the picture.
@@ -66,7 +66,7 @@ pub enum CalibrateError {
 }
 
 /// Asks for all nine targets. This costs money: nine pictures and nine short answers.
-pub async fn aim(model: &dyn ChatModel, size: Size) -> Result<Vec<Aim>, CalibrateError> {
+pub async fn aim(model: &dyn ChatModel, size: Size) -> Result<Vec<PointingSample>, CalibrateError> {
     if model.profile().images == ImageRule::None {
         return Err(CalibrateError::Blind);
     }
@@ -86,24 +86,24 @@ pub async fn aim(model: &dyn ChatModel, size: Size) -> Result<Vec<Aim>, Calibrat
         };
         let reply = model.reply(&request).await?;
         let point = reply.calls.iter().find_map(|call| match &call.body {
-            CallBody::World { actions } => actions.iter().find_map(pointed),
+            CallBody::World { actions } => actions.iter().find_map(target_point),
             CallBody::Tool { .. } | CallBody::Finish(_) | CallBody::Unusable { .. } => None,
         });
-        aims.push(Aim { colour, middle: middle(index, size), point });
+        aims.push(PointingSample { colour, middle: middle(index, size), point });
     }
     Ok(aims)
 }
 
 /// Reads the points in each coordinate space that models use, and returns the fits, best first.
-pub fn fits(aims: &[Aim], size: Size) -> Vec<Fit> {
+pub fn fits(aims: &[PointingSample], size: Size) -> Vec<SpaceFit> {
     // A grid up to 999 is not tested apart from one up to 1000: they differ by less than a click.
     let spaces = [CoordinateSpace::ImagePixels, CoordinateSpace::Grid { max: 1000 }, CoordinateSpace::Unit];
-    let mut fits: Vec<Fit> = spaces.into_iter().map(|space| fit(aims, size, space)).collect();
+    let mut fits: Vec<SpaceFit> = spaces.into_iter().map(|space| fit(aims, size, space)).collect();
     fits.sort_by(|one, other| one.median.total_cmp(&other.median).then(one.worst.total_cmp(&other.worst)));
     fits
 }
 
-fn fit(aims: &[Aim], size: Size, space: CoordinateSpace) -> Fit {
+fn fit(aims: &[PointingSample], size: Size, space: CoordinateSpace) -> SpaceFit {
     let view = View { image: size, space, ..View::whole(size) };
     let mut far: Vec<f64> = aims
         .iter()
@@ -116,7 +116,7 @@ fn fit(aims: &[Aim], size: Size, space: CoordinateSpace) -> Fit {
         .collect();
     far.sort_by(f64::total_cmp);
     let median = far.get(far.len() / 2).copied().unwrap_or(f64::INFINITY);
-    Fit { space, median, worst: far.last().copied().unwrap_or(f64::INFINITY) }
+    SpaceFit { space, median, worst: far.last().copied().unwrap_or(f64::INFINITY) }
 }
 
 /// Returns the centre of a target. Targets stand in three rows of three, off the regular grid, so that a model that
@@ -140,7 +140,7 @@ fn picture(size: Size) -> Result<Image, PixelError> {
         paint(
             &mut rgb,
             row,
-            Rect::new(at.x - HALF.cast_signed(), at.y - HALF.cast_signed(), 25, 25),
+            Rect::new(at.x - HALF_SIDE.cast_signed(), at.y - HALF_SIDE.cast_signed(), 25, 25),
             *colour,
         );
     }
@@ -167,15 +167,15 @@ fn paint(rgb: &mut [u8], row: usize, area: Rect, colour: [u8; 3]) {
 mod tests {
     use apprentice_protocol::{CoordinateSpace, ImagePoint, Size, View};
 
-    use super::{Aim, COLOURS, fits, middle, picture};
+    use super::{COLOURS, PointingSample, fits, middle, picture};
 
     const SIZE: Size = Size::new(1288, 728);
 
-    fn aims(space: CoordinateSpace) -> Vec<Aim> {
+    fn aims(space: CoordinateSpace) -> Vec<PointingSample> {
         let view = View { image: SIZE, space, ..View::whole(SIZE) };
         let aim = |(index, (colour, _)): (usize, &(&'static str, [u8; 3]))| {
             let middle = middle(index, SIZE);
-            Aim { colour, middle, point: view.to_image(middle) }
+            PointingSample { colour, middle, point: view.to_image(middle) }
         };
         COLOURS.iter().enumerate().map(aim).collect()
     }

@@ -11,7 +11,7 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::action_format::{Spoken, computer_tool, pointed, read_computer};
+use super::action_format::{ModelOutput, computer_tool, read_computer, target_point};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("ground/system", include_str!("prompts/ground.md"), &[]);
 pub(crate) const QUESTION: Prompt =
@@ -102,9 +102,9 @@ impl Grounded {
                 return Ok(CallBody::Unusable { problem: "there is no picture to point at yet".into() });
             };
             let found = self.grounder.reply(&self.question(request, &described, picture)).await?;
-            book(reply, &found);
+            add_usage(reply, &found);
             let point = found.calls.iter().find_map(|call| match &call.body {
-                CallBody::World { actions } => actions.iter().find_map(pointed),
+                CallBody::World { actions } => actions.iter().find_map(target_point),
                 CallBody::Tool { .. } | CallBody::Finish(_) | CallBody::Unusable { .. } => None,
             });
             match point {
@@ -118,7 +118,7 @@ impl Grounded {
         let Some(action) = arguments.get("action").and_then(Value::as_str) else {
             return Ok(CallBody::Unusable { problem: "action is missing".into() });
         };
-        Ok(Spoken::body(read_computer(action, &arguments)))
+        Ok(ModelOutput::body(read_computer(action, &arguments)))
     }
 
     /// Builds the grounder's request for one target: a separate conversation with the picture and the description.
@@ -201,7 +201,7 @@ fn contents_of(message: &Message) -> Vec<&Content> {
 }
 
 /// Adds the grounder's usage to the planner's reply.
-fn book(reply: &mut ChatReply, found: &ChatReply) {
+fn add_usage(reply: &mut ChatReply, found: &ChatReply) {
     reply.usage += found.usage;
     reply.timing.working_ms += found.timing.working_ms;
     reply.timing.waiting_ms += found.timing.waiting_ms;

@@ -12,7 +12,7 @@ const MAX_OUTPUT_TOKENS: u32 = 16_000;
 
 /// The settings of one hosted model.
 #[derive(Clone, Debug)]
-pub struct Hosted {
+pub struct HostedConfig {
     /// The model's id at the provider.
     pub model: String,
     /// The provider's address and credentials.
@@ -25,7 +25,7 @@ pub struct Hosted {
     pub tariff: Option<Tariff>,
 }
 
-impl Hosted {
+impl HostedConfig {
     /// Builds the profile. `max_request_bytes` is the provider's limit on one request.
     pub(super) fn profile(
         &self,

@@ -11,19 +11,19 @@ use serde_json::Value;
 use super::http::Transport;
 
 /// Timeout for all identity requests together.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const IDENTITY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longer texts of a server are cut, because they are stored with every run.
-const LONGEST: usize = 200;
+const MAX_TEXT: usize = 200;
 
 /// Requests the description of a model at one address and parses it with `read`. Returns an unknown identity when the
 /// server does not answer in time.
-pub(super) async fn described(
+pub(super) async fn fetch_identity(
     describing: impl Future<Output = Result<Value, ModelError>>,
     read: fn(&Value) -> ModelIdentity,
     transport: &Transport,
 ) -> ModelIdentity {
-    let told = tokio::time::timeout(PATIENCE, describing).await;
-    told.ok().and_then(Result::ok).map(|told| read(&told)).unwrap_or_default().cleaned(transport)
+    let told = tokio::time::timeout(IDENTITY_TIMEOUT, describing).await;
+    told.ok().and_then(Result::ok).map(|told| read(&told)).unwrap_or_default().redacted(transport)
 }
 
 /// A model as its server reports it. A `None` field is unknown.
@@ -65,7 +65,7 @@ impl ModelIdentity {
     }
 
     /// Returns the identity without secrets: a server may echo its credentials.
-    pub(super) fn cleaned(self, transport: &Transport) -> Self {
+    pub(super) fn redacted(self, transport: &Transport) -> Self {
         let clean = |words: Option<String>| words.map(|words| transport.clean(&words));
         Self {
             id: clean(self.id),
@@ -93,15 +93,15 @@ impl ModelIdentity {
 }
 
 /// A model behind a server that reports what it serves.
-pub trait Served: ChatModel {
+pub trait IdentitySource: ChatModel {
     /// Asks the server for the model's identity.
     fn identity(&self) -> PortFuture<'_, ModelIdentity>;
 }
 
 /// Returns the text of a JSON value, or `None` when it is empty or not a text.
-pub(super) fn said(value: &Value) -> Option<String> {
+pub(super) fn non_empty_text(value: &Value) -> Option<String> {
     let text = value.as_str().map(str::trim).filter(|text| !text.is_empty())?;
-    Some(text.chars().take(LONGEST).collect())
+    Some(text.chars().take(MAX_TEXT).collect())
 }
 
 #[cfg(test)]

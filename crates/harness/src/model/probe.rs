@@ -6,7 +6,7 @@ use std::sync::Arc;
 use apprentice_pixels::{Frame, PixelError, encode_png};
 use apprentice_protocol::{
     BlobHash, ChatModel, ChatReply, ChatRequest, Content, Image, ImageBytes, ImageRule, MediaType, Message,
-    ModelError, ModelFault, NamedSchema, Prompt, Purpose, Size,
+    ModelError, ModelErrorKind, NamedSchema, Prompt, Purpose, Size,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -26,7 +26,7 @@ const MAX_OUTPUT_TOKENS: u32 = 1024;
 
 /// The result of one probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tried {
+pub enum ProbeResult {
     /// The model has the capability.
     Can,
     /// The model answered something else, or its server refused the request. Holds that text.
@@ -50,18 +50,18 @@ pub fn shown(rule: &ImageRule) -> Option<Size> {
 }
 
 /// Tests whether a model sees a picture. Returns `None`, without a request, for a model that takes no pictures.
-pub async fn sees(model: &dyn ChatModel) -> Result<Option<Tried>, ProbeError> {
+pub async fn sees(model: &dyn ChatModel) -> Result<Option<ProbeResult>, ProbeError> {
     let Some(size) = shown(&model.profile().images) else { return Ok(None) };
     let content = vec![Content::text(PICTURE.text().trim_end()), Content::Image { image: picture(size)? }];
     let tried = ask(model, content, None).await?;
-    Ok(Some(tried.map_or_else(Tried::Cannot, |words| match names_both(&words) {
-        true => Tried::Can,
-        false => Tried::Cannot(words),
+    Ok(Some(tried.map_or_else(ProbeResult::Cannot, |words| match names_both(&words) {
+        true => ProbeResult::Can,
+        false => ProbeResult::Cannot(words),
     })))
 }
 
 /// Tests whether a model answers in the JSON form that a request names.
-pub async fn keeps_form(model: &dyn ChatModel) -> Result<Tried, ProbeError> {
+pub async fn probe_structured_output(model: &dyn ChatModel) -> Result<ProbeResult, ProbeError> {
     let schema = json!({
         "type": "object",
         "properties": { "word": { "type": "string" }, "letters": { "type": "integer" } },
@@ -70,9 +70,9 @@ pub async fn keeps_form(model: &dyn ChatModel) -> Result<Tried, ProbeError> {
     });
     let schema = NamedSchema { name: "probe".into(), schema };
     let tried = ask(model, vec![Content::text(FORM.text().trim_end())], Some(schema)).await?;
-    Ok(tried.map_or_else(Tried::Cannot, |words| match serde_json::from_str::<Form>(words.trim()) {
-        Ok(Form { word, .. }) if word.to_lowercase().contains("ready") => Tried::Can,
-        Ok(_) | Err(_) => Tried::Cannot(words),
+    Ok(tried.map_or_else(ProbeResult::Cannot, |words| match serde_json::from_str::<Form>(words.trim()) {
+        Ok(Form { word, .. }) if word.to_lowercase().contains("ready") => ProbeResult::Can,
+        Ok(_) | Err(_) => ProbeResult::Cannot(words),
     }))
 }
 
@@ -99,7 +99,7 @@ async fn ask(
     };
     match model.reply(&request).await {
         Ok(ChatReply { say, .. }) => Ok(Ok(say.join("\n"))),
-        Err(error) if error.fault == ModelFault::Request => Ok(Err(error.message)),
+        Err(error) if error.fault == ModelErrorKind::Request => Ok(Err(error.message)),
         Err(error) => Err(error),
     }
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apprentice_protocol::{
     Action, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, Finish, HistoryRule,
-    ImagePoint, ImageRule, Message, ModelError, ModelFault, ModelProfile, PortFuture, RawContent, ReplyStop,
-    Timing, ToolRule, Usage,
+    ImagePoint, ImageRule, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent,
+    ReplyStop, Timing, ToolRule, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -93,7 +93,7 @@ pub enum ScriptError {
 
 /// Selects the reply for a request.
 #[derive(Debug)]
-enum Place {
+enum ReplyOrder {
     /// The n-th turn of each conversation gets the n-th reply, so that one script serves many parallel trials.
     Turn,
     /// Each reply is given out once, in order, across all conversations.
@@ -102,11 +102,11 @@ enum Place {
 
 /// The behaviour after the last line.
 #[derive(Clone, Copy, Debug)]
-enum Afterwards {
+enum AtEnd {
     /// A further request fails.
     Error,
     /// A further request gets an empty reply.
-    Nothing,
+    EmptyReply,
 }
 
 /// The scripted response to one request.
@@ -121,8 +121,8 @@ enum Line {
 pub struct Scripted {
     profile: ModelProfile,
     lines: Vec<Line>,
-    place: Place,
-    afterwards: Afterwards,
+    place: ReplyOrder,
+    afterwards: AtEnd,
 }
 
 #[derive(Deserialize)]
@@ -194,14 +194,14 @@ impl Scripted {
     /// Gives out the replies once, in order, across all conversations.
     #[must_use]
     pub fn in_order(mut self) -> Self {
-        self.place = Place::Next(AtomicUsize::new(0));
+        self.place = ReplyOrder::Next(AtomicUsize::new(0));
         self
     }
 
     /// Answers every request after the last line with an empty reply.
     #[must_use]
-    pub fn then_nothing(mut self) -> Self {
-        self.afterwards = Afterwards::Nothing;
+    pub fn then_empty(mut self) -> Self {
+        self.afterwards = AtEnd::EmptyReply;
         self
     }
 
@@ -223,23 +223,23 @@ impl Scripted {
             tools: ToolRule::Fixed,
             max_output_tokens: 4096,
         };
-        Self { profile, lines: Vec::new(), place: Place::Turn, afterwards: Afterwards::Error }
+        Self { profile, lines: Vec::new(), place: ReplyOrder::Turn, afterwards: AtEnd::Error }
     }
 
     fn answer(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let turn = request.messages.iter().filter(|one| matches!(one, Message::Assistant { .. })).count();
         let index = match &self.place {
-            Place::Turn => turn,
-            Place::Next(next) => next.fetch_add(1, Ordering::Relaxed),
+            ReplyOrder::Turn => turn,
+            ReplyOrder::Next(next) => next.fetch_add(1, Ordering::Relaxed),
         };
         match self.lines.get(index) {
-            None if matches!(self.afterwards, Afterwards::Nothing) => {
+            None if matches!(self.afterwards, AtEnd::EmptyReply) => {
                 Ok(self.reply_from(index, &RawContent::default(), &[], &ScriptedReply::default()))
             }
             Some(Line::Reply { raw, calls, reply }) => Ok(self.reply_from(index, raw, calls, reply)),
             Some(Line::Error(error)) => Err(error.clone()),
             None => Err(ModelError::never(
-                ModelFault::Request,
+                ModelErrorKind::Request,
                 format!(
                     "the script has {} replies and was asked for number {}; add a line with the call finish",
                     self.lines.len(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use apprentice_harness::model::scripted::ScriptedReply;
 use apprentice_protocol::{
-    BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace, EventKind, Guidance,
-    HistoryRule, ImageRule, Message, ModelProfile, PerAction, PortFuture, Size, SkillEvent, SkillHappening,
+    ActionOutcome, BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace, EventKind,
+    Guidance, HistoryRule, ImageRule, Message, ModelProfile, PortFuture, Size, SkillEvent, SkillEventKind,
     SkillId, StepRef, StopReason, TextBudget, Tool, ToolOutcome, ToolRule, ToolSpec,
 };
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ impl Tool for Echo {
 
     fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
         let viewed = SkillEvent {
-            happening: SkillHappening::Viewed,
+            happening: SkillEventKind::Viewed,
             skill: SkillId::parse("notes/capitals").ok(),
             version: Some(1),
             rank: None,
@@ -229,7 +229,7 @@ async fn pictures_come_at_the_size_that_the_model_takes_and_points_are_read_in_i
         (action.target_role.as_deref(), action.target_name.as_deref()),
         (Some("textbox"), Some("Note"))
     );
-    assert_eq!(action.outcome, PerAction::Done { text: None });
+    assert_eq!(action.outcome, ActionOutcome::Done { text: None });
 }
 
 #[tokio::test]
@@ -319,11 +319,11 @@ impl Tool for Opener {
         };
         let outcome = match arguments["open"].as_bool() {
             Some(true) => ToolOutcome {
-                events: vec![event(SkillHappening::Viewed), event(SkillHappening::Activated)],
+                events: vec![event(SkillEventKind::Viewed), event(SkillEventKind::Activated)],
                 ..ToolOutcome::text(format!("THE GUIDE {}", "in words ".repeat(600)))
             },
             _ => {
-                ToolOutcome { events: vec![event(SkillHappening::Offloaded)], ..ToolOutcome::text("closed") }
+                ToolOutcome { events: vec![event(SkillEventKind::Offloaded)], ..ToolOutcome::text("closed") }
             }
         };
         Box::pin(std::future::ready(outcome))

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use apprentice_harness::agent::{self, Attempt, Ended};
+use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_harness::model::scripted::{Scripted, ScriptedCall, ScriptedReply};
-use apprentice_protocol::SteppedClock;
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Machine,
     ModelError, ModelProfile, PortFuture, Size, TaskBrief, TaskId, Tool, WorldSpec,
@@ -43,7 +43,7 @@ pub(crate) struct Bench {
 
 /// What an attempt left.
 pub(crate) struct Left {
-    pub(crate) ended: Ended,
+    pub(crate) ended: AttemptResult,
     pub(crate) trace: Trace,
     pub(crate) requests: Vec<ChatRequest>,
     pub(crate) machine: Arc<dyn Machine>,
@@ -63,7 +63,7 @@ impl Bench {
 
     pub(crate) async fn run(self) -> Left {
         let folder = tempfile::tempdir().expect("a folder");
-        let clock = Arc::new(SteppedClock::default());
+        let clock = Arc::new(VirtualClock::default());
         let redactor = Arc::new(Redactor::new([]).expect("builds"));
         let blobs = folder.path().join("blobs");
         let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
@@ -80,7 +80,7 @@ impl Bench {
         };
         let model = Listening { inner: self.script, heard: Mutex::default() };
         let mut opened = SceneSource::default().open(&world).await.expect("opens");
-        let attempt = Attempt {
+        let attempt = AttemptInput {
             brief: &brief,
             model: &model,
             guidance: &self.guidance,

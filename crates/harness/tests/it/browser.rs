@@ -7,7 +7,7 @@ use apprentice_harness::env::browser::{BrowserSandbox, BrowserSource};
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Delivery, Environment, EnvironmentKind,
     EnvironmentSource, History, Isolation, Machine, NodeRef, Observation, ScreenPoint, Size, State,
-    TabAction, Target, TreeBudget, Truncated, UiNode, Want, World, WorldFault, WorldSpec,
+    TabAction, Target, TreeBudget, TruncationCause, UiNode, Want, World, WorldErrorKind, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
 
@@ -433,7 +433,7 @@ async fn budgets_bound_the_tree_and_the_machine_sees_what_the_agent_sees() {
     desk.show("big", &"<div><button>x</button></div>".repeat(300)).await;
     let budget = TreeBudget { nodes: 50, ..TreeBudget::default() };
     let tree = desk.machine.tree(&budget).await.expect("a tree");
-    assert_eq!((tree.nodes.len(), tree.truncated), (50, Some(Truncated::Nodes)));
+    assert_eq!((tree.nodes.len(), tree.truncated), (50, Some(TruncationCause::Nodes)));
     let whole = desk.look().await.tree.expect("a tree");
     assert_eq!(whole.nodes[..50], tree.nodes[..], "one set of references");
     assert_eq!(whole.truncated, None);
@@ -481,7 +481,7 @@ async fn a_killed_browser_and_a_crashed_page_are_lost_worlds() {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error.fault, WorldFault::Lost, "{what}: {error}");
+        assert_eq!(error.fault, WorldErrorKind::Lost, "{what}: {error}");
         desk.close().await;
     }
 }

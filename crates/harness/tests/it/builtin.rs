@@ -1,6 +1,6 @@
 //! The built-in models on scripted scenes: what each policy can do alone, and what guidance changes.
 
-use apprentice_policies::{BuiltIn, Policy};
+use apprentice_policies::{BuiltInModel, Policy};
 use apprentice_protocol::ChatModel as _;
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ async fn the_explorer_gives_up_in_order() {
 
 #[tokio::test]
 async fn the_students_do_not_search() {
-    for policy in [Policy::Novice, Policy::Literalist] {
+    for policy in [Policy::Novice, Policy::LabelFollower] {
         for (instruction, key) in [(WEIGHT, "grams"), ("Make the fan assisted.", "fan")] {
             let left = attempt(policy, kitchen(), instruction, &[]).await;
             let before = kitchen()["state"][key].clone();
@@ -129,20 +129,20 @@ async fn guidance_carries_over_to_another_goal() {
     let goal = "Turn the sponge over, please, and save.";
     for guidance in &SPONGE[..2] {
         check(&attempt(Policy::Novice, kitchen(), goal, &sponge(guidance)).await, "served", "over");
-        check(&attempt(Policy::Literalist, kitchen(), goal, &sponge(guidance)).await, "served", "over");
+        check(&attempt(Policy::LabelFollower, kitchen(), goal, &sponge(guidance)).await, "served", "over");
     }
     let scales = "1. Open Room > Preferences...\n2. Open the tab \"Scales\".\n3. Type the number the task gives into \
                   \"Smallest weight\".\n4. Press Close.";
     let weight = [note("kitchen/scales", "Setting the smallest weight of the scales", scales)];
     check(&attempt(Policy::Novice, kitchen(), WEIGHT, &weight).await, "grams", "25");
-    check(&attempt(Policy::Literalist, kitchen(), WEIGHT, &weight).await, "grams", "25");
+    check(&attempt(Policy::LabelFollower, kitchen(), WEIGHT, &weight).await, "grams", "25");
 }
 
 #[tokio::test]
 async fn a_second_student_gains_too() {
-    check(&attempt(Policy::Literalist, kitchen(), TURN, &[]).await, "served", Value::Null);
+    check(&attempt(Policy::LabelFollower, kitchen(), TURN, &[]).await, "served", Value::Null);
     for guidance in SPONGE {
-        let left = attempt(Policy::Literalist, kitchen(), TURN, &sponge(guidance)).await;
+        let left = attempt(Policy::LabelFollower, kitchen(), TURN, &sponge(guidance)).await;
         check(&left, "served", "sideways");
     }
 }
@@ -159,7 +159,7 @@ async fn a_wrong_path_never_turns_a_failure_into_a_pass() {
         "Press Ctrl+J.",
     ];
     for guidance in wrong {
-        for policy in [Policy::Novice, Policy::Literalist] {
+        for policy in [Policy::Novice, Policy::LabelFollower] {
             let left = attempt(policy, kitchen(), TURN, &sponge(guidance)).await;
             let passed = left.values["served"] == "sideways";
             assert!(!passed, "{policy:?} with {guidance:?}:\n{}", left.said());
@@ -229,7 +229,7 @@ async fn students_prepare_as_they_are_told_and_do_not_call_it_done() {
     let told = "1. Choose Work > Advanced Mode first.\n2. Open Beds > Prune.\n3. Choose the entry that the \
                 task asks for (there are: By Half, By a Third).";
     let told = || vec![note("glasshouse/prune", "Pruning roses by half or by a third", told)];
-    for policy in [Policy::Novice, Policy::Literalist] {
+    for policy in [Policy::Novice, Policy::LabelFollower] {
         check(&attempt(policy, glasshouse(), PRUNE, &[]).await, "pruned", Value::Null);
         check(&attempt(policy, glasshouse(), PRUNE, &told()).await, "pruned", "third");
     }
@@ -260,7 +260,7 @@ async fn replies_depend_on_the_request_alone() {
         let left = attempt(*policy, kitchen(), WEIGHT, &sponge(SPONGE[2])).await;
         assert!(left.heard.len() > 2, "{}", left.said());
         for (index, (request, reply)) in left.heard.iter().enumerate().rev() {
-            let fresh = BuiltIn::new(*policy).reply(request).await.expect("answers");
+            let fresh = BuiltInModel::new(*policy).reply(request).await.expect("answers");
             assert_eq!(&fresh, reply, "turn {index}");
         }
     }

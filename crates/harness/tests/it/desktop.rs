@@ -8,7 +8,7 @@ use apprentice_harness::env::desktop::{DesktopConfig, DesktopSource};
 use apprentice_protocol::{
     ActReport, Action, Button, Chord, Clock, Command, Delivery, EnvironmentKind, EnvironmentSource,
     HiddenNodes, Isolation, NodeRef, Observation, ScreenPoint, Size, State, Target, TreeBudget, UiNode,
-    UiTree, Want, Why, World, WorldFault, WorldSpec,
+    UiTree, Want, Why, World, WorldErrorKind, WorldSpec,
 };
 use apprentice_sandbox::CellIsolation;
 use apprentice_sandbox::SystemClock;
@@ -317,9 +317,11 @@ print(any(k.raw), m.value & 0x1f05)'").await;
 
 #[tokio::test]
 async fn what_the_world_cannot_do_without_is_missed_at_once() {
-    for (part, fault) in
-        [("Xvfb", WorldFault::Lost), ("openbox", WorldFault::Input), ("dbus-daemon", WorldFault::Lost)]
-    {
+    for (part, fault) in [
+        ("Xvfb", WorldErrorKind::Lost),
+        ("openbox", WorldErrorKind::Input),
+        ("dbus-daemon", WorldErrorKind::Lost),
+    ] {
         let state = state();
         let mut world = open(state.path()).await;
         world.machine.run(&Command::shell(format!("pkill -9 -o {part}"))).await.expect("killed");

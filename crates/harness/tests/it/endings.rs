@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use apprentice_harness::model::scripted::ScriptedReply;
 use apprentice_protocol::{
-    EventKind, Limits, ModelError, ModelFault, PerAction, PortFuture, ReplyStop, StepRef, StopReason, Timing,
-    Tool, ToolOutcome, ToolSpec, Usage, VoidCause,
+    ActionOutcome, EventKind, Limits, ModelError, ModelErrorKind, PortFuture, ReplyStop, StepRef, StopReason,
+    Timing, Tool, ToolOutcome, ToolSpec, Usage, VoidCause,
 };
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
 use proptest::test_runner::Config;
@@ -93,7 +93,7 @@ async fn caps_end_it_before_the_next_turn_and_between_actions() {
             _ => None,
         })
         .collect();
-    assert_eq!(outcomes[2..], [PerAction::Done { text: None }, PerAction::NotExecuted]);
+    assert_eq!(outcomes[2..], [ActionOutcome::Done { text: None }, ActionOutcome::NotExecuted]);
     let turns = Limits { turns: 2, ..Limits::default() };
     check(with_limits(tabs(9), turns), Ok(StopReason::StepLimit)).await;
     let costly = ScriptedReply {
@@ -155,11 +155,11 @@ async fn a_failing_model_is_void_unless_the_fault_is_its_own() {
         let left = check(bench, expected).await;
         assert_eq!(left.ended.detail, "scripted fault");
     };
-    check_fault(ModelFault::Unavailable, Err(VoidCause::ModelUnavailable)).await;
-    check_fault(ModelFault::Protocol, Err(VoidCause::ModelProtocol)).await;
-    check_fault(ModelFault::Request, Err(VoidCause::Internal)).await;
-    check_fault(ModelFault::Budget, Ok(StopReason::TrialCostLimit)).await;
-    check_fault(ModelFault::ContextFull, Ok(StopReason::ContextFull)).await;
+    check_fault(ModelErrorKind::Unavailable, Err(VoidCause::ModelUnavailable)).await;
+    check_fault(ModelErrorKind::Protocol, Err(VoidCause::ModelProtocol)).await;
+    check_fault(ModelErrorKind::Request, Err(VoidCause::Internal)).await;
+    check_fault(ModelErrorKind::Budget, Ok(StopReason::TrialCostLimit)).await;
+    check_fault(ModelErrorKind::ContextFull, Ok(StopReason::ContextFull)).await;
 }
 
 fn faulty(fault: Value) -> Value {
@@ -207,9 +207,9 @@ async fn cancelling_in_mid_batch_answers_the_rest_as_not_executed() {
         _ => None,
     });
     let answered = answered.expect("an answer");
-    assert_eq!(answered[0], PerAction::Done { text: None });
-    assert!(matches!(answered[1], PerAction::Failed { .. }));
-    assert_eq!(answered[2], PerAction::NotExecuted);
+    assert_eq!(answered[0], ActionOutcome::Done { text: None });
+    assert!(matches!(answered[1], ActionOutcome::Failed { .. }));
+    assert_eq!(answered[2], ActionOutcome::NotExecuted);
 }
 
 /// A tool with a bug.

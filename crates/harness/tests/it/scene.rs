@@ -3,7 +3,7 @@
 use apprentice_harness::env::scene::SceneSource;
 use apprentice_protocol::{
     Action, Delivery, EnvironmentKind, EnvironmentSource, ScreenPoint, Size, State, TreeBudget, UiTree, Want,
-    World, WorldFault, WorldSpec,
+    World, WorldErrorKind, WorldSpec,
 };
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ async fn files_are_kept_by_path() {
 async fn a_wrong_scene_does_not_start_and_says_why() {
     let check = async |scene: Value, expected: &str| {
         let error = SceneSource::default().open(&spec(scene)).await.err().expect("fails");
-        assert_eq!(error.fault, WorldFault::Start);
+        assert_eq!(error.fault, WorldErrorKind::Start);
         assert!(error.message.contains(expected), "{}", error.message);
     };
     check(json!({ "start": "a", "pages": {} }), "the scene has no page \"a\"").await;

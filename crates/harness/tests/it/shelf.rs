@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use apprentice_harness::agent::{self, Attempt, Ended};
+use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_policies::{BuiltIn, Policy};
-use apprentice_protocol::SteppedClock;
+use apprentice_policies::{BuiltInModel, Policy};
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     BoundedText, ChatModel, ChatReply, ChatRequest, EnvironmentKind, EnvironmentSource, Guidance, Header,
     Limits, ModelError, ModelProfile, PortFuture, Size, StepRef, TaskBrief, TaskId, TextBudget, Tool,
@@ -76,7 +76,7 @@ pub(crate) fn lend(notes: &[Note]) -> Guidance {
 
 /// Passes requests on and keeps them and the replies.
 pub(crate) struct Listening {
-    pub(crate) inner: BuiltIn,
+    pub(crate) inner: BuiltInModel,
     pub(crate) heard: Mutex<Vec<(ChatRequest, ChatReply)>>,
 }
 
@@ -96,7 +96,7 @@ impl ChatModel for Listening {
 
 /// What an attempt left.
 pub(crate) struct Left {
-    pub(crate) ended: Ended,
+    pub(crate) ended: AttemptResult,
     pub(crate) values: Value,
     pub(crate) heard: Vec<(ChatRequest, ChatReply)>,
 }
@@ -111,7 +111,7 @@ impl Left {
 /// Runs one attempt.
 pub(crate) async fn attempt(policy: Policy, scene: Value, instruction: &str, notes: &[Note]) -> Left {
     let folder = tempfile::tempdir().expect("a folder");
-    let clock = Arc::new(SteppedClock::default());
+    let clock = Arc::new(VirtualClock::default());
     let redactor = Arc::new(Redactor::new([]).expect("builds"));
     let blobs = folder.path().join("blobs");
     let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
@@ -126,7 +126,7 @@ pub(crate) async fn attempt(policy: Policy, scene: Value, instruction: &str, not
         instruction: instruction.into(),
         limits: Limits { world_steps: 60, ..Limits::default() },
     };
-    let model = Listening { inner: BuiltIn::new(policy), heard: Mutex::default() };
+    let model = Listening { inner: BuiltInModel::new(policy), heard: Mutex::default() };
     let mut opened = SceneSource::default().open(&world).await.expect("opens");
     let guidance = lend(notes);
     let header = Header {
@@ -138,7 +138,7 @@ pub(crate) async fn attempt(policy: Policy, scene: Value, instruction: &str, not
         seed: None,
         prompt_hash: agent::prompt_hash(),
     };
-    let attempt = Attempt {
+    let attempt = AttemptInput {
         brief: &brief,
         model: &model,
         guidance: &guidance,

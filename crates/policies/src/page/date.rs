@@ -3,7 +3,7 @@
 use apprentice_protocol::{Action, Button, ImagePoint};
 
 use super::super::executor::{click, fill};
-use super::page_view::{Control, Sheet};
+use super::page_view::{PageControl, PageView};
 
 /// Parses a numeric date into year, month and day.
 pub(super) fn date(text: &str) -> Option<[u32; 3]> {
@@ -17,8 +17,8 @@ pub(super) fn date(text: &str) -> Option<[u32; 3]> {
 
 /// Returns the actions that enter a date: part by part if the field has parts, else as text.
 pub(super) fn date_actions(
-    sheet: &Sheet<'_>,
-    control: &Control<'_>,
+    sheet: &PageView<'_>,
+    control: &PageControl<'_>,
     [year, month, day]: [u32; 3],
 ) -> Vec<Action<ImagePoint>> {
     let parts: Vec<_> = sheet

@@ -6,10 +6,10 @@ use apprentice_protocol::{Action, Button, History, State, Target};
 use super::super::executor::{click, fill, key, quoted};
 use super::super::policy::Move;
 use super::super::scene::Element;
-use super::super::text_match::{Wanted, content, plain, same_label, stem};
+use super::super::text_match::{KeyTerms, content, plain, same_label, stem};
 use super::control_action::{commits, looks_up};
-use super::instruction::{Clause, Told};
-use super::page_view::{Control, Front, Sheet, Sort, is_blank, program_button};
+use super::instruction::{InstructionClause, Told};
+use super::page_view::{FrontSurface, PageControl, PageControlKind, PageView, is_blank, program_button};
 
 /// Words in labels of surfaces with more options.
 const MORE: &[&str] =
@@ -17,7 +17,7 @@ const MORE: &[&str] =
 /// Words in labels of settings surfaces.
 const SETTINGS: &[&str] = &["settings", "preferences", "options"];
 /// Words of labels that lead away from the task; skipped unless the task mentions them.
-const AWAY: &[&str] = &[
+const OFF_TASK: &[&str] = &[
     "learn",
     "help",
     "feedback",
@@ -42,23 +42,23 @@ const AWAY: &[&str] = &[
     "share",
 ];
 /// Words of buttons that go to the next page.
-const ONWARD: &[&str] = &["next", "continue", "›", "»", "→"];
+const NEXT_PAGE: &[&str] = &["next", "continue", "›", "»", "→"];
 /// The time to wait for search results, in milliseconds.
-const SEARCHING: u32 = 3000;
+const SEARCH_WAIT_MS: u32 = 3000;
 /// The penalty for an opener that is not visible now.
-const FAR: f32 = 0.15;
+const NOT_VISIBLE_PENALTY: f32 = 0.15;
 
 /// A method of opening a surface.
 #[derive(Clone, Debug, PartialEq)]
-enum How {
+enum OpenMethod {
     /// Press a control with this label.
-    Press(String, Sort),
+    Press(String, PageControlKind),
     /// Search for this query.
     Query(String),
     /// Scroll down.
-    Down,
+    ScrollDown,
     /// Open the browser's own menu.
-    Program,
+    BrowserMenu,
     /// Open this address.
     Address(String),
 }
@@ -67,41 +67,41 @@ enum How {
 #[derive(Clone, Debug, PartialEq)]
 struct Opener {
     page: String,
-    via: Vec<How>,
-    how: How,
+    via: Vec<OpenMethod>,
+    how: OpenMethod,
     score: f32,
     opened: bool,
 }
 
 /// The inputs for one step of the search.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Quest<'a> {
+pub(super) struct ExploreContext<'a> {
     /// The parsed instruction.
     pub(super) told: &'a Told,
     /// The clause that no visible control matches.
-    pub(super) clause: &'a Clause,
+    pub(super) clause: &'a InstructionClause,
     /// Labels and addresses that skills name.
     pub(super) hints: &'a [String],
     /// Whether the environment is a browser without a desktop.
     pub(super) browser: bool,
 }
 
-impl Quest<'_> {
+impl ExploreContext<'_> {
     /// Returns the words to search for, without those that only name a location.
-    fn words(&self) -> Wanted {
+    fn words(&self) -> KeyTerms {
         self.clause.words.without(&content("browser page"))
     }
 }
 
 /// The search for one clause.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Roam {
+pub(super) struct PageExplorer {
     openers: Vec<Opener>,
-    via: Vec<How>,
+    via: Vec<OpenMethod>,
     pages: Vec<String>,
     lost: u32,
-    last: Option<(How, String)>,
-    backed: Option<String>,
+    last: Option<(OpenMethod, String)>,
+    left_by_back: Option<String>,
     patience: u32,
     /// The fingerprint of the page below an open list.
     under: String,
@@ -112,16 +112,16 @@ pub(super) struct Roam {
 }
 
 /// The largest number of waits for the effect of a press.
-const PATIENCE: u32 = 2;
+const MAX_WAITS: u32 = 2;
 
 /// Returns a fingerprint that distinguishes the states of a page.
-pub(super) fn print_of(sheet: &Sheet<'_>) -> String {
+pub(super) fn fingerprint(sheet: &PageView<'_>) -> String {
     let labels: Vec<&str> = sheet.controls.iter().map(|control| control.label.as_str()).collect();
     format!("{} {:?} {}", sheet.key, sheet.front, labels.join("|"))
 }
 
 /// Returns whether a label starts with the words of another.
-pub(super) fn begins(label: &str, with: &str) -> bool {
+pub(super) fn starts_with_words(label: &str, with: &str) -> bool {
     let (label, with) = (plain(label), plain(with));
     !with.is_empty() && label.len() >= with.len() && label[..with.len()] == with
 }
@@ -132,22 +132,24 @@ pub(super) fn holds(label: &str, words: &str) -> bool {
     !words.is_empty() && label.windows(words.len()).any(|run| run == words)
 }
 
-fn is_asked(quest: &Quest<'_>, label: &str) -> bool {
+fn is_asked(quest: &ExploreContext<'_>, label: &str) -> bool {
     let fit = quest.clause.words.fit(label);
     fit.share >= 0.5 && fit.matched >= 0.5
 }
 
 /// Returns whether a control with this label goes to the next page.
 fn is_onward(label: &str) -> bool {
-    plain(label).first().is_some_and(|word| ONWARD.contains(&word.as_str())) || ONWARD.contains(&label.trim())
+    plain(label).first().is_some_and(|word| NEXT_PAGE.contains(&word.as_str()))
+        || NEXT_PAGE.contains(&label.trim())
 }
 
 /// Returns a control's prior score as an opener; `None` if it opens nothing.
-fn prior(sheet: &Sheet<'_>, control: &Control<'_>, quest: &Quest<'_>) -> Option<f32> {
+fn prior(sheet: &PageView<'_>, control: &PageControl<'_>, quest: &ExploreContext<'_>) -> Option<f32> {
     let words = plain(&control.label);
     let asked = is_asked(quest, &control.label);
     let stems: Vec<String> = words.iter().map(|word| stem(word)).collect();
-    if words.is_empty() || words.iter().chain(&stems).any(|word| AWAY.contains(&word.as_str())) && !asked {
+    if words.is_empty() || words.iter().chain(&stems).any(|word| OFF_TASK.contains(&word.as_str())) && !asked
+    {
         return None;
     }
     if commits(&control.label) && !control.element.is(State::Collapsed) {
@@ -158,24 +160,34 @@ fn prior(sheet: &Sheet<'_>, control: &Control<'_>, quest: &Quest<'_>) -> Option<
     let onward = is_onward(&control.label);
     let folded = control.element.is(State::Collapsed);
     match control.sort {
-        Sort::Tab if !control.element.is(State::Selected) => Some(0.5),
-        Sort::Button if more && words.len() <= 2 => Some(0.5),
-        Sort::Button | Sort::Entry if folded => Some(0.4),
-        Sort::Button if onward => Some(0.35),
-        Sort::Button if control.element.promises() => Some(0.2),
-        Sort::Button if sheet.twins(control) == 1 && is_asked(quest, &control.label) => Some(0.1),
-        Sort::Item if settings => Some(1.2),
-        Sort::Item if more => Some(0.3),
-        Sort::Item if folded => Some(0.25),
-        Sort::Item if asked => Some(0.2),
-        Sort::Combo => Some(0.15),
-        Sort::Link if onward => Some(0.35),
-        Sort::Link if more => Some(0.3),
-        Sort::Link if !control.element.is(State::Active) => Some(0.2),
-        Sort::Field | Sort::Number | Sort::Date | Sort::Switch | Sort::Radio | Sort::Cell | Sort::Entry => {
+        PageControlKind::Tab if !control.element.is(State::Selected) => Some(0.5),
+        PageControlKind::Button if more && words.len() <= 2 => Some(0.5),
+        PageControlKind::Button | PageControlKind::Entry if folded => Some(0.4),
+        PageControlKind::Button if onward => Some(0.35),
+        PageControlKind::Button if control.element.promises() => Some(0.2),
+        PageControlKind::Button
+            if sheet.same_label_count(control) == 1 && is_asked(quest, &control.label) =>
+        {
+            Some(0.1)
+        }
+        PageControlKind::Item if settings => Some(1.2),
+        PageControlKind::Item if more => Some(0.3),
+        PageControlKind::Item if folded => Some(0.25),
+        PageControlKind::Item if asked => Some(0.2),
+        PageControlKind::Combo => Some(0.15),
+        PageControlKind::Link if onward => Some(0.35),
+        PageControlKind::Link if more => Some(0.3),
+        PageControlKind::Link if !control.element.is(State::Active) => Some(0.2),
+        PageControlKind::Field
+        | PageControlKind::Number
+        | PageControlKind::Date
+        | PageControlKind::Switch
+        | PageControlKind::Radio
+        | PageControlKind::Cell
+        | PageControlKind::Entry => None,
+        PageControlKind::Tab | PageControlKind::Button | PageControlKind::Item | PageControlKind::Link => {
             None
         }
-        Sort::Tab | Sort::Button | Sort::Item | Sort::Link => None,
     }
 }
 
@@ -184,19 +196,19 @@ fn press(say: String, element: &Element) -> Move {
     Move::Act { say, actions: vec![click(element, Button::Left, 1)] }
 }
 
-impl Roam {
-    fn add(&mut self, sheet: &Sheet<'_>, how: How, score: f32) {
+impl PageExplorer {
+    fn add(&mut self, sheet: &PageView<'_>, how: OpenMethod, score: f32) {
         let via = self.via.clone();
         // A paging control is a different opener on each page.
-        let turns = matches!(&how, How::Down)
-            || matches!(&how, How::Press(label, Sort::Button | Sort::Link) if is_onward(label));
-        let page = if turns { print_of(sheet) } else { sheet.key.clone() };
-        let own_menu = via.first() == Some(&How::Program);
-        let anywhere = own_menu || !matches!(how, How::Press(..) | How::Down);
+        let turns = matches!(&how, OpenMethod::ScrollDown)
+            || matches!(&how, OpenMethod::Press(label, PageControlKind::Button | PageControlKind::Link) if is_onward(label));
+        let page = if turns { fingerprint(sheet) } else { sheet.key.clone() };
+        let own_menu = via.first() == Some(&OpenMethod::BrowserMenu);
+        let anywhere = own_menu || !matches!(how, OpenMethod::Press(..) | OpenMethod::ScrollDown);
         let same = |known: &Opener| known.how == how && known.via == via && (anywhere || known.page == page);
         let again = |known: &Opener| {
             // Navigation links that appear on every page count as one opener.
-            matches!((&known.how, &how), (How::Press(one, Sort::Link), How::Press(other, Sort::Link)) if one == other)
+            matches!((&known.how, &how), (OpenMethod::Press(one, PageControlKind::Link), OpenMethod::Press(other, PageControlKind::Link)) if one == other)
                 && known.opened
                 && !turns
         };
@@ -207,13 +219,19 @@ impl Roam {
         }
     }
 
-    fn collect(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>) {
+    fn collect(&mut self, sheet: &PageView<'_>, quest: &ExploreContext<'_>) {
         for control in &sheet.controls {
-            let hinted = quest.hints.iter().position(|hint| begins(&control.label, hint));
+            let hinted = quest.hints.iter().position(|hint| starts_with_words(&control.label, hint));
             let known = prior(sheet, control, quest).or_else(|| hinted.map(|_| 0.2));
-            let opens =
-                !matches!(control.sort, Sort::Switch | Sort::Radio | Sort::Field | Sort::Number | Sort::Cell);
-            let passed = |how: &How| matches!(how, How::Press(label, _) if same_label(label, &control.label));
+            let opens = !matches!(
+                control.sort,
+                PageControlKind::Switch
+                    | PageControlKind::Radio
+                    | PageControlKind::Field
+                    | PageControlKind::Number
+                    | PageControlKind::Cell
+            );
+            let passed = |how: &OpenMethod| matches!(how, OpenMethod::Press(label, _) if same_label(label, &control.label));
             let Some(prior) = known.filter(|_| opens && !self.via.iter().any(passed)) else { continue };
             let fit = quest.words().fit(&control.label).score();
             let place = quest.clause.words.fit(&control.place).score();
@@ -221,43 +239,43 @@ impl Roam {
             let results = if control.results { 1.5 } else { 0.0 };
             self.add(
                 sheet,
-                How::Press(control.label.clone(), control.sort),
+                OpenMethod::Press(control.label.clone(), control.sort),
                 prior + 2.0 * fit + 0.3 * place + hint + results,
             );
         }
-        if sheet.front != Front::Page {
+        if sheet.front != FrontSurface::Page {
             return;
         }
         if lies_lower(sheet) {
-            self.add(sheet, How::Down, 0.33);
+            self.add(sheet, OpenMethod::ScrollDown, 0.33);
         }
         if sheet.controls.iter().any(looks_up) {
             let queries = quest.told.queries(quest.clause);
             for (at, query) in queries.into_iter().take(5).enumerate() {
                 let late = f32::from(u8::try_from(at).unwrap_or(u8::MAX));
-                self.add(sheet, How::Query(query), 0.6 - 0.06 * late);
+                self.add(sheet, OpenMethod::Query(query), 0.6 - 0.06 * late);
             }
         }
         for address in quest.hints.iter().filter(|hint| hint.contains("://")) {
-            self.add(sheet, How::Address(address.clone()), 2.5);
+            self.add(sheet, OpenMethod::Address(address.clone()), 2.5);
         }
         if let Some(button) = program_button(sheet.scene) {
             let speaks = quest.told.names(&button.name) || quest.told.names("browser");
             if speaks || is_blank(sheet.scene) {
-                self.add(sheet, How::Program, 0.65);
+                self.add(sheet, OpenMethod::BrowserMenu, 0.65);
             }
         }
     }
 
     /// Returns the next press of the search; `None` when everything reachable has been opened.
-    pub(super) fn next(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>) -> Option<Move> {
-        if sheet.front != Front::Popup {
+    pub(super) fn next(&mut self, sheet: &PageView<'_>, quest: &ExploreContext<'_>) -> Option<Move> {
+        if sheet.front != FrontSurface::Popup {
             self.via.clear();
         }
         if let Some(found) = self.wait_for(sheet) {
             return Some(found);
         }
-        if let Some(before) = self.backed.take()
+        if let Some(before) = self.left_by_back.take()
             && before == sheet.key
         {
             self.pages.clear();
@@ -281,19 +299,20 @@ impl Roam {
     }
 
     /// Waits for the effect of a press: a page, a list, or search results.
-    fn wait_for(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+    fn wait_for(&mut self, sheet: &PageView<'_>) -> Option<Move> {
         let (how, before) = self.last.clone()?;
-        let same = print_of(sheet) == before;
-        let settled = !same && self.shown.as_deref() == Some(print_of(sheet).as_str());
-        let searching = matches!(how, How::Query(_)) && !sheet.has_results() && !settled;
-        self.shown = Some(print_of(sheet));
-        let leads = matches!(&how, How::Press(_, Sort::Link))
-            || matches!(&how, How::Press(_, Sort::Item)) && sheet.front == Front::Page;
+        let same = fingerprint(sheet) == before;
+        let settled = !same && self.shown.as_deref() == Some(fingerprint(sheet).as_str());
+        let searching = matches!(how, OpenMethod::Query(_)) && !sheet.has_results() && !settled;
+        self.shown = Some(fingerprint(sheet));
+        let leads = matches!(&how, OpenMethod::Press(_, PageControlKind::Link))
+            || matches!(&how, OpenMethod::Press(_, PageControlKind::Item))
+                && sheet.front == FrontSurface::Page;
         let stays = leads && self.left.as_deref() == Some(sheet.key.as_str());
-        let bare = sheet.front == Front::Page && sheet.is_empty() && how != How::Program;
-        if (same && how != How::Down || stays || searching || bare) && self.patience > 0 {
+        let bare = sheet.front == FrontSurface::Page && sheet.is_empty() && how != OpenMethod::BrowserMenu;
+        if (same && how != OpenMethod::ScrollDown || stays || searching || bare) && self.patience > 0 {
             self.patience -= 1;
-            let ms = if searching { SEARCHING } else { 1200 };
+            let ms = if searching { SEARCH_WAIT_MS } else { 1200 };
             return Some(Move::Act {
                 say: "It may still be on its way.".into(),
                 actions: vec![Action::Wait { ms }],
@@ -303,11 +322,12 @@ impl Roam {
         None
     }
 
-    fn best(&self, sheet: &Sheet<'_>) -> Option<usize> {
+    fn best(&self, sheet: &PageView<'_>) -> Option<usize> {
         let value = |at: &usize| {
             let opener = &self.openers[*at];
-            let here = in_sight(sheet, &opener.how) && (opener.via == self.via || sheet.front == Front::Page);
-            opener.score - if here { 0.0 } else { FAR }
+            let here =
+                in_sight(sheet, &opener.how) && (opener.via == self.via || sheet.front == FrontSurface::Page);
+            opener.score - if here { 0.0 } else { NOT_VISIBLE_PENALTY }
         };
         (0..self.openers.len())
             .filter(|at| !self.openers[*at].opened)
@@ -315,8 +335,14 @@ impl Roam {
     }
 
     /// Returns one step towards an opener, or `None` if it is no longer reachable.
-    fn reach(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>, at: usize, opener: &Opener) -> Option<Move> {
-        if sheet.front == Front::Popup && opener.via != self.via {
+    fn reach(
+        &mut self,
+        sheet: &PageView<'_>,
+        quest: &ExploreContext<'_>,
+        at: usize,
+        opener: &Opener,
+    ) -> Option<Move> {
+        if sheet.front == FrontSurface::Popup && opener.via != self.via {
             self.via.pop();
             return Some(Move::Act {
                 say: "It is not in this list.".into(),
@@ -327,14 +353,16 @@ impl Roam {
         if here {
             self.openers[at].opened = true;
             self.lost = 0;
-            self.patience = if matches!(opener.how, How::Query(_)) { PATIENCE + 1 } else { PATIENCE };
+            self.patience =
+                if matches!(opener.how, OpenMethod::Query(_)) { MAX_WAITS + 1 } else { MAX_WAITS };
             self.left = Some(sheet.key.clone());
-            let page = if sheet.front == Front::Popup { self.under.clone() } else { print_of(sheet) };
+            let page =
+                if sheet.front == FrontSurface::Popup { self.under.clone() } else { fingerprint(sheet) };
             self.under.clone_from(&page);
             self.last = Some((opener.how.clone(), page));
             return self.open(sheet, quest, &opener.how);
         }
-        let own_menu = opener.via.first() == Some(&How::Program);
+        let own_menu = opener.via.first() == Some(&OpenMethod::BrowserMenu);
         if (opener.page == sheet.key || own_menu)
             && self.via.is_empty()
             && let Some(first) = opener.via.first()
@@ -352,7 +380,7 @@ impl Roam {
             self.lost = 0;
             return None;
         }
-        self.backed = Some(sheet.key.clone());
+        self.left_by_back = Some(sheet.key.clone());
         let say = "It is not here.".to_owned();
         let back = if quest.browser {
             vec![Action::History { go: History::Back }]
@@ -362,32 +390,32 @@ impl Roam {
         Some(Move::Act { say, actions: back })
     }
 
-    fn open(&mut self, sheet: &Sheet<'_>, quest: &Quest<'_>, how: &How) -> Option<Move> {
+    fn open(&mut self, sheet: &PageView<'_>, quest: &ExploreContext<'_>, how: &OpenMethod) -> Option<Move> {
         match how {
-            How::Press(label, sort) => {
-                let fits = |control: &&Control<'_>| control.sort == *sort && control.label == *label;
-                let named = |control: &&Control<'_>| {
+            OpenMethod::Press(label, sort) => {
+                let fits = |control: &&PageControl<'_>| control.sort == *sort && control.label == *label;
+                let named = |control: &&PageControl<'_>| {
                     let texts = control.row.map(|row| sheet.texts_of(row)).unwrap_or_default();
                     texts.iter().any(|text| text.chars().count() > 1 && quest.told.names(text))
                 };
                 let mut all = sheet.controls.iter().filter(fits);
                 let control = all.clone().find(named).or_else(|| all.next())?;
-                if matches!(sort, Sort::Button | Sort::Combo | Sort::Item) {
+                if matches!(sort, PageControlKind::Button | PageControlKind::Combo | PageControlKind::Item) {
                     self.via.push(how.clone());
                 }
                 Some(press(format!("Perhaps it is behind {}.", quoted(label)), control.element))
             }
-            How::Query(query) => {
+            OpenMethod::Query(query) => {
                 let field = sheet.controls.iter().find(|control| looks_up(control))?.element;
                 let mut actions = vec![click(field, Button::Left, 1)];
                 if field.value.as_deref().is_some_and(|held| !held.is_empty()) {
                     actions.extend(key("ctrl+a"));
                 }
                 actions.push(Action::Type { text: query.clone() });
-                actions.push(Action::Wait { ms: SEARCHING });
+                actions.push(Action::Wait { ms: SEARCH_WAIT_MS });
                 Some(Move::Act { say: format!("Perhaps a search for {} finds it.", quoted(query)), actions })
             }
-            How::Down => {
+            OpenMethod::ScrollDown => {
                 let middle = sheet.middle()?;
                 let at = Some(Target::Ref(middle.id.clone())).filter(|_| middle.at.is_some());
                 Some(Move::Act {
@@ -395,27 +423,27 @@ impl Roam {
                     actions: vec![Action::Scroll { at, dx: 0, dy: 6 }, Action::Wait { ms: 600 }],
                 })
             }
-            How::Program => {
+            OpenMethod::BrowserMenu => {
                 self.via.push(how.clone());
                 let button = program_button(sheet.scene)?;
                 Some(press("Perhaps the program's own menu holds it.".into(), button))
             }
-            How::Address(address) => Some(visit(sheet, address)),
+            OpenMethod::Address(address) => Some(visit(sheet, address)),
         }
     }
 }
 
 /// Returns whether an opener shows more of the same page. Such an opener is unreachable once it is out of sight.
-fn turns_pages(how: &How) -> bool {
+fn turns_pages(how: &OpenMethod) -> bool {
     match how {
-        How::Down => true,
-        How::Press(label, _) => is_onward(label),
-        How::Query(_) | How::Program | How::Address(_) => false,
+        OpenMethod::ScrollDown => true,
+        OpenMethod::Press(label, _) => is_onward(label),
+        OpenMethod::Query(_) | OpenMethod::BrowserMenu | OpenMethod::Address(_) => false,
     }
 }
 
 /// Opens an address: in the address field if there is one, else by direct navigation.
-fn visit(sheet: &Sheet<'_>, address: &str) -> Move {
+fn visit(sheet: &PageView<'_>, address: &str) -> Move {
     let say = format!("{address} may be the place.");
     match super::page_view::address_field(sheet.scene) {
         Some(field) => Move::Act { say, actions: fill(field, &format!("{address}\n")) },
@@ -423,20 +451,20 @@ fn visit(sheet: &Sheet<'_>, address: &str) -> Move {
     }
 }
 
-fn in_sight(sheet: &Sheet<'_>, how: &How) -> bool {
+fn in_sight(sheet: &PageView<'_>, how: &OpenMethod) -> bool {
     match how {
-        How::Press(label, sort) => {
+        OpenMethod::Press(label, sort) => {
             sheet.controls.iter().any(|control| control.sort == *sort && same_label(&control.label, label))
         }
-        How::Query(_) => sheet.front == Front::Page && sheet.controls.iter().any(looks_up),
-        How::Down => sheet.front == Front::Page,
-        How::Program => sheet.front == Front::Page && program_button(sheet.scene).is_some(),
-        How::Address(_) => true,
+        OpenMethod::Query(_) => sheet.front == FrontSurface::Page && sheet.controls.iter().any(looks_up),
+        OpenMethod::ScrollDown => sheet.front == FrontSurface::Page,
+        OpenMethod::BrowserMenu => sheet.front == FrontSurface::Page && program_button(sheet.scene).is_some(),
+        OpenMethod::Address(_) => true,
     }
 }
 
 /// Returns whether the page seems to continue below the visible part.
-fn lies_lower(sheet: &Sheet<'_>) -> bool {
+fn lies_lower(sheet: &PageView<'_>) -> bool {
     let Some(middle) = sheet.middle().and_then(|document| document.at) else { return false };
     let inside = |index: usize| sheet.scene.is_within(index, sheet.document) && index != sheet.document;
     let lowest = (0..sheet.scene.elements.len())

@@ -5,12 +5,12 @@
 use std::ops::Range;
 
 use super::super::clause::{LEADING, MODAL, VERBS};
-use super::super::text_match::{Wanted, content, plain};
-use super::token::{Holds, Sort, Token, tokens};
+use super::super::text_match::{KeyTerms, content, plain};
+use super::token::{FieldType, Token, TokenKind, tokens};
 
 /// The intent of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum Intent {
     /// A request to do something.
     Wish,
     /// A request to leave something, or to turn it off.
@@ -21,16 +21,16 @@ pub(super) enum Ask {
 
 /// A clause of an instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Clause {
+pub(super) struct InstructionClause {
     /// The clause as written.
     pub(super) text: String,
     /// Its key words, including values.
-    pub(super) words: Wanted,
+    pub(super) words: KeyTerms,
     /// Its first request verb; empty if it has none.
     pub(super) verb: String,
     /// Whether it opens with that verb.
     pub(super) commands: bool,
-    pub(super) ask: Ask,
+    pub(super) ask: Intent,
     /// Whether it refers to something mentioned before: `Switch that on`.
     pub(super) refers: bool,
     /// Whether it turns off everything that it names.
@@ -41,7 +41,7 @@ pub(super) struct Clause {
 
 /// A value that the instruction gives to a label.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Given {
+pub(super) struct AssignedValue {
     pub(super) value: String,
     /// Its tokens.
     pub(super) span: Range<usize>,
@@ -54,7 +54,7 @@ pub(super) struct Given {
 pub(super) struct Told {
     pub(super) tokens: Vec<Token>,
     /// The clauses, in order.
-    pub(super) clauses: Vec<Clause>,
+    pub(super) clauses: Vec<InstructionClause>,
 }
 
 /// Verbs that commit changes. Their clauses are executed last.
@@ -76,7 +76,7 @@ const LINKS: &[&str] = &["into", "in", "on", "to", "as", "for", "under", "at"];
 const NOUNS_BETWEEN: &[&str] =
     &["the", "a", "an", "its", "field", "box", "column", "list", "of", "new", "my"];
 /// Words that end a value without quotation marks.
-pub(super) const STOPS: &[&str] = &[
+pub(super) const VALUE_END_WORDS: &[&str] = &[
     "and", "to", "in", "into", "on", "for", "as", "with", "at", "from", "then", "by", "under", "so", "that",
     "which", "is", "are", "of", "or", "but", "was", "has", "have", "only", "the", "this", "it", "well",
     "too", "also",
@@ -92,10 +92,10 @@ pub(super) const PUTTING: &[&str] = &[
 /// Returns whether an unknown word opens a command: `Return Faust`, `Water the roses`.
 fn is_command(inside: &[Token], at: usize) -> bool {
     let Some((token, next)) = inside.get(at).zip(inside.get(at + 1)) else { return false };
-    let names = content(&token.word).is_empty() || token.sort != Sort::Word || token.is_one_of(LINKS);
+    let names = content(&token.word).is_empty() || token.sort != TokenKind::Word || token.is_one_of(LINKS);
     let owner = ["the", "a", "an", "my", "our", "this", "all", "every", "each"];
     let object = next.is_value() || next.is_capital() || next.is_one_of(&owner);
-    !names && object && inside[..at].iter().all(|before| before.sort == Sort::End)
+    !names && object && inside[..at].iter().all(|before| before.sort == TokenKind::End)
 }
 
 impl Told {
@@ -105,7 +105,7 @@ impl Told {
         let mut told = Self { clauses: Vec::new(), tokens };
         let mut from = 0;
         for at in 0..=told.tokens.len() {
-            let ends = told.tokens.get(at).is_none_or(|token| token.sort == Sort::End);
+            let ends = told.tokens.get(at).is_none_or(|token| token.sort == TokenKind::End);
             if ends || told.opens(at, from) {
                 told.push(from..at);
                 from = at;
@@ -117,27 +117,28 @@ impl Told {
 
     /// If no clause but saving is a request, negative requests become requests; if there are none, statements do.
     fn settle(&mut self) {
-        for ask in [Ask::Leave, Ask::Told] {
-            let asked = |clause: &Clause| {
-                clause.ask == Ask::Wish && !(clause.commands && is_commit_verb(&clause.verb))
+        for ask in [Intent::Leave, Intent::Told] {
+            let asked = |clause: &InstructionClause| {
+                clause.ask == Intent::Wish && !(clause.commands && is_commit_verb(&clause.verb))
             };
             if self.clauses.iter().any(asked) {
                 return;
             }
             for clause in self.clauses.iter_mut().filter(|clause| clause.ask == ask) {
-                clause.ask = Ask::Wish;
+                clause.ask = Intent::Wish;
             }
         }
     }
 
     /// Returns whether an imperative starts here, in the middle of a sentence.
     fn opens(&self, at: usize, from: usize) -> bool {
-        let joint = |token: &Token| token.sort == Sort::Comma || token.is_one_of(&["and", "then", "but"]);
+        let joint =
+            |token: &Token| token.sort == TokenKind::Comma || token.is_one_of(&["and", "then", "but"]);
         let before = at.checked_sub(1).and_then(|before| self.tokens.get(before));
         let pairs_verbs = at.checked_sub(2).is_some_and(|at| self.tokens[at].is_one_of(VERBS));
         at > from + 1
             && before.is_some_and(joint)
-            && !(pairs_verbs && before.is_some_and(|token| token.sort == Sort::Word))
+            && !(pairs_verbs && before.is_some_and(|token| token.sort == TokenKind::Word))
             && (self.tokens.get(at).is_some_and(|token| token.is_one_of(VERBS)) || self.turns(at, from))
             && self.tokens[from..at].iter().any(|token| !joint(token) && !token.is_one_of(LEADING))
     }
@@ -146,7 +147,7 @@ impl Told {
     fn turns(&self, at: usize, from: usize) -> bool {
         let state = |token: &Token| token.is_one_of(&["on", "off"]);
         let end = (at..self.tokens.len())
-            .find(|at| self.tokens[*at].sort == Sort::End)
+            .find(|at| self.tokens[*at].sort == TokenKind::End)
             .unwrap_or(self.tokens.len());
         let before = at.checked_sub(2).filter(|before| *before > from);
         before.is_some_and(|before| state(&self.tokens[before]))
@@ -156,16 +157,22 @@ impl Told {
 
     fn push(&mut self, span: Range<usize>) {
         let inside = &self.tokens[span.clone()];
-        if !inside.iter().any(|token| matches!(token.sort, Sort::Word | Sort::Value | Sort::Number)) {
+        if !inside
+            .iter()
+            .any(|token| matches!(token.sort, TokenKind::Word | TokenKind::Value | TokenKind::Number))
+        {
             return;
         }
         let text = inside.iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
-        let words: Vec<&str> =
-            inside.iter().filter(|token| token.sort == Sort::Word).map(|token| token.word.as_str()).collect();
+        let words: Vec<&str> = inside
+            .iter()
+            .filter(|token| token.sort == TokenKind::Word)
+            .map(|token| token.word.as_str())
+            .collect();
         let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
-        let first = inside.iter().position(|token| token.sort != Sort::End && !token.is_one_of(LEADING));
+        let first = inside.iter().position(|token| token.sort != TokenKind::End && !token.is_one_of(LEADING));
         let after_comma =
-            inside.iter().position(|token| token.sort == Sort::Comma).map(|comma| comma + 1).into_iter();
+            inside.iter().position(|token| token.sort == TokenKind::Comma).map(|comma| comma + 1).into_iter();
         let verb = first.into_iter().chain(after_comma).find_map(|at| {
             let opens = |token: &&Token| token.is_one_of(VERBS) || is_command(inside, at);
             inside.get(at).filter(opens).map(|token| token.word.clone())
@@ -183,9 +190,9 @@ impl Told {
             || has(&["untick", "uncheck", "disable", "deactivate", "hide", "stop", "unmark", "deselect"]);
         let modal = has(MODAL) || has(&["shall", "wish", "let"]);
         let ask = match (&verb, negated, modal) {
-            (Some(_), _, _) | (None, _, true) => Ask::Wish,
-            (None, true, false) => Ask::Leave,
-            (None, false, false) => Ask::Told,
+            (Some(_), _, _) | (None, _, true) => Intent::Wish,
+            (None, true, false) => Intent::Leave,
+            (None, false, false) => Intent::Told,
         };
         let goes_on =
             span.start > 0 && self.tokens[span.start - 1].is_one_of(&["and", "but"]) && verb.is_none();
@@ -193,8 +200,8 @@ impl Told {
         let verb = verb
             .or_else(|| words.iter().find(|word| VERBS.contains(word)).map(|word| (*word).to_owned()))
             .unwrap_or_default();
-        let words = Wanted::of(&text).without(&content("not no never more longer any"));
-        self.clauses.push(Clause { words, text, verb, commands, refers, ask, off, span });
+        let words = KeyTerms::of(&text).without(&content("not no never more longer any"));
+        self.clauses.push(InstructionClause { words, text, verb, commands, refers, ask, off, span });
     }
 
     /// Returns the clause that contains a token.
@@ -207,12 +214,12 @@ impl Told {
         let stems = content(label);
         let spelled = plain(label);
         let is_part = |token: &Token| match token.sort {
-            Sort::Word if stems.is_empty() => spelled.contains(&token.word),
-            Sort::Word => {
+            TokenKind::Word if stems.is_empty() => spelled.contains(&token.word),
+            TokenKind::Word => {
                 plain(&token.word).iter().any(|word| content(word).iter().any(|stem| stems.contains(stem)))
             }
-            Sort::Value => plain(&token.word) == spelled,
-            Sort::Number | Sort::Comma | Sort::End => false,
+            TokenKind::Value => plain(&token.word) == spelled,
+            TokenKind::Number | TokenKind::Comma | TokenKind::End => false,
         };
         let whole = if stems.is_empty() { spelled.len() } else { stems.len() };
         let mut found = Vec::new();
@@ -227,7 +234,7 @@ impl Told {
             while let Some(token) = self.tokens.get(end) {
                 let joins =
                     token.is_one_of(&["of", "the", "for"]) && self.tokens.get(end + 1).is_some_and(is_part);
-                if (is_part(token) || spelled.contains(&token.word)) && token.sort == Sort::Word {
+                if (is_part(token) || spelled.contains(&token.word)) && token.sort == TokenKind::Word {
                     parts += 1;
                 } else if !joins {
                     break;
@@ -235,7 +242,7 @@ impl Told {
                 end += 1;
             }
             let whole = f32::from(u16::try_from(whole.max(1)).unwrap_or(u16::MAX));
-            let spelled_out = self.tokens[at].sort == Sort::Value;
+            let spelled_out = self.tokens[at].sort == TokenKind::Value;
             found.push((at..end, if spelled_out { 1.0 } else { (f32::from(parts) / whole).min(1.0) }));
             at = end;
         }
@@ -255,8 +262,8 @@ impl Told {
     }
 
     /// Returns the value that the instruction gives to a label.
-    pub(super) fn given(&self, label: &str, holds: Holds) -> Option<Given> {
-        let mut best: Option<Given> = None;
+    pub(super) fn given(&self, label: &str, holds: FieldType) -> Option<AssignedValue> {
+        let mut best: Option<AssignedValue> = None;
         for (mention, cover) in self.mentions(label) {
             let tried = [
                 self.after(mention.end, holds),
@@ -266,17 +273,17 @@ impl Told {
             for found in tried.into_iter().flatten() {
                 let score = found.score * (0.4 + 0.6 * cover);
                 if best.as_ref().is_none_or(|best| score > best.score + 0.001) {
-                    best = Some(Given { score, ..found });
+                    best = Some(AssignedValue { score, ..found });
                 }
             }
         }
         best
     }
 
-    pub(super) fn spell(&self, span: Range<usize>, score: f32) -> Given {
+    pub(super) fn spell(&self, span: Range<usize>, score: f32) -> AssignedValue {
         let value =
             self.tokens[span.clone()].iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
-        Given { value, span, score }
+        AssignedValue { value, span, score }
     }
 
     /// Returns the run of capitalized words that starts here.
@@ -290,8 +297,9 @@ impl Told {
 
     /// Extends a run by the words that follow it: `Clean` with `windows`.
     pub(super) fn whole(&self, mut run: Range<usize>) -> Range<usize> {
-        let goes_on =
-            |token: &Token| matches!(token.sort, Sort::Word | Sort::Number) && !token.is_one_of(STOPS);
+        let goes_on = |token: &Token| {
+            matches!(token.sort, TokenKind::Word | TokenKind::Number) && !token.is_one_of(VALUE_END_WORDS)
+        };
         while run.len() < 6 && self.tokens.get(run.end).is_some_and(goes_on) {
             run.end += 1;
         }
@@ -299,21 +307,21 @@ impl Told {
     }
 
     /// Finds the value after a label: `room number 214`, `the day is Thursday`, `name Ida Holm`.
-    fn after(&self, end: usize, holds: Holds) -> Option<Given> {
+    fn after(&self, end: usize, holds: FieldType) -> Option<AssignedValue> {
         let mut at = end;
         while at < end + 4
             && self
                 .tokens
                 .get(at)
-                .is_some_and(|token| token.is_one_of(BETWEEN) || token.sort == Sort::Comma && at == end)
+                .is_some_and(|token| token.is_one_of(BETWEEN) || token.sort == TokenKind::Comma && at == end)
         {
             at += 1;
         }
         let token = self.tokens.get(at)?;
         if token.is_value() && token.holds(holds) {
-            return Some(self.spell(at..at + 1, if token.sort == Sort::Value { 1.6 } else { 1.5 }));
+            return Some(self.spell(at..at + 1, if token.sort == TokenKind::Value { 1.6 } else { 1.5 }));
         }
-        if holds != Holds::Text {
+        if holds != FieldType::Text {
             return None;
         }
         let run = self.capitals(at);
@@ -322,7 +330,7 @@ impl Told {
         }
         let articles = ["of", "the", "a", "an"];
         let linked = self.tokens[end..at].iter().any(|token| !token.is_one_of(&articles));
-        let ends = |token: &Token| token.sort != Sort::Word || token.is_one_of(STOPS);
+        let ends = |token: &Token| token.sort != TokenKind::Word || token.is_one_of(VALUE_END_WORDS);
         let length = self.tokens[at..].iter().take_while(|token| !ends(token)).count();
         let put = self
             .clause_at(end.saturating_sub(1))
@@ -332,7 +340,7 @@ impl Told {
     }
 
     /// Finds the value before a label: `Type hello world into the field Name`.
-    fn before(&self, start: usize, holds: Holds) -> Option<Given> {
+    fn before(&self, start: usize, holds: FieldType) -> Option<AssignedValue> {
         let mut at = start;
         let mut linked = false;
         while at > 0 && start - at < 6 {
@@ -351,19 +359,19 @@ impl Told {
         if token.is_value() {
             return token.holds(holds).then(|| self.spell(last..at, 1.5));
         }
-        if holds != Holds::Text || token.sort != Sort::Word {
+        if holds != FieldType::Text || token.sort != TokenKind::Word {
             return None;
         }
         let clause = self.clause_at(last)?;
         let verb = self.tokens[..at]
             .iter()
-            .rposition(|token| token.is_one_of(PUTTING) || token.sort == Sort::End)?;
+            .rposition(|token| token.is_one_of(PUTTING) || token.sort == TokenKind::End)?;
         let from = (verb + 1).max(self.clauses[clause].span.start);
         let run = &self.tokens[from..at];
         if run.first().is_some_and(|token| token.is_one_of(PRONOUNS)) && run.len() <= 2 {
             return self.antecedent(from);
         }
-        if run.iter().any(|token| token.sort != Sort::Word) || run.len() > 6 {
+        if run.iter().any(|token| token.sort != TokenKind::Word) || run.len() > 6 {
             return None;
         }
         let capital = (from..at).find(|index| self.capitals(*index) == (*index..at));
@@ -373,8 +381,8 @@ impl Told {
     }
 
     /// Resolves `that name`: returns the last value or name before it.
-    fn antecedent(&self, before: usize) -> Option<Given> {
-        let value = self.tokens[..before].iter().rposition(|token| token.sort == Sort::Value);
+    fn antecedent(&self, before: usize) -> Option<AssignedValue> {
+        let value = self.tokens[..before].iter().rposition(|token| token.sort == TokenKind::Value);
         if let Some(at) = value {
             return Some(self.spell(at..at + 1, 1.2));
         }
@@ -393,7 +401,7 @@ impl Told {
     }
 
     /// Returns the closest value in the clause: `the number of lamps to 84`.
-    fn near(&self, mention: &Range<usize>, holds: Holds) -> Option<Given> {
+    fn near(&self, mention: &Range<usize>, holds: FieldType) -> Option<AssignedValue> {
         let clause = self.clauses.get(self.clause_at(mention.start)?)?;
         let fits = |at: &usize| self.tokens[*at].is_value() && self.tokens[*at].holds(holds);
         let later = (mention.end..clause.span.end).find(fits).map(|at| (at, 0.85));
@@ -405,11 +413,11 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
-    use super::super::token::Holds;
-    use super::{Ask, Told};
+    use super::super::token::FieldType;
+    use super::{Intent, Told};
 
     fn given(instruction: &str, label: &str) -> String {
-        Told::read(instruction).given(label, Holds::Text).map_or_else(String::new, |given| given.value)
+        Told::read(instruction).given(label, FieldType::Text).map_or_else(String::new, |given| given.value)
     }
 
     fn check(instruction: &str, expected: &[(&str, &str)]) {
@@ -439,11 +447,11 @@ mod tests {
     fn clauses_are_told_apart_by_what_they_ask() {
         let told =
             Told::read("Ben lost a key. Return Mirror to the shelf, do not ring the bell, and store it.");
-        let asks: Vec<(Ask, bool, &str)> =
+        let asks: Vec<(Intent, bool, &str)> =
             told.clauses.iter().map(|clause| (clause.ask, clause.off, clause.verb.as_str())).collect();
         assert_eq!(
             asks,
-            [(Ask::Told, false, ""), (Ask::Wish, false, "return"), (Ask::Wish, false, "store")],
+            [(Intent::Told, false, ""), (Intent::Wish, false, "return"), (Intent::Wish, false, "store")],
             "{:?}",
             told.clauses
         );

@@ -6,34 +6,34 @@ use super::super::executor::{click, key, quoted};
 use super::super::policy::Move;
 use super::super::scene::Element;
 use super::super::text_match::plain;
-use super::instruction::{Clause, Told};
-use super::page_view::{Sheet, Sort};
+use super::instruction::{InstructionClause, Told};
+use super::page_view::{PageControlKind, PageView};
 
 /// Verbs that ask for an order.
 const ORDERING: &[&str] = &["sort", "move", "put", "drag", "order", "arrange", "place", "bring", "swap"];
 /// Modifier keys held while an arrow key moves the focused entry. Programs differ, so they are tried in turn.
-const HELD: &[&str] = &["alt", "ctrl", "ctrl+shift", "shift"];
+const MODIFIERS: &[&str] = &["alt", "ctrl", "ctrl+shift", "shift"];
 
 /// The reordering methods tried on a list.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Ordering {
+pub(super) struct ListOrdering {
     before: Vec<String>,
     means: usize,
     moves: u32,
 }
 
-struct Line<'s> {
+struct ListEntry<'s> {
     name: String,
     row: usize,
     element: &'s Element,
 }
 
 /// Returns the entries of the longest list on the page.
-fn lines<'s>(sheet: &Sheet<'s>) -> Vec<Line<'s>> {
+fn lines<'s>(sheet: &PageView<'s>) -> Vec<ListEntry<'s>> {
     let elements = &sheet.scene.elements;
     let is_line =
         |element: &Element| matches!(element.role.as_str(), "listitem" | "row" | "option" | "treeitem");
-    let mut best: Vec<Line<'s>> = Vec::new();
+    let mut best: Vec<ListEntry<'s>> = Vec::new();
     for (parent, _) in
         elements.iter().enumerate().filter(|(index, _)| sheet.scene.is_within(*index, sheet.root))
     {
@@ -41,12 +41,12 @@ fn lines<'s>(sheet: &Sheet<'s>) -> Vec<Line<'s>> {
             .iter()
             .enumerate()
             .filter(|(_, element)| element.parent == Some(parent) && is_line(element));
-        let found: Vec<Line<'s>> = of_parent
+        let found: Vec<ListEntry<'s>> = of_parent
             .filter_map(|(row, element)| {
                 let texts = sheet.texts_of(row);
                 let name =
                     texts.into_iter().find(|text| text.chars().filter(|c| c.is_alphabetic()).count() > 1)?;
-                Some(Line { name, row, element })
+                Some(ListEntry { name, row, element })
             })
             .collect();
         if found.len() > best.len() {
@@ -57,7 +57,7 @@ fn lines<'s>(sheet: &Sheet<'s>) -> Vec<Line<'s>> {
 }
 
 /// Returns the order that a clause requests; `None` if it requests none.
-fn wanted(told: &Told, clause: &Clause, names: &[String]) -> Option<Vec<String>> {
+fn wanted(told: &Told, clause: &InstructionClause, names: &[String]) -> Option<Vec<String>> {
     if !ORDERING.contains(&clause.verb.as_str()) || names.len() < 2 {
         return None;
     }
@@ -97,14 +97,19 @@ fn place(words: &[String], name: &str) -> Option<usize> {
 }
 
 /// Returns whether the list has the requested order; `None` if the clause requests no order.
-pub(super) fn is_in_order(sheet: &Sheet<'_>, told: &Told, clause: &Clause) -> Option<bool> {
+pub(super) fn is_in_order(sheet: &PageView<'_>, told: &Told, clause: &InstructionClause) -> Option<bool> {
     let names: Vec<String> = lines(sheet).into_iter().map(|line| line.name).collect();
     Some(wanted(told, clause, &names)? == names)
 }
 
-impl Ordering {
+impl ListOrdering {
     /// Returns the next move towards the requested order.
-    pub(super) fn next(&mut self, sheet: &Sheet<'_>, told: &Told, clause: &Clause) -> Option<Move> {
+    pub(super) fn next(
+        &mut self,
+        sheet: &PageView<'_>,
+        told: &Told,
+        clause: &InstructionClause,
+    ) -> Option<Move> {
         let lines = lines(sheet);
         let names: Vec<String> = lines.iter().map(|line| line.name.clone()).collect();
         let wanted = wanted(told, clause, &names)?;
@@ -125,14 +130,14 @@ impl Ordering {
         if let Some(button) = arrow(sheet, line, to < from) {
             return Some(Move::Act { say, actions: vec![click(button, Button::Left, 1)] });
         }
-        let actions = match HELD.get(self.means) {
+        let actions = match MODIFIERS.get(self.means) {
             Some(held) => {
                 let chord = format!("{held}+{}", if to < from { "up" } else { "down" });
                 let mut actions = vec![click(line.element, Button::Left, 1)];
                 actions.extend((0..from.abs_diff(to)).filter_map(|_| key(&chord)));
                 actions
             }
-            None if self.means == HELD.len() => drag(line, lines.get(to)?, to < from)?,
+            None if self.means == MODIFIERS.len() => drag(line, lines.get(to)?, to < from)?,
             None => return None,
         };
         Some(Move::Act { say, actions })
@@ -140,7 +145,7 @@ impl Ordering {
 }
 
 /// Returns the button of an entry that moves it up or down.
-fn arrow<'s>(sheet: &Sheet<'s>, line: &Line<'_>, up: bool) -> Option<&'s Element> {
+fn arrow<'s>(sheet: &PageView<'s>, line: &ListEntry<'_>, up: bool) -> Option<&'s Element> {
     let words: &[&str] = if up {
         &["up", "higher", "earlier", "▲", "↑"]
     } else {
@@ -150,12 +155,12 @@ fn arrow<'s>(sheet: &Sheet<'s>, line: &Line<'_>, up: bool) -> Option<&'s Element
         plain(label).iter().any(|word| words.contains(&word.as_str())) || words.contains(&label.trim())
     };
     let found = sheet.controls.iter().find(|control| {
-        control.sort == Sort::Button && control.row == Some(line.row) && says(&control.label)
+        control.sort == PageControlKind::Button && control.row == Some(line.row) && says(&control.label)
     });
     found.map(|control| control.element)
 }
 
-fn drag(from: &Line<'_>, to: &Line<'_>, up: bool) -> Option<Vec<Action<ImagePoint>>> {
+fn drag(from: &ListEntry<'_>, to: &ListEntry<'_>, up: bool) -> Option<Vec<Action<ImagePoint>>> {
     let (start, end) = (from.element.at?, to.element.at?);
     let beyond = ImagePoint::new(end.x, end.y + if up { -6.0 } else { 6.0 });
     let middle = ImagePoint::new(f64::midpoint(start.x, end.x), f64::midpoint(start.y, end.y));

@@ -5,9 +5,9 @@ use apprentice_protocol::NodeRef;
 
 use super::super::guidance::{self, Step};
 use super::super::scene::Scene;
-use super::control_action::{self, What};
-use super::instruction::{Ask, Told};
-use super::page_view::Sheet;
+use super::control_action::{self, ControlOp};
+use super::instruction::{Intent, Told};
+use super::page_view::PageView;
 
 /// Returns the labels and addresses that skills name, in order.
 pub(super) fn hints(notes: &[&str]) -> Vec<String> {
@@ -26,37 +26,47 @@ pub(super) fn hints(notes: &[&str]) -> Vec<String> {
 
 /// Returns the cell that an instruction means, by the names of its row and column, with its new text.
 pub(in super::super) fn cell_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
-    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
+    let (sheet, told) = (PageView::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).collect();
     control_action::deeds(&sheet, &told, &open, &[], &|_, _| true).into_iter().find_map(|deed| {
         match deed.what {
-            What::Edit(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
-            What::Fine | What::Fill(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
+            ControlOp::Edit(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
+            ControlOp::Fine
+            | ControlOp::Fill(_)
+            | ControlOp::Date(_)
+            | ControlOp::Click
+            | ControlOp::Unfold(_) => None,
         }
     })
 }
 
 /// Returns the field that an instruction has a value for, with the value.
 pub(in super::super) fn field_for(scene: &Scene, instruction: &str) -> Option<(NodeRef, String)> {
-    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
+    let (sheet, told) = (PageView::read(scene)?, Told::read(instruction));
     let open: Vec<usize> = (0..told.clauses.len()).collect();
     let alone = || open.iter().find_map(|at| control_action::lone_field(&sheet, &told, *at, &[]));
     let mut found = control_action::deeds(&sheet, &told, &open, &[], &|_, _| true).into_iter().chain(alone());
     found.find_map(|deed| match deed.what {
-        What::Fill(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
-        What::Fine | What::Edit(_) | What::Date(_) | What::Click | What::Unfold(_) => None,
+        ControlOp::Fill(text) => Some((sheet.controls[deed.control].element.id.clone(), text)),
+        ControlOp::Fine
+        | ControlOp::Edit(_)
+        | ControlOp::Date(_)
+        | ControlOp::Click
+        | ControlOp::Unfold(_) => None,
     })
 }
 
 /// Returns the control that an instruction asks for, with its label. The reference is `None` if the control already
 /// has the wanted state.
 pub(in super::super) fn choice_for(scene: &Scene, instruction: &str) -> Option<(Option<NodeRef>, String)> {
-    let (sheet, told) = (Sheet::read(scene)?, Told::read(instruction));
-    let open: Vec<usize> = (0..told.clauses.len()).filter(|at| told.clauses[*at].ask != Ask::Told).collect();
+    let (sheet, told) = (PageView::read(scene)?, Told::read(instruction));
+    let open: Vec<usize> =
+        (0..told.clauses.len()).filter(|at| told.clauses[*at].ask != Intent::Told).collect();
     let deeds = control_action::deeds(&sheet, &told, &open, &[], &|_, _| true);
-    let best =
-        deeds.iter().find(|deed| deed.span.is_none() && matches!(deed.what, What::Click | What::Fine))?;
+    let best = deeds
+        .iter()
+        .find(|deed| deed.span.is_none() && matches!(deed.what, ControlOp::Click | ControlOp::Fine))?;
     let control = &sheet.controls[best.control];
-    let press = (best.what == What::Click).then(|| control.element.id.clone());
+    let press = (best.what == ControlOp::Click).then(|| control.element.id.clone());
     Some((press, control.label.clone()))
 }

@@ -15,6 +15,6 @@ mod token;
 mod unassigned;
 
 pub(super) use matching::{cell_for, choice_for, field_for};
-pub(super) use page_agent::Surfer;
-pub(super) use page_learning::{Trail, is_of_pages, lesson};
+pub(super) use page_agent::PageAgent;
+pub(super) use page_learning::{PageLearning, is_of_pages, lesson};
 pub(super) use page_view::is_of_browser;

@@ -8,24 +8,24 @@ use apprentice_protocol::{Action, Button, Finish, ImagePoint, NodeRef};
 use super::super::executor::{click, fill, key, quoted, wait};
 use super::super::policy::Move;
 use super::super::scene::Scene;
-use super::super::text_match::{Wanted, same_label};
+use super::super::text_match::{KeyTerms, same_label};
 use super::super::transcript::{Transcript, Turn};
-use super::control_action::{self, Deed, What};
+use super::control_action::{self, ControlAction, ControlOp};
 use super::date::date_actions;
-use super::explore::{Quest, Roam, holds, print_of};
-use super::instruction::{Ask, Told};
-use super::list_order::{self, Ordering};
+use super::explore::{ExploreContext, PageExplorer, fingerprint, holds};
+use super::instruction::{Intent, Told};
+use super::list_order::{self, ListOrdering};
 use super::matching::hints;
-use super::page_view::{Control, Front, Sheet, Sort, address_field, is_blank};
+use super::page_view::{FrontSurface, PageControl, PageControlKind, PageView, address_field, is_blank};
 
 /// Number of world actions after which it stops searching and finishes with what it has.
-const BUDGET: u32 = 37;
+const MAX_ACTIONS: u32 = 37;
 /// The largest number of times an action is tried on the same control.
-const TRIES: usize = 2;
+const MAX_TRIES: usize = 2;
 
 /// The expected follow-up of the last text input.
 #[derive(Clone, Debug, PartialEq)]
-enum Typed {
+enum PendingInput {
     /// A cell was opened for editing and expects its text.
     Cell { clause: usize, text: String },
     /// A text was typed into a field that accepts several entries, one after the other.
@@ -34,16 +34,16 @@ enum Typed {
 
 /// The state of the `explorer` policy on web pages in one attempt.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Surfer {
+pub(in super::super) struct PageAgent {
     told: Told,
     hints: Vec<String>,
     done: Vec<bool>,
     used: Vec<Range<usize>>,
     tried: Vec<(String, NodeRef)>,
-    typed: Option<Typed>,
-    roam: Roam,
-    sought: Option<usize>,
-    ordering: Ordering,
+    typed: Option<PendingInput>,
+    roam: PageExplorer,
+    search_clause: Option<usize>,
+    ordering: ListOrdering,
     changed: bool,
     committed: bool,
     unfolded: Option<(usize, String)>,
@@ -59,7 +59,7 @@ pub(in super::super) struct Surfer {
     acted: u32,
 }
 
-impl Surfer {
+impl PageAgent {
     /// Creates an agent for this instruction and these skills.
     pub(in super::super) fn new(instruction: &str, notes: &[&str]) -> Self {
         let told = Told::read(instruction);
@@ -67,12 +67,12 @@ impl Surfer {
     }
 
     /// Returns whether a scene shows a page in a browser.
-    pub(in super::super) fn knows(transcript: &Transcript, scene: &Scene) -> bool {
-        (transcript.browser || address_field(scene).is_some()) && Sheet::read(scene).is_some()
+    pub(in super::super) fn handles(transcript: &Transcript, scene: &Scene) -> bool {
+        (transcript.browser || address_field(scene).is_some()) && PageView::read(scene).is_some()
     }
 
     /// Returns whether a page is still loading.
-    pub(in super::super) fn awaits(scene: &Scene) -> bool {
+    pub(in super::super) fn is_page_loading(scene: &Scene) -> bool {
         scene.is_loading() && !is_blank(scene)
     }
 
@@ -84,7 +84,7 @@ impl Surfer {
         acted: u32,
     ) -> Option<Move> {
         let (scene, browser) = (&turn.scene, transcript.browser);
-        let sheet = Sheet::read(scene)?;
+        let sheet = PageView::read(scene)?;
         self.acted = acted;
         if let Some(last) = self.last.take().filter(|_| !turn.problems.is_empty()) {
             self.done[last] = false;
@@ -93,15 +93,15 @@ impl Surfer {
             return Some(found);
         }
         let open = self.open();
-        let spent = |what: &What, id: &NodeRef| self.is_spent(what, id);
+        let spent = |what: &ControlOp, id: &NodeRef| self.is_spent(what, id);
         let deeds = control_action::deeds(&sheet, &self.told, &open, &self.used, &|what, id| {
-            !matches!(what, What::Edit(_) | What::Unfold(_)) || !spent(what, id)
+            !matches!(what, ControlOp::Edit(_) | ControlOp::Unfold(_)) || !spent(what, id)
         });
-        self.take_note(&sheet, &deeds);
+        self.mark_done(&sheet, &deeds);
         if let Some(found) = self.answer(&sheet, &deeds) {
             return Some(found);
         }
-        if sheet.front == Front::Dialog
+        if sheet.front == FrontSurface::Dialog
             && let Some(found) = self.dialog(&sheet)
         {
             return Some(found);
@@ -115,7 +115,7 @@ impl Surfer {
             {
                 return Some(found);
             }
-            let Some(wish) = wish.filter(|wish| self.acted < BUDGET && !self.done[*wish]) else {
+            let Some(wish) = wish.filter(|wish| self.acted < MAX_ACTIONS && !self.done[*wish]) else {
                 return Some(self.finish(&sheet));
             };
             if let Some(found) = self.search(&sheet, wish, browser) {
@@ -126,26 +126,28 @@ impl Surfer {
     }
 
     fn is_wish(&self, clause: usize) -> bool {
-        self.told.clauses[clause].ask == Ask::Wish
+        self.told.clauses[clause].ask == Intent::Wish
     }
 
     /// Returns the clauses that may still be matched.
     fn open(&self) -> Vec<usize> {
         let is_open = |at: &usize| {
-            !self.done[*at] && !self.given_up.contains(at) && self.told.clauses[*at].ask != Ask::Told
+            !self.done[*at] && !self.given_up.contains(at) && self.told.clauses[*at].ask != Intent::Told
         };
         (0..self.told.clauses.len()).filter(is_open).collect()
     }
 
     /// Marks the clauses that are satisfied.
-    fn take_note(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) {
+    fn mark_done(&mut self, sheet: &PageView<'_>, deeds: &[ControlAction]) {
         for at in self.open() {
             let clause = &self.told.clauses[at];
             if list_order::is_in_order(sheet, &self.told, clause) == Some(true) {
                 self.done[at] = true;
             }
             let mine = || deeds.iter().filter(|deed| deed.clause == at);
-            for span in mine().filter(|deed| deed.what == What::Fine).filter_map(|deed| deed.span.clone()) {
+            for span in
+                mine().filter(|deed| deed.what == ControlOp::Fine).filter_map(|deed| deed.span.clone())
+            {
                 if !self.used.contains(&span) {
                     self.used.push(span);
                 }
@@ -156,9 +158,9 @@ impl Surfer {
                 && (self.done[at - 1] || self.worked.contains(&(at - 1)));
             let begun = goes_with
                 || self.worked.contains(&at)
-                || mine().next().is_some_and(|deed| deed.what == What::Fine);
-            let more =
-                mine().any(|deed| deed.what != What::Fine && self.may_try(sheet, deed) && deed.score > 0.9);
+                || mine().next().is_some_and(|deed| deed.what == ControlOp::Fine);
+            let more = mine()
+                .any(|deed| deed.what != ControlOp::Fine && self.may_try(sheet, deed) && deed.score > 0.9);
             let spelled = self
                 .told
                 .left(&self.used)
@@ -181,40 +183,44 @@ impl Surfer {
         self.told.left(&self.used).iter().any(|left| span.contains(&left.span.start))
     }
 
-    fn is_label(&self, sheet: &Sheet<'_>, text: &str) -> bool {
+    fn is_label(&self, sheet: &PageView<'_>, text: &str) -> bool {
         sheet.controls.iter().any(|control| holds(&control.label, text))
     }
 
-    fn may_try(&self, sheet: &Sheet<'_>, deed: &Deed) -> bool {
+    fn may_try(&self, sheet: &PageView<'_>, deed: &ControlAction) -> bool {
         !self.is_spent(&deed.what, &sheet.controls[deed.control].element.id)
     }
 
     /// Returns whether the same action was tried on the same control often enough.
-    fn is_spent(&self, what: &What, id: &NodeRef) -> bool {
+    fn is_spent(&self, what: &ControlOp, id: &NodeRef) -> bool {
         let key = (format!("{what:?}"), id.clone());
-        let most = if matches!(what, What::Unfold(_)) { 1 } else { TRIES };
+        let most = if matches!(what, ControlOp::Unfold(_)) { 1 } else { MAX_TRIES };
         self.tried.iter().filter(|tried| **tried == key).count() >= most
     }
 
     /// Performs the best visible action: fields before switches before buttons. Commit buttons are excluded.
-    fn answer(&mut self, sheet: &Sheet<'_>, deeds: &[Deed]) -> Option<Move> {
-        let ready = |deed: &&Deed| {
+    fn answer(&mut self, sheet: &PageView<'_>, deeds: &[ControlAction]) -> Option<Move> {
+        let ready = |deed: &&ControlAction| {
             let late = control_action::is_commit(&self.told.clauses[deed.clause]);
-            deed.what != What::Fine && !late && self.may_try(sheet, deed)
+            deed.what != ControlOp::Fine && !late && self.may_try(sheet, deed)
         };
-        let rank = |deed: &Deed| match sheet.controls[deed.control].sort {
-            Sort::Field | Sort::Number | Sort::Date | Sort::Combo | Sort::Cell => 0,
-            Sort::Switch | Sort::Radio | Sort::Item => 1,
-            Sort::Tab | Sort::Link | Sort::Entry => 2,
-            Sort::Button if deed.what == What::Click => 3,
-            Sort::Button => 0,
+        let rank = |deed: &ControlAction| match sheet.controls[deed.control].sort {
+            PageControlKind::Field
+            | PageControlKind::Number
+            | PageControlKind::Date
+            | PageControlKind::Combo
+            | PageControlKind::Cell => 0,
+            PageControlKind::Switch | PageControlKind::Radio | PageControlKind::Item => 1,
+            PageControlKind::Tab | PageControlKind::Link | PageControlKind::Entry => 2,
+            PageControlKind::Button if deed.what == ControlOp::Click => 3,
+            PageControlKind::Button => 0,
         };
         let best = deeds
             .iter()
             .filter(ready)
             .min_by(|one, other| rank(one).cmp(&rank(other)).then(other.score.total_cmp(&one.score)));
         let presses = best.is_none_or(|deed| rank(deed) == 3);
-        if presses && let Some(found) = self.fill_lone(sheet) {
+        if presses && let Some(found) = self.fill_only_field(sheet) {
             return Some(found);
         }
         if let Some(deed) = best.cloned() {
@@ -226,7 +232,7 @@ impl Surfer {
             }
             return Some(self.act(sheet, &deed));
         }
-        if sheet.front == Front::Popup
+        if sheet.front == FrontSurface::Popup
             && let Some(found) = self.choose_unfolded(sheet)
         {
             return Some(found);
@@ -243,17 +249,17 @@ impl Surfer {
     }
 
     /// Types a value without a matching label into the only empty field.
-    fn fill_lone(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+    fn fill_only_field(&mut self, sheet: &PageView<'_>) -> Option<Move> {
         let lone = |at: usize| control_action::lone_field(sheet, &self.told, at, &self.used);
         let deed = self.open().into_iter().find_map(lone).filter(|deed| self.may_try(sheet, deed))?;
         Some(self.act(sheet, &deed))
     }
 
     /// In a list that was opened for a value, chooses the entry that matches it best.
-    fn choose_unfolded(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+    fn choose_unfolded(&mut self, sheet: &PageView<'_>) -> Option<Move> {
         let (clause, value) = self.unfolded.take()?;
-        let wanted = Wanted::of(&value);
-        let score = |control: &Control<'_>| {
+        let wanted = KeyTerms::of(&value);
+        let score = |control: &PageControl<'_>| {
             let same = same_label(&control.label, &value);
             let named = self.told.names(&control.label);
             wanted.fit(&control.label).score() + if same { 3.0 } else { 0.0 } + if named { 0.5 } else { 0.0 }
@@ -261,7 +267,7 @@ impl Surfer {
         let control = sheet
             .controls
             .iter()
-            .filter(|control| control.sort == Sort::Item && score(control) > 0.3)
+            .filter(|control| control.sort == PageControlKind::Item && score(control) > 0.3)
             .max_by(|one, other| score(one).total_cmp(&score(other)))?;
         self.worked.push(clause);
         self.changed = true;
@@ -272,18 +278,18 @@ impl Surfer {
         })
     }
 
-    fn act(&mut self, sheet: &Sheet<'_>, deed: &Deed) -> Move {
+    fn act(&mut self, sheet: &PageView<'_>, deed: &ControlAction) -> Move {
         let control = &sheet.controls[deed.control];
         self.tried.push((format!("{:?}", deed.what), control.element.id.clone()));
-        self.changed |= !matches!(control.sort, Sort::Link | Sort::Tab);
+        self.changed |= !matches!(control.sort, PageControlKind::Link | PageControlKind::Tab);
         self.committed = false;
-        if let Some(span) = deed.span.clone().filter(|_| !matches!(deed.what, What::Edit(_))) {
+        if let Some(span) = deed.span.clone().filter(|_| !matches!(deed.what, ControlOp::Edit(_))) {
             self.used.push(span);
         }
         let clause = &self.told.clauses[deed.clause];
         // A press that opens another surface does not complete a request for an on/off state.
-        let leads = control.sort == Sort::Button
-            && deed.what == What::Click
+        let leads = control.sort == PageControlKind::Button
+            && deed.what == ControlOp::Click
             && (self.told.is_off(clause, &control.label) || is_state(&clause.verb));
         if !leads {
             self.worked.push(deed.clause);
@@ -295,29 +301,29 @@ impl Surfer {
         self.used.extend(spelled);
         let label = quoted(&control.label);
         match &deed.what {
-            What::Fill(text) => self.fill(sheet, deed.clause, control, text),
-            What::Date(parts) => Move::Act {
+            ControlOp::Fill(text) => self.fill(sheet, deed.clause, control, text),
+            ControlOp::Date(parts) => Move::Act {
                 say: format!("The date goes into {label}."),
                 actions: date_actions(sheet, control, *parts),
             },
-            What::Unfold(value) => {
+            ControlOp::Unfold(value) => {
                 self.unfolded = Some((deed.clause, value.clone()));
                 Move::Act {
                     say: format!("{label} must offer {}.", quoted(value)),
                     actions: vec![click(control.element, Button::Left, 1)],
                 }
             }
-            What::Edit(text) => {
-                self.typed = Some(Typed::Cell { clause: deed.clause, text: text.clone() });
+            ControlOp::Edit(text) => {
+                self.typed = Some(PendingInput::Cell { clause: deed.clause, text: text.clone() });
                 Move::Act {
                     say: format!("The cell {label} must hold {}.", quoted(text)),
                     actions: vec![click(control.element, Button::Left, 2)],
                 }
             }
-            What::Click | What::Fine => {
-                let committing = control.sort == Sort::Button;
+            ControlOp::Click | ControlOp::Fine => {
+                let committing = control.sort == PageControlKind::Button;
                 self.done[deed.clause] |= committing && !leads && !self.waits_for_values(deed.clause)
-                    || matches!(control.sort, Sort::Link | Sort::Tab);
+                    || matches!(control.sort, PageControlKind::Link | PageControlKind::Tab);
                 self.committed = committing && control_action::commits(&control.label);
                 Move::Act {
                     say: format!("{label} answers what is asked."),
@@ -327,7 +333,7 @@ impl Surfer {
         }
     }
 
-    fn fill(&mut self, sheet: &Sheet<'_>, clause: usize, control: &Control<'_>, text: &str) -> Move {
+    fn fill(&mut self, sheet: &PageView<'_>, clause: usize, control: &PageControl<'_>, text: &str) -> Move {
         let say = format!("{} goes into {}.", quoted(text), quoted(&control.label));
         let empty = control.element.value.as_deref().unwrap_or_default().is_empty();
         let mut actions = fill(control.element, text);
@@ -335,28 +341,30 @@ impl Surfer {
             actions.retain(|action| !matches!(action, Action::Key { .. }));
         }
         let adds = control_action::is_adding(&self.told.clauses[clause])
-            && control.sort == Sort::Field
+            && control.sort == PageControlKind::Field
             && empty
             && !sheet.shows(text);
         let alone = sheet
             .controls
             .iter()
-            .filter(|other| other.sort == Sort::Field && !control_action::looks_up(other))
+            .filter(|other| other.sort == PageControlKind::Field && !control_action::looks_up(other))
             .count()
             == 1;
         if adds && alone {
             let field = control.element.id.clone();
-            self.typed = Some(Typed::Entry { field, text: text.to_owned(), tries: 0 });
+            self.typed = Some(PendingInput::Entry { field, text: text.to_owned(), tries: 0 });
         }
         Move::Act { say, actions }
     }
 
     /// Performs the follow-up of the last text input.
-    fn typed(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+    fn typed(&mut self, sheet: &PageView<'_>) -> Option<Move> {
         match self.typed.take()? {
-            Typed::Cell { clause, text } => {
+            PendingInput::Cell { clause, text } => {
                 let field = sheet.controls.iter().find(|control| {
-                    control.sort == Sort::Field && control.row.is_some() && !control_action::looks_up(control)
+                    control.sort == PageControlKind::Field
+                        && control.row.is_some()
+                        && !control_action::looks_up(control)
                 })?;
                 let mut actions: Vec<Action<ImagePoint>> = key("ctrl+a").into_iter().collect();
                 if !field.element.is(apprentice_protocol::State::Focused) {
@@ -370,7 +378,7 @@ impl Surfer {
                     actions,
                 })
             }
-            Typed::Entry { field, text, tries } => {
+            PendingInput::Entry { field, text, tries } => {
                 if sheet.shows(&text) || tries > 1 {
                     return None;
                 }
@@ -381,7 +389,7 @@ impl Surfer {
                 let taking = control_action::taking(sheet, control)
                     .filter(|_| tries == 0)
                     .map(|button| button.element);
-                self.typed = Some(Typed::Entry { field, text: text.clone(), tries: tries + 1 });
+                self.typed = Some(PendingInput::Entry { field, text: text.clone(), tries: tries + 1 });
                 Some(match taking {
                     Some(button) => Move::Act {
                         say: format!("{} takes it.", quoted(&button.name)),
@@ -398,7 +406,7 @@ impl Surfer {
 
     /// Handles a dialog without anything left to fill in: confirms it if it results from the agent's own actions, else
     /// closes it.
-    fn dialog(&mut self, sheet: &Sheet<'_>) -> Option<Move> {
+    fn dialog(&mut self, sheet: &PageView<'_>) -> Option<Move> {
         let ours = self.changed || !self.tried.is_empty();
         let clause = self.tried.last().and_then(|_| self.open().first().copied()).or(self
             .told
@@ -407,13 +415,13 @@ impl Surfer {
             .checked_sub(1));
         let clause = clause.map(|at| self.told.clauses[at].clone());
         let button = if ours {
-            control_action::assenting(sheet, clause.as_ref())
+            control_action::confirm_button(sheet, clause.as_ref())
         } else {
-            control_action::refusing(sheet)
+            control_action::cancel_button(sheet)
         };
         let button = button.filter(|control| {
             self.tried.iter().filter(|(what, id)| what == "dialog" && *id == control.element.id).count()
-                < TRIES
+                < MAX_TRIES
         })?;
         let (pressed, waited) = (
             ("dialog".to_owned(), button.element.id.clone()),
@@ -431,8 +439,8 @@ impl Surfer {
     }
 
     /// Commits the changes if that is requested, or if a commit button is visible.
-    fn commit(&mut self, sheet: &Sheet<'_>, asked: Option<usize>) -> Option<Move> {
-        if self.committed || asked.is_none() && (!self.changed || sheet.front != Front::Page) {
+    fn commit(&mut self, sheet: &PageView<'_>, asked: Option<usize>) -> Option<Move> {
+        if self.committed || asked.is_none() && (!self.changed || sheet.front != FrontSurface::Page) {
             if let Some(asked) = asked {
                 self.done[asked] = true;
             }
@@ -451,8 +459,8 @@ impl Surfer {
     }
 
     /// Returns whether a page that was just opened is still changing.
-    fn is_growing(&mut self, sheet: &Sheet<'_>) -> bool {
-        let print = print_of(sheet);
+    fn is_growing(&mut self, sheet: &PageView<'_>) -> bool {
+        let print = fingerprint(sheet);
         if self.seen != sheet.key && !is_blank(sheet.scene) && self.acted > 0 {
             self.growing = 3;
         }
@@ -464,7 +472,7 @@ impl Surfer {
     }
 
     /// Returns the next step of the search for a clause; `None` when everything reachable was opened.
-    fn search(&mut self, sheet: &Sheet<'_>, wish: usize, browser: bool) -> Option<Move> {
+    fn search(&mut self, sheet: &PageView<'_>, wish: usize, browser: bool) -> Option<Move> {
         let bare = sheet.scene.is_loading() || sheet.controls.is_empty();
         if self.waited < 2 && bare && !is_blank(sheet.scene) {
             self.waited += 1;
@@ -473,17 +481,17 @@ impl Surfer {
         if self.is_growing(sheet) {
             return Some(wait("There may be more to this page in a moment."));
         }
-        if self.sought != Some(wish) {
-            self.sought = Some(wish);
-            self.roam = Roam::default();
+        if self.search_clause != Some(wish) {
+            self.search_clause = Some(wish);
+            self.roam = PageExplorer::default();
         }
         let clause = self.told.clauses[wish].clone();
-        let quest = Quest { told: &self.told, clause: &clause, hints: &self.hints, browser };
+        let quest = ExploreContext { told: &self.told, clause: &clause, hints: &self.hints, browser };
         self.roam.next(sheet, &quest)
     }
 
-    fn finish(&mut self, sheet: &Sheet<'_>) -> Move {
-        if sheet.front == Front::Popup && self.waited < 8 {
+    fn finish(&mut self, sheet: &PageView<'_>) -> Move {
+        if sheet.front == FrontSurface::Popup && self.waited < 8 {
             self.waited += 4;
             return Move::Act {
                 say: "The list is closed again.".into(),

@@ -7,13 +7,13 @@ use super::super::text_match::{plain, same_label};
 use super::control_action::commits;
 
 /// The largest number of a page's labels that a learning lists.
-const LISTED: usize = 8;
+const MAX_LABELS: usize = 8;
 /// URL schemes whose addresses are specific to a task.
-const OWN_PLACES: &[&str] = &["http", "https", "file"];
+const TASK_SCHEMES: &[&str] = &["http", "https", "file"];
 
 /// The learning of an attempt on web pages.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Trail {
+pub(in super::super) struct PageLearning {
     /// The situation in which it helps.
     pub(in super::super) situation: String,
     /// The guidance, in numbered sentences.
@@ -28,7 +28,7 @@ pub(in super::super) struct Trail {
 
 /// A recorded action, in the order of the attempt.
 #[derive(Clone, Debug, PartialEq)]
-enum Act {
+enum PageAction {
     Cell,
     Typed,
     Enter,
@@ -41,8 +41,8 @@ enum Act {
 }
 
 #[derive(Default)]
-struct Walk {
-    acts: Vec<(Act, StepId)>,
+struct PageTrajectory {
+    acts: Vec<(PageAction, StepId)>,
     address: String,
     title: String,
     offered: Vec<String>,
@@ -51,19 +51,19 @@ struct Walk {
 }
 
 /// A changed line: role, name, value, and whether the element is a toggle.
-struct Line {
+struct ChangedLine {
     role: String,
     name: String,
     value: Option<String>,
     toggles: bool,
 }
 
-fn read(line: &str) -> Option<Line> {
+fn read(line: &str) -> Option<ChangedLine> {
     let line = line.strip_prefix('+')?.trim_start();
     let toggles = line.contains("[checked]") || line.contains("[unchecked]");
     let bare = line.split(" [").next().unwrap_or(line);
     let node = Outline::parse(&format!("{bare} #x")).nodes.into_iter().next()?;
-    Some(Line { role: node.role, name: node.name.trim().to_owned(), value: node.value, toggles })
+    Some(ChangedLine { role: node.role, name: node.name.trim().to_owned(), value: node.value, toggles })
 }
 
 fn is_address(role: &str, name: &str) -> bool {
@@ -90,8 +90,8 @@ pub(in super::super) fn lesson(
     steps: &[TrajectoryStep],
     scope: &str,
     own: &dyn Fn(&str) -> bool,
-) -> Option<Trail> {
-    let mut walk = Walk::default();
+) -> Option<PageLearning> {
+    let mut walk = PageTrajectory::default();
     for step in steps {
         walk.look(step);
         for action in step.actions.iter().filter(|action| action.outcome.starts_with("done")) {
@@ -108,7 +108,7 @@ pub(in super::super) fn lesson(
     walk.tell(scope, own)
 }
 
-impl Walk {
+impl PageTrajectory {
     fn look(&mut self, step: &TrajectoryStep) {
         self.title.clone_from(&step.seen.title);
         // A truncated address cannot be opened.
@@ -132,27 +132,27 @@ impl Walk {
         }
     }
 
-    fn act(&mut self, act: Act, step: StepId) {
+    fn act(&mut self, act: PageAction, step: StepId) {
         self.acts.push((act, step));
     }
 
     fn take(&mut self, action: &str, role: &str, label: &str, step: StepId) {
         let words = plain(action);
         match words.first().map_or("", String::as_str) {
-            "double" if role == "cell" => self.act(Act::Cell, step),
+            "double" if role == "cell" => self.act(PageAction::Cell, step),
             "click" => self.click(role, label, step),
             "type" => {
                 let looks_up = self.field.as_deref().is_some_and(|field| {
                     plain(field).iter().any(|word| matches!(word.as_str(), "search" | "address"))
                 });
                 if !looks_up {
-                    self.act(Act::Typed, step);
+                    self.act(PageAction::Typed, step);
                 }
             }
             "key" => match action.trim_start_matches("key").trim() {
-                "enter" => self.act(Act::Enter, step),
+                "enter" => self.act(PageAction::Enter, step),
                 chord if chord.ends_with("up") || chord.ends_with("down") => {
-                    self.act(Act::Chord(chord.to_owned()), step);
+                    self.act(PageAction::Chord(chord.to_owned()), step);
                 }
                 _ => {}
             },
@@ -168,36 +168,39 @@ impl Walk {
         if role.contains("box") && !toggles || role.contains("spin") {
             self.field = Some(label.to_owned());
         } else if toggles {
-            self.act(Act::Set(label.to_owned()), step);
+            self.act(PageAction::Set(label.to_owned()), step);
         } else if role == "menuitem" || role == "option" {
-            let chosen =
-                if commits(label) { Act::Chosen(label.to_owned()) } else { Act::Opened(label.to_owned()) };
+            let chosen = if commits(label) {
+                PageAction::Chosen(label.to_owned())
+            } else {
+                PageAction::Opened(label.to_owned())
+            };
             self.act(chosen, step);
         } else if role == "button"
             && commits(label)
-            && self.acts.last().is_some_and(|(act, _)| matches!(act, Act::Set(_)))
+            && self.acts.last().is_some_and(|(act, _)| matches!(act, PageAction::Set(_)))
         {
-            self.act(Act::Agreed(label.to_owned()), step);
+            self.act(PageAction::Agreed(label.to_owned()), step);
         } else if role == "button"
-            && self.acts.last().is_some_and(|(act, _)| *act == Act::Typed)
+            && self.acts.last().is_some_and(|(act, _)| *act == PageAction::Typed)
             && !commits(label)
             && plain(label).len() <= 2
         {
-            self.act(Act::Taken(label.to_owned()), step);
+            self.act(PageAction::Taken(label.to_owned()), step);
         } else if role == "button" && !commits(label) {
-            self.act(Act::Opened(label.to_owned()), step);
+            self.act(PageAction::Opened(label.to_owned()), step);
         }
     }
 
     /// Returns the address in front if it belongs to the browser itself and so is the same for every task.
     fn kept_address(&self) -> Option<&str> {
         let (scheme, _) = self.address.split_once("://")?;
-        (!OWN_PLACES.contains(&scheme)).then_some(self.address.as_str())
+        (!TASK_SCHEMES.contains(&scheme)).then_some(self.address.as_str())
     }
 
-    fn tell(self, scope: &str, own: &dyn Fn(&str) -> bool) -> Option<Trail> {
+    fn tell(self, scope: &str, own: &dyn Fn(&str) -> bool) -> Option<PageLearning> {
         let kept = self.kept_address();
-        let set = self.acts.iter().rposition(|(act, _)| matches!(act, Act::Set(_)));
+        let set = self.acts.iter().rposition(|(act, _)| matches!(act, PageAction::Set(_)));
         match (kept, set) {
             (Some(_), Some(set)) => Some(self.setting(scope, set, own)),
             _ => self.page(scope),
@@ -205,25 +208,26 @@ impl Walk {
     }
 
     /// Describes where a setting is found.
-    fn setting(&self, scope: &str, set: usize, own: &dyn Fn(&str) -> bool) -> Trail {
+    fn setting(&self, scope: &str, set: usize, own: &dyn Fn(&str) -> bool) -> PageLearning {
         let mut parts = self.title.split(" - ").map(str::trim).collect::<Vec<_>>();
         parts.retain(|part| !part.is_empty() && !same_label(part, scope));
         let place = parts.last().copied().unwrap_or(scope);
         let used: Vec<String> = self.acts[set..]
             .iter()
-            .filter_map(|(act, _)| if let Act::Set(label) = act { Some(label.clone()) } else { None })
+            .filter_map(|(act, _)| if let PageAction::Set(label) = act { Some(label.clone()) } else { None })
             .collect();
         let others = self.offered.iter().filter(|label| !used.contains(label) && !own(label));
-        let listed: Vec<String> = used.iter().chain(others).take(LISTED).map(|label| halved(label)).collect();
+        let listed: Vec<String> =
+            used.iter().chain(others).take(MAX_LABELS).map(|label| without_repetition(label)).collect();
         let mut lines = vec![
             format!("Open {} in the address field.", self.address),
             format!("Set what the task asks for (there are: {}).", listed.join(", ")),
         ];
-        let agreed = self.acts[set..]
-            .iter()
-            .find_map(|(act, _)| if let Act::Agreed(label) = act { Some(label.clone()) } else { None });
+        let agreed = self.acts[set..].iter().find_map(|(act, _)| {
+            if let PageAction::Agreed(label) = act { Some(label.clone()) } else { None }
+        });
         lines.extend(agreed.iter().map(|label| format!("Press \"{label}\" if a question appears.")));
-        Trail {
+        PageLearning {
             situation: format!("{place} in {scope}: {}", listed.join(", ")),
             guidance: numbered(&lines),
             evidence: self.evidence(),
@@ -233,16 +237,17 @@ impl Walk {
     }
 
     /// Describes which press or key a value needs on a page, and where saving is hidden.
-    fn page(&self, scope: &str) -> Option<Trail> {
+    fn page(&self, scope: &str) -> Option<PageLearning> {
         let mut lines: Vec<String> = Vec::new();
         let mut labels: Vec<String> = Vec::new();
-        let has = |act: &Act| self.acts.iter().any(|(done, _)| done == act);
-        let cell = has(&Act::Cell);
-        let entered = self.acts.windows(2).any(|pair| pair[0].0 == Act::Typed && pair[1].0 == Act::Enter);
+        let has = |act: &PageAction| self.acts.iter().any(|(done, _)| done == act);
+        let cell = has(&PageAction::Cell);
+        let entered =
+            self.acts.windows(2).any(|pair| pair[0].0 == PageAction::Typed && pair[1].0 == PageAction::Enter);
         let taken = self
             .acts
             .iter()
-            .find_map(|(act, _)| if let Act::Taken(label) = act { Some(label.clone()) } else { None });
+            .find_map(|(act, _)| if let PageAction::Taken(label) = act { Some(label.clone()) } else { None });
         if cell {
             lines.push("Double-click the cell that the task is about.".into());
             lines.push("Press Ctrl+A.".into());
@@ -259,7 +264,7 @@ impl Walk {
         let moved = self
             .acts
             .iter()
-            .find_map(|(act, _)| if let Act::Chord(chord) = act { Some(chord.clone()) } else { None });
+            .find_map(|(act, _)| if let PageAction::Chord(chord) = act { Some(chord.clone()) } else { None });
         if let Some(chord) = &moved {
             lines.push(format!("Click the entry that must move, and press {chord} for each place."));
         }
@@ -279,7 +284,7 @@ impl Walk {
             (false, false, None) => "Storing what was changed",
         };
         let hidden = cell || entered || taken.is_some() || moved.is_some() || saved.len() > 1;
-        hidden.then(|| Trail {
+        hidden.then(|| PageLearning {
             situation: format!(
                 "{what} on a page in {scope}{}",
                 if saved.is_empty() { "" } else { ", and saving the changes" }
@@ -293,14 +298,13 @@ impl Walk {
 
     /// Returns the presses that saved, in order: the last control opened before, and the command.
     fn saving(&self) -> Vec<String> {
-        let Some(at) = self.acts.iter().rposition(|(act, _)| matches!(act, Act::Chosen(_))) else {
+        let Some(at) = self.acts.iter().rposition(|(act, _)| matches!(act, PageAction::Chosen(_))) else {
             return Vec::new();
         };
-        let Act::Chosen(command) = &self.acts[at].0 else { return Vec::new() };
-        let opened = self.acts[..at]
-            .iter()
-            .rev()
-            .find_map(|(act, _)| if let Act::Opened(label) = act { Some(label.clone()) } else { None });
+        let PageAction::Chosen(command) = &self.acts[at].0 else { return Vec::new() };
+        let opened = self.acts[..at].iter().rev().find_map(|(act, _)| {
+            if let PageAction::Opened(label) = act { Some(label.clone()) } else { None }
+        });
         opened.into_iter().chain([command.clone()]).collect()
     }
 
@@ -312,7 +316,7 @@ impl Walk {
 }
 
 /// Returns a label only once if its words are repeated, as accessibility names sometimes are.
-fn halved(label: &str) -> String {
+fn without_repetition(label: &str) -> String {
     let words: Vec<&str> = label.split_whitespace().collect();
     let half = words.len() / 2;
     if half > 0 && words.len().is_multiple_of(2) && words[..half] == words[half..] {

@@ -3,12 +3,12 @@
 
 use apprentice_protocol::State;
 
-use super::super::scene::{Element, Kind, Scene};
+use super::super::scene::{Element, ElementKind, Scene};
 use super::super::text_match::{plain, same_label};
 
 /// The interaction category of a page control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum PageControlKind {
     /// Accepts text.
     Field,
     /// Accepts numbers.
@@ -37,11 +37,11 @@ pub(super) enum Sort {
 
 /// A page control.
 #[derive(Clone, Debug)]
-pub(super) struct Control<'s> {
+pub(super) struct PageControl<'s> {
     pub(super) element: &'s Element,
     /// The index of the element in the scene.
     pub(super) index: usize,
-    pub(super) sort: Sort,
+    pub(super) sort: PageControlKind,
     /// Its own name, or the text beside it.
     pub(super) label: String,
     /// The text to the left of it that is not its name.
@@ -58,7 +58,7 @@ pub(super) struct Control<'s> {
 
 /// The surface in front of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum FrontSurface {
     /// No other surface: the page itself.
     Page,
     /// An open menu or option list.
@@ -69,17 +69,17 @@ pub(super) enum Front {
 
 /// A parsed page.
 #[derive(Clone, Debug)]
-pub(super) struct Sheet<'s> {
+pub(super) struct PageView<'s> {
     /// The scene from which it was parsed.
     pub(super) scene: &'s Scene,
     /// The surface in front.
-    pub(super) front: Front,
+    pub(super) front: FrontSurface,
     /// The index of the root element of the surface in front.
     pub(super) root: usize,
     /// The index of the page's document, even when another surface is in front.
     pub(super) document: usize,
     /// The controls of the surface in front, in order.
-    pub(super) controls: Vec<Control<'s>>,
+    pub(super) controls: Vec<PageControl<'s>>,
     /// The document's name and address, which distinguish pages.
     pub(super) key: String,
 }
@@ -108,7 +108,7 @@ fn main_document(scene: &Scene) -> Option<usize> {
 /// Returns the browser's address field.
 pub(super) fn address_field(scene: &Scene) -> Option<&Element> {
     scene.elements.iter().find(|element| {
-        element.kind == Kind::Field
+        element.kind == ElementKind::Field
             && plain(&element.name).iter().any(|word| word == "address" || word == "location")
             && !above(scene, element).any(is_document)
     })
@@ -132,7 +132,7 @@ fn above<'s>(scene: &'s Scene, element: &'s Element) -> impl Iterator<Item = &'s
 pub(super) fn program_button(scene: &Scene) -> Option<&Element> {
     let program = scene.elements.iter().find(|element| element.role == "application")?;
     scene.elements.iter().rfind(|element| {
-        element.kind == Kind::Button
+        element.kind == ElementKind::Button
             && same_label(&element.name, &program.name)
             && !above(scene, element).any(is_document)
     })
@@ -153,7 +153,7 @@ fn popup(scene: &Scene, document: usize) -> Option<usize> {
     };
     let apart = (0..scene.elements.len()).rev().find(|index| {
         let element = &scene.elements[*index];
-        element.kind == Kind::Window
+        element.kind == ElementKind::Window
             && element.role != "application"
             && !scene.is_within(document, *index)
             && !scene.is_within(*index, document)
@@ -195,7 +195,7 @@ pub(super) fn is_blank(scene: &Scene) -> bool {
 }
 
 fn dialog(scene: &Scene, document: usize) -> Option<usize> {
-    let window = |element: &&Element| element.kind == Kind::Window && element.role != "application";
+    let window = |element: &&Element| element.kind == ElementKind::Window && element.role != "application";
     let home = above(scene, &scene.elements[document]).find(window).map(|element| &element.id);
     scene.dialogs().into_iter().rev().find(|index| {
         let element = &scene.elements[*index];
@@ -203,39 +203,48 @@ fn dialog(scene: &Scene, document: usize) -> Option<usize> {
         let own = scene.is_within(*index, document) || Some(&element.id) != home;
         let inside = scene.is_within(*index, document) || element.is(State::Modal);
         let presses = scene.below(Some(*index)).iter().any(|below| {
-            matches!(below.kind, Kind::Button | Kind::Link) && (inside || answers_question(&below.name))
+            matches!(below.kind, ElementKind::Button | ElementKind::Link)
+                && (inside || answers_question(&below.name))
         });
         own && !small_note && presses && !scene.is_within(document, *index)
     })
 }
 
-fn sort_of(element: &Element, scene: &Scene, front: Front) -> Option<Sort> {
+fn sort_of(element: &Element, scene: &Scene, front: FrontSurface) -> Option<PageControlKind> {
     let toggles = element.is(State::Checked) || element.is(State::Unchecked);
     let folds = element.is(State::Collapsed) || element.is(State::Expanded);
     Some(match element.kind {
-        Kind::Field if element.role.contains("spin") => Sort::Number,
-        Kind::Field => Sort::Field,
-        Kind::Switch => Sort::Switch,
-        Kind::Radio => Sort::Radio,
-        Kind::Combo => Sort::Combo,
-        Kind::Button if toggles && !folds => Sort::Switch,
-        Kind::Button => Sort::Button,
-        Kind::Tab => Sort::Tab,
-        Kind::Link => Sort::Link,
-        Kind::Item | Kind::Menu if element.role == "menu" && element.name.is_empty() => return None,
-        Kind::Item | Kind::Menu if front == Front::Popup => Sort::Item,
-        Kind::Item | Kind::Menu => Sort::Link,
-        Kind::Thing if matches!(element.role.as_str(), "cell" | "gridcell" | "table_cell") => Sort::Cell,
-        Kind::Thing if element.role == "option" => Sort::Item,
-        Kind::Thing if matches!(element.role.as_str(), "img" | "image" | "row") => return None,
-        Kind::Thing => Sort::Entry,
-        Kind::Other if folds || element.is(State::Selected) && !element.name.is_empty() => Sort::Button,
-        Kind::Other
+        ElementKind::Field if element.role.contains("spin") => PageControlKind::Number,
+        ElementKind::Field => PageControlKind::Field,
+        ElementKind::Switch => PageControlKind::Switch,
+        ElementKind::Radio => PageControlKind::Radio,
+        ElementKind::Combo => PageControlKind::Combo,
+        ElementKind::Button if toggles && !folds => PageControlKind::Switch,
+        ElementKind::Button => PageControlKind::Button,
+        ElementKind::Tab => PageControlKind::Tab,
+        ElementKind::Link => PageControlKind::Link,
+        ElementKind::Item | ElementKind::Menu if element.role == "menu" && element.name.is_empty() => {
+            return None;
+        }
+        ElementKind::Item | ElementKind::Menu if front == FrontSurface::Popup => PageControlKind::Item,
+        ElementKind::Item | ElementKind::Menu => PageControlKind::Link,
+        ElementKind::Object if matches!(element.role.as_str(), "cell" | "gridcell" | "table_cell") => {
+            PageControlKind::Cell
+        }
+        ElementKind::Object if element.role == "option" => PageControlKind::Item,
+        ElementKind::Object if matches!(element.role.as_str(), "img" | "image" | "row") => return None,
+        ElementKind::Object => PageControlKind::Entry,
+        ElementKind::Other if folds || element.is(State::Selected) && !element.name.is_empty() => {
+            PageControlKind::Button
+        }
+        ElementKind::Other
             if scene.elements.iter().any(|own| own.id == element.id) && element.is(State::Editable) =>
         {
-            Sort::Field
+            PageControlKind::Field
         }
-        Kind::Window | Kind::Dialog | Kind::Words | Kind::Other => return None,
+        ElementKind::Window | ElementKind::Dialog | ElementKind::StaticText | ElementKind::Other => {
+            return None;
+        }
     })
 }
 
@@ -245,14 +254,14 @@ fn counts_results(text: &str) -> bool {
     words.len() == 2 && words[0].parse::<u32>().is_ok() && words[1].starts_with("result")
 }
 
-impl<'s> Sheet<'s> {
+impl<'s> PageView<'s> {
     /// Parses the page in a scene; `None` if there is no document.
     pub(super) fn read(scene: &'s Scene) -> Option<Self> {
         let document = main_document(scene)?;
         let (front, root) = match (popup(scene, document), dialog(scene, document)) {
-            (Some(popup), _) => (Front::Popup, popup),
-            (None, Some(dialog)) => (Front::Dialog, dialog),
-            (None, None) => (Front::Page, document),
+            (Some(popup), _) => (FrontSurface::Popup, popup),
+            (None, Some(dialog)) => (FrontSurface::Dialog, dialog),
+            (None, None) => (FrontSurface::Page, document),
         };
         let address = address_field(scene).and_then(|field| field.value.clone()).unwrap_or_default();
         let key = format!("{} {address}", scene.elements[document].name);
@@ -272,17 +281,17 @@ impl<'s> Sheet<'s> {
             if element.role == "heading" {
                 element.name.clone_into(&mut heading);
             }
-            if element.kind == Kind::Words && !element.name.is_empty() {
+            if element.kind == ElementKind::StaticText && !element.name.is_empty() {
                 results = counts_results(&element.name);
                 element.name.clone_into(&mut words);
                 continue;
             }
-            let in_date = above(scene, element).any(|above| above.kind == Kind::Field);
-            let Some(sort) = sort_of(element, scene, self.front).filter(|_| element.works() && !in_date)
+            let in_date = above(scene, element).any(|above| above.kind == ElementKind::Field);
+            let Some(sort) = sort_of(element, scene, self.front).filter(|_| element.is_enabled() && !in_date)
             else {
                 continue;
             };
-            let is_date = sort == Sort::Field
+            let is_date = sort == PageControlKind::Field
                 && scene
                     .elements
                     .iter()
@@ -293,8 +302,18 @@ impl<'s> Sheet<'s> {
             let caption = self.beside(element);
             let label = if element.name.is_empty() { caption.clone() } else { element.name.clone() };
             let place = format!("{heading} {}", self.group_of(element));
-            let sort = if is_date { Sort::Date } else { sort };
-            self.controls.push(Control { element, index, sort, label, caption, place, row, column, results });
+            let sort = if is_date { PageControlKind::Date } else { sort };
+            self.controls.push(PageControl {
+                element,
+                index,
+                sort,
+                label,
+                caption,
+                place,
+                row,
+                column,
+                results,
+            });
             results = false;
         }
     }
@@ -303,7 +322,8 @@ impl<'s> Sheet<'s> {
     fn beside(&self, element: &Element) -> String {
         let Some(at) = element.at else { return String::new() };
         let near = self.scene.elements.iter().filter_map(|words| {
-            let place = words.at.filter(|_| words.kind == Kind::Words && !words.name.is_empty())?;
+            let place =
+                words.at.filter(|_| words.kind == ElementKind::StaticText && !words.name.is_empty())?;
             let (dx, dy) = (at.x - place.x, (at.y - place.y).abs());
             (dx > 0.0 && dx < 420.0 && dy <= 14.0 && words.name != element.name).then_some((dx, &words.name))
         });
@@ -355,8 +375,9 @@ impl<'s> Sheet<'s> {
         let mut found: Vec<String> = Vec::new();
         for (index, element) in self.scene.elements.iter().enumerate() {
             let inside = index != row && self.scene.is_within(index, row);
-            let pressed = matches!(element.kind, Kind::Button | Kind::Link | Kind::Switch);
-            let of_control = above(self.scene, element).any(|above| above.kind == Kind::Button);
+            let pressed =
+                matches!(element.kind, ElementKind::Button | ElementKind::Link | ElementKind::Switch);
+            let of_control = above(self.scene, element).any(|above| above.kind == ElementKind::Button);
             if inside && !pressed && !of_control && !element.name.is_empty() && !found.contains(&element.name)
             {
                 found.push(element.name.clone());
@@ -383,7 +404,7 @@ impl<'s> Sheet<'s> {
     pub(super) fn shows(&self, text: &str) -> bool {
         self.scene.elements.iter().enumerate().any(|(index, element)| {
             self.scene.is_within(index, self.document)
-                && element.kind != Kind::Field
+                && element.kind != ElementKind::Field
                 && same_label(&element.name, text)
         })
     }
@@ -392,7 +413,7 @@ impl<'s> Sheet<'s> {
     pub(super) fn has_results(&self) -> bool {
         let says_none = |element: &Element| {
             let words = plain(&element.name);
-            element.kind == Kind::Words
+            element.kind == ElementKind::StaticText
                 && words.first().is_some_and(|word| word == "no" || word == "nothing")
                 && words
                     .iter()
@@ -412,7 +433,7 @@ impl<'s> Sheet<'s> {
     }
 
     /// Returns the number of controls with this control's label and category, itself included.
-    pub(super) fn twins(&self, control: &Control<'_>) -> usize {
+    pub(super) fn same_label_count(&self, control: &PageControl<'_>) -> usize {
         self.controls
             .iter()
             .filter(|other| other.sort == control.sort && same_label(&other.label, &control.label))

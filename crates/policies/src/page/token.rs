@@ -5,7 +5,7 @@ use super::date::date;
 
 /// The type of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum TokenKind {
     /// A word.
     Word,
     /// A literal text.
@@ -25,12 +25,12 @@ pub(super) struct Token {
     pub(super) text: String,
     /// The text in lower case.
     pub(super) word: String,
-    pub(super) sort: Sort,
+    pub(super) sort: TokenKind,
 }
 
 /// The type of value that a field accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum FieldType {
     /// Any text.
     Text,
     /// Numbers only.
@@ -43,17 +43,17 @@ pub(super) enum Holds {
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
     let mut rest = text;
-    let mark = |sort: Sort| Token { text: String::new(), word: String::new(), sort };
+    let mark = |sort: TokenKind| Token { text: String::new(), word: String::new(), sort };
     while let Some(first) = rest.chars().next() {
         if first == '\n' {
-            found.push(mark(Sort::End));
+            found.push(mark(TokenKind::End));
         }
         if first.is_whitespace() {
             rest = &rest[first.len_utf8()..];
             continue;
         }
         if let Some((value, _, length)) = quoted(rest) {
-            found.push(Token { word: value.to_lowercase(), text: value, sort: Sort::Value });
+            found.push(Token { word: value.to_lowercase(), text: value, sort: TokenKind::Value });
             rest = &rest[length..];
             continue;
         }
@@ -67,47 +67,47 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             found.push(Token { text: body.to_owned(), word: body.to_lowercase(), sort: sort_of(body) });
         }
         match piece.chars().last() {
-            Some('.' | '!' | '?' | ';') => found.push(mark(Sort::End)),
-            Some(',' | ':' | ')') => found.push(mark(Sort::Comma)),
-            _ if body.is_empty() => found.push(mark(Sort::Comma)),
+            Some('.' | '!' | '?' | ';') => found.push(mark(TokenKind::End)),
+            Some(',' | ':' | ')') => found.push(mark(TokenKind::Comma)),
+            _ if body.is_empty() => found.push(mark(TokenKind::Comma)),
             _ => {}
         }
     }
     found
 }
 
-fn sort_of(body: &str) -> Sort {
+fn sort_of(body: &str) -> TokenKind {
     let digits = body.chars().any(|c| c.is_ascii_digit());
     match bare(body) {
-        Some((_, ValueKind::Number, _)) => Sort::Number,
-        Some(_) => Sort::Value,
-        None if digits || body.contains('@') => Sort::Value,
-        None => Sort::Word,
+        Some((_, ValueKind::Number, _)) => TokenKind::Number,
+        Some(_) => TokenKind::Value,
+        None if digits || body.contains('@') => TokenKind::Value,
+        None => TokenKind::Word,
     }
 }
 
 impl Token {
     /// Returns whether it is a literal text or number.
     pub(super) fn is_value(&self) -> bool {
-        matches!(self.sort, Sort::Value | Sort::Number)
+        matches!(self.sort, TokenKind::Value | TokenKind::Number)
     }
 
     /// Returns whether it is a capitalized word.
     pub(super) fn is_capital(&self) -> bool {
-        self.sort == Sort::Word && self.text.starts_with(char::is_uppercase)
+        self.sort == TokenKind::Word && self.text.starts_with(char::is_uppercase)
     }
 
     /// Returns whether it is one of these words.
     pub(super) fn is_one_of(&self, words: &[&str]) -> bool {
-        self.sort == Sort::Word && words.contains(&self.word.as_str())
+        self.sort == TokenKind::Word && words.contains(&self.word.as_str())
     }
 
     /// Returns whether a field that accepts `holds` can take it.
-    pub(super) fn holds(&self, holds: Holds) -> bool {
+    pub(super) fn holds(&self, holds: FieldType) -> bool {
         match holds {
-            Holds::Text => true,
-            Holds::Number => self.text.parse::<f64>().is_ok(),
-            Holds::Date => date(&self.text).is_some(),
+            FieldType::Text => true,
+            FieldType::Number => self.text.parse::<f64>().is_ok(),
+            FieldType::Date => date(&self.text).is_some(),
         }
     }
 }

@@ -5,15 +5,16 @@ use std::ops::Range;
 
 use super::super::clause::{MODAL, VERBS};
 use super::super::text_match::content;
-use super::instruction::{Clause, Given, PUTTING, Told};
-use super::token::{Sort, Token};
+use super::instruction::{AssignedValue, InstructionClause, PUTTING, Told};
+use super::token::{Token, TokenKind};
 
 /// Words that are useless as search queries.
-const EMPTY: &[&str] = &["no", "not", "never", "any", "more", "longer", "shall", "browser", "page", "always"];
+const USELESS_QUERIES: &[&str] =
+    &["no", "not", "never", "any", "more", "longer", "shall", "browser", "page", "always"];
 
 impl Told {
     /// Returns the literal values that no label has used yet.
-    pub(super) fn left(&self, used: &[Range<usize>]) -> Vec<Given> {
+    pub(super) fn left(&self, used: &[Range<usize>]) -> Vec<AssignedValue> {
         (0..self.tokens.len())
             .filter_map(|at| {
                 let told =
@@ -30,10 +31,10 @@ impl Told {
     }
 
     /// Returns the object that a clause adds when no label tells: `add the chore Clean windows`.
-    pub(super) fn object(&self, clause: &Clause, used: &[Range<usize>]) -> Option<Given> {
+    pub(super) fn object(&self, clause: &InstructionClause, used: &[Range<usize>]) -> Option<AssignedValue> {
         let free =
             |span: &Range<usize>| !used.iter().any(|used| used.start < span.end && span.start < used.end);
-        let spelled = |at: &usize| self.tokens[*at].sort == Sort::Value && free(&(*at..*at + 1));
+        let spelled = |at: &usize| self.tokens[*at].sort == TokenKind::Value && free(&(*at..*at + 1));
         if let Some(at) = clause.span.clone().find(spelled) {
             return Some(self.spell(at..at + 1, 0.9));
         }
@@ -46,8 +47,10 @@ impl Told {
         if let Some(run) = run {
             return Some(self.spell(run, 0.7));
         }
-        let number =
-            clause.span.clone().find(|at| self.tokens[*at].sort == Sort::Number && free(&(*at..*at + 1)))?;
+        let number = clause
+            .span
+            .clone()
+            .find(|at| self.tokens[*at].sort == TokenKind::Number && free(&(*at..*at + 1)))?;
         let known = used
             .iter()
             .any(|used| self.tokens[used.clone()].iter().any(|token| token.text == self.tokens[number].text));
@@ -55,19 +58,19 @@ impl Told {
     }
 
     /// Returns queries for a search box, the most specific first: quotations, word pairs, single words.
-    pub(super) fn queries(&self, clause: &Clause) -> Vec<String> {
+    pub(super) fn queries(&self, clause: &InstructionClause) -> Vec<String> {
         let inside: Vec<&Token> = self.tokens[clause.span.clone()].iter().collect();
         let mut found: Vec<String> = inside
             .iter()
-            .filter(|token| token.sort == Sort::Value && !token.text.contains("://"))
+            .filter(|token| token.sort == TokenKind::Value && !token.text.contains("://"))
             .map(|token| token.text.clone())
             .collect();
         let tells = |token: &&Token| {
-            token.sort == Sort::Word
+            token.sort == TokenKind::Word
                 && !content(&token.word).is_empty()
                 && !token.is_one_of(VERBS)
                 && !token.is_one_of(MODAL)
-                && !token.is_one_of(EMPTY)
+                && !token.is_one_of(USELESS_QUERIES)
         };
         let mut pairs: Vec<String> = inside
             .windows(2)
@@ -84,14 +87,14 @@ impl Told {
     }
 
     /// Returns the quoted texts of a clause.
-    pub(super) fn quotes(&self, clause: &Clause) -> Vec<String> {
+    pub(super) fn quotes(&self, clause: &InstructionClause) -> Vec<String> {
         let inside = self.tokens[clause.span.clone()].iter();
-        inside.filter(|token| token.sort == Sort::Value).map(|token| token.text.clone()).collect()
+        inside.filter(|token| token.sort == TokenKind::Value).map(|token| token.text.clone()).collect()
     }
 
     /// Returns whether a clause wants the labeled control turned off, either as a whole or by a negation just before
     /// the label.
-    pub(super) fn is_off(&self, clause: &Clause, label: &str) -> bool {
+    pub(super) fn is_off(&self, clause: &InstructionClause, label: &str) -> bool {
         if clause.off {
             return true;
         }
@@ -101,14 +104,14 @@ impl Told {
         };
         let part = |at: &usize| {
             let token = &self.tokens[*at];
-            token.sort == Sort::Word && content(&token.word).iter().any(|stem| stems.contains(stem))
+            token.sort == TokenKind::Word && content(&token.word).iter().any(|stem| stems.contains(stem))
         };
         let Some(first) = clause.span.clone().find(|at| part(at) && !negates(at)) else {
             return clause.span.clone().any(|at| negates(&at));
         };
         let bound = |at: &usize| {
             let token = &self.tokens[*at];
-            token.sort == Sort::Comma || token.is_one_of(&["and", "but", "or"])
+            token.sort == TokenKind::Comma || token.is_one_of(&["and", "but", "or"])
         };
         let from = (clause.span.start..first).rev().find(bound).map_or(clause.span.start, |at| at + 1);
         (from..first).any(|at| negates(&at))

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use pair::{Flip, Flips, TemplateDifference};
-use pair::{Pairs, Side, Voids as Counting};
+use pair::{Pairs, Side, VoidCounting as Counting};
 pub use select::{Selector, SelectorError};
 
 use crate::row::{Role, TrialRow};
@@ -25,7 +25,7 @@ use crate::stats::{self, Interval, McNemar, VoidCounts, VoidFault};
 pub const COMPARE_SCHEMA: &str = "apprentice.compare/1";
 
 /// Largest share of missing pairs, or of planned trials that did not run, at which a verdict is still given.
-const HOLE_CAP: f64 = 0.05;
+const MISSING_CAP: f64 = 0.05;
 
 /// The measured outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub enum Measure {
 
 /// How to treat rows of different suite or skillbook versions on one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mixed {
+pub enum MixedVersions {
     /// Reject them.
     #[default]
     Refuse,
@@ -58,15 +58,15 @@ pub struct CompareOptions {
     /// Seed for sampling sign vectors; used above [`stats::EXACT_UP_TO`] templates.
     pub seed: u64,
     /// How to treat mixed versions.
-    pub mixed: Mixed,
+    pub mixed: MixedVersions,
     /// The planned number of trials, where a plan is known. Stopping early when results look good inflates false
     /// positives, so an incomplete plan gets no verdict.
-    pub planned: Option<Planned>,
+    pub planned: Option<PlannedCounts>,
 }
 
 /// Number of planned trials per side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Planned {
+pub struct PlannedCounts {
     /// Trials of side `a`.
     pub a: usize,
     /// Trials of side `b`.
@@ -79,7 +79,7 @@ impl Default for CompareOptions {
             measure: Measure::default(),
             alpha: stats::ALPHA,
             seed: 0,
-            mixed: Mixed::default(),
+            mixed: MixedVersions::default(),
             planned: None,
         }
     }
@@ -116,7 +116,7 @@ impl Finding {
 
 /// The arm, role and model of one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Contestant {
+pub struct ComparedArm {
     /// The arm's name.
     pub arm: String,
     /// The model's role.
@@ -166,9 +166,9 @@ pub struct Comparison {
     /// [`COMPARE_SCHEMA`].
     pub schema: String,
     /// Side `a`.
-    pub a: Contestant,
+    pub a: ComparedArm,
     /// Side `b`.
-    pub b: Contestant,
+    pub b: ComparedArm,
     /// The measured outcome.
     pub measure: Measure,
     /// Templates with at least one pair.
@@ -216,7 +216,7 @@ pub enum CompareError {
     },
     /// A side mixes several arms, roles or models.
     #[error("side {side} contains more than one {field} ({found}): select one, for example {field}={first}")]
-    Several {
+    NotUniform {
         /// `a` or `b`.
         side: &'static str,
         /// The field with several values.
@@ -228,7 +228,7 @@ pub enum CompareError {
     },
     /// One side has two trials of the same task and seed.
     #[error("side {side} contains two trials of task {task} with seed {seed}: compare one run at a time")]
-    Twice {
+    DuplicateTrial {
         /// `a` or `b`.
         side: &'static str,
         /// The task.
@@ -240,7 +240,7 @@ pub enum CompareError {
     #[error(
         "{what} differ ({found}), so the numbers are not comparable; pass --allow-mixed to compare them anyway"
     )]
-    Mixed {
+    MixedVersions {
         /// The kind of version that differs.
         what: String,
         /// The versions found.
@@ -265,7 +265,7 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
         worst_for_b: worst(Counting::AgainstB),
         best_for_b: worst(Counting::ForB),
     };
-    let unpaired = Unpaired { a: pairs.only_a, b: pairs.only_b, missing: pairs.holes };
+    let unpaired = Unpaired { a: pairs.only_a, b: pairs.only_b, missing: pairs.missing };
     if unpaired.a + unpaired.b > 0 {
         notes.push(format!(
             "left out, having no partner with the same task and seed: {} trials of a, {} of b",
@@ -274,8 +274,13 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
     }
     let differences: Vec<f64> = by_template.iter().map(|template| template.difference).collect();
     let test = stats::sign_flip(&differences, options.alpha, options.seed);
-    let (verdict, because) =
-        judge(&Grounds { test, templates: by_template.len(), pairs: &pairs, voids: &voids, options });
+    let (verdict, because) = decide_verdict(&VerdictInputs {
+        test,
+        templates: by_template.len(),
+        pairs: &pairs,
+        voids: &voids,
+        options,
+    });
     let (only_a, only_b) = pairs.majorities();
     Ok(Comparison {
         schema: COMPARE_SCHEMA.into(),
@@ -302,7 +307,7 @@ pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Resul
 }
 
 /// The inputs of a verdict.
-struct Grounds<'g> {
+struct VerdictInputs<'g> {
     test: Option<stats::SignFlip>,
     templates: usize,
     pairs: &'g Pairs<'g, 'g>,
@@ -312,25 +317,25 @@ struct Grounds<'g> {
 
 /// Decides the verdict: first the conditions that rule one out, then the test, then whether void trials could reverse
 /// the result.
-fn judge(grounds: &Grounds<'_>) -> (Finding, String) {
-    let Grounds { test, templates, pairs, voids, options } = grounds;
+fn decide_verdict(grounds: &VerdictInputs<'_>) -> (Finding, String) {
+    let VerdictInputs { test, templates, pairs, voids, options } = grounds;
     let Some(test) = test else {
         return (Finding::NoVerdict, "no pair of trials has a result on both sides".into());
     };
     if let Some(planned) = options.planned {
-        let (all, done) = (planned.a + planned.b, pairs.met.len() * 2 + pairs.only_a + pairs.only_b);
+        let (all, done) = (planned.a + planned.b, pairs.matched.len() * 2 + pairs.only_a + pairs.only_b);
         let open = all.saturating_sub(done);
-        if is_too_large(open, all) {
+        if exceeds_missing_cap(open, all) {
             return (
                 Finding::NoVerdict,
                 format!("{open} of {all} planned trials were not run, more than 5 %"),
             );
         }
     }
-    let of_all = pairs.met.len() + pairs.holes;
-    if is_too_large(pairs.holes, of_all) {
-        let holes = pairs.holes;
-        return (Finding::NoVerdict, format!("{holes} of {of_all} pairs lack one trial, more than 5 %"));
+    let of_all = pairs.matched.len() + pairs.missing;
+    if exceeds_missing_cap(pairs.missing, of_all) {
+        let missing = pairs.missing;
+        return (Finding::NoVerdict, format!("{missing} of {of_all} pairs lack one trial, more than 5 %"));
     }
     if let Some(fault) = voids.a.fault(&voids.b) {
         let counts = format!(
@@ -360,10 +365,10 @@ fn judge(grounds: &Grounds<'_>) -> (Finding, String) {
 }
 
 /// Whether the share of missing trials rules out a verdict.
-fn is_too_large(missing: usize, all: usize) -> bool {
+fn exceeds_missing_cap(missing: usize, all: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "numbers of trials are small")]
     let share = missing as f64 / all.max(1) as f64;
-    share > HOLE_CAP
+    share > MISSING_CAP
 }
 
 fn void_counts(side: &Side<'_>) -> VoidCounts {
@@ -371,24 +376,24 @@ fn void_counts(side: &Side<'_>) -> VoidCounts {
     VoidCounts { void, trials: side.trials.len() as u64 }
 }
 
-fn contestant(side: &'static str, rows: &[TrialRow]) -> Result<Contestant, CompareError> {
+fn contestant(side: &'static str, rows: &[TrialRow]) -> Result<ComparedArm, CompareError> {
     let first = rows.first().ok_or(CompareError::Empty { side })?;
     let one = |field, values: BTreeSet<String>| match values.len() {
         0 | 1 => Ok(()),
         _ => {
             let first = values.first().cloned().unwrap_or_default();
             let found = values.into_iter().collect::<Vec<_>>().join(", ");
-            Err(CompareError::Several { side, field, found, first })
+            Err(CompareError::NotUniform { side, field, found, first })
         }
     };
     one("arm", rows.iter().map(|row| row.arm.clone()).collect())?;
     one("role", rows.iter().map(|row| row.role.as_str().to_owned()).collect())?;
     one("model", rows.iter().map(|row| row.model.clone()).collect())?;
-    Ok(Contestant { arm: first.arm.clone(), role: first.role, model: first.model.clone() })
+    Ok(ComparedArm { arm: first.arm.clone(), role: first.role, model: first.model.clone() })
 }
 
 /// Finds versions that differ where they must not, and rejects them or returns notes, depending on `mixed`.
-fn versions(a: &[TrialRow], b: &[TrialRow], mixed: Mixed) -> Result<Vec<String>, CompareError> {
+fn versions(a: &[TrialRow], b: &[TrialRow], mixed: MixedVersions) -> Result<Vec<String>, CompareError> {
     let mut suites: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in a.iter().chain(b) {
         suites.entry(&row.suite).or_default().insert(&row.suite_hash);
@@ -407,8 +412,8 @@ fn versions(a: &[TrialRow], b: &[TrialRow], mixed: Mixed) -> Result<Vec<String>,
         }
         let found = found.into_iter().collect::<Vec<_>>().join(", ");
         match mixed {
-            Mixed::Refuse => return Err(CompareError::Mixed { what, found }),
-            Mixed::Allow => notes.push(format!("{what} differ ({found})")),
+            MixedVersions::Refuse => return Err(CompareError::MixedVersions { what, found }),
+            MixedVersions::Allow => notes.push(format!("{what} differ ({found})")),
         }
     }
     let prompts: BTreeSet<&str> = a.iter().chain(b).map(|row| row.prompt_hash.as_str()).collect();

@@ -32,7 +32,11 @@ impl<'a> Side<'a> {
             let row = trial.last;
             let key = ((row.suite.as_str(), row.template.as_str(), &row.task), row.seed);
             if by_key.insert(key, index).is_some() {
-                return Err(CompareError::Twice { side: name, task: row.task.clone(), seed: row.seed });
+                return Err(CompareError::DuplicateTrial {
+                    side: name,
+                    task: row.task.clone(),
+                    seed: row.seed,
+                });
             }
         }
         Ok(Self { trials, by_key })
@@ -66,7 +70,7 @@ impl<'a> Side<'a> {
 
 /// How void trials are counted.
 #[derive(Clone, Copy)]
-pub(super) enum Voids {
+pub(super) enum VoidCounting {
     /// Pairs with a void trial are left out.
     LeftOut,
     /// Void trials of `a` count as passed, those of `b` as failed.
@@ -83,7 +87,7 @@ pub(super) struct Pair<'s, 'a> {
 }
 
 impl Pair<'_, '_> {
-    fn values(&self, measure: Measure, voids: Voids) -> Option<[f64; 2]> {
+    fn values(&self, measure: Measure, voids: VoidCounting) -> Option<[f64; 2]> {
         let of = |trial: &Trial<'_>, if_void: Option<f64>| match (trial.last.verdict, measure) {
             (Verdict::Void, _) => if_void,
             (Verdict::Pass, Measure::Success) => Some(1.0),
@@ -91,9 +95,9 @@ impl Pair<'_, '_> {
             (Verdict::Pass | Verdict::Fail, Measure::Score) => Some(trial.last.score),
         };
         let (void_a, void_b) = match voids {
-            Voids::LeftOut => (None, None),
-            Voids::AgainstB => (Some(1.0), Some(0.0)),
-            Voids::ForB => (Some(0.0), Some(1.0)),
+            VoidCounting::LeftOut => (None, None),
+            VoidCounting::AgainstB => (Some(1.0), Some(0.0)),
+            VoidCounting::ForB => (Some(0.0), Some(1.0)),
         };
         Some([of(self.a, void_a)?, of(self.b, void_b)?])
     }
@@ -121,10 +125,10 @@ type Repeats<'a> = BTreeMap<&'a TaskId, Vec<[f64; 2]>>;
 
 /// The pairs of two sides.
 pub(super) struct Pairs<'s, 'a> {
-    pub(super) met: Vec<Pair<'s, 'a>>,
+    pub(super) matched: Vec<Pair<'s, 'a>>,
     /// Unpaired trials whose task and seed both sides ran; one of the two trials is missing.
-    pub(super) holes: usize,
-    /// Unpaired trials of `a`, `holes` included.
+    pub(super) missing: usize,
+    /// Unpaired trials of `a`, `missing` included.
     pub(super) only_a: usize,
     pub(super) only_b: usize,
 }
@@ -143,22 +147,22 @@ impl<'s, 'a> Pairs<'s, 'a> {
         let alone = |one: &'s Side<'a>, other: &'s Side<'a>| {
             one.by_key.keys().filter(move |key| !other.by_key.contains_key(*key))
         };
-        let met = a.by_key.keys().filter_map(|key| {
+        let matched = a.by_key.keys().filter_map(|key| {
             let (a, b) = (a.get(key)?, b.get(key)?);
             Some(Pair { task: key.0, a, b })
         });
         Self {
-            met: met.collect(),
-            holes: alone(a, b).chain(alone(b, a)).filter(shared).count(),
+            matched: matched.collect(),
+            missing: alone(a, b).chain(alone(b, a)).filter(shared).count(),
             only_a: alone(a, b).count(),
             only_b: alone(b, a).count(),
         }
     }
 
     /// Averages seeds within tasks, then tasks within templates.
-    pub(super) fn templates(&self, measure: Measure, voids: Voids) -> Vec<TemplateDifference> {
+    pub(super) fn templates(&self, measure: Measure, voids: VoidCounting) -> Vec<TemplateDifference> {
         let mut values: BTreeMap<(&str, &str), Repeats<'_>> = BTreeMap::new();
-        for pair in &self.met {
+        for pair in &self.matched {
             let (suite, template, task) = pair.task;
             if let Some(pair) = pair.values(measure, voids) {
                 values.entry((suite, template)).or_default().entry(task).or_default().push(pair);
@@ -186,8 +190,8 @@ impl<'s, 'a> Pairs<'s, 'a> {
     /// passes.
     pub(super) fn majorities(&self) -> (u64, u64) {
         let mut leads: BTreeMap<TaskKey<'_>, [f64; 2]> = BTreeMap::new();
-        for pair in &self.met {
-            if let Some(values) = pair.values(Measure::Success, Voids::LeftOut) {
+        for pair in &self.matched {
+            if let Some(values) = pair.values(Measure::Success, VoidCounting::LeftOut) {
                 let lead = leads.entry(pair.task).or_default();
                 lead[0] += values[0] - 0.5;
                 lead[1] += values[1] - 0.5;
@@ -201,7 +205,7 @@ impl<'s, 'a> Pairs<'s, 'a> {
 
     pub(super) fn flips(&self) -> Flips {
         let mut flips = Flips::default();
-        for pair in &self.met {
+        for pair in &self.matched {
             let list = match (pair.a.last.verdict, pair.b.last.verdict) {
                 (Verdict::Fail, Verdict::Pass) => &mut flips.gained,
                 (Verdict::Pass, Verdict::Fail) => &mut flips.lost,

@@ -66,11 +66,11 @@ impl Selector {
 
     /// Whether a row matches.
     pub fn matches(&self, row: &TrialRow) -> bool {
-        self.means(&row.arm, row.role, &row.model, row.split)
+        self.matches_fields(&row.arm, row.role, &row.model, row.split)
     }
 
     /// Whether a trial of this arm, role, model and split is meant.
-    pub fn means(&self, arm: &str, role: Role, model: &str, split: Option<Split>) -> bool {
+    pub fn matches_fields(&self, arm: &str, role: Role, model: &str, split: Option<Split>) -> bool {
         self.arm.as_ref().is_none_or(|wanted| wanted == arm)
             && self.role.is_none_or(|wanted| wanted == role)
             && self.model.as_ref().is_none_or(|wanted| wanted == model)

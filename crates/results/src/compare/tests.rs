@@ -6,7 +6,7 @@ use apprentice_protocol::Verdict::{Fail, Pass, Void};
 use apprentice_protocol::{TaskId, Verdict};
 use proptest::prelude::{Just, Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use super::{CompareError, CompareOptions, Comparison, Finding, Mixed, compare};
+use super::{CompareError, CompareOptions, Comparison, Finding, MixedVersions, compare};
 use crate::row::TrialRow;
 use crate::rows::sample::row;
 
@@ -146,12 +146,12 @@ fn sides_that_are_not_one_thing_are_refused() {
     again.run = apprentice_protocol::RunId::new("another");
     let twice: Vec<TrialRow> = a.iter().cloned().chain([again]).collect();
     let (task, seed) = (TaskId::new("task-00"), 0);
-    assert_eq!(compare(&twice, &b, options), Err(CompareError::Twice { side: "a", task, seed }));
+    assert_eq!(compare(&twice, &b, options), Err(CompareError::DuplicateTrial { side: "a", task, seed }));
     let mut newer = b.clone();
     newer[0].suite_hash = "newer".into();
     let error = compare(&a, &newer, options).expect_err("two suites").to_string();
     assert!(error.starts_with("versions of suite starter differ (5uite, newer)"), "{error}");
-    let allowed = compare(&a, &newer, CompareOptions { mixed: Mixed::Allow, ..options });
+    let allowed = compare(&a, &newer, CompareOptions { mixed: MixedVersions::Allow, ..options });
     assert_eq!(allowed.expect("compares").notes, ["versions of suite starter differ (5uite, newer)"]);
 }
 

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, Finish, History, ImagePoint, PerAction, ScreenPoint, TabAction, Target,
+    Action, ActionOutcome, Button, Call, CallBody, Finish, History, ImagePoint, ScreenPoint, TabAction,
+    Target,
 };
 
 fn place(target: &Target<ImagePoint>) -> String {
@@ -98,11 +99,11 @@ pub(super) fn finish(finish: &Finish) -> String {
 }
 
 /// The outcome of an action: a CSS class and an optional text.
-pub(super) fn outcome(outcome: &PerAction) -> (&'static str, Option<String>) {
+pub(super) fn outcome(outcome: &ActionOutcome) -> (&'static str, Option<String>) {
     match outcome {
-        PerAction::Done { text } => ("done", text.clone()),
-        PerAction::Failed { problem } => ("failed", Some(problem.clone())),
-        PerAction::NotExecuted => ("skipped", Some("not executed".into())),
+        ActionOutcome::Done { text } => ("done", text.clone()),
+        ActionOutcome::Failed { problem } => ("failed", Some(problem.clone())),
+        ActionOutcome::NotExecuted => ("skipped", Some("not executed".into())),
     }
 }
 

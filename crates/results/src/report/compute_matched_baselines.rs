@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aggregate::Grouped;
-use crate::ablations::Further;
+use crate::ablations::AblationArm;
 use crate::arm::Arm;
 use crate::compare::Finding;
 use crate::row::{Role, TrialRow};
@@ -18,7 +18,7 @@ use crate::stats::{self, Interval, mean, sign_flip};
 /// Who decides whether to try again and which try counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Chooser {
+pub enum TryChooser {
     /// The agent's own claim to be done, which is also available in practice.
     #[default]
     OwnWord,
@@ -28,7 +28,7 @@ pub enum Chooser {
 
 /// A compute-matched baseline: another way to spend the same compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rival {
+pub struct ComputeMatchedBaseline {
     /// The baseline's name.
     pub name: String,
     /// The student, which works first.
@@ -37,7 +37,7 @@ pub struct Rival {
     pub teacher: Option<String>,
     /// Who decides which try counts.
     #[serde(default)]
-    pub chooser: Chooser,
+    pub chooser: TryChooser,
     /// Templates on which it was measured.
     pub templates: usize,
     /// Mean success over templates.
@@ -50,12 +50,12 @@ pub struct Rival {
     pub cost_usd: Option<f64>,
     /// The book compared with this baseline, if the student was measured with a book.
     #[serde(default)]
-    pub book: Option<AgainstBook>,
+    pub book: Option<BookVsBaseline>,
 }
 
 /// The arm `pull` compared with a baseline, on the trials that both have. Exploratory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AgainstBook {
+pub struct BookVsBaseline {
     /// Templates with trials of both.
     pub templates: usize,
     /// Success with the book minus success of the baseline, the mean over templates.
@@ -73,25 +73,25 @@ pub struct AgainstBook {
 }
 
 /// The key by which trials are matched: template, task and seed.
-type Place<'a> = (&'a str, &'a TaskId, u32);
+type TrialKey<'a> = (&'a str, &'a TaskId, u32);
 
 /// The outcome of one trial.
 #[derive(Clone, Copy, Debug)]
-struct Done {
+struct TrialOutcome {
     passed: f64,
-    went_on: f64,
+    continued: f64,
     tokens: f64,
     cost: Option<f64>,
 }
 
-type Way<'a> = BTreeMap<Place<'a>, Done>;
+type TrialOutcomes<'a> = BTreeMap<TrialKey<'a>, TrialOutcome>;
 
 /// Rows by their key.
-type Placed<'a> = BTreeMap<Place<'a>, &'a TrialRow>;
+type RowsByKey<'a> = BTreeMap<TrialKey<'a>, &'a TrialRow>;
 
 /// The baselines of every student that was measured without a book. `learned` is the token cost of learning.
-pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Rival> {
-    let rows = |role: Role, model: &str, arm: &str| -> Placed<'_> {
+pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<ComputeMatchedBaseline> {
+    let rows = |role: Role, model: &str, arm: &str| -> RowsByKey<'_> {
         let of = |(key, _): &(&_, &_)| {
             let key: &super::ArmKey = key;
             (key.role, key.model.as_str(), key.arm.as_str()) == (role, model, arm)
@@ -108,8 +108,8 @@ pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Rival> 
         let of = |arm: &str| rows(Role::Student, student, arm);
         let alone = of(Arm::None.as_str());
         let book = of(Arm::Pull.as_str());
-        let book: Way<'_> = book.iter().map(|(place, row)| (*place, once(row))).collect();
-        let bare = |name: &str, chooser| Rival {
+        let book: TrialOutcomes<'_> = book.iter().map(|(place, row)| (*place, once(row))).collect();
+        let bare = |name: &str, chooser| ComputeMatchedBaseline {
             name: name.to_owned(),
             student: student.to_owned(),
             teacher: None,
@@ -121,47 +121,60 @@ pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<Rival> 
             cost_usd: None,
             book: None,
         };
-        let mut add = |rival: Rival, way: &Way<'_>| found.extend(filled(rival, way, (&book, learned)));
-        let wide = of(&Further::MoreSteps.to_string());
+        let mut add = |rival: ComputeMatchedBaseline, way: &TrialOutcomes<'_>| {
+            found.extend(with_numbers(rival, way, (&book, learned)));
+        };
+        let wide = of(&AblationArm::MoreSteps.to_string());
         let wide = wide.iter().map(|(place, row)| (*place, once(row))).collect();
-        add(bare("more steps", Chooser::OwnWord), &wide);
+        add(bare("more steps", TryChooser::OwnWord), &wide);
         let mut tries = vec![alone.clone()];
         for number in 2.. {
-            let next = of(&Further::Again(number).to_string());
+            let next = of(&AblationArm::Retry(number).to_string());
             if next.is_empty() {
                 break;
             }
             tries.push(next);
-            for chooser in [Chooser::OwnWord, Chooser::Check] {
+            for chooser in [TryChooser::OwnWord, TryChooser::Check] {
                 add(bare(&format!("best of {number}"), chooser), &best_of(&tries, chooser));
             }
         }
         for teacher in models(Role::Teacher) {
             let taught = rows(Role::Teacher, teacher, Arm::None.as_str());
-            let rival = bare("student, then teacher", Chooser::OwnWord);
-            add(Rival { teacher: Some(teacher.to_owned()), ..rival }, &handed_over(&alone, &taught));
+            let rival = bare("student, then teacher", TryChooser::OwnWord);
+            add(
+                ComputeMatchedBaseline { teacher: Some(teacher.to_owned()), ..rival },
+                &handed_over(&alone, &taught),
+            );
         }
     }
     found
 }
 
 /// Fills in a baseline's numbers; `None` if it has no trial.
-fn filled(rival: Rival, way: &Way<'_>, (book, learned): (&Way<'_>, Option<f64>)) -> Option<Rival> {
+fn with_numbers(
+    rival: ComputeMatchedBaseline,
+    way: &TrialOutcomes<'_>,
+    (book, learned): (&TrialOutcomes<'_>, Option<f64>),
+) -> Option<ComputeMatchedBaseline> {
     let cost: Option<Vec<f64>> = way.values().map(|one| one.cost).collect();
-    Some(Rival {
+    Some(ComputeMatchedBaseline {
         templates: way.keys().map(|place| place.0).collect::<BTreeSet<_>>().len(),
         success: mean(by_template(way.iter().map(|(place, one)| (*place, one.passed))).into_values())?,
-        handed_over: mean(way.values().map(|one| one.went_on))?,
+        handed_over: mean(way.values().map(|one| one.continued))?,
         tokens: mean(way.values().map(|one| one.tokens))?,
         cost_usd: cost.and_then(mean),
-        book: against(way, book, learned),
+        book: compare_with_book(way, book, learned),
         ..rival
     })
 }
 
 /// Compares the book with a baseline on trials of the same task and seed.
-fn against(rival: &Way<'_>, book: &Way<'_>, learned: Option<f64>) -> Option<AgainstBook> {
-    let both: Vec<(Place<'_>, Done, Done)> =
+fn compare_with_book(
+    rival: &TrialOutcomes<'_>,
+    book: &TrialOutcomes<'_>,
+    learned: Option<f64>,
+) -> Option<BookVsBaseline> {
+    let both: Vec<(TrialKey<'_>, TrialOutcome, TrialOutcome)> =
         rival.iter().filter_map(|(place, one)| Some((*place, *one, *book.get(place)?))).collect();
     let gains = both.iter().map(|(place, rival, book)| (*place, book.passed - rival.passed));
     let differences: Vec<f64> = by_template(gains).into_values().collect();
@@ -172,9 +185,11 @@ fn against(rival: &Way<'_>, book: &Way<'_>, learned: Option<f64>) -> Option<Agai
         (_, _, true) => Finding::Better,
         (_, _, false) => Finding::Worse,
     };
-    let tokens = |of: fn(&(Place<'_>, Done, Done)) -> Done| mean(both.iter().map(|one| of(one).tokens));
+    let tokens = |of: fn(&(TrialKey<'_>, TrialOutcome, TrialOutcome)) -> TrialOutcome| {
+        mean(both.iter().map(|one| of(one).tokens))
+    };
     let (rivals, books) = (tokens(|one| one.1)?, tokens(|one| one.2)?);
-    let money = |of: fn(&(Place<'_>, Done, Done)) -> Done| {
+    let money = |of: fn(&(TrialKey<'_>, TrialOutcome, TrialOutcome)) -> TrialOutcome| {
         let cost: Option<Vec<f64>> = both.iter().map(|one| of(one).cost).collect();
         cost.and_then(mean).filter(|usd| *usd > 0.0)
     };
@@ -182,7 +197,7 @@ fn against(rival: &Way<'_>, book: &Way<'_>, learned: Option<f64>) -> Option<Agai
         Some((rival, book)) => rival / book,
         None => rivals / books.max(1.0),
     };
-    Some(AgainstBook {
+    Some(BookVsBaseline {
         templates: differences.len(),
         difference: test.mean,
         ci95: test.interval.within(-1.0, 1.0),
@@ -193,7 +208,7 @@ fn against(rival: &Way<'_>, book: &Way<'_>, learned: Option<f64>) -> Option<Agai
 }
 
 /// Averages seeds within tasks and tasks within templates.
-fn by_template<'a>(values: impl Iterator<Item = (Place<'a>, f64)>) -> BTreeMap<&'a str, f64> {
+fn by_template<'a>(values: impl Iterator<Item = (TrialKey<'a>, f64)>) -> BTreeMap<&'a str, f64> {
     let mut tasks: BTreeMap<&str, BTreeMap<&TaskId, Vec<f64>>> = BTreeMap::new();
     for ((template, task, _), value) in values {
         tasks.entry(template).or_default().entry(task).or_default().push(value);
@@ -202,25 +217,25 @@ fn by_template<'a>(values: impl Iterator<Item = (Place<'a>, f64)>) -> BTreeMap<&
     tasks.into_iter().filter_map(|(template, tasks)| Some((template, averaged(tasks)?))).collect()
 }
 
-fn once(row: &TrialRow) -> Done {
+fn once(row: &TrialRow) -> TrialOutcome {
     let passed = f64::from(u8::from(row.verdict == Verdict::Pass));
-    Done { passed, went_on: 0.0, tokens: tokens(&row.tokens), cost: row.cost_usd }
+    TrialOutcome { passed, continued: 0.0, tokens: tokens(&row.tokens), cost: row.cost_usd }
 }
 
 /// Whether the agent claimed success.
-fn says_done(row: &TrialRow) -> bool {
+fn claims_done(row: &TrialRow) -> bool {
     matches!(row.stop_reason, Some(StopReason::Done | StopReason::Answered))
 }
 
 /// Tries one after the other until the chooser accepts one; if none is accepted, the last counts. Trials with a missing
 /// or void try are left out.
-fn best_of<'a>(tries: &[Placed<'a>], chooser: Chooser) -> Way<'a> {
+fn best_of<'a>(tries: &[RowsByKey<'a>], chooser: TryChooser) -> TrialOutcomes<'a> {
     let content = |row: &TrialRow| match chooser {
-        Chooser::OwnWord => says_done(row),
-        Chooser::Check => row.verdict == Verdict::Pass,
+        TryChooser::OwnWord => claims_done(row),
+        TryChooser::Check => row.verdict == Verdict::Pass,
     };
-    let Some((first, later)) = tries.split_first() else { return Way::new() };
-    let mut way = Way::new();
+    let Some((first, later)) = tries.split_first() else { return TrialOutcomes::new() };
+    let mut way = TrialOutcomes::new();
     'places: for (place, row) in first {
         let mut rows = vec![*row];
         for more in later {
@@ -230,24 +245,27 @@ fn best_of<'a>(tries: &[Placed<'a>], chooser: Chooser) -> Way<'a> {
         let made = rows.iter().position(|row| content(row)).map_or(rows.len(), |at| at + 1);
         let made = rows.get(..made).unwrap_or_default();
         let Some(last) = made.last() else { continue };
-        way.insert(*place, Done { went_on: f64::from(u8::from(made.len() > 1)), ..summed(made, last) });
+        way.insert(
+            *place,
+            TrialOutcome { continued: f64::from(u8::from(made.len() > 1)), ..summed(made, last) },
+        );
     }
     way
 }
 
 /// The result of one attempt with the resources of several.
-fn summed(rows: &[&TrialRow], counts: &TrialRow) -> Done {
+fn summed(rows: &[&TrialRow], counts: &TrialRow) -> TrialOutcome {
     let cost: Option<Vec<f64>> = rows.iter().map(|row| row.cost_usd).collect();
     let tokens = rows.iter().map(|row| tokens(&row.tokens)).sum();
-    Done { tokens, cost: cost.map(|cost| cost.iter().sum()), ..once(counts) }
+    TrialOutcome { tokens, cost: cost.map(|cost| cost.iter().sum()), ..once(counts) }
 }
 
 /// The student's trials; each one that did not claim success is followed by the mean of the teacher's trials on the
 /// same task.
-fn handed_over<'a>(own: &Placed<'a>, taught: &Placed<'_>) -> Way<'a> {
-    let mut way = Way::new();
+fn handed_over<'a>(own: &RowsByKey<'a>, taught: &RowsByKey<'_>) -> TrialOutcomes<'a> {
+    let mut way = TrialOutcomes::new();
     for (place, row) in own {
-        let behind: Vec<Done> =
+        let behind: Vec<TrialOutcome> =
             taught.iter().filter(|(other, _)| other.1 == place.1).map(|(_, row)| once(row)).collect();
         let (Some(passed), Some(more)) =
             (mean(behind.iter().map(|one| one.passed)), mean(behind.iter().map(|one| one.tokens)))
@@ -257,8 +275,8 @@ fn handed_over<'a>(own: &Placed<'a>, taught: &Placed<'_>) -> Way<'a> {
         let own = once(row);
         let costs: Option<Vec<f64>> = behind.iter().map(|one| one.cost).collect();
         let cost = own.cost.zip(costs.and_then(mean)).map(|(own, more)| own + more);
-        let together = Done { passed, went_on: 1.0, tokens: own.tokens + more, cost };
-        way.insert(*place, if says_done(row) { own } else { together });
+        let together = TrialOutcome { passed, continued: 1.0, tokens: own.tokens + more, cost };
+        way.insert(*place, if claims_done(row) { own } else { together });
     }
     way
 }
@@ -272,7 +290,7 @@ fn tokens(usage: &Usage) -> f64 {
 mod tests {
     use apprentice_protocol::{StopReason, TrialId, Verdict};
 
-    use super::{Chooser, Rival, rivals};
+    use super::{ComputeMatchedBaseline, TryChooser, rivals};
     use crate::compare::Finding;
     use crate::report::aggregate::by_key;
     use crate::row::{Role, TrialRow};
@@ -287,7 +305,11 @@ mod tests {
         row
     }
 
-    fn named<'a>(found: &'a [Rival], name: &str, chooser: Chooser) -> &'a Rival {
+    fn named<'a>(
+        found: &'a [ComputeMatchedBaseline],
+        name: &str,
+        chooser: TryChooser,
+    ) -> &'a ComputeMatchedBaseline {
         let one = found.iter().find(|one| one.name == name && one.chooser == chooser);
         one.unwrap_or_else(|| panic!("no {name}: {found:#?}"))
     }
@@ -337,8 +359,8 @@ mod tests {
         rows.push(row("none", "e", "e", 0, Verdict::Pass));
         rows.push(row("try-2", "e", "e", 0, Verdict::Void));
         let found = rivals(&by_key(&rows), Some(94_000.0));
-        let own = named(&found, "best of 2", Chooser::OwnWord);
-        let check = named(&found, "best of 2", Chooser::Check);
+        let own = named(&found, "best of 2", TryChooser::OwnWord);
+        let check = named(&found, "best of 2", TryChooser::Check);
         assert_eq!((own.templates, check.templates), (4, 4));
         assert!(near(own.success, 0.5) && near(check.success, 0.75), "{found:#?}");
         // The agent tries again in b and c, the check in a as well.
@@ -363,7 +385,7 @@ mod tests {
             rows.extend([wide, book, row("none", &name, &name, 0, Verdict::Fail)]);
         }
         let found = rivals(&by_key(&rows), None);
-        let one = named(&found, "more steps", Chooser::OwnWord);
+        let one = named(&found, "more steps", TryChooser::OwnWord);
         let book = one.book.as_ref().expect("the book was measured");
         assert_eq!((book.finding, book.pays_after), (Finding::Better, None));
         assert!(near(book.spends, 3.0), "money where there are prices: {book:?}");

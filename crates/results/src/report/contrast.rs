@@ -6,12 +6,12 @@ use super::aggregate::{Grouped, clusters};
 use super::headline;
 use super::input::{ArmKey, Contrast, Family, ReportInput, Stratum};
 use super::schema::{ComparisonReport, GapClosed, StratumReport};
-use crate::compare::{CompareOptions, Finding, Planned, Selector, compare};
+use crate::compare::{CompareOptions, Finding, PlannedCounts, Selector, compare};
 use crate::row::{Role, TrialRow};
 use crate::stats::{self, holm, mean, sign_flip};
 
 /// Minimum advantage of the teacher for a meaningful gap.
-const LEAST_GAP: f64 = 0.05;
+const MIN_GAP: f64 = 0.05;
 
 /// The comparisons that were made, and the reasons others were refused.
 pub(super) struct Comparisons {
@@ -32,7 +32,7 @@ pub(super) fn comparisons(rows: &[TrialRow], input: &ReportInput<'_>) -> Compari
             let (arm, role, model) = (Some(key.arm.clone()), Some(key.role), Some(key.model.clone()));
             Selector { arm, role, model, split: None }.select(rows)
         };
-        let sides = Planned { a: planned_for(&contrast.control), b: planned_for(&contrast.treatment) };
+        let sides = PlannedCounts { a: planned_for(&contrast.control), b: planned_for(&contrast.treatment) };
         let planned = (!planned.is_empty()).then_some(sides);
         let options = CompareOptions { planned, mixed: input.mixed, ..CompareOptions::default() };
         match compare(&side(&contrast.control), &side(&contrast.treatment), options) {
@@ -102,7 +102,7 @@ pub(super) fn gaps(grouped: &Grouped<'_>) -> Vec<GapClosed> {
                 alone,
                 with_book: helped,
                 taught,
-                closed: (taught - alone >= LEAST_GAP).then(|| (helped - alone) / (taught - alone)),
+                closed: (taught - alone >= MIN_GAP).then(|| (helped - alone) / (taught - alone)),
             });
         }
     }

@@ -37,7 +37,7 @@ pub fn write_report(report: &Report, folder: &Path) -> Result<(), ReportFileErro
         let path = folder.join(name);
         let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
-            open_to_all(&file)?;
+            make_world_readable(&file)?;
             file.persist(&path).map(drop).map_err(|error| error.error)
         });
         written.map_err(|source| ReportFileError::Write { path, source })?;
@@ -46,7 +46,7 @@ pub fn write_report(report: &Report, folder: &Path) -> Result<(), ReportFileErro
 }
 
 /// Makes a temporary file, readable only by its owner, readable by everyone who may read the folder.
-fn open_to_all(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+fn make_world_readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
 }

@@ -34,7 +34,7 @@ pub struct HarmCell {
 }
 
 /// A task with one student model.
-type Place<'a> = (&'a str, &'a TaskId);
+type TaskKey<'a> = (&'a str, &'a TaskId);
 
 /// Returns all cells with a loss, smallest p value first. Tasks of unknown app are skipped.
 pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> Vec<HarmCell> {
@@ -45,9 +45,9 @@ pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> V
     };
     let of_arm = |arm: Arm| judged().filter(move |row| row.arm == arm.as_str());
     let passed = |row: &TrialRow| i64::from(row.verdict == Verdict::Pass);
-    let alone: BTreeMap<(Place<'_>, u32), i64> =
+    let alone: BTreeMap<(TaskKey<'_>, u32), i64> =
         of_arm(Arm::None).map(|row| (((row.model.as_str(), &row.task), row.seed), passed(row))).collect();
-    let mut nets: BTreeMap<(&SkillId, &str), BTreeMap<Place<'_>, i64>> = BTreeMap::new();
+    let mut nets: BTreeMap<(&SkillId, &str), BTreeMap<TaskKey<'_>, i64>> = BTreeMap::new();
     for row in of_arm(Arm::Pull) {
         let place = (row.model.as_str(), &row.task);
         let (Some(before), Some(program)) = (alone.get(&(place, row.seed)), programs.get(&row.task)) else {
@@ -58,7 +58,7 @@ pub(super) fn cells(rows: &[TrialRow], programs: &BTreeMap<TaskId, String>) -> V
             *nets.entry((skill, program)).or_default().entry(place).or_default() += passed(row) - before;
         }
     }
-    let cell = |((skill, program), tasks): ((&SkillId, &str), BTreeMap<Place<'_>, i64>)| {
+    let cell = |((skill, program), tasks): ((&SkillId, &str), BTreeMap<TaskKey<'_>, i64>)| {
         let count = |wanted: fn(i64) -> bool| tasks.values().filter(|net| wanted(**net)).count() as u64;
         let (lost, gained) = (count(|net| net < 0), count(|net| net > 0));
         let p = tail(lost, gained);

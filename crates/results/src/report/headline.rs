@@ -2,19 +2,20 @@
 
 use super::input::{Family, ReportInput};
 use super::schema::{ArmReport, ComparisonReport, Headline, Report};
-use crate::ablations::Further;
+use crate::ablations::AblationArm;
 use crate::compare::{Finding, TemplateDifference};
 use crate::row::Role;
 use crate::stats::{MIN_TEMPLATES, mean};
 
 /// The title of a run in which only rule-based policies acted.
-const MECHANISM: &str = "Mechanism check with rule-based policies: it says nothing about language models";
+const MECHANISM_TITLE: &str =
+    "Mechanism check with rule-based policies: it says nothing about language models";
 
 /// Success without a book at which there is little left to measure.
-const CEILING: f64 = 0.9;
+const CEILING_SUCCESS: f64 = 0.9;
 
 /// Share of trials at which an arm's protocol errors are noted.
-const ERRORS_WORTH_A_NOTE: f64 = 0.2;
+const NOTED_ERROR_SHARE: f64 = 0.2;
 
 /// Describes an arm's guidance as part of a sentence.
 pub(super) fn help(arm: &str) -> String {
@@ -34,10 +35,10 @@ pub(super) fn help(arm: &str) -> String {
         "masked" => "with a random half of the book".into(),
         "self-made" => "with a book of its own making".into(),
         "human" => "with a book that a person wrote".into(),
-        other => match Further::parse(other) {
-            Some(Further::Without(skill)) => format!("with this book without {skill}"),
-            Some(Further::MoreSteps) => "without help under wider limits".into(),
-            Some(Further::Again(number)) => format!("without help, try {number}"),
+        other => match AblationArm::parse(other) {
+            Some(AblationArm::Without(skill)) => format!("with this book without {skill}"),
+            Some(AblationArm::MoreSteps) => "without help under wider limits".into(),
+            Some(AblationArm::Retry(number)) => format!("without help, try {number}"),
             None => format!("in arm {other}"),
         },
     }
@@ -130,16 +131,16 @@ pub(super) fn headline(title: &str, arms: &[ArmReport], made: &[ComparisonReport
         }
     };
     let subject = title.to_owned();
-    let title = if mechanism_check { MECHANISM } else { title }.to_owned();
+    let title = if mechanism_check { MECHANISM_TITLE } else { title }.to_owned();
     let (verdict, claim) = (first.and_then(|one| one.claim), first.map(claim).unwrap_or_default());
     Headline { title, subject, claim, result, verdict, mechanism_check }
 }
 
 /// Notes on an arm whose numbers may have another cause than the book.
-fn suspicions(arm: &ArmReport) -> Vec<String> {
+fn confound_notes(arm: &ArmReport) -> Vec<String> {
     let judged = f64::from(arm.tally.passed + arm.tally.failed);
     let mut found = Vec::new();
-    if f64::from(arm.early_ends) > judged * ERRORS_WORTH_A_NOTE {
+    if f64::from(arm.early_ends) > judged * NOTED_ERROR_SHARE {
         let early = arm.early_ends;
         found.push(format!(
             "{early} of {judged} trials of {} failed because the model said it was done after at most one step",
@@ -147,7 +148,7 @@ fn suspicions(arm: &ArmReport) -> Vec<String> {
         ));
     }
     let alone = arm.key.arm == "none" && arm.key.role == Role::Student;
-    if alone && arm.success.is_some_and(|success| success.value >= CEILING) {
+    if alone && arm.success.is_some_and(|success| success.value >= CEILING_SUCCESS) {
         found.push(format!(
             "{} passed {} without help: there is little left to gain, and it may have seen the suite",
             arm.key.model,
@@ -158,7 +159,7 @@ fn suspicions(arm: &ArmReport) -> Vec<String> {
 }
 
 /// Notes on skills that may do harm.
-fn harms(report: &Report) -> Vec<String> {
+fn harm_notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     let harmful: Vec<&str> =
         report.skill_values.iter().filter(|one| one.alarm).map(|one| one.skill.as_str()).collect();
@@ -182,7 +183,7 @@ fn harms(report: &Report) -> Vec<String> {
 pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<String>) -> Vec<String> {
     let mut notes = input.notes.clone();
     notes.extend(refused);
-    notes.extend(harms(report));
+    notes.extend(harm_notes(report));
     let deviations = report.registration.as_ref().map_or(0, |plan| plan.deviations.len());
     if deviations > 0 {
         notes.push(format!("{deviations} settings deviate from the registration: see the preregistration"));
@@ -207,15 +208,15 @@ pub(super) fn notes(input: &ReportInput<'_>, report: &Report, refused: Vec<Strin
         }
         let broken: u32 =
             ["invalid_output", "loop"].iter().filter_map(|reason| arm.stop_reasons.get(*reason)).sum();
-        if f64::from(broken) > f64::from(judged) * ERRORS_WORTH_A_NOTE {
+        if f64::from(broken) > f64::from(judged) * NOTED_ERROR_SHARE {
             notes.push(format!(
                 "{broken} of {judged} trials of {} ended in a loop or in unusable output",
                 arm.key
             ));
         }
     }
-    let by_themselves = report.arms.iter().filter(|arm| !Further::is_part(&arm.key.arm));
-    notes.extend(by_themselves.flat_map(suspicions));
+    let by_themselves = report.arms.iter().filter(|arm| !AblationArm::is_auxiliary(&arm.key.arm));
+    notes.extend(by_themselves.flat_map(confound_notes));
     let templates = report.arms.iter().map(|arm| arm.templates).max().unwrap_or(0);
     if !report.comparisons.is_empty() && templates < MIN_TEMPLATES {
         notes.push(format!(

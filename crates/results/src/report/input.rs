@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::replicates::Replicates;
-use crate::ablations::Further;
-use crate::compare::Mixed;
-use crate::contamination::Hygiene;
+use crate::ablations::AblationArm;
+use crate::compare::MixedVersions;
+use crate::contamination::Contamination;
 use crate::row::{Role, Split, TrialRow};
 
 /// Role, model and arm of a trial.
@@ -64,14 +64,14 @@ pub struct Contrast {
 /// The primary comparison, by the names of its arms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Primary {
+pub struct PrimaryComparison {
     /// The treatment arm.
     pub treatment: String,
     /// The control arm.
     pub control: String,
 }
 
-impl Default for Primary {
+impl Default for PrimaryComparison {
     fn default() -> Self {
         Self { treatment: "pull".into(), control: "placebo-inert".into() }
     }
@@ -79,9 +79,9 @@ impl Default for Primary {
 
 /// The settings fixed before the run that decide which comparisons are made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fixed {
+pub struct FixedPlan {
     /// The primary comparison.
-    pub primary: Primary,
+    pub primary: PrimaryComparison,
     /// The student of the primary comparison; `None` means every student.
     pub student: Option<String>,
     /// The registered arms; `None` means all. A comparison with any other arm is exploratory.
@@ -104,7 +104,7 @@ pub struct Registration {
     #[schemars(with = "String")]
     pub registered_at: Timestamp,
     /// The primary comparison.
-    pub primary: Primary,
+    pub primary: PrimaryComparison,
     /// The smallest effect that the design detects with a power of 0.8, as a share, if it was computed.
     pub smallest_effect: Option<f64>,
     /// The deviations.
@@ -264,9 +264,9 @@ pub struct ReportInput<'a> {
     /// The preregistration, if there is one.
     pub registration: Option<Registration>,
     /// The contamination check, if it was made.
-    pub hygiene: Option<Hygiene>,
+    pub hygiene: Option<Contamination>,
     /// Whether rows of different suite or book versions may be compared.
-    pub mixed: Mixed,
+    pub mixed: MixedVersions,
     /// Names and values needed to reproduce the run, such as command, program version and split hash.
     pub facts: BTreeMap<String, String>,
     /// Notes to show in addition to those that the report derives itself.
@@ -280,13 +280,13 @@ pub(super) fn measured_split(rows: &[TrialRow]) -> Option<Split> {
 
 /// The default comparisons of a run without a preregistration.
 pub fn default_contrasts(rows: &[TrialRow]) -> Vec<Contrast> {
-    contrasts(rows, &Fixed::default())
+    contrasts(rows, &FixedPlan::default())
 }
 
 /// The comparisons of a run. The primary one is as fixed. The treatment against other controls is secondary.
 /// Comparisons that involve an unregistered arm, other guidance, or two models are exploratory. Only arms that ran
 /// occur.
-pub fn contrasts(rows: &[TrialRow], fixed: &Fixed) -> Vec<Contrast> {
+pub fn contrasts(rows: &[TrialRow], fixed: &FixedPlan) -> Vec<Contrast> {
     let split = measured_split(rows);
     let measured = |row: &&TrialRow| split.is_none() || row.split == split;
     let keys: BTreeSet<ArmKey> =
@@ -295,7 +295,7 @@ pub fn contrasts(rows: &[TrialRow], fixed: &Fixed) -> Vec<Contrast> {
         let other = ArmKey { arm: arm.into(), ..key.clone() };
         keys.contains(&other).then_some(other)
     };
-    let Primary { treatment, control } = &fixed.primary;
+    let PrimaryComparison { treatment, control } = &fixed.primary;
     let is_registered = |arm: &str| fixed.arms.as_ref().is_none_or(|arms| arms.contains(arm));
     let mut contrasts: Vec<Contrast> = Vec::new();
     let mut add = |treatment: &ArmKey, control: Option<ArmKey>, family| {
@@ -320,7 +320,7 @@ pub fn contrasts(rows: &[TrialRow], fixed: &Fixed) -> Vec<Contrast> {
             }
         }
     }
-    let by_itself = |key: &&ArmKey| key.arm != "none" && !Further::is_part(&key.arm);
+    let by_itself = |key: &&ArmKey| key.arm != "none" && !AblationArm::is_auxiliary(&key.arm);
     for key in keys.iter().filter(|key| key.role == Role::Student).filter(by_itself) {
         add(key, with(key, "none"), Family::Exploratory);
     }

@@ -15,7 +15,7 @@ const GAP: f64 = 10.0;
 
 /// A mark and its label.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Named<'n> {
+pub(super) struct LabelledMark<'n> {
     /// Horizontal position in percent of the width.
     pub(super) x: f64,
     /// Vertical position in percent of the height.
@@ -25,7 +25,7 @@ pub(super) struct Named<'n> {
 
 /// The position of a label, in pixels from its mark to the middle of the label's near end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Spot {
+pub(super) struct LabelPosition {
     pub(super) dx: f64,
     pub(super) dy: f64,
     /// Whether the label ends at this position; otherwise it begins there.
@@ -36,7 +36,7 @@ pub(super) struct Spot {
 
 /// A box whose horizontal edges are a percentage of the width plus pixels.
 #[derive(Clone, Copy, Debug)]
-struct Area {
+struct LabelBox {
     percent: f64,
     left: f64,
     right: f64,
@@ -44,7 +44,7 @@ struct Area {
     bottom: f64,
 }
 
-impl Area {
+impl LabelBox {
     fn left_at(self, width: f64) -> f64 {
         self.percent / 100.0 * width + self.left
     }
@@ -74,13 +74,13 @@ pub(super) fn height(names: usize) -> f64 {
 }
 
 /// Places each label, in the order of the marks, in a plot of this height in pixels.
-pub(super) fn place(marks: &[Named<'_>], height: f64) -> Vec<Spot> {
-    let dots: Vec<Area> = marks.iter().map(|mark| dot(mark, height)).collect();
-    let mut taken: Vec<Area> = Vec::new();
+pub(super) fn place(marks: &[LabelledMark<'_>], height: f64) -> Vec<LabelPosition> {
+    let dots: Vec<LabelBox> = marks.iter().map(|mark| dot(mark, height)).collect();
+    let mut taken: Vec<LabelBox> = Vec::new();
     let mut spots = Vec::new();
     for mark in marks {
         let in_the_way =
-            |area: Area| dots.iter().chain(&taken).filter(|other| !area.is_apart(**other)).count();
+            |area: LabelBox| dots.iter().chain(&taken).filter(|other| !area.is_apart(**other)).count();
         let wanted = candidates(mark, height);
         // Without room, the position with the fewest overlaps is used.
         let best = wanted.iter().min_by_key(|spot| {
@@ -95,7 +95,7 @@ pub(super) fn place(marks: &[Named<'_>], height: f64) -> Vec<Spot> {
 }
 
 /// Candidate positions for a label, nearest first.
-fn candidates(mark: &Named<'_>, height: f64) -> Vec<Spot> {
+fn candidates(mark: &LabelledMark<'_>, height: f64) -> Vec<LabelPosition> {
     let mut found = Vec::new();
     let [narrow, _] = WIDTHS;
     let middle = mark.x / 100.0 * narrow;
@@ -106,11 +106,16 @@ fn candidates(mark: &Named<'_>, height: f64) -> Vec<Spot> {
         for dy in if shift > 0.0 { vec![shift, -shift] } else { vec![0.0] } {
             let to = |x: f64, y: f64| (shift > 0.0).then_some([x, y]);
             let beside = [(GAP, GAP - 3.0, false), (-GAP, 3.0 - GAP, true)];
-            found.extend(beside.map(|(dx, end, turned)| Spot { dx, dy, turned, leader: to(end, dy) }));
+            found.extend(beside.map(|(dx, end, turned)| LabelPosition {
+                dx,
+                dy,
+                turned,
+                leader: to(end, dy),
+            }));
             if shift > 0.0 {
                 let edge = dy - dy.signum() * LINE / 2.0;
                 let end = 0.0_f64.clamp(across, across + length(mark.name));
-                found.push(Spot { dx: across, dy, turned: false, leader: to(end, edge) });
+                found.push(LabelPosition { dx: across, dy, turned: false, leader: to(end, edge) });
             }
         }
         shift += LINE;
@@ -122,28 +127,28 @@ fn length(name: &str) -> f64 {
     f64::from(u32::try_from(name.chars().count()).unwrap_or(u32::MAX)) * LETTER
 }
 
-fn dot(mark: &Named<'_>, height: f64) -> Area {
+fn dot(mark: &LabelledMark<'_>, height: f64) -> LabelBox {
     let y = mark.y / 100.0 * height;
-    Area { percent: mark.x, left: -DOT, right: DOT, top: y - DOT, bottom: y + DOT }
+    LabelBox { percent: mark.x, left: -DOT, right: DOT, top: y - DOT, bottom: y + DOT }
 }
 
-fn area(mark: &Named<'_>, spot: Spot, height: f64) -> Area {
+fn area(mark: &LabelledMark<'_>, spot: LabelPosition, height: f64) -> LabelBox {
     let y = mark.y / 100.0 * height + spot.dy;
     let (left, right) = match spot.turned {
         true => (spot.dx - length(mark.name), spot.dx),
         false => (spot.dx, spot.dx + length(mark.name)),
     };
-    Area { percent: mark.x, left, right, top: y - LINE / 2.0, bottom: y + LINE / 2.0 }
+    LabelBox { percent: mark.x, left, right, top: y - LINE / 2.0, bottom: y + LINE / 2.0 }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{prop_assert, proptest};
 
-    use super::{LETTER, LINE, Named, Spot, WIDTHS, height, length, place};
+    use super::{LETTER, LINE, LabelPosition, LabelledMark, WIDTHS, height, length, place};
 
     /// A label's box at this page width, computed independently of the placement code.
-    fn drawn(mark: &Named<'_>, spot: Spot, (width, height): (f64, f64)) -> [f64; 4] {
+    fn drawn(mark: &LabelledMark<'_>, spot: LabelPosition, (width, height): (f64, f64)) -> [f64; 4] {
         let (x, y) = (mark.x / 100.0 * width + spot.dx, mark.y / 100.0 * height + spot.dy);
         let left = if spot.turned { x - length(mark.name) } else { x };
         [left, y - LINE / 2.0, left + length(mark.name), y + LINE / 2.0]
@@ -153,7 +158,7 @@ mod tests {
         one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3]
     }
 
-    fn check(marks: &[Named<'_>]) -> Vec<Spot> {
+    fn check(marks: &[LabelledMark<'_>]) -> Vec<LabelPosition> {
         let height = height(marks.len());
         let spots = place(marks, height);
         for width in [WIDTHS[0], 340.0, 460.0, 700.0, 901.0, WIDTHS[1]] {
@@ -179,14 +184,17 @@ mod tests {
         spots
     }
 
-    fn named(x: f64, y: f64, name: &str) -> Named<'_> {
-        Named { x, y, name }
+    fn named(x: f64, y: f64, name: &str) -> LabelledMark<'_> {
+        LabelledMark { x, y, name }
     }
 
     #[test]
     fn a_mark_alone_has_its_name_at_its_side() {
-        assert_eq!(check(&[named(40.0, 50.0, "pull")]), [Spot { dx: 10.0, dy: 0.0, ..Spot::default() }]);
-        let turned = Spot { dx: -10.0, dy: 0.0, turned: true, leader: None };
+        assert_eq!(
+            check(&[named(40.0, 50.0, "pull")]),
+            [LabelPosition { dx: 10.0, dy: 0.0, ..LabelPosition::default() }]
+        );
+        let turned = LabelPosition { dx: -10.0, dy: 0.0, turned: true, leader: None };
         assert_eq!(check(&[named(98.0, 50.0, "teacher")]), [turned], "there is no room on its right");
     }
 
@@ -206,7 +214,7 @@ mod tests {
         ) {
             let names: Vec<String> = marks.iter().map(|(_, _, length)| "n".repeat(*length)).collect();
             let share = |tenths: u32| f64::from(tenths) / 10.0;
-            let marks: Vec<Named<'_>> = marks
+            let marks: Vec<LabelledMark<'_>> = marks
                 .iter()
                 .zip(&names)
                 .map(|((x, y, _), name)| named(share(*x), share(*y), name))

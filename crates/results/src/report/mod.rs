@@ -24,21 +24,22 @@ pub mod trace;
 mod trace_steps;
 
 pub use aggregate::build;
-pub use compute_matched_baselines::{AgainstBook, Chooser, Rival};
+pub use compute_matched_baselines::{BookVsBaseline, ComputeMatchedBaseline, TryChooser};
 pub use file::{REPORT_FILES, ReportFileError, write_report};
 pub use harm::HarmCell;
 pub use input::{
-    ArmKey, Contrast, CurvePoint, Deviation, Eligibility, Family, Fixed, LearningSummary, PlannedTrial,
-    Primary, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts, default_contrasts,
+    ArmKey, Contrast, CurvePoint, Deviation, Eligibility, Family, FixedPlan, LearningSummary, PlannedTrial,
+    PrimaryComparison, Registration, ReportInput, ReviewerSummary, SkillSummary, Stratum, contrasts,
+    default_contrasts,
 };
 pub use page::{PageError, render_page, render_text};
 pub use replicates::{BookResult, Replicates};
-pub use replicates::{Shelf, replicates};
+pub use replicates::{MeasuredBook, replicates};
 pub use schema::{
     ArmReport, BaselineReport, ComparisonReport, GapClosed, Headline, REPORT_SCHEMA, Report, StratumReport,
     Tally, TemplateReport, Totals, TrialLine,
 };
-pub use skill_value::{LeftOut, SkillValue};
+pub use skill_value::{SkillAblation, SkillValue};
 
 #[cfg(test)]
 mod tests;

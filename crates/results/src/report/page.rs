@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::schema::{Report, TrialLine};
 use super::{headline, plot};
-use crate::ablations::Further;
+use crate::ablations::AblationArm;
 
 /// The reason a page could not be rendered.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +72,9 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_filter("percent", headline::percent);
     environment.add_filter("points", headline::points);
     environment.add_filter("shown", |finding: String| headline::shown(&finding));
-    environment.add_filter("is_part", |arm: String| Further::is_part(&arm));
+    environment.add_filter("is_part", |arm: String| AblationArm::is_auxiliary(&arm));
     environment.add_filter("help", |arm: String| headline::help(&arm));
-    environment.add_filter("moment", |time: String| moment(&time));
+    environment.add_filter("moment", |time: String| format_time(&time));
     environment.add_filter("fixed", |value: f64, digits: usize| format!("{value:.digits$}"));
     environment.add_filter("p", |p: f64| if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") });
     environment.add_filter("time", time);
@@ -87,7 +87,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
 }
 
 /// Formats a time to the minute.
-fn moment(time: &str) -> String {
+fn format_time(time: &str) -> String {
     let read = time.parse::<jiff::Timestamp>();
     read.map_or_else(|_| time.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }

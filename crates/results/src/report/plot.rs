@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::compute_matched_baselines::{Chooser, Rival};
+use super::compute_matched_baselines::{ComputeMatchedBaseline, TryChooser};
 use super::headline::{claim, help, percent, points};
 use super::input::{CurvePoint, Family, Stratum};
-use super::label_placement::{Named, Spot, height, place};
+use super::label_placement::{LabelPosition, LabelledMark, height, place};
 use super::schema::{ArmReport, ComparisonReport, Report};
-use crate::ablations::Further;
+use crate::ablations::AblationArm;
 
 /// A linear scale onto 0 to 100 percent, with a margin so that marks at the ends are not cut off.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ pub(super) struct Tick {
 
 /// A mark with an interval, or a bar that ends at the mark.
 #[derive(Serialize)]
-pub(super) struct Mark {
+pub(super) struct PlotMark {
     label: String,
     detail: String,
     value: String,
@@ -55,7 +55,7 @@ pub(super) struct Mark {
 pub(super) struct Plot {
     ticks: Vec<Tick>,
     zero: f64,
-    marks: Vec<Mark>,
+    marks: Vec<PlotMark>,
 }
 
 /// All plots of a page.
@@ -64,23 +64,23 @@ pub(super) struct Plots {
     forest: Plot,
     success: Plot,
     steps: Plot,
-    front: Option<Front>,
+    front: Option<CostPlot>,
     curve: Option<Curve>,
 }
 
 /// Success against cost, by arm.
 #[derive(Serialize)]
-pub(super) struct Front {
+pub(super) struct CostPlot {
     /// Height in pixels.
     height: f64,
-    marks: Vec<FrontMark>,
+    marks: Vec<CostMark>,
     ticks: Vec<Tick>,
     unit: &'static str,
 }
 
 /// One arm in the cost plot.
 #[derive(Serialize)]
-pub(super) struct FrontMark {
+pub(super) struct CostMark {
     x: f64,
     y: f64,
     name: String,
@@ -90,7 +90,7 @@ pub(super) struct FrontMark {
     /// Whether the arm is on the Pareto front: no other arm passes as much for less.
     ahead: bool,
     /// Position of its label.
-    spot: Spot,
+    spot: LabelPosition,
 }
 
 /// The learning curve, with one line segment per pair of neighbouring points.
@@ -128,7 +128,7 @@ fn forest(report: &Report) -> Plot {
     let scale = Scale { low: -reach, high: reach };
     let of = |one: &ComparisonReport, index: usize| {
         let (difference, ci) = (one.result.difference?, one.result.ci95?);
-        Some(Mark {
+        Some(PlotMark {
             label: one.name.clone(),
             detail: match one.family {
                 Family::Primary => format!("primary · {}", claim(one)),
@@ -147,7 +147,7 @@ fn forest(report: &Report) -> Plot {
             href: format!("#comparison-{}", index + 1),
         })
     };
-    let mut marks: Vec<Mark> =
+    let mut marks: Vec<PlotMark> =
         report.comparisons.iter().enumerate().filter_map(|(index, one)| of(one, index)).collect();
     let first = report.comparisons.first().map(|one| one.name.as_str());
     for one in report.strata.iter().filter(|one| Some(one.name.as_str()) == first) {
@@ -155,7 +155,7 @@ fn forest(report: &Report) -> Plot {
             Stratum::Seen => ("knowledge seen in training", ""),
             Stratum::Unseen => ("knowledge never seen", " · expected gain 0"),
         };
-        marks.push(Mark {
+        marks.push(PlotMark {
             label: format!("{}: {label}", one.name),
             detail: format!("{} templates{expected}", one.templates),
             value: format!(
@@ -175,8 +175,8 @@ fn forest(report: &Report) -> Plot {
     Plot { ticks: scale.ticks(&ticks, points), zero: scale.at(0.0), marks }
 }
 
-fn arm_mark(arm: &ArmReport, index: usize) -> Mark {
-    Mark {
+fn arm_mark(arm: &ArmReport, index: usize) -> PlotMark {
+    PlotMark {
         label: arm.key.arm.clone(),
         detail: format!("{} {}, {}", arm.key.role.as_str(), arm.key.model, help(&arm.key.arm)),
         value: String::new(),
@@ -192,7 +192,7 @@ fn success(arms: &[ArmReport]) -> Plot {
     let scale = Scale { low: 0.0, high: 1.0 };
     let mark = |(index, arm): (usize, &ArmReport)| {
         let rate = arm.success?;
-        Some(Mark {
+        Some(PlotMark {
             value: format!(
                 "{} [{}, {}]",
                 percent(rate.value),
@@ -219,7 +219,7 @@ fn steps(arms: &[ArmReport]) -> Plot {
     let mark = |(index, arm): (usize, &ArmReport)| {
         let (all, turns) = (arm.world_steps?, arm.turns?);
         let passed = arm.world_steps_passed.map(|steps| format!(", {steps:.1} when passed"));
-        Some(Mark {
+        Some(PlotMark {
             value: format!("{all:.1} steps{}, {turns:.1} turns", passed.unwrap_or_default()),
             low: scale.at(0.0),
             at: scale.at(all),
@@ -237,11 +237,11 @@ fn steps(arms: &[ArmReport]) -> Plot {
 
 /// The arms that are reported on their own, with their index.
 fn by_themselves(arms: &[ArmReport]) -> impl Iterator<Item = (usize, &ArmReport)> {
-    arms.iter().enumerate().filter(|(_, arm)| !Further::is_part(&arm.key.arm))
+    arms.iter().enumerate().filter(|(_, arm)| !AblationArm::is_auxiliary(&arm.key.arm))
 }
 
 /// Success against cost, or against tokens if some arm has no price. Void attempts of an arm count towards its cost.
-fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
+fn front(arms: &[ArmReport], rivals: &[ComputeMatchedBaseline]) -> Option<CostPlot> {
     let priced = arms.iter().all(|arm| arm.cost_usd.is_some_and(|usd| usd > 0.0));
     #[expect(clippy::cast_precision_loss, reason = "tokens of a run are far below 2^52")]
     let took = |arm: &ArmReport| {
@@ -249,16 +249,14 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
             if priced { arm.cost_usd.unwrap_or(0.0) } else { (arm.tokens.input + arm.tokens.output) as f64 };
         sum / f64::from(arm.tally.trials.max(1))
     };
-    let places: Vec<(usize, &ArmReport, f64, f64)> = arms
-        .iter()
-        .enumerate()
-        .filter(|(_, arm)| !Further::is_part(&arm.key.arm))
-        .filter_map(|(index, arm)| Some((index, arm, took(arm), arm.success?.value)))
-        .collect();
-    let spent = |rival: &Rival| if priced { rival.cost_usd } else { Some(rival.tokens) };
+    let shown = arms.iter().enumerate().filter(|(_, arm)| !AblationArm::is_auxiliary(&arm.key.arm));
+    let places: Vec<(usize, &ArmReport, f64, f64)> =
+        shown.filter_map(|(index, arm)| Some((index, arm, took(arm), arm.success?.value))).collect();
+    let spent = |rival: &ComputeMatchedBaseline| if priced { rival.cost_usd } else { Some(rival.tokens) };
     // Wider limits are already an arm of their own.
     let computed = rivals.iter().filter(|one| one.teacher.is_some() || one.name.starts_with("best of"));
-    let also: Vec<(&Rival, f64)> = computed.filter_map(|one| Some((one, spent(one)?))).collect();
+    let also: Vec<(&ComputeMatchedBaseline, f64)> =
+        computed.filter_map(|one| Some((one, spent(one)?))).collect();
     let took_most = places.iter().map(|place| place.2).chain(also.iter().map(|(_, took)| *took));
     let most = took_most.fold(0.0, f64::max);
     if places.len() < 2 || most <= 0.0 {
@@ -267,11 +265,11 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
     let (across, up) = (Scale { low: 0.0, high: most }, Scale { low: 1.0, high: 0.0 });
     let amount = |value: f64| if priced { format!("${value:.4}") } else { format!("{value:.0} tokens") };
     let teaches = |arm: &ArmReport| arm.key.role == crate::row::Role::Teacher;
-    let mark = |(index, arm, took, success): &(usize, &ArmReport, f64, f64)| FrontMark {
+    let mark = |(index, arm, took, success): &(usize, &ArmReport, f64, f64)| CostMark {
         x: across.at(*took),
         y: 4.0 + up.at(*success) * 0.92,
         name: if teaches(arm) { "teacher".to_owned() } else { arm.key.arm.clone() },
-        spot: Spot::default(),
+        spot: LabelPosition::default(),
         label: format!("{}: {} for {} per trial", arm.key, percent(*success), amount(*took)),
         class: if teaches(arm) { "teacher" } else { "student" },
         href: format!("#arm-{}", index + 1),
@@ -280,25 +278,25 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
             .any(|other| other.2 <= *took && other.3 >= *success && (other.2 < *took || other.3 > *success)),
     };
     let label = if priced { |value: f64| format!("${value:.4}") } else { |value: f64| format!("{value:.0}") };
-    let mut marks: Vec<FrontMark> = places.iter().map(mark).collect();
-    marks.extend(also.iter().map(|(one, took)| FrontMark {
+    let mut marks: Vec<CostMark> = places.iter().map(mark).collect();
+    marks.extend(also.iter().map(|(one, took)| CostMark {
         x: across.at(*took),
         y: 4.0 + up.at(one.success) * 0.92,
         name: rival_name(one),
-        spot: Spot::default(),
+        spot: LabelPosition::default(),
         label: format!("{}: {} for {} per trial", one.name, percent(one.success), amount(*took)),
         class: "teacher",
         href: "#rivals".into(),
         ahead: !places.iter().any(|other| other.2 <= *took && other.3 >= one.success),
     }));
     let height = height(marks.len());
-    let named: Vec<Named<'_>> =
-        marks.iter().map(|one| Named { x: one.x, y: one.y, name: &one.name }).collect();
+    let named: Vec<LabelledMark<'_>> =
+        marks.iter().map(|one| LabelledMark { x: one.x, y: one.y, name: &one.name }).collect();
     let spots = place(&named, height);
     marks.iter_mut().zip(spots).for_each(|(mark, spot)| mark.spot = spot);
     // Later marks are drawn on top.
     marks.sort_by_key(|mark| mark.ahead);
-    Some(Front {
+    Some(CostPlot {
         height,
         marks,
         ticks: across.ticks(&[0.0, most / 2.0, most], label),
@@ -307,10 +305,10 @@ fn front(arms: &[ArmReport], rivals: &[Rival]) -> Option<Front> {
 }
 
 /// A baseline's name, marked as an upper bound where the check chooses.
-fn rival_name(rival: &Rival) -> String {
+fn rival_name(rival: &ComputeMatchedBaseline) -> String {
     match rival.chooser {
-        Chooser::OwnWord => rival.name.clone(),
-        Chooser::Check => format!("{} (upper bound)", rival.name),
+        TryChooser::OwnWord => rival.name.clone(),
+        TryChooser::Check => format!("{} (upper bound)", rival.name),
     }
 }
 

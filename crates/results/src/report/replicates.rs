@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::headline::points;
-use crate::compare::{CompareOptions, Comparison, Finding, Planned, compare};
+use crate::compare::{CompareOptions, Comparison, Finding, PlannedCounts, compare};
 use crate::row::TrialRow;
 use crate::stats::{self, Interval, MIN_BOOKS, OverBooks, mean, over_books, sign_flip};
 
@@ -62,7 +62,7 @@ pub struct Replicates {
 }
 
 /// One learned book with its measured trials.
-pub struct Shelf {
+pub struct MeasuredBook {
     /// The replicate's number, from 1.
     pub book: u32,
     /// Number of skills in the book.
@@ -74,14 +74,14 @@ pub struct Shelf {
     /// Finished trials of the arm it is compared with.
     pub control: Vec<TrialRow>,
     /// Numbers of planned trials in both arms.
-    pub planned: Planned,
+    pub planned: PlannedCounts,
     /// Every attempt made for this book, in learning and measuring.
     pub attempts: Vec<TrialRow>,
 }
 
 /// Compares treatment and control book by book, and over all of them.
-pub fn replicates(name: String, planned: u32, shelves: &[Shelf]) -> Replicates {
-    let compared: Vec<(&Shelf, Option<Comparison>)> = shelves
+pub fn replicates(name: String, planned: u32, shelves: &[MeasuredBook]) -> Replicates {
+    let compared: Vec<(&MeasuredBook, Option<Comparison>)> = shelves
         .iter()
         .map(|shelf| {
             let options = CompareOptions { planned: Some(shelf.planned), ..CompareOptions::default() };
@@ -127,7 +127,7 @@ pub fn replicates(name: String, planned: u32, shelves: &[Shelf]) -> Replicates {
     }
 }
 
-fn of_book(shelf: &Shelf, found: Option<&Comparison>) -> BookResult {
+fn of_book(shelf: &MeasuredBook, found: Option<&Comparison>) -> BookResult {
     BookResult {
         book: shelf.book,
         skills: shelf.skills,
@@ -190,8 +190,8 @@ fn sentence(
 mod tests {
     use apprentice_protocol::Verdict;
 
-    use super::{Replicates, Shelf, replicates};
-    use crate::compare::{Finding, Planned};
+    use super::{MeasuredBook, Replicates, replicates};
+    use crate::compare::{Finding, PlannedCounts};
     use crate::row::TrialRow;
     use crate::rows::sample::row;
 
@@ -205,16 +205,16 @@ mod tests {
             };
             (0..36).map(one).collect()
         };
-        let shelf = |(at, gained): (usize, &usize)| Shelf {
+        let shelf = |(at, gained): (usize, &usize)| MeasuredBook {
             book: u32::try_from(at).expect("few") + 1,
             skills: 4,
             folder: String::new(),
             treatment: side("pull", &|template| template < *gained),
             control: side("placebo-inert", &|_| false),
-            planned: Planned { a: 36, b: 36 },
+            planned: PlannedCounts { a: 36, b: 36 },
             attempts: side("pull", &|_| true),
         };
-        let shelves: Vec<Shelf> = gained.iter().enumerate().map(shelf).collect();
+        let shelves: Vec<MeasuredBook> = gained.iter().enumerate().map(shelf).collect();
         replicates("pull vs placebo-inert".into(), planned, &shelves)
     }
 

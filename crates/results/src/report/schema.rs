@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::compute_matched_baselines::Rival;
+use super::compute_matched_baselines::ComputeMatchedBaseline;
 use super::harm::HarmCell;
 use super::input::{ArmKey, Eligibility, Family, LearningSummary, PlannedTrial, Registration, Stratum};
 use super::replicates::Replicates;
 use super::skill_value::SkillValue;
 use crate::compare::{Comparison, Finding};
-use crate::contamination::Hygiene;
+use crate::contamination::Contamination;
 use crate::row::Split;
 use crate::rows::VoidAttempt;
 use crate::stats::{Interval, Rate};
@@ -255,7 +255,7 @@ pub struct Report {
     pub gap_closed: Vec<GapClosed>,
     /// Compute-matched baselines without a book.
     #[serde(default)]
-    pub rivals: Vec<Rival>,
+    pub rivals: Vec<ComputeMatchedBaseline>,
     /// Comparisons by stratum.
     pub strata: Vec<StratumReport>,
     /// Results by template.
@@ -267,7 +267,7 @@ pub struct Report {
     pub registration: Option<Registration>,
     /// The contamination check.
     #[serde(default)]
-    pub hygiene: Option<Hygiene>,
+    pub hygiene: Option<Contamination>,
     /// The estimated value of each skill to the student.
     #[serde(default)]
     pub skill_values: Vec<SkillValue>,

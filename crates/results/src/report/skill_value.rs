@@ -8,20 +8,20 @@ use apprentice_protocol::{SkillId, TaskId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ablations::Further;
-use crate::arm::{Arm, is_hidden};
+use crate::ablations::AblationArm;
+use crate::arm::{Arm, is_masked};
 use crate::compare::{CompareOptions, Finding, compare};
 use crate::row::{Role, TrialRow};
 use crate::rows::trials;
 use crate::stats::{self, Interval, mean, sign_flip};
 
 /// Losses that raise an alarm, if they exceed the gains.
-const ALARMING: u32 = 2;
+const MIN_ALARM_LOSSES: u32 = 2;
 
 /// The book compared with the book without one skill, on the trials that both have. Trials that could view the skill
 /// and did not count as well.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
+pub struct SkillAblation {
     /// Templates with pairs.
     pub templates: usize,
     /// Pairs of trials.
@@ -61,7 +61,7 @@ pub struct SkillValue {
     pub ci95: Option<Interval>,
     /// The ablation result, if the skill was left out.
     #[serde(default)]
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<SkillAblation>,
     /// Whether the skill may do harm: an interval lies below zero, the ablation found the book better without it, or
     /// more pairs were lost than won while it was viewed.
     pub alarm: bool,
@@ -75,7 +75,7 @@ pub(super) fn values(rows: &[TrialRow]) -> Vec<SkillValue> {
         .map(|trial| trial.last)
         .filter(|row| row.role != Role::Teacher && row.role != Role::Baseline && row.verdict != Verdict::Void)
         .collect();
-    let left_out: BTreeMap<SkillId, LeftOut> = left_out(rows);
+    let left_out: BTreeMap<SkillId, SkillAblation> = left_out(rows);
     let looked_at = judged.iter().flat_map(|row| &row.skills_viewed);
     let skills: BTreeSet<&SkillId> = looked_at.chain(left_out.keys()).collect();
     let mut values: Vec<SkillValue> =
@@ -90,12 +90,12 @@ pub(super) fn values(rows: &[TrialRow]) -> Vec<SkillValue> {
 
 /// Evaluates the skill ablations. The usual comparison rules apply: void trials, missing partners and too few templates
 /// give no difference.
-fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, LeftOut> {
+fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, SkillAblation> {
     let students = || rows.iter().filter(|row| row.role == Role::Student);
     let arms: BTreeMap<(SkillId, &str), &str> = students()
-        .filter_map(|row| match Further::parse(&row.arm)? {
-            Further::Without(skill) => Some(((skill, row.model.as_str()), row.arm.as_str())),
-            Further::MoreSteps | Further::Again(_) => None,
+        .filter_map(|row| match AblationArm::parse(&row.arm)? {
+            AblationArm::Without(skill) => Some(((skill, row.model.as_str()), row.arm.as_str())),
+            AblationArm::MoreSteps | AblationArm::Retry(_) => None,
         })
         .collect();
     let told = |((skill, model), arm): ((SkillId, &str), &str)| {
@@ -108,7 +108,7 @@ fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, LeftOut> {
         let looked = trials(&with).into_iter().map(|trial| trial.last);
         let looked = looked.filter(|row| places.contains(&(&row.task, row.seed)));
         let viewed = looked.filter(|row| row.skills_viewed.contains(&skill)).count();
-        let left_out = LeftOut {
+        let left_out = SkillAblation {
             templates: found.templates,
             pairs: found.trials,
             viewed,
@@ -122,7 +122,7 @@ fn left_out(rows: &[TrialRow]) -> BTreeMap<SkillId, LeftOut> {
     arms.into_iter().filter_map(told).collect()
 }
 
-fn value(skill: &SkillId, judged: &[&TrialRow], left_out: Option<&LeftOut>) -> SkillValue {
+fn value(skill: &SkillId, judged: &[&TrialRow], left_out: Option<&SkillAblation>) -> SkillValue {
     let of_arm = |arm: Arm| judged.iter().filter(move |row| row.arm == arm.as_str());
     let alone: BTreeMap<(&str, &TaskId, u32), bool> =
         of_arm(Arm::None).map(|row| ((row.model.as_str(), &row.task, row.seed), passed(row))).collect();
@@ -141,7 +141,7 @@ fn value(skill: &SkillId, judged: &[&TrialRow], left_out: Option<&LeftOut>) -> S
         .map(|row| row.template.as_str())
         .collect();
     let masked = || of_arm(Arm::Masked).filter(|row| bears.contains(row.template.as_str()));
-    let hidden = |row: &&&TrialRow| is_hidden(skill, &row.task, row.seed);
+    let hidden = |row: &&&TrialRow| is_masked(skill, &row.task, row.seed);
     let differences = differences(&masked().map(|row| (*row, hidden(&row))).collect::<Vec<_>>());
     let test = sign_flip(&differences, stats::ALPHA, 0);
     let ci95 = test.map(|test| test.interval.within(-1.0, 1.0));
@@ -159,7 +159,7 @@ fn value(skill: &SkillId, judged: &[&TrialRow], left_out: Option<&LeftOut>) -> S
         left_out: left_out.cloned(),
         alarm: ci95.is_some_and(|ci| ci.high < 0.0)
             || left_out.is_some_and(|found| found.finding == Finding::Worse)
-            || (lost >= ALARMING && lost > gained),
+            || (lost >= MIN_ALARM_LOSSES && lost > gained),
     }
 }
 
@@ -181,7 +181,7 @@ fn differences(trials: &[(&TrialRow, bool)]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::{SkillValue, values};
-    use crate::arm::is_hidden;
+    use crate::arm::is_masked;
     use crate::compare::Finding;
     use crate::row::TrialRow;
     use crate::rows::sample::row;
@@ -202,7 +202,7 @@ mod tests {
         for task in 0..12 {
             for seed in 0..8 {
                 let id = TaskId::new(format!("task{task}"));
-                let seen = |skill: &SkillId| !is_hidden(skill, &id, seed);
+                let seen = |skill: &SkillId| !is_masked(skill, &id, seed);
                 // Half of the tasks depend on the good skill, the others on the bad one.
                 let pass = if task % 2 == 0 { seen(&good) } else { !seen(&bad) };
                 let bears = if task % 2 == 0 { &good } else { &bad };

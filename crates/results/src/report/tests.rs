@@ -11,7 +11,7 @@ use super::{
     ArmKey, ArmReport, CurvePoint, Family, LearningSummary, PlannedTrial, Report, ReportInput,
     ReviewerSummary, SkillSummary, Stratum, build, default_contrasts, render_page,
 };
-use crate::compare::{Finding, Mixed};
+use crate::compare::{Finding, MixedVersions};
 use crate::row::{Role, Split, TrialRow};
 use crate::rows::sample::row;
 
@@ -157,7 +157,7 @@ fn input<'a>(rows: &'a [TrialRow], planned: &'a [PlannedTrial]) -> ReportInput<'
         programs: BTreeMap::new(),
         registration: None,
         hygiene: None,
-        mixed: Mixed::Refuse,
+        mixed: MixedVersions::Refuse,
         facts: BTreeMap::from([("command".into(), "apprentice demo".into())]),
         notes: Vec::new(),
     }

@@ -13,7 +13,7 @@ use minijinja::context;
 use minijinja::value::Serde;
 
 use super::page::{PageError, render as render_template};
-use super::trace_steps::{Sight, Steps};
+use super::trace_steps::{ShownObservation, Steps};
 
 /// How screenshots are included in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,8 @@ pub enum Pictures<'a> {
 pub fn render(events: &[Event], blobs: &Path, pictures: Pictures<'_>) -> Result<String, PageError> {
     let steps = Steps::of(events);
     let sights = || steps.cards.iter().filter_map(|card| card.sight.as_ref()).chain(steps.last.as_ref());
-    let found = |of: fn(&Sight) -> Option<&BlobHash>, load: &dyn Fn(&BlobHash) -> Option<String>| {
+    let found = |of: fn(&ShownObservation) -> Option<&BlobHash>,
+                 load: &dyn Fn(&BlobHash) -> Option<String>| {
         sights()
             .filter_map(of)
             .filter_map(|hash| Some((hash.to_string(), load(hash)?)))

@@ -9,7 +9,7 @@ use super::action_text;
 
 /// Facts about the attempt as a whole.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub(super) struct Head {
+pub(super) struct TraceHeader {
     pub(super) task: String,
     pub(super) instruction: String,
     pub(super) model: String,
@@ -33,19 +33,19 @@ pub(super) struct Stopped {
 
 /// What the model observed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Sight {
+pub(super) struct ShownObservation {
     pub(super) title: String,
     pub(super) focused: Option<String>,
     pub(super) screenshot: Option<BlobHash>,
     pub(super) outline: Option<BlobHash>,
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<ClickMark>,
     #[serde(skip)]
     view: View,
 }
 
 /// Position of an action, in percent of the screenshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Mark {
+pub(super) struct ClickMark {
     x: f64,
     y: f64,
     number: usize,
@@ -68,7 +68,7 @@ pub(super) struct Item {
 pub(super) struct Card {
     pub(super) title: String,
     pub(super) at: String,
-    pub(super) sight: Option<Sight>,
+    pub(super) sight: Option<ShownObservation>,
     pub(super) say: Vec<String>,
     pub(super) usage: Option<String>,
     pub(super) items: Vec<Item>,
@@ -79,10 +79,10 @@ pub(super) struct Card {
 /// A folded trace.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Steps {
-    pub(super) head: Head,
+    pub(super) head: TraceHeader,
     pub(super) cards: Vec<Card>,
     /// The final observation, if one was made after the last turn.
-    pub(super) last: Option<Sight>,
+    pub(super) last: Option<ShownObservation>,
 }
 
 impl Steps {
@@ -105,7 +105,7 @@ impl Steps {
                 self.head.began = event.wall.to_string();
             }
             EventKind::Observed { title, focused, screenshot, outline, view, .. } => {
-                self.last = Some(Sight {
+                self.last = Some(ShownObservation {
                     title: title.clone(),
                     focused: focused.clone(),
                     screenshot: screenshot.clone(),
@@ -181,7 +181,7 @@ impl Steps {
     }
 }
 
-fn mark(view: &View, point: ScreenPoint, number: usize) -> Option<Mark> {
+fn mark(view: &View, point: ScreenPoint, number: usize) -> Option<ClickMark> {
     if !view.region.contains(point) {
         return None;
     }
@@ -190,7 +190,7 @@ fn mark(view: &View, point: ScreenPoint, number: usize) -> Option<Mark> {
     };
     let x = share(point.x, view.region.x, view.region.width);
     let y = share(point.y, view.region.y, view.region.height);
-    Some(Mark { x, y, number })
+    Some(ClickMark { x, y, number })
 }
 
 fn word(value: impl Serialize) -> String {
@@ -198,10 +198,10 @@ fn word(value: impl Serialize) -> String {
 }
 
 /// CSS class, label, short note and long text.
-type Shown = (&'static str, String, Option<String>, Option<String>);
+type EventView = (&'static str, String, Option<String>, Option<String>);
 
 /// Renders events that belong neither to the header nor to a turn itself.
-fn other_event(kind: &EventKind) -> Option<Shown> {
+fn other_event(kind: &EventKind) -> Option<EventView> {
     match kind {
         EventKind::WorldOpened { isolation, took_ms } => Some((
             "world",
@@ -256,7 +256,7 @@ fn other_event(kind: &EventKind) -> Option<Shown> {
 }
 
 /// The result of a tool call; results of environment actions are shown as the next card's observation.
-fn answer(result: &CallResult) -> Option<Shown> {
+fn answer(result: &CallResult) -> Option<EventView> {
     let text = text_of(&result.content);
     if !result.per_action.is_empty() || text.is_empty() {
         return None;
@@ -265,7 +265,7 @@ fn answer(result: &CallResult) -> Option<Shown> {
     Some((class, "tool result".into(), None, Some(text)))
 }
 
-fn skill_event(skill: &SkillEvent) -> Shown {
+fn skill_event(skill: &SkillEvent) -> EventView {
     let what = word(skill.happening).replace("skill.", "skill ").replace('_', " ");
     let which = skill.skill.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
     let version = skill.version.map(|version| format!(" v{version}")).unwrap_or_default();

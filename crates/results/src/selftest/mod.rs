@@ -7,11 +7,11 @@ mod scenario;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{CompareOptions, Comparison, Finding, Measure, Mixed, Planned, compare};
+use crate::compare::{CompareOptions, Comparison, Finding, Measure, MixedVersions, PlannedCounts, compare};
 use crate::row::TrialRow;
 use crate::stats;
-use scenario::Experiment;
-pub use scenario::World;
+pub use scenario::Scenario;
+use scenario::SimulatedExperiment;
 
 /// Schema name of the self-test result.
 pub const SELFTEST_SCHEMA: &str = "apprentice.selftest/1";
@@ -33,16 +33,16 @@ pub struct Selftest {
     /// Simulated experiments per scenario.
     pub experiments: u32,
     /// Results by scenario.
-    pub worlds: Vec<WorldResult>,
+    pub worlds: Vec<ScenarioResult>,
     /// Whether every scenario meets its requirements.
     pub passed: bool,
 }
 
 /// The results of one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorldResult {
+pub struct ScenarioResult {
     /// The scenario.
-    pub world: World,
+    pub world: Scenario,
     /// The true mean difference over templates.
     pub effect: f64,
     /// Templates per experiment.
@@ -60,14 +60,14 @@ pub struct WorldResult {
 }
 
 /// Judges two sets of rows: the real comparison, or another one that a test examines.
-pub type Verdicts<'a> = &'a dyn Fn(&[TrialRow], &[TrialRow], Planned) -> Option<Comparison>;
+pub type Comparator<'a> = &'a dyn Fn(&[TrialRow], &[TrialRow], PlannedCounts) -> Option<Comparison>;
 
 /// Tests this program's comparison.
 pub fn selftest(experiments: u32) -> Selftest {
-    try_verdicts(experiments, &|a, b, planned| {
+    selftest_with(experiments, &|a, b, planned| {
         let options = CompareOptions {
             measure: Measure::Success,
-            mixed: Mixed::Refuse,
+            mixed: MixedVersions::Refuse,
             planned: Some(planned),
             ..CompareOptions::default()
         };
@@ -76,19 +76,19 @@ pub fn selftest(experiments: u32) -> Selftest {
 }
 
 /// Tests any comparison function.
-pub fn try_verdicts(experiments: u32, verdicts: Verdicts<'_>) -> Selftest {
-    let worlds: Vec<WorldResult> =
-        World::ALL.iter().map(|world| try_world(*world, experiments, verdicts)).collect();
+pub fn selftest_with(experiments: u32, verdicts: Comparator<'_>) -> Selftest {
+    let worlds: Vec<ScenarioResult> =
+        Scenario::ALL.iter().map(|world| run_scenario(*world, experiments, verdicts)).collect();
     let passed = worlds.iter().all(|world| world.faults.is_empty());
     Selftest { schema: SELFTEST_SCHEMA.into(), experiments, worlds, passed }
 }
 
-fn try_world(world: World, experiments: u32, verdicts: Verdicts<'_>) -> WorldResult {
+fn run_scenario(world: Scenario, experiments: u32, verdicts: Comparator<'_>) -> ScenarioResult {
     let templates = world.templates();
     let effect = world.effect();
     let [mut helps, mut harms, mut none, mut covered] = [0u32; 4];
     for number in 0..experiments {
-        let Experiment { a, b, planned } = world.experiment(templates, number);
+        let SimulatedExperiment { a, b, planned } = world.experiment(templates, number);
         let Some(found) = verdicts(&a, &b, planned) else {
             none += 1;
             continue;
@@ -102,7 +102,7 @@ fn try_world(world: World, experiments: u32, verdicts: Verdicts<'_>) -> WorldRes
         covered += u32::from(found.ci95.is_some_and(|interval| interval.contains(effect)));
     }
     let share = |count: u32| f64::from(count) / f64::from(experiments.max(1));
-    let mut result = WorldResult {
+    let mut result = ScenarioResult {
         world,
         effect,
         templates,
@@ -117,7 +117,7 @@ fn try_world(world: World, experiments: u32, verdicts: Verdicts<'_>) -> WorldRes
 }
 
 /// Lists the violated requirements.
-fn faults(result: &WorldResult) -> Vec<String> {
+fn faults(result: &ScenarioResult) -> Vec<String> {
     let mut faults = Vec::new();
     if result.effect == 0.0 && result.helps > CLAIM_CAP {
         faults.push(format!(

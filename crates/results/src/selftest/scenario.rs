@@ -8,15 +8,15 @@ use rand_chacha::rand_core::SeedableRng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::Planned;
+use crate::compare::PlannedCounts;
 use crate::row::{ROW_SCHEMA, Role, Split, TrialRow};
-use crate::stats::{self, ALPHA, Assumed, MIN_TEMPLATES};
+use crate::stats::{self, ALPHA, MIN_TEMPLATES, PowerAssumptions};
 
-/// The effect of [`World::Planted`].
-const PLANTED: f64 = 0.2;
+/// The effect of [`Scenario::Planted`].
+const PLANTED_EFFECT: f64 = 0.2;
 /// Templates in the scenarios without an effect.
 const TEMPLATES: usize = 12;
-/// Templates of [`World::EarlyStop`]: enough interim looks for a false stop.
+/// Templates of [`Scenario::EarlyStop`]: enough interim looks for a false stop.
 const MANY_TEMPLATES: usize = 40;
 /// Seeds per task.
 const SEEDS: u32 = 3;
@@ -24,7 +24,7 @@ const SEEDS: u32 = 3;
 /// A simulation scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum World {
+pub enum Scenario {
     /// No effect; every trial is drawn independently.
     Independent,
     /// No effect; the seeds of a task have the same outcome, so trials are not independent.
@@ -41,13 +41,13 @@ pub enum World {
 }
 
 /// The rows of both sides and the planned number of trials.
-pub(super) struct Experiment {
+pub(super) struct SimulatedExperiment {
     pub(super) a: Vec<TrialRow>,
     pub(super) b: Vec<TrialRow>,
-    pub(super) planned: Planned,
+    pub(super) planned: PlannedCounts,
 }
 
-impl World {
+impl Scenario {
     /// All scenarios.
     pub const ALL: [Self; 6] = [
         Self::Independent,
@@ -60,7 +60,7 @@ impl World {
 
     /// The true mean difference over templates.
     pub fn effect(self) -> f64 {
-        if self == Self::Planted { PLANTED } else { 0.0 }
+        if self == Self::Planted { PLANTED_EFFECT } else { 0.0 }
     }
 
     /// The number of templates per experiment; for the planted effect, as computed by the power analysis.
@@ -68,9 +68,8 @@ impl World {
         match self {
             Self::Independent | Self::TaskRepeat | Self::TemplateRepeat | Self::UnequalVoid => TEMPLATES,
             Self::EarlyStop => MANY_TEMPLATES,
-            Self::Planted => {
-                stats::templates_needed(PLANTED, SEEDS, Assumed::default()).unwrap_or(MANY_TEMPLATES)
-            }
+            Self::Planted => stats::templates_needed(PLANTED_EFFECT, SEEDS, PowerAssumptions::default())
+                .unwrap_or(MANY_TEMPLATES),
         }
     }
 
@@ -84,20 +83,20 @@ impl World {
     }
 
     /// Simulates one experiment, reproducible by its number.
-    pub(super) fn experiment(self, templates: usize, number: u32) -> Experiment {
+    pub(super) fn experiment(self, templates: usize, number: u32) -> SimulatedExperiment {
         let mut random = ChaCha8Rng::seed_from_u64(u64::from(number));
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let of_side = templates * self.tasks() * SEEDS as usize;
-        let planned = Planned { a: of_side, b: of_side };
+        let planned = PlannedCounts { a: of_side, b: of_side };
         let mut differences = Vec::new();
         for template in 0..templates {
             let difference = self.template(template, (&mut a, &mut b), &mut random);
             differences.push(difference);
-            if self == Self::EarlyStop && looks_good(&differences) {
+            if self == Self::EarlyStop && stops_early(&differences) {
                 break;
             }
         }
-        Experiment { a, b, planned }
+        SimulatedExperiment { a, b, planned }
     }
 
     /// Draws the trials of one template and returns the difference that they show.
@@ -120,7 +119,7 @@ impl World {
                     difference += if passed { [-1.0, 1.0][side] } else { 0.0 };
                     match passed {
                         true => Verdict::Pass,
-                        false if self.loses(side, random) => Verdict::Void,
+                        false if self.voids_failure(side, random) => Verdict::Void,
                         false => Verdict::Fail,
                     }
                 });
@@ -143,18 +142,18 @@ impl World {
                 let (middle, turn) = (0.3 + base * 0.4, (random.random::<f64>() - 0.5) * 0.6);
                 [middle - turn / 2.0, middle + turn / 2.0]
             }
-            Self::Planted => Assumed::default().rates(PLANTED, random),
+            Self::Planted => PowerAssumptions::default().rates(PLANTED_EFFECT, random),
         }
     }
 
     /// Whether a failure of this side becomes void.
-    fn loses(self, side: usize, random: &mut ChaCha8Rng) -> bool {
+    fn voids_failure(self, side: usize, random: &mut ChaCha8Rng) -> bool {
         self == Self::UnequalVoid && side == 1 && random.random_bool(0.6)
     }
 }
 
 /// The stopping rule of an impatient experimenter, applied after each template.
-fn looks_good(differences: &[f64]) -> bool {
+fn stops_early(differences: &[f64]) -> bool {
     let step = 1.0 / f64::from(SEEDS);
     differences.len() >= MIN_TEMPLATES
         && differences.iter().sum::<f64>() > 0.0

@@ -1,6 +1,6 @@
 //! The self-test passes the real comparison and fails invalid ones.
 
-use super::{Verdicts, World, WorldResult, selftest, try_world};
+use super::{Comparator, Scenario, ScenarioResult, run_scenario, selftest};
 use crate::compare::{CompareOptions, Comparison, Finding, compare};
 use crate::row::TrialRow;
 use crate::stats::mcnemar;
@@ -17,13 +17,13 @@ fn the_comparison_passes() {
 }
 
 /// Runs one scenario with the real comparison and a modified verdict.
-fn with(world: World, experiments: u32, verdict: impl Fn(&Comparison) -> Finding) -> WorldResult {
-    let verdicts: Verdicts<'_> = &|a, b, _| {
+fn with(world: Scenario, experiments: u32, verdict: impl Fn(&Comparison) -> Finding) -> ScenarioResult {
+    let verdicts: Comparator<'_> = &|a, b, _| {
         let mut found = compare(a, b, CompareOptions::default()).ok()?;
         found.verdict = verdict(&found);
         Some(found)
     };
-    try_world(world, experiments, verdicts)
+    run_scenario(world, experiments, verdicts)
 }
 
 fn by_sign(found: &Comparison) -> Finding {
@@ -35,9 +35,9 @@ fn by_sign(found: &Comparison) -> Finding {
 
 #[test]
 fn a_comparison_that_dares_nothing_or_everything_fails() {
-    let shy = with(World::Planted, 20, |_| Finding::Inconclusive);
+    let shy = with(Scenario::Planted, 20, |_| Finding::Inconclusive);
     assert!(!shy.faults.is_empty(), "{shy:?}");
-    let bold = with(World::Independent, 100, by_sign);
+    let bold = with(Scenario::Independent, 100, by_sign);
     assert!(!bold.faults.is_empty(), "{bold:?}");
 }
 
@@ -47,19 +47,19 @@ fn taking_trials_for_independent_evidence_fails() {
         let pairs = rows.iter().zip(others);
         pairs.filter(|(one, other)| one.score > other.score).count() as u64
     };
-    let naive: Verdicts<'_> = &|a, b, _| {
+    let naive: Comparator<'_> = &|a, b, _| {
         let mut found = compare(a, b, CompareOptions::default()).ok()?;
         let sure = mcnemar(ahead(a, b), ahead(b, a)).p <= 0.05;
         found.verdict = if sure { by_sign(&found) } else { Finding::Inconclusive };
         Some(found)
     };
-    let found = try_world(World::TaskRepeat, 200, naive);
+    let found = run_scenario(Scenario::TaskRepeat, 200, naive);
     assert!(!found.faults.is_empty(), "{found:?}");
 }
 
 #[test]
 fn leaving_the_plan_or_the_voids_out_of_sight_fails() {
-    for world in [World::EarlyStop, World::UnequalVoid] {
+    for world in [Scenario::EarlyStop, Scenario::UnequalVoid] {
         let found = with(world, 150, |found| match found.p_signflip {
             Some(p) if p <= 0.05 => by_sign(found),
             _ => Finding::Inconclusive,

@@ -18,7 +18,7 @@ pub use kappa::kappa;
 pub use mcnemar::{McNemar, mcnemar};
 pub use over_books::{MIN_BOOKS, OverBooks, over_books};
 pub(crate) use power::p_value;
-pub use power::{Assumed, Design, LEAP, POWER, power, smallest_effect, templates_needed};
+pub use power::{Design, POWER, PowerAssumptions, TEMPLATE_GAIN, power, smallest_effect, templates_needed};
 pub use signflip::{EXACT_UP_TO, Interval, MONTE_CARLO_DRAWS, SignFlip, sign_flip};
 pub use voids::{VOID_CAP, VoidCounts, VoidFault};
 pub use wilson::{Cluster, Rate, clustered_rate, wilson};

@@ -1,7 +1,7 @@
 //! Power analysis: simulated experiments under a stated assumption of how an effect is distributed over templates.
 //!
-//! The assumption ([`Assumed`]): a skill has the knowledge that a template needs, or it does not. A share of the
-//! templates gains [`LEAP`] and the others nothing, so that the mean is the effect; effects above [`LEAP`] apply to
+//! The assumption ([`PowerAssumptions`]): a skill has the knowledge that a template needs, or it does not. A share of the
+//! templates gains [`TEMPLATE_GAIN`] and the others nothing, so that the mean is the effect; effects above [`TEMPLATE_GAIN`] apply to
 //! every template equally. Such an effect is harder to detect than the same mean spread evenly, and closer to what
 //! skills do.
 
@@ -15,7 +15,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::{ALPHA, MIN_TEMPLATES, sign_flip};
 
 /// Gain of a template for which a skill has the missing knowledge.
-pub const LEAP: f64 = 0.6;
+pub const TEMPLATE_GAIN: f64 = 0.6;
 
 /// The target power of a design.
 pub const POWER: f64 = 0.8;
@@ -28,10 +28,10 @@ const EXPERIMENTS: u32 = 1_500;
 const MARGIN: f64 = 0.02;
 
 /// Maximum number of templates for which the exact test is simulated; above, its normal approximation is used.
-const EXACT_HERE: usize = 12;
+const EXACT_TEMPLATES: usize = 12;
 
 /// Maximum number of templates considered.
-const MOST_TEMPLATES: usize = 400;
+const MAX_TEMPLATES: usize = 400;
 
 /// The size of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,24 +44,24 @@ pub struct Design {
 
 /// Assumptions about templates without a book and about the distribution of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Assumed {
+pub struct PowerAssumptions {
     /// Maximum success rate of a template without a book; rates are uniform from 0 to this.
     pub base: f64,
 }
 
-impl Default for Assumed {
+impl Default for PowerAssumptions {
     fn default() -> Self {
         Self { base: 0.4 }
     }
 }
 
-impl Assumed {
+impl PowerAssumptions {
     /// Draws the success rates of one template without and with a book, for a mean effect over templates.
     pub fn rates(self, effect: f64, random: &mut ChaCha8Rng) -> [f64; 2] {
         let base: f64 = random.random::<f64>() * self.base;
         let size = effect.abs();
-        let gain = match size < LEAP {
-            true if random.random_bool((size / LEAP).clamp(0.0, 1.0)) => LEAP,
+        let gain = match size < TEMPLATE_GAIN {
+            true if random.random_bool((size / TEMPLATE_GAIN).clamp(0.0, 1.0)) => TEMPLATE_GAIN,
             true => 0.0,
             false => size,
         };
@@ -71,7 +71,7 @@ impl Assumed {
 }
 
 /// Returns the share of experiments in which an effect of this size is claimed.
-pub fn power(design: Design, effect: f64, assumed: Assumed) -> f64 {
+pub fn power(design: Design, effect: f64, assumed: PowerAssumptions) -> f64 {
     if design.templates < MIN_TEMPLATES {
         return 0.0;
     }
@@ -91,18 +91,18 @@ pub fn power(design: Design, effect: f64, assumed: Assumed) -> f64 {
 }
 
 /// Returns the smallest effect, in steps of one point, that a design detects with [`POWER`]; `None` if it detects none.
-pub fn smallest_effect(design: Design, assumed: Assumed) -> Option<f64> {
+pub fn smallest_effect(design: Design, assumed: PowerAssumptions) -> Option<f64> {
     let enough = |points: u32| power(design, f64::from(points) / 100.0, assumed) >= POWER + MARGIN;
     let points = first(1, 100, enough)?;
     Some(f64::from(points) / 100.0)
 }
 
 /// Returns the fewest templates with which an effect is detected with [`POWER`]; `None` if more than 400 are needed.
-pub fn templates_needed(effect: f64, seeds: u32, assumed: Assumed) -> Option<usize> {
+pub fn templates_needed(effect: f64, seeds: u32, assumed: PowerAssumptions) -> Option<usize> {
     let enough = |templates: usize| power(Design { templates, seeds }, effect, assumed) >= POWER + MARGIN;
     let found = first(
         u32::try_from(MIN_TEMPLATES).unwrap_or(u32::MAX),
-        u32::try_from(MOST_TEMPLATES).unwrap_or(u32::MAX),
+        u32::try_from(MAX_TEMPLATES).unwrap_or(u32::MAX),
         |templates| enough(templates as usize),
     )?;
     Some(found as usize)
@@ -134,7 +134,7 @@ fn share(rate: f64, seeds: u32, random: &mut ChaCha8Rng) -> f64 {
 /// vectors for every simulated experiment would take minutes. Flipping one sign moves the sum by twice a multiple of
 /// `step`; the continuity correction is half of that.
 pub(crate) fn p_value(differences: &[f64], step: f64) -> f64 {
-    if differences.len() <= EXACT_HERE {
+    if differences.len() <= EXACT_TEMPLATES {
         return sign_flip(differences, ALPHA, 0).map_or(1.0, |found| found.p);
     }
     let sum: f64 = differences.iter().sum();
@@ -148,11 +148,11 @@ pub(crate) fn p_value(differences: &[f64], step: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Assumed, Design, power, smallest_effect, templates_needed};
+    use super::{Design, PowerAssumptions, power, smallest_effect, templates_needed};
 
     #[test]
     fn more_templates_and_larger_effects_are_found_more_often() {
-        let assumed = Assumed::default();
+        let assumed = PowerAssumptions::default();
         let at = |templates, seeds, effect| power(Design { templates, seeds }, effect, assumed);
         assert!(at(7, 3, 1.0) == 0.0, "too few templates find nothing");
         assert!(at(12, 3, 0.0) <= 0.05 && at(40, 3, 0.0) <= 0.05, "nothing is found where nothing is");
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_plan_and_its_power_agree() {
-        let assumed = Assumed::default();
+        let assumed = PowerAssumptions::default();
         let templates = templates_needed(0.2, 3, assumed).expect("a number");
         assert!((20..=60).contains(&templates), "{templates}");
         let effect = smallest_effect(Design { templates, seeds: 3 }, assumed).expect("an effect");

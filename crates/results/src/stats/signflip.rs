@@ -109,13 +109,13 @@ fn sorted(values: &[f64], sign: f64) -> Vec<f64> {
 fn of_sorted(values: &[f64], alpha: f64, seed: u64) -> Option<SignFlip> {
     let mean = super::mean(values.iter().copied())?;
     let exact = values.len() <= EXACT_UP_TO;
-    let mut flips = Flips::of(values, exact);
+    let mut flips = SignVectors::of(values, exact);
     if exact {
         flips.enumerate();
     } else {
         flips.draw(seed);
     }
-    let Flips { mut larger, mut smaller, extreme, .. } = flips;
+    let SignVectors { mut larger, mut smaller, extreme, .. } = flips;
     let total = larger.len();
     #[expect(clippy::cast_precision_loss, reason = "at most 32 768 vectors")]
     let p = extreme as f64 / total as f64;
@@ -133,7 +133,7 @@ fn of_sorted(values: &[f64], alpha: f64, seed: u64) -> Option<SignFlip> {
 }
 
 /// Results of the sign vectors processed so far.
-struct Flips<'a> {
+struct SignVectors<'a> {
     values: &'a [f64],
     sum: f64,
     larger: Vec<f64>,
@@ -141,7 +141,7 @@ struct Flips<'a> {
     extreme: usize,
 }
 
-impl<'a> Flips<'a> {
+impl<'a> SignVectors<'a> {
     fn of(values: &'a [f64], exact: bool) -> Self {
         // A vector and its opposite split alike, so half of all vectors represent all.
         let room = if exact { 1usize << (values.len() - 1) } else { MONTE_CARLO_DRAWS as usize + 1 };

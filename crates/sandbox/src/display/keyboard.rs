@@ -14,7 +14,7 @@ use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
 use super::keysym::{self, Keysym};
-use super::{DisplayError, Screen, Stop};
+use super::{CancelToken, DisplayError, Screen};
 
 /// Wait after binding keys, so that programs learn of the new bindings before they are used.
 const BOUND: Duration = Duration::from_millis(30);
@@ -142,7 +142,7 @@ fn runs(keysyms: &[Keysym], spare: usize, known: impl Fn(Keysym) -> bool) -> Vec
 
 impl Screen {
     /// Types a text; characters that no key can type are told.
-    pub fn type_text(&mut self, text: &str, stop: &Stop) -> Result<Vec<char>, DisplayError> {
+    pub fn type_text(&mut self, text: &str, stop: &CancelToken) -> Result<Vec<char>, DisplayError> {
         let text = text.replace("\r\n", "\n");
         let untypable: Vec<char> = text.chars().filter(|c| keysym::of_char(*c).is_none()).collect();
         let keysyms: Vec<Keysym> = text.chars().filter_map(keysym::of_char).collect();
@@ -155,7 +155,7 @@ impl Screen {
             for (index, keysym) in run.iter().enumerate() {
                 stop.check()?;
                 let Some(stroke) = self.keyboard.strokes.get(keysym).copied() else { continue };
-                self.strike(stroke, *keysym)?;
+                self.type_stroke(stroke, *keysym)?;
                 if index % BURST == BURST - 1 {
                     self.sync()?;
                 }
@@ -170,7 +170,7 @@ impl Screen {
         &mut self,
         chord: &Chord,
         hold: Option<Duration>,
-        stop: &Stop,
+        stop: &CancelToken,
     ) -> Result<bool, DisplayError> {
         let Some(held) = self.hold_chord(chord, stop)? else { return Ok(false) };
         let held_out = self.pause(hold.unwrap_or(HOLD), stop);
@@ -186,7 +186,7 @@ impl Screen {
     pub(super) fn hold_chord(
         &mut self,
         chord: &Chord,
-        stop: &Stop,
+        stop: &CancelToken,
     ) -> Result<Option<Vec<Keycode>>, DisplayError> {
         let keysyms: Option<Vec<Keysym>> = chord.keys().iter().map(keysym::of_key).collect();
         let Some(keysyms) = keysyms else { return Ok(None) };
@@ -207,7 +207,7 @@ impl Screen {
     }
 
     /// Binds keysyms on the server and gives programs time to learn of the new bindings.
-    fn bind(&mut self, wanted: &[Keysym], stop: &Stop) -> Result<(), DisplayError> {
+    fn bind(&mut self, wanted: &[Keysym], stop: &CancelToken) -> Result<(), DisplayError> {
         let mut distinct = wanted.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
@@ -227,7 +227,7 @@ impl Screen {
     }
 
     /// Types one key, with Shift where it is needed.
-    fn strike(&mut self, stroke: Stroke, keysym: Keysym) -> Result<(), DisplayError> {
+    fn type_stroke(&mut self, stroke: Stroke, keysym: Keysym) -> Result<(), DisplayError> {
         // Caps Lock inverts the case of letters; Shift inverts it back.
         let letter = char::from_u32(keysym & 0x00ff_ffff).is_some_and(char::is_alphabetic);
         let shifted = stroke.shift ^ (letter && self.caps_lock);

@@ -61,12 +61,12 @@ broken_by!(ConnectError, ConnectionError, ReplyError, ReplyOrIdError, std::io::E
 
 /// Cancellation token of a job.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub struct CancelToken {
     asked: Arc<AtomicBool>,
     bell: Arc<OwnedFd>,
 }
 
-impl Stop {
+impl CancelToken {
     fn new() -> Result<Self, DisplayError> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self { asked: Arc::default(), bell: Arc::new(bell) })
@@ -85,9 +85,9 @@ impl Stop {
 }
 
 /// Cancels the job when the caller's future is dropped.
-struct Leash(Option<Stop>);
+struct StopOnDrop(Option<CancelToken>);
 
-impl Drop for Leash {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         if let Some(stop) = &self.0 {
             stop.ask();
@@ -120,15 +120,15 @@ impl Display {
     pub(super) async fn run<R, F>(&self, job: F) -> Result<R, DisplayError>
     where
         R: Send + 'static,
-        F: FnOnce(&mut Screen, &Stop) -> Result<R, DisplayError> + Send + 'static,
+        F: FnOnce(&mut Screen, &CancelToken) -> Result<R, DisplayError> + Send + 'static,
     {
-        let stop = Stop::new()?;
-        let mut leash = Leash(Some(stop.clone()));
+        let stop = CancelToken::new()?;
+        let mut leash = StopOnDrop(Some(stop.clone()));
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |screen| {
             let done = stop.check().and_then(|()| job(screen, &stop));
             if stop.check().is_err() {
-                screen.let_go();
+                screen.release_all();
             }
             // The caller may have dropped its future.
             let _ = answer.send(done);
@@ -158,7 +158,11 @@ fn connect(stream: UnixStream) -> Result<RustConnection, DisplayError> {
 }
 
 /// Waits until the connection has data to read, the job is cancelled, or the time is over.
-fn await_event(connection: &RustConnection, stop: Option<&Stop>, time: Duration) -> Result<(), DisplayError> {
+fn await_event(
+    connection: &RustConnection,
+    stop: Option<&CancelToken>,
+    time: Duration,
+) -> Result<(), DisplayError> {
     let timeout = Timespec::try_from(time).ok();
     let stream = connection.stream().as_fd();
     let mut watched = vec![PollFd::from_borrowed_fd(stream, PollFlags::IN)];
@@ -170,13 +174,13 @@ fn await_event(connection: &RustConnection, stop: Option<&Stop>, time: Duration)
 }
 
 /// A display before a window manager runs on it.
-pub(super) struct Bare {
+pub(super) struct UnmanagedDisplay {
     connection: RustConnection,
     root: u32,
     check: u32,
 }
 
-impl Bare {
+impl UnmanagedDisplay {
     /// Connects, and frees the spare keys for typing.
     pub(super) fn open(stream: UnixStream) -> Result<Self, DisplayError> {
         let connection = connect(stream)?;

@@ -6,7 +6,7 @@ use apprentice_protocol::{Button, Chord, ScreenPoint};
 use x11rb::protocol::xproto::{BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConnectionExt, MOTION_NOTIFY_EVENT};
 use x11rb::protocol::xtest::ConnectionExt as _;
 
-use super::{DisplayError, Screen, Stop};
+use super::{CancelToken, DisplayError, Screen};
 
 /// How long a button stays down in a click.
 const HOLD: Duration = Duration::from_millis(20);
@@ -78,7 +78,7 @@ impl Screen {
         &mut self,
         at: Option<ScreenPoint>,
         what: &Pointer,
-        stop: &Stop,
+        stop: &CancelToken,
     ) -> Result<bool, DisplayError> {
         if let Some(at) = at {
             self.move_to(at)?;
@@ -124,7 +124,7 @@ impl Screen {
         Ok(true)
     }
 
-    fn drag(&mut self, button: u8, path: &[ScreenPoint], stop: &Stop) -> Result<(), DisplayError> {
+    fn drag(&mut self, button: u8, path: &[ScreenPoint], stop: &CancelToken) -> Result<(), DisplayError> {
         let start = self.connection.query_pointer(self.root)?.reply()?;
         let mut from = ScreenPoint::new(start.root_x.into(), start.root_y.into());
         self.button(button, true)?;
@@ -151,7 +151,7 @@ impl Screen {
     }
 
     /// Waits until the screen shows the effect of all input so far.
-    fn rest(&mut self, stop: &Stop) -> Result<(), DisplayError> {
+    fn rest(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
         self.disturbed();
         self.settle(stop)
     }
@@ -181,7 +181,7 @@ impl Screen {
     }
 
     /// Releases every key and button that is held.
-    pub fn let_go(&mut self) {
+    pub fn release_all(&mut self) {
         let keys = std::mem::take(&mut self.held_keys);
         let buttons = std::mem::take(&mut self.held_buttons);
         // A display that accepts no input has no keys held either.

@@ -14,8 +14,8 @@ use x11rb::protocol::xproto::{
 use x11rb::rust_connection::RustConnection;
 
 use super::keyboard::Keyboard;
-use super::settle::Unrest;
-use super::{DisplayError, Stop, await_event};
+use super::settle::ScreenActivity;
+use super::{CancelToken, DisplayError, await_event};
 
 x11rb::atom_manager! {
     /// Atoms of the X properties that are read.
@@ -40,7 +40,7 @@ pub struct Screen {
     pub(super) caps_lock: bool,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) damage: damage::Damage,
-    pub(super) unrest: Unrest,
+    pub(super) unrest: ScreenActivity,
     size: Size,
     segment: Segment,
     segment_id: shm::Seg,
@@ -71,7 +71,7 @@ impl Screen {
         let watch = ChangeWindowAttributesAux::new().event_mask(watch);
         connection.change_window_attributes(root, &watch)?.check()?;
         let keyboard = Keyboard::read(&connection)?;
-        let unrest = Unrest::new(clock.mono());
+        let unrest = ScreenActivity::new(clock.mono());
         Ok(Self {
             connection,
             root,
@@ -108,7 +108,7 @@ impl Screen {
     }
 
     /// Waits a fixed time, as holds and gestures need. Cancelling the job ends the wait.
-    pub(super) fn pause(&mut self, time: Duration, stop: &Stop) -> Result<(), DisplayError> {
+    pub(super) fn pause(&mut self, time: Duration, stop: &CancelToken) -> Result<(), DisplayError> {
         let end = self.clock.mono() + time;
         loop {
             stop.check()?;

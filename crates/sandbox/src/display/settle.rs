@@ -6,7 +6,7 @@ use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::damage::ConnectionExt as _;
 
-use super::{DisplayError, Screen, Stop, await_event};
+use super::{CancelToken, DisplayError, Screen, await_event};
 
 /// The screen has settled when no drawing happened for this long.
 const QUIET: Duration = Duration::from_millis(90);
@@ -19,13 +19,13 @@ const CAP_WINDOW: Duration = Duration::from_millis(3500);
 
 /// Times of the last events that disturbed the screen.
 #[derive(Debug)]
-pub(super) struct Unrest {
+pub(super) struct ScreenActivity {
     drawn: Duration,
     window: Option<Duration>,
     input: Duration,
 }
 
-impl Unrest {
+impl ScreenActivity {
     pub(super) fn new(now: Duration) -> Self {
         Self { drawn: now, window: None, input: now }
     }
@@ -43,7 +43,7 @@ impl Unrest {
 
 impl Screen {
     /// Waits until the screen has come to rest since the last input.
-    pub fn settle(&mut self, stop: &Stop) -> Result<(), DisplayError> {
+    pub fn settle(&mut self, stop: &CancelToken) -> Result<(), DisplayError> {
         loop {
             stop.check()?;
             self.take_events()?;
@@ -84,13 +84,13 @@ impl Screen {
 mod tests {
     use std::time::Duration;
 
-    use super::Unrest;
+    use super::ScreenActivity;
 
     #[test]
     fn rest_follows_the_last_thing_drawn_and_has_a_cap() {
         let ms = Duration::from_millis;
         let check = |drawn: u64, window: Option<u64>, now: u64, left: Option<u64>| {
-            let unrest = Unrest { drawn: ms(drawn), window: window.map(ms), input: ms(1000) };
+            let unrest = ScreenActivity { drawn: ms(drawn), window: window.map(ms), input: ms(1000) };
             assert_eq!(unrest.left(ms(now)), left.map(ms), "drawn {drawn}, window {window:?}, now {now}");
         };
         check(0, None, 1000, Some(90));

@@ -21,7 +21,7 @@ use crate::home;
 
 /// The instructions for the entering process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Entrance {
+pub(crate) struct SandboxPlan {
     /// The cell's folder, which the cell's own memory is mounted over.
     pub(crate) folder: PathBuf,
     /// Where the home comes from.
@@ -44,7 +44,7 @@ pub(crate) enum Home {
 /// Creates the mounts and executes bubblewrap. Returns only on failure.
 pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let entrance = arguments.next().unwrap_or_default();
-    let entrance: Entrance = serde_json::from_slice(entrance.as_encoded_bytes())?;
+    let entrance: SandboxPlan = serde_json::from_slice(entrance.as_encoded_bytes())?;
     let place = |what: &str, error: &dyn std::fmt::Display| io::Error::other(format!("{what}: {error}"));
     mount_memory(&entrance.folder).map_err(|error| {
         let remedy = "the system bars mounts in user namespaces; allow them (on Ubuntu: sysctl -w \
@@ -63,7 +63,7 @@ pub(super) fn enter(mut arguments: impl Iterator<Item = OsString>) -> io::Result
     }
     let home = entrance.folder.join("home");
     if let Home::Golden(golden) = &entrance.home {
-        furnish(golden, &entrance.folder).map_err(|error| place("the golden home", &error))?;
+        populate_home(golden, &entrance.folder).map_err(|error| place("the golden home", &error))?;
     }
     home::seed(&home)?;
     let [program, arguments @ ..] = entrance.argv.as_slice() else {
@@ -89,7 +89,7 @@ fn place_mount(filesystem: &rustix::fd::OwnedFd, folder: &Path) -> rustix::io::R
 
 /// Provides the golden home's files: as an overlay if we own them, else as a copy, because an overlay could not change
 /// files of an owner who has no id in this namespace.
-fn furnish(golden: &Path, folder: &Path) -> io::Result<()> {
+fn populate_home(golden: &Path, folder: &Path) -> io::Result<()> {
     let own = rustix::process::geteuid().as_raw();
     let home = folder.join("home");
     if fs::metadata(golden)?.uid() == own && overlay(golden, folder, &home).is_ok() {

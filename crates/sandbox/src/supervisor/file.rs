@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::{DirEntry, EntryKind};
 
-use super::Outcome;
-use crate::wire::{Fault, Frame, Reply};
+use super::OperationResult;
+use crate::wire::{Frame, OperationError, Reply};
 
 /// Most entries of one listing.
 const ENTRY_LIMIT: usize = 100_000;
 
 /// Resolves a path relative to the home folder, which `~` also stands for.
-fn resolve(home: &Path, path: &str) -> Result<PathBuf, Fault> {
+fn resolve(home: &Path, path: &str) -> Result<PathBuf, OperationError> {
     if path.is_empty() || path.contains('\0') {
-        return Err(Fault::refused(format!("{path:?}"), &"this is not a path"));
+        return Err(OperationError::refused(format!("{path:?}"), &"this is not a path"));
     }
     Ok(match path.strip_prefix("~/") {
         Some(rest) => home.join(rest),
@@ -25,10 +25,10 @@ fn resolve(home: &Path, path: &str) -> Result<PathBuf, Fault> {
     })
 }
 
-fn fault(path: &str, error: &io::Error) -> Fault {
+fn fault(path: &str, error: &io::Error) -> OperationError {
     match error.kind() {
-        io::ErrorKind::NotFound => Fault::NotFound(path.to_owned()),
-        _ => Fault::refused(path, &error),
+        io::ErrorKind::NotFound => OperationError::NotFound(path.to_owned()),
+        _ => OperationError::refused(path, &error),
     }
 }
 
@@ -36,7 +36,7 @@ fn passed(file: File) -> Frame<Reply> {
     Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![file.into()] }
 }
 
-pub(super) fn read(home: &Path, path: &str) -> Outcome {
+pub(super) fn read(home: &Path, path: &str) -> OperationResult {
     // Non-blocking, because opening a named pipe without a writer would block.
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
@@ -52,7 +52,7 @@ pub(super) fn read(home: &Path, path: &str) -> Outcome {
     open().map(passed).map_err(|error| fault(path, &error))
 }
 
-pub(super) fn write(home: &Path, path: &str) -> Outcome {
+pub(super) fn write(home: &Path, path: &str) -> OperationResult {
     let place = resolve(home, path)?;
     let create = || -> io::Result<File> {
         if let Some(folder) = place.parent() {
@@ -63,10 +63,10 @@ pub(super) fn write(home: &Path, path: &str) -> Outcome {
         options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
         options.open(&place)
     };
-    create().map(passed).map_err(|error| Fault::refused(path, &error))
+    create().map(passed).map_err(|error| OperationError::refused(path, &error))
 }
 
-pub(super) fn list(home: &Path, path: &str) -> Outcome {
+pub(super) fn list(home: &Path, path: &str) -> OperationResult {
     let root = resolve(home, path)?;
     let mut found = Vec::new();
     let mut folders = vec![root.clone()];
@@ -94,14 +94,17 @@ pub(super) fn list(home: &Path, path: &str) -> Outcome {
             found.push(DirEntry { path: name, kind, size });
         }
         if found.len() > ENTRY_LIMIT {
-            return Err(Fault::refused(path, &format!("more than {ENTRY_LIMIT} entries are below it")));
+            return Err(OperationError::refused(
+                path,
+                &format!("more than {ENTRY_LIMIT} entries are below it"),
+            ));
         }
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(Frame::plain(Reply::Entries(found)))
 }
 
-pub(super) fn remove(home: &Path, path: &str) -> Outcome {
+pub(super) fn remove(home: &Path, path: &str) -> OperationResult {
     let place = resolve(home, path)?;
     let remove = || -> io::Result<()> {
         if fs::symlink_metadata(&place)?.is_dir() {

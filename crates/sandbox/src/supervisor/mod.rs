@@ -28,15 +28,15 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, LocalSet};
 
-use super::wire::{self, Ask, Fault, Frame, Note, Reply, Request};
-use desktop_session::Running;
+use super::wire::{self, Frame, Operation, OperationError, Reply, Request, SupervisorMessage};
+use desktop_session::DesktopSession;
 use process::Processes;
 use tree_walk::Bus;
 
-pub(super) use enter::{Entrance, Home};
+pub(super) use enter::{Home, SandboxPlan};
 
 /// The result of a request: a reply with body and descriptors, or a fault.
-type Outcome = Result<Frame<Reply>, Fault>;
+type OperationResult = Result<Frame<Reply>, OperationError>;
 
 /// Body of the hidden command: enters a cell or serves in it, depending on the arguments, and returns the exit code.
 /// Must be the first thing that the process does.
@@ -51,7 +51,7 @@ pub fn supervise(mut arguments: impl Iterator<Item = OsString>) -> i32 {
     };
     let Err(error) = ended else { return 0 };
     // The other end reads this. If it has gone, there is no other place to report to.
-    let _ = tell(&error.to_string());
+    let _ = report_not_entered(&error.to_string());
     21
 }
 
@@ -64,10 +64,10 @@ fn socket() -> io::Result<UnixStream> {
 }
 
 /// Reports that the cell could not be entered.
-fn tell(story: &str) -> io::Result<()> {
+fn report_not_entered(story: &str) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let note = Note::NotEntered { story: story.to_owned() };
+        let note = SupervisorMessage::NotEntered { story: story.to_owned() };
         wire::send(&socket()?, &Frame::plain(note)).await
     })
 }
@@ -77,12 +77,12 @@ fn serve() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let processes = Rc::new(Processes::default());
-    LocalSet::new().block_on(&runtime, attend(&processes))?;
-    processes.end_all();
+    LocalSet::new().block_on(&runtime, serve_requests(&processes))?;
+    processes.kill_all();
     Ok(())
 }
 
-async fn attend(processes: &Rc<Processes>) -> io::Result<()> {
+async fn serve_requests(processes: &Rc<Processes>) -> io::Result<()> {
     let socket = Rc::new(socket()?);
     let (notes, mut outgoing) = mpsc::unbounded_channel();
     let reaper = tokio::task::spawn_local(process::reap(processes.clone())?);
@@ -119,10 +119,10 @@ const CRASHES: [(i32, &str); 6] =
 /// State of the request server.
 struct Supervisor {
     processes: Rc<Processes>,
-    running: RefCell<Option<Running>>,
+    running: RefCell<Option<DesktopSession>>,
     bus: Rc<Bus>,
     /// Unbounded, because every message answers one of a bounded number of requests.
-    notes: mpsc::UnboundedSender<Frame<Note>>,
+    notes: mpsc::UnboundedSender<Frame<SupervisorMessage>>,
     /// Requests not answered yet, by number.
     open: RefCell<HashMap<u64, AbortHandle>>,
 }
@@ -130,7 +130,7 @@ struct Supervisor {
 impl Supervisor {
     fn take(self: Rc<Self>, frame: Frame<Request>) {
         let Frame { head: Request { number, ask }, body, .. } = frame;
-        if let Ask::Cancel { request } = ask {
+        if let Operation::Cancel { request } = ask {
             if let Some(task) = self.open.borrow_mut().remove(&request) {
                 task.abort();
             }
@@ -144,9 +144,9 @@ impl Supervisor {
             this.open.borrow_mut().remove(&number);
             let note = match outcome {
                 Ok(Frame { head, body, descriptors }) => {
-                    Frame { head: Note::Reply { number, result: Ok(head) }, body, descriptors }
+                    Frame { head: SupervisorMessage::Reply { number, result: Ok(head) }, body, descriptors }
                 }
-                Err(fault) => Frame::plain(Note::Reply { number, result: Err(fault) }),
+                Err(fault) => Frame::plain(SupervisorMessage::Reply { number, result: Err(fault) }),
             };
             // A closed channel means that the cell is ending.
             let _ = this.notes.send(note);
@@ -154,37 +154,41 @@ impl Supervisor {
         self.open.borrow_mut().insert(number, task.abort_handle());
     }
 
-    async fn answer(&self, ask: Ask, body: Vec<u8>) -> Outcome {
+    async fn answer(&self, ask: Operation, body: Vec<u8>) -> OperationResult {
         match ask {
-            Ask::Start(desk) => self.start(&desk).await,
-            Ask::Display => self.display(),
-            Ask::Read { path } => file::read(self.processes.home(), &path),
-            Ask::Write { path } => file::write(self.processes.home(), &path),
-            Ask::List { path } => file::list(self.processes.home(), &path),
-            Ask::Remove { path } => file::remove(self.processes.home(), &path),
-            Ask::Run(program) => self.processes.run(program, body).await,
-            Ask::Spawn(program) => self.processes.start(&program),
-            Ask::Launch(program) => self.launch(&program),
-            Ask::Wait { child } => self.processes.wait(child).await,
-            Ask::Kill { child } => self.processes.kill(child),
-            Ask::Tree { budget } => self.bus.walk(&budget).await.map(|tree| Frame::plain(Reply::Tree(tree))),
-            Ask::Document => {
+            Operation::Start(desk) => self.start(&desk).await,
+            Operation::Display => self.display(),
+            Operation::Read { path } => file::read(self.processes.home(), &path),
+            Operation::Write { path } => file::write(self.processes.home(), &path),
+            Operation::List { path } => file::list(self.processes.home(), &path),
+            Operation::Remove { path } => file::remove(self.processes.home(), &path),
+            Operation::Run(program) => self.processes.run(program, body).await,
+            Operation::Spawn(program) => self.processes.start(&program),
+            Operation::Launch(program) => self.launch(&program),
+            Operation::Wait { child } => self.processes.wait(child).await,
+            Operation::Kill { child } => self.processes.kill(child),
+            Operation::Tree { budget } => {
+                self.bus.walk(&budget).await.map(|tree| Frame::plain(Reply::Tree(tree)))
+            }
+            Operation::Document => {
                 let document = self.bus.document().await?;
                 Ok(Frame { head: Reply::Done, body: document.into_bytes(), descriptors: Vec::new() })
             }
-            Ask::Node { node } => self.bus.facts(&node).await.map(|facts| Frame::plain(Reply::Node(facts))),
-            Ask::Press { node } => self.bus.press(&node).await.map(|()| Frame::plain(Reply::Done)),
-            Ask::Choose { node, option } => {
+            Operation::Node { node } => {
+                self.bus.facts(&node).await.map(|facts| Frame::plain(Reply::Node(facts)))
+            }
+            Operation::Press { node } => self.bus.press(&node).await.map(|()| Frame::plain(Reply::Done)),
+            Operation::Choose { node, option } => {
                 self.bus.choose(&node, &option).await.map(|()| Frame::plain(Reply::Done))
             }
-            Ask::Focus { node } => self.bus.focus(&node).await.map(|()| Frame::plain(Reply::Done)),
-            Ask::Connect { port } => connect(port).await,
-            Ask::Cancel { .. } => Ok(Frame::plain(Reply::Done)),
+            Operation::Focus { node } => self.bus.focus(&node).await.map(|()| Frame::plain(Reply::Done)),
+            Operation::Connect { port } => connect(port).await,
+            Operation::Cancel { .. } => Ok(Frame::plain(Reply::Done)),
         }
     }
 
-    async fn start(&self, desk: &wire::Desk) -> Outcome {
-        let lost = |error: &dyn std::fmt::Display| Fault::Lost(error.to_string());
+    async fn start(&self, desk: &wire::SessionConfig) -> OperationResult {
+        let lost = |error: &dyn std::fmt::Display| OperationError::Lost(error.to_string());
         let started = desktop_session::start(&self.processes, desk, &self.notes).await?;
         let mut descriptors = Vec::new();
         let own = rustix::process::getpid();
@@ -202,7 +206,7 @@ impl Supervisor {
     /// world is lost. Any other end, or an end caused by a requested command, does not count as a loss. Neither does a
     /// kill while a terminal is in use inside the cell, because the agent may have typed it, unless the kernel reports
     /// that it ran out of memory.
-    fn launch(&self, program: &wire::Program) -> Outcome {
+    fn launch(&self, program: &wire::Program) -> OperationResult {
         let mut child = self.processes.launch(program)?;
         let mut server = self.running.borrow().as_ref().and_then(|running| running.server.clone());
         let (processes, notes) = (self.processes.clone(), self.notes.clone());
@@ -214,45 +218,46 @@ impl Supervisor {
                 return;
             };
             let by_system = process::out_of_memory_kills() > kills_before;
-            let by_hand = *number == KILL && !by_system && process::terminal_in_use();
+            let by_hand = *number == KILL && !by_system && process::has_controlling_terminal();
             if processes.runs_command() || by_hand {
                 return;
             }
             // A program that only ended because the display did is not the cause to report.
             if let Some(server) = &mut server
-                && tokio::time::timeout(desktop_session::LAST_WORDS, server.ended()).await.is_ok()
+                && tokio::time::timeout(desktop_session::OUTPUT_DRAIN, server.ended()).await.is_ok()
             {
                 return;
             }
             let reason = if *number == KILL && by_system { ", as the system ran out of memory" } else { "" };
             let story = format!("the program {name} was ended by the signal {signal}{reason}");
             // A closed channel means that the cell is ending anyway.
-            let _ = notes.send(Frame::plain(Note::Died { part: wire::Part::Program, story }));
+            let _ = notes
+                .send(Frame::plain(SupervisorMessage::Died { part: wire::CellComponent::Program, story }));
         });
         Ok(Frame::plain(Reply::Done))
     }
 
-    fn display(&self) -> Outcome {
+    fn display(&self) -> OperationResult {
         let running = self.running.borrow();
         let socket = running.as_ref().and_then(|running| running.display.as_ref());
-        let socket = socket.ok_or(Fault::Unsupported(Capability::Screenshots))?;
-        let stream =
-            desktop_session::connect(socket).map_err(|error| Fault::Lost(format!("the display: {error}")))?;
+        let socket = socket.ok_or(OperationError::Unsupported(Capability::Screenshots))?;
+        let stream = desktop_session::connect(socket)
+            .map_err(|error| OperationError::Lost(format!("the display: {error}")))?;
         Ok(Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![stream] })
     }
 }
 
 /// The reply to a request during which this program panicked; the panic's location is in the cell's error output.
-fn failed(panic: &(dyn Any + Send)) -> Fault {
+fn failed(panic: &(dyn Any + Send)) -> OperationError {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("for an unknown reason");
-    Fault::Lost(format!("the supervisor failed: {text}"))
+    OperationError::Lost(format!("the supervisor failed: {text}"))
 }
 
 /// Connects to a port in the cell's network namespace. The socket stays in it, whichever process holds it.
-async fn connect(port: u16) -> Outcome {
+async fn connect(port: u16) -> OperationResult {
     let stream = tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
     let stream = stream.and_then(tokio::net::TcpStream::into_std);
-    let stream = stream.map_err(|error| Fault::refused(format!("port {port}"), &error))?;
+    let stream = stream.map_err(|error| OperationError::refused(format!("port {port}"), &error))?;
     Ok(Frame { head: Reply::Done, body: Vec::new(), descriptors: vec![stream.into()] })
 }

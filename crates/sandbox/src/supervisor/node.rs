@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::role;
 use super::tree_walk::Bus;
-use crate::wire::{Fault, NodeFacts};
+use crate::wire::{NodeFacts, OperationError};
 
 /// Deadline of one call: a busy program does not answer.
 const CALL: Duration = Duration::from_secs(2);
@@ -52,7 +52,7 @@ impl Address {
 
 /// Why a call to an object failed.
 #[derive(Debug)]
-pub(super) enum Miss {
+pub(super) enum NodeError {
     /// The object or its program is gone.
     Gone,
     /// The object did not answer in time.
@@ -86,7 +86,7 @@ impl Refs {
     }
 
     /// Records that an object lies lower than it reports, by this many pixels.
-    pub(super) fn put_lower(&mut self, address: &Address, by: i32) {
+    pub(super) fn set_vertical_correction(&mut self, address: &Address, by: i32) {
         if by == 0 {
             self.lower.remove(address);
         } else {
@@ -107,23 +107,25 @@ pub(super) async fn call<R, B>(
     interface: &str,
     method: &str,
     body: &B,
-) -> Result<R, Miss>
+) -> Result<R, NodeError>
 where
     R: DeserializeOwned + Type,
     B: Serialize + DynamicType + Sync,
 {
     let called = bus.call_method(Some(at.name.as_str()), at.path.as_str(), Some(interface), method, body);
     match tokio::time::timeout(CALL, called).await {
-        Ok(Ok(reply)) => reply.body().deserialize::<R>().map_err(|error| Miss::Unable(error.to_string())),
+        Ok(Ok(reply)) => {
+            reply.body().deserialize::<R>().map_err(|error| NodeError::Unable(error.to_string()))
+        }
         Ok(Err(zbus::Error::MethodError(name, story, _))) => Err(match name.as_str() {
             "org.freedesktop.DBus.Error.UnknownObject"
             | "org.freedesktop.DBus.Error.ServiceUnknown"
             | "org.freedesktop.DBus.Error.NameHasNoOwner"
-            | "org.freedesktop.DBus.Error.NoReply" => Miss::Gone,
-            other => Miss::Unable(story.unwrap_or_else(|| other.to_owned())),
+            | "org.freedesktop.DBus.Error.NoReply" => NodeError::Gone,
+            other => NodeError::Unable(story.unwrap_or_else(|| other.to_owned())),
         }),
-        Ok(Err(error)) => Err(Miss::Unable(error.to_string())),
-        Err(_) => Err(Miss::Slow),
+        Ok(Err(error)) => Err(NodeError::Unable(error.to_string())),
+        Err(_) => Err(NodeError::Slow),
     }
 }
 
@@ -133,16 +135,16 @@ pub(super) async fn property<R>(
     at: &Address,
     interface: &str,
     name: &str,
-) -> Result<R, Miss>
+) -> Result<R, NodeError>
 where
     R: TryFrom<OwnedValue>,
 {
     let value: OwnedValue = call(bus, at, PROPERTIES, "Get", &(interface, name)).await?;
-    R::try_from(value).map_err(|_| Miss::Unable(format!("{name} is of another type")))
+    R::try_from(value).map_err(|_| NodeError::Unable(format!("{name} is of another type")))
 }
 
 /// Reads the name, trimmed: some programs pad it with blanks.
-pub(super) async fn name(bus: &Connection, at: &Address) -> Result<String, Miss> {
+pub(super) async fn name(bus: &Connection, at: &Address) -> Result<String, NodeError> {
     let name: String = property(bus, at, ACCESSIBLE, "Name").await?;
     Ok(name.trim().to_owned())
 }
@@ -155,13 +157,13 @@ pub(super) async fn description(bus: &Connection, at: &Address) -> Option<String
 }
 
 /// Reads the role.
-pub(super) async fn bus_role(bus: &Connection, at: &Address) -> Result<BusRole, Miss> {
+pub(super) async fn bus_role(bus: &Connection, at: &Address) -> Result<BusRole, NodeError> {
     let number: u32 = call(bus, at, ACCESSIBLE, "GetRole", &()).await?;
     Ok(BusRole::try_from(number).unwrap_or(BusRole::Unknown))
 }
 
 /// Reads the states.
-pub(super) async fn bus_states(bus: &Connection, at: &Address) -> Result<StateSet, Miss> {
+pub(super) async fn bus_states(bus: &Connection, at: &Address) -> Result<StateSet, NodeError> {
     call(bus, at, ACCESSIBLE, "GetState", &()).await
 }
 
@@ -211,31 +213,31 @@ pub(super) async fn text(bus: &Connection, at: &Address, count: i32) -> Option<S
 }
 
 /// Reads the addresses of the children.
-pub(super) async fn children(bus: &Connection, at: &Address) -> Result<Vec<Address>, Miss> {
+pub(super) async fn children(bus: &Connection, at: &Address) -> Result<Vec<Address>, NodeError> {
     let found: Vec<(String, OwnedObjectPath)> = call(bus, at, ACCESSIBLE, "GetChildren", &()).await?;
     Ok(found.into_iter().filter_map(Address::of).collect())
 }
 
-fn fault(node: &NodeRef, miss: Miss) -> Fault {
+fn fault(node: &NodeRef, miss: NodeError) -> OperationError {
     match miss {
-        Miss::Gone => gone(node),
-        Miss::Slow => Fault::TimedOut(format!("the program of element {node}")),
-        Miss::Unable(why) => Fault::refused(format!("element {node}"), &why),
+        NodeError::Gone => gone(node),
+        NodeError::Slow => OperationError::TimedOut(format!("the program of element {node}")),
+        NodeError::Unable(why) => OperationError::refused(format!("element {node}"), &why),
     }
 }
 
-fn gone(node: &NodeRef) -> Fault {
-    Fault::NotFound(format!("element {node}"))
+fn gone(node: &NodeRef) -> OperationError {
+    OperationError::NotFound(format!("element {node}"))
 }
 
 impl Bus {
-    fn address(&self, node: &NodeRef) -> Result<(Connection, Address), Fault> {
+    fn address(&self, node: &NodeRef) -> Result<(Connection, Address), OperationError> {
         let address = self.refs.borrow().find(node).cloned().ok_or_else(|| gone(node))?;
         Ok((self.connection()?, address))
     }
 
     /// Reads the current facts about a node.
-    pub(super) async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, Fault> {
+    pub(super) async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, OperationError> {
         let (bus, at) = self.address(node)?;
         let asked = async { tokio::try_join!(name(&bus, &at), bus_role(&bus, &at), bus_states(&bus, &at)) };
         let (name, bus_role, bus_states) = asked.await.map_err(|miss| fault(node, miss))?;
@@ -258,21 +260,25 @@ impl Bus {
     }
 
     /// Performs the node's first action.
-    pub(super) async fn press(&self, node: &NodeRef) -> Result<(), Fault> {
+    pub(super) async fn press(&self, node: &NodeRef) -> Result<(), OperationError> {
         let (bus, at) = self.address(node)?;
         do_action(&bus, &at).await.map_err(|miss| fault(node, miss))
     }
 
     /// Gives the node the keyboard focus.
-    pub(super) async fn focus(&self, node: &NodeRef) -> Result<(), Fault> {
+    pub(super) async fn focus(&self, node: &NodeRef) -> Result<(), OperationError> {
         let (bus, at) = self.address(node)?;
         let focused: bool =
             call(&bus, &at, COMPONENT, "GrabFocus", &()).await.map_err(|miss| fault(node, miss))?;
-        if focused { Ok(()) } else { Err(Fault::refused(format!("element {node}"), &"it takes no focus")) }
+        if focused {
+            Ok(())
+        } else {
+            Err(OperationError::refused(format!("element {node}"), &"it takes no focus"))
+        }
     }
 
     /// Chooses the option with this text below the node.
-    pub(super) async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), Fault> {
+    pub(super) async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), OperationError> {
         let (bus, at) = self.address(node)?;
         let mut names = Vec::new();
         let mut waiting = std::collections::VecDeque::from([at]);
@@ -296,22 +302,22 @@ impl Bus {
         }
         names.truncate(30);
         let why = format!("it has no option {option:?}; it has: {}", names.join(", "));
-        Err(Fault::refused(format!("element {node}"), &why))
+        Err(OperationError::refused(format!("element {node}"), &why))
     }
 }
 
-async fn do_action(bus: &Connection, at: &Address) -> Result<(), Miss> {
+async fn do_action(bus: &Connection, at: &Address) -> Result<(), NodeError> {
     let done: bool = call(bus, at, ACTION, "DoAction", &(0i32,)).await?;
-    if done { Ok(()) } else { Err(Miss::Unable("its action was refused".into())) }
+    if done { Ok(()) } else { Err(NodeError::Unable("its action was refused".into())) }
 }
 
-async fn select(bus: &Connection, parent: &Address, index: usize, option: &Address) -> Result<(), Miss> {
+async fn select(bus: &Connection, parent: &Address, index: usize, option: &Address) -> Result<(), NodeError> {
     if do_action(bus, option).await.is_ok() {
         return Ok(());
     }
-    let index = i32::try_from(index).map_err(|_| Miss::Unable("it has too many options".into()))?;
+    let index = i32::try_from(index).map_err(|_| NodeError::Unable("it has too many options".into()))?;
     let selected: bool = call(bus, parent, SELECTION, "SelectChild", &(index,)).await?;
-    if selected { Ok(()) } else { Err(Miss::Unable("the option could not be selected".into())) }
+    if selected { Ok(()) } else { Err(NodeError::Unable("the option could not be selected".into())) }
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::Outcome;
-use crate::wire::{Fault, Frame, Program, Reply};
+use super::OperationResult;
+use crate::wire::{Frame, OperationError, Program, Reply};
 
 /// How long the pipes of an ended command are still read when another process keeps them open.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ const KILL_ROUNDS: u32 = 400;
 const END_ROUNDS: u32 = 50;
 /// Environment variable that marks a command's descendants, so that daemons are found after they left their parent and
 /// session.
-const MARK: &str = "CELL_COMMAND";
+const MARK_VARIABLE: &str = "CELL_COMMAND";
 
 /// The processes that the supervisor started, by process id.
 #[derive(Default)]
@@ -53,13 +53,13 @@ pub(super) struct Child {
 }
 
 /// A program's standard streams.
-pub(super) struct Streams {
+pub(super) struct StdStreams {
     pub(super) input: Stdio,
     pub(super) output: Stdio,
     pub(super) errors: Stdio,
 }
 
-impl Streams {
+impl StdStreams {
     /// All three streams connected to `/dev/null`.
     pub(super) fn none() -> Self {
         Self { input: Stdio::null(), output: Stdio::null(), errors: Stdio::null() }
@@ -93,7 +93,7 @@ impl Child {
 
     /// Kills the process and its descendants.
     pub(super) fn kill(&self) {
-        let mark = format!("{MARK}={}", self.number);
+        let mark = format!("{MARK_VARIABLE}={}", self.number);
         let running = self.exit.borrow().is_none();
         for _ in 0..KILL_ROUNDS {
             let living = living();
@@ -151,7 +151,7 @@ fn living() -> Vec<Entry> {
 
 /// Whether a process in the cell has a controlling terminal, other than the one that this program may have been
 /// started from.
-pub(super) fn terminal_in_use() -> bool {
+pub(super) fn has_controlling_terminal() -> bool {
     let terminal = |process: &str| -> Option<i64> {
         let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // Fields after the name: state, parent, group, session, terminal.
@@ -212,10 +212,10 @@ impl Processes {
     pub(super) fn spawn(
         &self,
         program: &Program,
-        streams: Streams,
-    ) -> Result<(Child, std::process::Child), Fault> {
+        streams: StdStreams,
+    ) -> Result<(Child, std::process::Child), OperationError> {
         let [name, arguments @ ..] = program.argv.as_slice() else {
-            return Err(Fault::refused("a command", &"it names no program"));
+            return Err(OperationError::refused("a command", &"it names no program"));
         };
         let number = self.count.get() + 1;
         self.count.set(number);
@@ -225,7 +225,7 @@ impl Processes {
         command
             .args(arguments)
             .envs(self.environment.borrow().iter().map(|(name, value)| (name, value)))
-            .env(MARK, number.to_string())
+            .env(MARK_VARIABLE, number.to_string())
             .envs(program.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&folder)
             .process_group(0)
@@ -233,12 +233,14 @@ impl Processes {
             .stdout(streams.output)
             .stderr(streams.errors);
         let spawned = command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound if !folder.is_dir() => Fault::NotFound(folder.display().to_string()),
-            io::ErrorKind::NotFound => Fault::MissingProgram(name.clone()),
-            _ => Fault::refused(format!("starting {name}"), &error),
+            io::ErrorKind::NotFound if !folder.is_dir() => {
+                OperationError::NotFound(folder.display().to_string())
+            }
+            io::ErrorKind::NotFound => OperationError::MissingProgram(name.clone()),
+            _ => OperationError::refused(format!("starting {name}"), &error),
         })?;
         let Some(pid) = i32::try_from(spawned.id()).ok().and_then(Pid::from_raw) else {
-            return Err(Fault::Lost(format!("{name} was started without a process id")));
+            return Err(OperationError::Lost(format!("{name} was started without a process id")));
         };
         let (sender, exit) = watch::channel(None);
         self.exits.borrow_mut().insert(pid, sender);
@@ -246,20 +248,20 @@ impl Processes {
     }
 
     /// Runs a command until it ends or its deadline passes.
-    pub(super) async fn run(&self, program: Program, input: Vec<u8>) -> Outcome {
-        let _counted = Counted::new(&self.commands);
+    pub(super) async fn run(&self, program: Program, input: Vec<u8>) -> OperationResult {
+        let _counted = CountGuard::new(&self.commands);
         let input_stream = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        let streams = Streams { input: input_stream, output: Stdio::piped(), errors: Stdio::piped() };
+        let streams = StdStreams { input: input_stream, output: Stdio::piped(), errors: Stdio::piped() };
         let (mut child, mut process) = self.spawn(&program, streams)?;
         // Cancelling the request kills the command.
-        let guard = Doomed(Some(child.clone()));
-        let fault = |error: io::Error| Fault::refused("a command's pipes", &error);
+        let guard = KillGuard(Some(child.clone()));
+        let fault = |error: io::Error| OperationError::refused("a command's pipes", &error);
         let sink = process.stdin.take().map(|sink| pipe::Sender::from_owned_fd(sink.into()));
         let sink = sink.transpose().map_err(fault)?;
         let output = source(process.stdout.take().map(OwnedFd::from)).map_err(fault)?;
         let errors = source(process.stderr.take().map(OwnedFd::from)).map_err(fault)?;
         let limit = usize::try_from(program.output_limit).unwrap_or(usize::MAX);
-        let (mut stdout, mut stderr) = (Kept::default(), Kept::default());
+        let (mut stdout, mut stderr) = (CappedBuffer::default(), CappedBuffer::default());
         let ended = {
             let mut drained = false;
             let mut streams = std::pin::pin!(async {
@@ -293,8 +295,8 @@ impl Processes {
     }
 
     /// Starts a command and passes out pipes for its input and output.
-    pub(super) fn start(&self, program: &Program) -> Outcome {
-        let streams = Streams { input: Stdio::piped(), output: Stdio::piped(), errors: Stdio::null() };
+    pub(super) fn start(&self, program: &Program) -> OperationResult {
+        let streams = StdStreams { input: Stdio::piped(), output: Stdio::piped(), errors: Stdio::null() };
         let (child, mut process) = self.spawn(program, streams)?;
         let descriptors = [process.stdin.take().map(OwnedFd::from), process.stdout.take().map(OwnedFd::from)];
         let number = child.number;
@@ -304,8 +306,8 @@ impl Processes {
     }
 
     /// Starts a command without waiting for it.
-    pub(super) fn launch(&self, program: &Program) -> Result<Child, Fault> {
-        self.spawn(program, Streams::none()).map(|(child, _)| child)
+    pub(super) fn launch(&self, program: &Program) -> Result<Child, OperationError> {
+        self.spawn(program, StdStreams::none()).map(|(child, _)| child)
     }
 
     /// Whether a command is running that might have ended another process.
@@ -313,26 +315,26 @@ impl Processes {
         self.commands.get() > 0
     }
 
-    fn child(&self, number: u64) -> Result<Child, Fault> {
+    fn child(&self, number: u64) -> Result<Child, OperationError> {
         let child = self.children.borrow().get(&number).cloned();
-        child.ok_or_else(|| Fault::refused("a process", &"it was never started or is forgotten"))
+        child.ok_or_else(|| OperationError::refused("a process", &"it was never started or is forgotten"))
     }
 
     /// Waits for a started command. Its exit code can be asked for once.
-    pub(super) async fn wait(&self, number: u64) -> Outcome {
+    pub(super) async fn wait(&self, number: u64) -> OperationResult {
         let code = self.child(number)?.ended().await;
         Ok(Frame::plain(Reply::Exit { code }))
     }
 
     /// Kills a started command.
-    pub(super) fn kill(&self, number: u64) -> Outcome {
+    pub(super) fn kill(&self, number: u64) -> OperationResult {
         self.child(number)?.kill();
         Ok(Frame::plain(Reply::Done))
     }
 
     /// Kills all descendants of this process. With namespaces, the end of this process kills the rest; without them,
     /// this is all there is.
-    pub(super) fn end_all(&self) {
+    pub(super) fn kill_all(&self) {
         for _ in 0..END_ROUNDS {
             let doomed: Vec<Pid> = living().iter().map(|entry| entry.pid).collect();
             if doomed.is_empty() {
@@ -351,31 +353,31 @@ impl Processes {
 }
 
 /// Increments a counter for as long as this value lives.
-struct Counted<'a>(&'a Cell<u32>);
+struct CountGuard<'a>(&'a Cell<u32>);
 
-impl<'a> Counted<'a> {
+impl<'a> CountGuard<'a> {
     fn new(count: &'a Cell<u32>) -> Self {
         count.set(count.get() + 1);
         Self(count)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
     }
 }
 
 /// Kills a process when dropped, unless it was released.
-struct Doomed(Option<Child>);
+struct KillGuard(Option<Child>);
 
-impl Doomed {
+impl KillGuard {
     fn release(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Doomed {
+impl Drop for KillGuard {
     fn drop(&mut self) {
         if let Some(child) = &self.0 {
             child.kill();
@@ -396,12 +398,12 @@ async fn feed(sink: Option<pipe::Sender>, bytes: Vec<u8>) {
 
 /// The first bytes of a stream, and whether there were more.
 #[derive(Default)]
-struct Kept {
+struct CappedBuffer {
     bytes: Vec<u8>,
     cut: bool,
 }
 
-impl Kept {
+impl CappedBuffer {
     async fn fill(&mut self, source: Option<pipe::Receiver>, limit: usize) {
         let Some(mut source) = source else { return };
         let mut buffer = vec![0; 64 << 10];

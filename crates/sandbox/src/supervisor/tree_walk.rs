@@ -7,15 +7,17 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use apprentice_protocol::{Capability, HiddenNodes, Rect, State, TreeBudget, Truncated, UiNode, UiTree};
+use apprentice_protocol::{
+    Capability, HiddenNodes, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree,
+};
 use atspi::zbus::Connection;
 use atspi::zbus::zvariant::{OwnedObjectPath, OwnedValue};
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::node::{self, ACCESSIBLE, Address, COMPONENT, Miss, Refs, TABLE};
+use super::node::{self, ACCESSIBLE, Address, COMPONENT, NodeError, Refs, TABLE};
 use super::role;
-use crate::wire::Fault;
+use crate::wire::OperationError;
 
 /// Nodes that are read concurrently.
 const IN_FLIGHT: usize = 128;
@@ -40,7 +42,7 @@ pub(super) struct Bus {
 }
 
 /// A node found by the walk.
-struct Found {
+struct FoundNode {
     address: Address,
     parent: Option<usize>,
     depth: u32,
@@ -64,11 +66,11 @@ struct Walk<'a> {
     budget: &'a TreeBudget,
     /// Roles of nodes read by earlier walks.
     roles: HashMap<Address, BusRole>,
-    found: Vec<Found>,
+    found: Vec<FoundNode>,
     seen: HashSet<Address>,
     showing: VecDeque<usize>,
     hidden: VecDeque<usize>,
-    truncated: Option<Truncated>,
+    truncated: Option<TruncationCause>,
 }
 
 /// The registry, whose children are the programs.
@@ -83,29 +85,34 @@ impl Bus {
     }
 
     /// Returns the connection.
-    pub(super) fn connection(&self) -> Result<Connection, Fault> {
-        self.connection.borrow().clone().ok_or(Fault::Unsupported(Capability::Tree))
+    pub(super) fn connection(&self) -> Result<Connection, OperationError> {
+        self.connection.borrow().clone().ok_or(OperationError::Unsupported(Capability::Tree))
     }
 
     /// Reads the interfaces of all programs.
-    pub(super) async fn walk(&self, budget: &TreeBudget) -> Result<UiTree, Fault> {
+    pub(super) async fn walk(&self, budget: &TreeBudget) -> Result<UiTree, OperationError> {
         let bus = self.connection()?;
         let programs = match node::children(&bus, &registry()).await {
             Ok(programs) => programs,
-            Err(Miss::Slow) => return Err(Fault::TimedOut("the accessibility registry".into())),
-            Err(miss) => return Err(Fault::Lost(format!("the accessibility registry is gone: {miss:?}"))),
+            Err(NodeError::Slow) => {
+                return Err(OperationError::TimedOut("the accessibility registry".into()));
+            }
+            Err(miss) => {
+                return Err(OperationError::Lost(format!("the accessibility registry is gone: {miss:?}")));
+            }
         };
         // Moved out for the duration of the walk, so that no borrow is held across an await.
         let roles = std::mem::take(&mut self.refs.borrow_mut().roles);
         let mut walk = Walk::new(budget, roles);
         let whole = async {
-            let cached = futures_util::future::join_all(programs.iter().map(|program| cached(&bus, program)));
+            let cached =
+                futures_util::future::join_all(programs.iter().map(|program| read_cache(&bus, program)));
             let cached = cached.await.into_iter().flatten().collect();
             walk.add(programs, None, false);
             walk.run(&bus, cached).await;
         };
         if tokio::time::timeout(budget.time(), whole).await.is_err() {
-            walk.truncated = Some(Truncated::Time);
+            walk.truncated = Some(TruncationCause::Time);
         }
         let mut refs = self.refs.borrow_mut();
         refs.roles = walk.take_roles();
@@ -130,11 +137,11 @@ impl<'a> Walk<'a> {
     fn add(&mut self, addresses: Vec<Address>, parent: Option<usize>, hidden: bool) {
         let depth = parent.and_then(|parent| self.found.get(parent)).map_or(0, |parent| parent.depth + 1);
         if depth >= self.budget.depth && !addresses.is_empty() {
-            self.truncated = self.truncated.or(Some(Truncated::Depth));
+            self.truncated = self.truncated.or(Some(TruncationCause::Depth));
             return;
         }
         if addresses.len() > CHILD_LIMIT {
-            self.truncated = Some(Truncated::Nodes);
+            self.truncated = Some(TruncationCause::Nodes);
         }
         for address in addresses.into_iter().take(CHILD_LIMIT) {
             // Some programs have loops in their trees.
@@ -142,7 +149,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let index = self.found.len();
-            self.found.push(Found { address, parent, depth, hidden, read: None, children: Vec::new() });
+            self.found.push(FoundNode { address, parent, depth, hidden, read: None, children: Vec::new() });
             if let Some(parent) = parent.and_then(|parent| self.found.get_mut(parent)) {
                 parent.children.push(index);
             }
@@ -150,7 +157,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    async fn run(&mut self, bus: &Connection, cached: HashMap<Address, Brief>) {
+    async fn run(&mut self, bus: &Connection, cached: HashMap<Address, CachedNode>) {
         let mut pending = FuturesUnordered::new();
         // Number of requests sent, and number of pending requests to showing nodes.
         let (mut started, mut reading) = (0, 0);
@@ -163,7 +170,7 @@ impl<'a> Walk<'a> {
                 };
                 let Some(index) = next else { break };
                 if started >= self.budget.nodes {
-                    self.truncated = Some(Truncated::Nodes);
+                    self.truncated = Some(TruncationCause::Nodes);
                     self.showing.clear();
                     self.hidden.clear();
                     break;
@@ -173,7 +180,7 @@ impl<'a> Walk<'a> {
                 let (bus, address, hidden) = (bus.clone(), found.address.clone(), found.hidden);
                 let brief = cached.get(&address).cloned();
                 let role = self.roles.get(&address).copied();
-                let known = Known { brief, role, hidden: self.budget.hidden };
+                let known = KnownProperties { brief, role, hidden: self.budget.hidden };
                 reading += usize::from(!hidden);
                 pending.push(async move {
                     let read = read(&bus, &address, known).await;
@@ -204,13 +211,13 @@ impl<'a> Walk<'a> {
     /// How much lower each node lies than it reports, in pixels. LibreOffice ignores the menu bar in the positions of
     /// elements that it draws itself, so those lie lower by the bar's height. Elements of other toolkits within it,
     /// whose outermost is a box, report correct positions.
-    fn drops(&self) -> Vec<i32> {
+    fn vertical_corrections(&self) -> Vec<i32> {
         let mut drops = Vec::with_capacity(self.found.len());
         for (index, found) in self.found.iter().enumerate() {
             // Parents come before their children.
             let above = found.parent.and_then(|parent| drops.get(parent).copied()).unwrap_or_default();
             drops.push(match found.read.as_ref().map(|read| read.role) {
-                Some(BusRole::RootPane) => self.drop_of(index).unwrap_or_default(),
+                Some(BusRole::RootPane) => self.menu_bar_correction(index).unwrap_or_default(),
                 Some(BusRole::Filler) => 0,
                 Some(_) | None => above,
             });
@@ -219,7 +226,7 @@ impl<'a> Walk<'a> {
     }
 
     /// How far a root pane lies below its window's menu bar, if both report the same position.
-    fn drop_of(&self, pane: usize) -> Option<i32> {
+    fn menu_bar_correction(&self, pane: usize) -> Option<i32> {
         let above = |from: usize| {
             std::iter::successors(Some(from), |at| self.found.get(*at).and_then(|found| found.parent))
         };
@@ -236,7 +243,7 @@ impl<'a> Walk<'a> {
     /// Builds the tree, depth first, from the nodes that answered.
     fn finish(self, refs: &mut Refs) -> UiTree {
         let mut nodes: Vec<UiNode> = Vec::new();
-        let drops = self.drops();
+        let drops = self.vertical_corrections();
         let roots = (0..self.found.len()).filter(|index| self.found[*index].parent.is_none());
         let mut stack: Vec<(usize, Option<u32>)> = roots.map(|index| (index, None)).collect();
         stack.reverse();
@@ -245,8 +252,8 @@ impl<'a> Walk<'a> {
             let Some(read) = &found.read else { continue };
             let Ok(own) = u32::try_from(nodes.len()) else { break };
             let drop = drops.get(index).copied().unwrap_or_default();
-            refs.put_lower(&found.address, drop);
-            let mut node = told(&found.address, read, parent, found.hidden, refs);
+            refs.set_vertical_correction(&found.address, drop);
+            let mut node = ui_node(&found.address, read, parent, found.hidden, refs);
             node.bounds = node.bounds.map(|bounds| Rect { y: bounds.y.saturating_add(drop), ..bounds });
             nodes.push(node);
             stack.extend(found.children.iter().rev().map(|child| (*child, Some(own))));
@@ -256,7 +263,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Converts a node to the protocol's form.
-fn told(address: &Address, read: &Read, parent: Option<u32>, hidden: bool, refs: &mut Refs) -> UiNode {
+fn ui_node(address: &Address, read: &Read, parent: Option<u32>, hidden: bool, refs: &mut Refs) -> UiNode {
     let mut states = role::states(read.role, read.states);
     if hidden {
         states.insert(State::Hidden);
@@ -275,7 +282,7 @@ fn told(address: &Address, read: &Read, parent: Option<u32>, hidden: bool, refs:
 
 /// A node's properties from the program's reply about all of its nodes at once.
 #[derive(Clone)]
-struct Brief {
+struct CachedNode {
     name: String,
     role: BusRole,
     states: StateSet,
@@ -284,9 +291,9 @@ struct Brief {
 }
 
 /// Asks a program for all its nodes at once. Toolkits without a cache are asked node by node instead.
-async fn cached(bus: &Connection, program: &Address) -> HashMap<Address, Brief> {
+async fn read_cache(bus: &Connection, program: &Address) -> HashMap<Address, CachedNode> {
     let cache = Address { name: program.name.clone(), path: "/org/a11y/atspi/cache".into() };
-    let items: Result<Vec<CacheItem>, Miss> =
+    let items: Result<Vec<CacheItem>, NodeError> =
         node::call(bus, &cache, "org.a11y.atspi.Cache", "GetItems", &()).await;
     let brief = |item: CacheItem| {
         let address = Address {
@@ -294,16 +301,16 @@ async fn cached(bus: &Connection, program: &Address) -> HashMap<Address, Brief> 
             path: item.object.path_as_str().to_owned(),
         };
         let CacheItem { role, states, children, name, .. } = item;
-        Some((address, Brief { name: name.trim().to_owned(), role, states, children }))
+        Some((address, CachedNode { name: name.trim().to_owned(), role, states, children }))
     };
     items.unwrap_or_default().into_iter().filter_map(brief).collect()
 }
 
 /// What is known about a node before it is asked.
 #[derive(Default)]
-struct Known {
+struct KnownProperties {
     /// Properties from the program's reply about all of its nodes.
-    brief: Option<Brief>,
+    brief: Option<CachedNode>,
     /// The node's role, which never changes.
     role: Option<BusRole>,
     /// How nodes that do not show are handled.
@@ -311,23 +318,23 @@ struct Known {
 }
 
 /// Asks a node for the required properties that are not known yet.
-async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss> {
+async fn read(bus: &Connection, at: &Address, known: KnownProperties) -> Result<Read, NodeError> {
     let role = async {
         match known.role {
             Some(role) => Ok(role),
             None => node::bus_role(bus, at).await,
         }
     };
-    let Brief { name, role, states, children: count } = match known.brief {
+    let CachedNode { name, role, states, children: count } = match known.brief {
         Some(brief) => brief,
         None => {
             let (name, role, states) =
                 tokio::try_join!(node::name(bus, at), role, node::bus_states(bus, at))?;
-            Brief { name, role, states, children: -1 }
+            CachedNode { name, role, states, children: -1 }
         }
     };
     if states.contains(BusState::Defunct) {
-        return Err(Miss::Gone);
+        return Err(NodeError::Gone);
     }
     let states = node::states_on_screen(bus, at, role, states).await;
     let showing = states.contains(BusState::Showing);
@@ -343,7 +350,7 @@ async fn read(bus: &Connection, at: &Address, known: Known) -> Result<Read, Miss
         if !wanted || count == 0 || plain {
             Vec::new()
         } else if states.contains(BusState::ManagesDescendants) {
-            managed(bus, at).await
+            managed_descendants(bus, at).await
         } else {
             let children = node::children(bus, at).await.unwrap_or_default();
             if known.hidden == HiddenNodes::Skip && is_closed(bus, role, &children).await {
@@ -380,7 +387,7 @@ async fn is_closed(bus: &Connection, role: BusRole, items: &[Address]) -> bool {
 
 /// The descendants to read of a node that manages them itself: all of them if they are few, else those between the
 /// corners of the visible area.
-pub(super) async fn managed(bus: &Connection, at: &Address) -> Vec<Address> {
+pub(super) async fn managed_descendants(bus: &Connection, at: &Address) -> Vec<Address> {
     let count: i32 = node::property(bus, at, ACCESSIBLE, "ChildCount").await.unwrap_or(0);
     if count <= MANAGED_LIMIT {
         return by_index(bus, at, count).await;
@@ -417,7 +424,7 @@ enum Cell {
 
 async fn in_order(bus: &Connection, at: &Address, cells: impl Iterator<Item = Cell>) -> Vec<Address> {
     let asked = cells.map(|cell| async move {
-        let found: Result<(String, OwnedObjectPath), Miss> = match cell {
+        let found: Result<(String, OwnedObjectPath), NodeError> = match cell {
             Cell::Index(index) => node::call(bus, at, ACCESSIBLE, "GetChildAtIndex", &(index,)).await,
             Cell::Place(row, column) => node::call(bus, at, TABLE, "GetAccessibleAt", &(row, column)).await,
         };

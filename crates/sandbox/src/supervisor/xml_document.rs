@@ -12,9 +12,9 @@ use atspi::zbus::Connection;
 use atspi::{Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::node::{self, ACCESSIBLE, ACTION, Address, COMPONENT, Miss, OBJECT, VALUE};
+use super::node::{self, ACCESSIBLE, ACTION, Address, COMPONENT, NodeError, OBJECT, VALUE};
 use super::tree_walk::{self, Bus};
-use crate::wire::Fault;
+use crate::wire::OperationError;
 
 /// Prefixes of attribute names, each with the last part of its namespace.
 const SPACES: [(&str, &str); 8] = [
@@ -42,17 +42,17 @@ const IN_FLIGHT: usize = 64;
 const ACTIONS: i32 = 32;
 
 /// An element found by the traversal.
-struct Found {
+struct FoundElement {
     address: Address,
     depth: u32,
     /// Whether the element lies in a spreadsheet. Of a spreadsheet's cells, only those on the screen are written.
     in_sheet: bool,
-    told: Option<Told>,
+    told: Option<ElementProperties>,
     children: Vec<usize>,
 }
 
 /// The attributes and text of an element.
-struct Told {
+struct ElementProperties {
     tag: String,
     /// Attributes by prefixed name.
     attributes: BTreeMap<String, String>,
@@ -63,30 +63,30 @@ struct Told {
 
 impl Bus {
     /// Writes the interfaces of all programs.
-    pub(super) async fn document(&self) -> Result<String, Fault> {
+    pub(super) async fn document(&self) -> Result<String, OperationError> {
         let bus = self.connection()?;
         let programs = node::children(&bus, &tree_walk::registry()).await;
-        let programs =
-            programs.map_err(|miss| Fault::Lost(format!("the accessibility registry is gone: {miss:?}")))?;
+        let programs = programs
+            .map_err(|miss| OperationError::Lost(format!("the accessibility registry is gone: {miss:?}")))?;
         let what = || "the interface's document".to_owned();
         let read = tokio::time::timeout(TIME, read_all(&bus, programs)).await;
-        let (found, roots) = read.map_err(|_| Fault::TimedOut(what()))?.ok_or_else(|| {
-            Fault::refused(what(), &format!("it has more than {ELEMENTS} elements or {BYTES} bytes"))
+        let (found, roots) = read.map_err(|_| OperationError::TimedOut(what()))?.ok_or_else(|| {
+            OperationError::refused(what(), &format!("it has more than {ELEMENTS} elements or {BYTES} bytes"))
         })?;
-        Ok(written(&found, &roots))
+        Ok(to_xml(&found, &roots))
     }
 }
 
 /// Reads all elements, siblings in order. `None` when there are too many.
-async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<Found>, Vec<usize>)> {
-    let (mut found, mut seen, mut waiting) = (Vec::<Found>::new(), HashSet::new(), VecDeque::new());
+async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<FoundElement>, Vec<usize>)> {
+    let (mut found, mut seen, mut waiting) = (Vec::<FoundElement>::new(), HashSet::new(), VecDeque::new());
     let mut bytes = 0;
-    let mut add = |found: &mut Vec<Found>, addresses: Vec<Address>, depth, in_sheet| {
+    let mut add = |found: &mut Vec<FoundElement>, addresses: Vec<Address>, depth, in_sheet| {
         // Some programs have loops in their trees.
         let fresh: Vec<Address> =
             addresses.into_iter().filter(|address| seen.insert(address.clone())).collect();
         let first = found.len();
-        found.extend(fresh.into_iter().map(|address| Found {
+        found.extend(fresh.into_iter().map(|address| FoundElement {
             address,
             depth,
             in_sheet,
@@ -127,7 +127,12 @@ async fn read_all(bus: &Connection, programs: Vec<Address>) -> Option<(Vec<Found
 }
 
 /// Reads all attributes of an element.
-async fn ask(bus: &Connection, at: &Address, in_sheet: bool, leaf: bool) -> Result<Told, Miss> {
+async fn ask(
+    bus: &Connection,
+    at: &Address,
+    in_sheet: bool,
+    leaf: bool,
+) -> Result<ElementProperties, NodeError> {
     let name = node::property::<String>(bus, at, ACCESSIBLE, "Name");
     let (name, role, states) = tokio::try_join!(name, node::bus_role(bus, at), node::bus_states(bus, at))?;
     let (own, offered) = tokio::join!(
@@ -136,7 +141,7 @@ async fn ask(bus: &Connection, at: &Address, in_sheet: bool, leaf: bool) -> Resu
     );
     let offered = offered.unwrap_or_default();
     let has = |kind: &str| offered.iter().any(|one| one.rsplit('.').next() == Some(kind));
-    let mut attributes = BTreeMap::from([("name".to_owned(), called(role, &name))]);
+    let mut attributes = BTreeMap::from([("name".to_owned(), display_name(role, &name))]);
     for state in states {
         attributes.insert(format!("st:{}", state.to_static_str().replace('-', "_")), "true".into());
     }
@@ -159,7 +164,7 @@ async fn ask(bus: &Connection, at: &Address, in_sheet: bool, leaf: bool) -> Resu
         attributes.insert((*word).into(), "true".into());
     }
     attributes.extend(numbers.into_iter().chain(actions));
-    Ok(Told {
+    Ok(ElementProperties {
         tag: tag(role),
         attributes,
         text: text.unwrap_or_default().replace([OBJECT, '\u{fffd}'], ""),
@@ -207,7 +212,7 @@ async fn actions(bus: &Connection, at: &Address) -> Vec<(String, String)> {
 
 async fn below(bus: &Connection, at: &Address, states: StateSet, is_sheet: bool) -> Vec<Address> {
     if is_sheet {
-        return tree_walk::managed(bus, at).await;
+        return tree_walk::managed_descendants(bus, at).await;
     }
     let count: i32 = node::property(bus, at, ACCESSIBLE, "ChildCount").await.unwrap_or(0);
     if count > WIDTH || states.contains(BusState::ManagesDescendants) {
@@ -216,7 +221,7 @@ async fn below(bus: &Connection, at: &Address, states: StateSet, is_sheet: bool)
     node::children(bus, at).await.unwrap_or_default()
 }
 
-impl Told {
+impl ElementProperties {
     fn weight(&self) -> usize {
         let attributes: usize = self.attributes.iter().map(|(key, value)| key.len() + value.len() + 4).sum();
         attributes + 2 * self.tag.len() + self.text.len()
@@ -232,7 +237,7 @@ fn tag(role: BusRole) -> String {
 }
 
 /// The element's name. Tasks refer to any Chromium as "Google Chrome", the build on OSWorld's machines.
-fn called(role: BusRole, name: &str) -> String {
+fn display_name(role: BusRole, name: &str) -> String {
     match (role, name.strip_suffix("Chromium")) {
         (BusRole::Application, Some("")) => "Google Chrome".into(),
         (BusRole::Frame, Some(title)) if title.is_empty() || title.ends_with("- ") => {
@@ -264,7 +269,7 @@ fn python_float(number: f64) -> String {
     }
 }
 
-fn written(found: &[Found], roots: &[usize]) -> String {
+fn to_xml(found: &[FoundElement], roots: &[usize]) -> String {
     let mut xml = String::from("<desktop-frame");
     for (prefix, part) in SPACES {
         let _ = write!(xml, " xmlns:{prefix}=\"{SPACE}/{part}\"");
@@ -318,7 +323,7 @@ mod tests {
 
     use atspi::Role as BusRole;
 
-    use super::{Address, Found, Told, called, is_name, python_float, tag, written};
+    use super::{Address, ElementProperties, FoundElement, display_name, is_name, python_float, tag, to_xml};
 
     #[test]
     fn numbers_are_written_as_python_does() {
@@ -344,10 +349,15 @@ mod tests {
     fn elements_stand_in_their_order_with_what_they_say() {
         let one = |tag: &str, name: &str, text: &str, children| {
             let attributes = BTreeMap::from([("name".to_owned(), name.to_owned())]);
-            let told =
-                Told { tag: tag.into(), attributes, text: text.into(), is_sheet: false, below: Vec::new() };
+            let told = ElementProperties {
+                tag: tag.into(),
+                attributes,
+                text: text.into(),
+                is_sheet: false,
+                below: Vec::new(),
+            };
             let address = Address { name: ":1.1".into(), path: name.into() };
-            Found { address, depth: 1, in_sheet: false, told: Some(told), children }
+            FoundElement { address, depth: 1, in_sheet: false, told: Some(told), children }
         };
         let mut gone = one("frame", "", "", Vec::new());
         gone.told = None;
@@ -358,7 +368,7 @@ mod tests {
             gone,
             one("push-button", "é", "", Vec::new()),
         ];
-        let xml = written(&found, &[0, 1]);
+        let xml = to_xml(&found, &[0, 1]);
         let body = xml.split_once('>').expect("a root").1;
         assert_eq!(
             body,
@@ -379,7 +389,7 @@ mod tests {
             (BusRole::Frame, "About Chromium", "About Chromium"),
             (BusRole::Link, "Chromium", "Chromium"),
         ] {
-            assert_eq!(called(role, name), expected);
+            assert_eq!(display_name(role, name), expected);
         }
         assert!(["id", "xml-roles", "_a.b", "größe"].iter().all(|name| is_name(name)));
         assert!(["", "1a", "a b", "a:b", "a=b"].iter().all(|name| !is_name(name)));

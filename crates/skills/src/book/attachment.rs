@@ -14,7 +14,7 @@ const FOLDER: &str = ".meta/attachments";
 
 /// The package that a skill was created from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct AttachedPackage {
     /// The name of the package's folder.
     pub name: String,
     /// The package's files, by path.
@@ -42,10 +42,10 @@ pub struct AttachedFile {
 }
 
 /// Shortest run of printable characters in a binary file that is worth scanning.
-const SAYS: usize = 8;
+const MIN_PRINTABLE_RUN: usize = 8;
 
 /// The readable content of a package file.
-pub(crate) enum Reading {
+pub(crate) enum FileText {
     /// A text file, decoded.
     Text(String),
     /// A binary file, reduced to the runs of printable characters in it.
@@ -54,24 +54,24 @@ pub(crate) enum Reading {
 
 /// Reads a file the way a person or model opening it would: as UTF-8, or as UTF-16 with a byte order mark. Returns the
 /// printable strings of any other file.
-pub(crate) fn reading(bytes: &[u8]) -> Reading {
+pub(crate) fn reading(bytes: &[u8]) -> FileText {
     let wide = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
         String::from_utf16_lossy(&units)
     };
     match bytes {
-        [0xff, 0xfe, rest @ ..] => Reading::Text(wide(rest, u16::from_le_bytes)),
-        [0xfe, 0xff, rest @ ..] => Reading::Text(wide(rest, u16::from_be_bytes)),
+        [0xff, 0xfe, rest @ ..] => FileText::Text(wide(rest, u16::from_le_bytes)),
+        [0xfe, 0xff, rest @ ..] => FileText::Text(wide(rest, u16::from_be_bytes)),
         _ => match std::str::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Reading::Text(text.to_owned()),
-            Ok(_) | Err(_) => Reading::Binary(plain_words(bytes)),
+            Ok(text) if !text.contains('\0') => FileText::Text(text.to_owned()),
+            Ok(_) | Err(_) => FileText::Binary(printable_strings(bytes)),
         },
     }
 }
 
-fn plain_words(bytes: &[u8]) -> String {
+fn printable_strings(bytes: &[u8]) -> String {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
-    let runs = bytes.split(|byte| !plain(byte)).filter(|run| run.len() >= SAYS);
+    let runs = bytes.split(|byte| !plain(byte)).filter(|run| run.len() >= MIN_PRINTABLE_RUN);
     runs.map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n")
 }
 

@@ -52,11 +52,11 @@ type Lines = Vec<(String, OpId)>;
 
 /// The source of every line of every skill, updated operation by operation.
 #[derive(Default)]
-struct Ledger {
+struct LineSources {
     texts: BTreeMap<SkillId, [Lines; 2]>,
 }
 
-impl Ledger {
+impl LineSources {
     /// Applies one operation. Unchanged lines keep their source. A line that comes from another skill, or that returns,
     /// brings its own source.
     fn take(&mut self, operation: &Operation, state: &State) {
@@ -101,7 +101,7 @@ fn follow(before: &Lines, text: &str, by: OpId, known: &BTreeMap<String, OpId>) 
 /// Returns the lines of a skill page with their sources, or `None` if the book never contained the skill.
 pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>> {
     let mut state = State::default();
-    let mut ledger = Ledger::default();
+    let mut ledger = LineSources::default();
     for operation in operations {
         state.apply(operation);
         if let Change::SkillRenamed { from, to } = &operation.change

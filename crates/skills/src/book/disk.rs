@@ -22,7 +22,7 @@ const STAMPS: &str = ".meta/cache/stamps";
 
 /// The result of a comparison.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct DiskChanges {
     /// Pages that the last operation did not write before it was interrupted.
     pub(super) unfinished: Vec<SkillId>,
     /// Edits by people, as changes, with the hash of the edited page.
@@ -33,7 +33,7 @@ pub(super) struct Found {
     pub(super) stamps: Stamps,
 }
 
-impl Found {
+impl DiskChanges {
     /// Returns whether a page, or its folder, exists but could not be read.
     fn is_unreadable(&self, id: &SkillId) -> bool {
         let path = page_path(id);
@@ -50,9 +50,13 @@ pub(super) struct Edit {
 }
 
 /// Compares pages with the state that the log describes.
-pub(super) fn compare(operations: &[Operation], state: &State, on_disk: OnDisk) -> Result<Found, BookError> {
-    let OnDisk { pages, mut found, applied } = on_disk;
-    let open = Open::since(applied, operations);
+pub(super) fn compare(
+    operations: &[Operation],
+    state: &State,
+    on_disk: PageScan,
+) -> Result<DiskChanges, BookError> {
+    let PageScan { pages, mut found, applied } = on_disk;
+    let open = PendingWrites::since(applied, operations);
     let mut missing: Vec<SkillId> = Vec::new();
     for id in state.skills.keys() {
         let path = page_path(id);
@@ -82,12 +86,12 @@ pub(super) fn compare(operations: &[Operation], state: &State, on_disk: OnDisk) 
 }
 
 /// Operations whose page writes are not confirmed. Their writer is still running, or was interrupted.
-struct Open<'a> {
+struct PendingWrites<'a> {
     /// For each file of these operations, all contents that it may legitimately have.
     files: HashMap<&'a str, HashSet<&'a str>>,
 }
 
-impl<'a> Open<'a> {
+impl<'a> PendingWrites<'a> {
     /// Collects every operation after `applied`, or the last operation if `applied` is `None`.
     fn since(applied: Option<OpId>, operations: &'a [Operation]) -> Self {
         let last = operations.last().map(|operation| operation.id);
@@ -112,7 +116,7 @@ impl<'a> Open<'a> {
     }
 }
 
-fn edited(id: &SkillId, page: &DiskPage, found: &mut Found) {
+fn edited(id: &SkillId, page: &DiskPage, found: &mut DiskChanges) {
     match &page.read() {
         Ok(read) => found.edits.push(Edit {
             change: Change::SkillEdited {
@@ -127,7 +131,7 @@ fn edited(id: &SkillId, page: &DiskPage, found: &mut Found) {
     }
 }
 
-fn arrived(id: &SkillId, page: &DiskPage, at: (&State, &mut Vec<SkillId>), found: &mut Found) {
+fn arrived(id: &SkillId, page: &DiskPage, at: (&State, &mut Vec<SkillId>), found: &mut DiskChanges) {
     let (state, missing) = at;
     let same =
         |from: &SkillId| state.files.get(&page_path(from)).and_then(Option::as_ref) == Some(&page.hash);
@@ -182,19 +186,19 @@ impl DiskPage {
 }
 
 /// All pages on disk, read independently of the log.
-pub(super) struct OnDisk {
+pub(super) struct PageScan {
     pages: BTreeMap<SkillId, DiskPage>,
     /// Unreadable files, and file metadata of the pages.
-    found: Found,
+    found: DiskChanges,
     /// The last operation whose pages were completely written before the scan of the folder began.
     applied: Option<OpId>,
 }
 
 /// Reads every page. A log that is read afterwards covers every write that this scan may have seen.
-pub(super) fn look_around(folder: &Path) -> Result<OnDisk, BookError> {
+pub(super) fn scan_pages(folder: &Path) -> Result<PageScan, BookError> {
     let applied = read_applied(folder);
     let remembered = Stamps::load(&folder.join(STAMPS));
-    let (mut pages, mut found) = (BTreeMap::new(), Found::default());
+    let (mut pages, mut found) = (BTreeMap::new(), DiskChanges::default());
     for domain in names(folder)? {
         let place = folder.join(&domain);
         if domain.starts_with('.') || !place.is_dir() {
@@ -232,7 +236,7 @@ pub(super) fn look_around(folder: &Path) -> Result<OnDisk, BookError> {
             }
         }
     }
-    Ok(OnDisk { pages, found, applied })
+    Ok(PageScan { pages, found, applied })
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, BookError> {

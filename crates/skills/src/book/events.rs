@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{SkillHappening, SkillId, StepId};
+use apprentice_protocol::{SkillEventKind, SkillId, StepId};
 use jiff::Timestamp;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -23,7 +23,7 @@ pub struct BookEvent {
     /// Time of the operation.
     pub time: Timestamp,
     /// The kind of event.
-    pub event: SkillHappening,
+    pub event: SkillEventKind,
     /// Author of the operation.
     pub actor: Actor,
     /// The run of the attempt behind the operation.
@@ -51,11 +51,11 @@ pub struct BookEvent {
 }
 
 /// A kind of event with the skill or domain that it concerns.
-type Told = (SkillHappening, Option<SkillId>, Option<String>);
+type EventFact = (SkillEventKind, Option<SkillId>, Option<String>);
 
 /// Returns the events of a change, each with the skill or domain that it concerns.
-fn happenings(change: &Change, state: &State) -> Vec<Told> {
-    use SkillHappening::{
+fn skill_events(change: &Change, state: &State) -> Vec<EventFact> {
+    use SkillEventKind::{
         Annotated, CleanupFlagged, CleanupKept, Created, DomainCreated, Merged, Proposed, Refused, Reviewed,
         Tombstoned, Updated,
     };
@@ -106,10 +106,10 @@ fn happenings(change: &Change, state: &State) -> Vec<Told> {
 
 /// Returns a quarantine event for each new text. A new text is unproved and is withheld where only proved skills are
 /// lent.
-fn waiting(told: &[Told]) -> Vec<Told> {
+fn quarantines(told: &[EventFact]) -> Vec<EventFact> {
     let new =
-        |(happening, ..): &&Told| matches!(happening, SkillHappening::Created | SkillHappening::Updated);
-    let waits = |(_, skill, _): &Told| (SkillHappening::Quarantined, skill.clone(), None);
+        |(happening, ..): &&EventFact| matches!(happening, SkillEventKind::Created | SkillEventKind::Updated);
+    let waits = |(_, skill, _): &EventFact| (SkillEventKind::Quarantined, skill.clone(), None);
     told.iter().filter(new).map(waits).collect()
 }
 
@@ -129,14 +129,14 @@ impl Snapshot {
             hash.update(line);
             let text = std::str::from_utf8(line).ok().map(str::trim_end);
             let Some(operation) = text.and_then(|text| Operation::from_line(text).ok()) else { continue };
-            let mut told = happenings(&operation.change, &state);
+            let mut told = skill_events(&operation.change, &state);
             state.apply(&operation);
-            told.extend(waiting(&told));
+            told.extend(quarantines(&told));
             if let Change::SkillsTried { .. } = operation.change {
                 let now = proved(&state);
                 told.extend(
                     now.difference(&verified)
-                        .map(|skill| (SkillHappening::Verified, Some(skill.clone()), None)),
+                        .map(|skill| (SkillEventKind::Verified, Some(skill.clone()), None)),
                 );
                 verified = now;
             }
@@ -152,7 +152,7 @@ impl Snapshot {
 fn event_of(
     operation: &Operation,
     state: &State,
-    (event, skill, domain): Told,
+    (event, skill, domain): EventFact,
     [book_before, book_after]: [String; 2],
 ) -> BookEvent {
     let trajectory = operation.cause.as_ref().map(|cause| cause.trajectory.clone());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use apprentice_protocol::{SkillId, Versions};
 use jiff::Timestamp;
 
-use super::attachment::{self, AttachedFile, Reading, reading};
+use super::attachment::{self, AttachedFile, FileText, reading};
 use super::disk::{self, Edit};
 use super::index::{domains_file, index_file};
 use super::log::{self, Log};
@@ -22,8 +22,8 @@ use super::state::{State, page_path};
 use super::validate::validate;
 use super::version_evidence;
 use super::{BookError, Problem};
-use crate::embedding::Meaning;
-use crate::leak::{LeakIndex, NoSealedTasks};
+use crate::embedding::EmbeddingModel;
+use crate::leak::{HeldOutIndex, NoHeldOutTasks};
 use crate::scan::{Finding, scan};
 
 /// Options for opening a book for writing.
@@ -32,7 +32,7 @@ pub struct GatewayOptions {
     /// Timestamp for recorded edits by people.
     pub time: Timestamp,
     /// Index of sealed material that skills must not repeat.
-    pub leaks: Arc<dyn LeakIndex>,
+    pub leaks: Arc<dyn HeldOutIndex>,
     /// Whether writes of models take effect at once.
     pub mode: WriteMode,
 }
@@ -40,13 +40,13 @@ pub struct GatewayOptions {
 impl GatewayOptions {
     /// Returns options for this time, without sealed tasks.
     pub fn at(time: Timestamp) -> Self {
-        Self { time, leaks: Arc::new(NoSealedTasks), mode: WriteMode::Auto }
+        Self { time, leaks: Arc::new(NoHeldOutTasks), mode: WriteMode::Auto }
     }
 }
 
 /// The result of opening a book for writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenReport {
     /// Pages of an interrupted write that were completed.
     pub completed: Vec<String>,
     /// Pages with edits by people that were recorded.
@@ -115,8 +115,8 @@ pub struct Gateway {
     log: File,
     bytes: Vec<u8>,
     state: State,
-    leaks: Arc<dyn LeakIndex>,
-    meaning: Option<Arc<Meaning>>,
+    leaks: Arc<dyn HeldOutIndex>,
+    meaning: Option<Arc<EmbeddingModel>>,
     unreadable: BTreeSet<String>,
     mode: WriteMode,
     broken: bool,
@@ -125,14 +125,14 @@ pub struct Gateway {
 impl Gateway {
     /// Opens a book for writing. Creates it if it does not exist, and waits for another writer to finish. Completes an
     /// interrupted write and records edits by people.
-    pub fn open(folder: &Path, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
+    pub fn open(folder: &Path, options: GatewayOptions) -> Result<(Self, OpenReport), BookError> {
         let lock = lock_file(folder)?;
         lock.lock().map_err(|source| BookError::Io { path: folder.to_owned(), source })?;
         Self::load(folder, lock, options)
     }
 
     /// Opens a book like [`Gateway::open`], but returns an error if another process is writing.
-    pub fn try_open(folder: &Path, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
+    pub fn try_open(folder: &Path, options: GatewayOptions) -> Result<(Self, OpenReport), BookError> {
         let lock = lock_file(folder)?;
         match lock.try_lock() {
             Ok(()) => Self::load(folder, lock, options),
@@ -141,7 +141,7 @@ impl Gateway {
         }
     }
 
-    fn load(folder: &Path, lock: File, options: GatewayOptions) -> Result<(Self, Opened), BookError> {
+    fn load(folder: &Path, lock: File, options: GatewayOptions) -> Result<(Self, OpenReport), BookError> {
         let read = Log::read(folder, None)?;
         let (log, set_aside) = log::open(folder, &read)?;
         let state = State::fold(&read.operations);
@@ -157,8 +157,8 @@ impl Gateway {
             mode: options.mode,
             broken: false,
         };
-        let found = disk::compare(&read.operations, &gateway.state, disk::look_around(folder)?)?;
-        let mut opened = Opened { problems: read.problems, set_aside, ..Opened::default() };
+        let found = disk::compare(&read.operations, &gateway.state, disk::scan_pages(folder)?)?;
+        let mut opened = OpenReport { problems: read.problems, set_aside, ..OpenReport::default() };
         for skill in found.unfinished {
             gateway.write_page(&skill)?;
             opened.completed.push(page_path(&skill));
@@ -192,12 +192,12 @@ impl Gateway {
     }
 
     /// Sets the embedder that the manager and the cleaner use to compare skills by meaning.
-    pub fn understand(&mut self, meaning: Option<Arc<Meaning>>) {
+    pub fn understand(&mut self, meaning: Option<Arc<EmbeddingModel>>) {
         self.meaning = meaning;
     }
 
     /// Returns the embedder that compares skills by meaning, if one is set.
-    pub fn meaning(&self) -> Option<&Meaning> {
+    pub fn meaning(&self) -> Option<&EmbeddingModel> {
         self.meaning.as_deref()
     }
 
@@ -215,7 +215,7 @@ impl Gateway {
         self.inspect(request.actor, &request.change).map_err(refused)?;
         self.check_read(&request.read).map_err(refused)?;
         self.check_pages(&request.change)?;
-        if self.holds_back(request.actor, &request.change).map_err(refused)? {
+        if self.must_wait(request.actor, &request.change).map_err(refused)? {
             return self.propose(request);
         }
         let WriteRequest { time, actor, cause, seen, change, .. } = request;
@@ -226,7 +226,7 @@ impl Gateway {
             actor,
             cause,
             accepts: None,
-            seen: version_evidence::bearing(&seen, &change),
+            seen: version_evidence::relevant_versions(&seen, &change),
             files: Vec::new(),
             change,
         })?;
@@ -234,7 +234,7 @@ impl Gateway {
     }
 
     /// Checks a change against the current state without writing it. Returns the refusal, if any.
-    pub(crate) fn would_take(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check_change(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
         validate(&self.state, actor, change)?;
         self.inspect(actor, change)
     }
@@ -258,8 +258,8 @@ impl Gateway {
         files: &BTreeMap<String, Vec<u8>>,
     ) -> Result<(), (&'static str, String)> {
         for (path, bytes) in files {
-            let (Reading::Text(said) | Reading::Binary(said)) = reading(bytes);
-            let objection = self.objection_to(actor, path).or_else(|| self.objection_to(actor, &said));
+            let (FileText::Text(said) | FileText::Binary(said)) = reading(bytes);
+            let objection = self.check_text_of(actor, path).or_else(|| self.check_text_of(actor, &said));
             if let Some((code, why)) = objection {
                 return Err((code, format!("{path}: {why}")));
             }
@@ -288,11 +288,11 @@ impl Gateway {
     }
 
     pub(super) fn inspect(&self, actor: Actor, change: &Change) -> Result<(), (&'static str, String)> {
-        texts(change).into_iter().find_map(|text| self.objection_to(actor, text)).map_or(Ok(()), Err)
+        texts(change).into_iter().find_map(|text| self.check_text_of(actor, text)).map_or(Ok(()), Err)
     }
 
     /// Checks a text. People may write addresses; the other rules hold for every writer.
-    fn objection_to(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
+    fn check_text_of(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
         match actor == Actor::Human && scan(text) == Some(Finding::Address) {
             true => self.leak(text),
             false => self.objection(text),

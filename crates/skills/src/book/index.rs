@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::operation::Origin;
 use super::state::State;
-use crate::words::clipped;
+use crate::words::clip_line;
 
 /// Largest size of `DOMAINS.md` in characters: about 600 tokens.
 pub const DOMAINS_CAP: usize = 2400;
@@ -17,7 +17,7 @@ pub const INDEX_CAP: usize = 100;
 
 /// Cuts a line to its cap.
 fn line(text: &str) -> String {
-    clipped(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE_CAP)
+    clip_line(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE_CAP)
 }
 
 /// Renders a skill as one line of a list.

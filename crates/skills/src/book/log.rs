@@ -42,7 +42,7 @@ impl Log {
     }
 
     /// Returns whether the log on disk has not grown since it was read completely.
-    pub(super) fn is_all_of(&self, folder: &Path) -> bool {
+    pub(super) fn is_current(&self, folder: &Path) -> bool {
         let length = fs::metadata(path(folder)).map_or(0, |meta| meta.len());
         u64::try_from(self.bytes.len() + self.torn.len()).is_ok_and(|read| read == length)
     }

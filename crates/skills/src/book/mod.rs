@@ -29,14 +29,14 @@ mod version_evidence;
 use std::io;
 use std::path::PathBuf;
 
-pub use attachment::{Attached, AttachedFile};
-pub(crate) use attachment::{Reading, reading};
+pub use attachment::{AttachedFile, AttachedPackage};
+pub(crate) use attachment::{FileText, reading};
 pub use blame::{BlameLine, Section, blame};
 pub use counts::Counts;
 pub use difference::{DifferenceKind, SkillDifference, difference};
 pub use events::BookEvent;
 pub use freeze::freeze;
-pub use gateway::{Applied, Gateway, GatewayOptions, Opened, WriteRefusal, WriteRequest};
+pub use gateway::{Applied, Gateway, GatewayOptions, OpenReport, WriteRefusal, WriteRequest};
 pub use history::{Entry, history};
 pub(crate) use index::skill_line;
 pub use index::{DOMAINS_CAP, INDEX_CAP, LINE_CAP, domains_file, index_file};
@@ -51,8 +51,8 @@ pub use serialization::Operation;
 pub use snapshot::{At, Snapshot};
 pub(crate) use state::hash;
 pub use state::{Candidate, Skill, State, Tombstone};
-pub use trial::{Remark, Trial, Tried};
-pub use version_evidence::{Sighting, is_same_release, version_of};
+pub use trial::{ReceivedSkill, ReviewRemark, Trial};
+pub use version_evidence::{VersionEvidence, is_same_release, version_of};
 
 /// A part of a book that could not be read. The rest of the book still opens.
 #[derive(Clone, Debug, PartialEq, Eq)]

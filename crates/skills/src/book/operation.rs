@@ -6,10 +6,10 @@ use std::fmt;
 use apprentice_protocol::SkillId;
 use serde::{Deserialize, Serialize};
 
-use super::attachment::Attached;
+use super::attachment::AttachedPackage;
 use super::counts::Counts;
 use super::revert::Restored;
-use super::trial::Tried;
+use super::trial::ReceivedSkill;
 use crate::reflect::{Checked, Fallback, Learning, ReflectMode, SkillReview};
 
 /// Version of the line format.
@@ -285,7 +285,7 @@ pub enum Change {
         /// Hash of the task's template. The book contains no text of a task.
         template: String,
         /// The skills.
-        skills: Vec<Tried>,
+        skills: Vec<ReceivedSkill>,
         /// Whether the attempt passed.
         passed: bool,
     },
@@ -298,7 +298,7 @@ pub enum Change {
         /// Id of the skill.
         skill: SkillId,
         /// The package.
-        package: Attached,
+        package: AttachedPackage,
     },
     /// Publishes a package that an agent wrote, with all its files. One change, so that no part exists alone.
     #[serde(rename = "skill.published")]
@@ -311,7 +311,7 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         domain: Option<NewDomain>,
         /// The package.
-        package: Attached,
+        package: AttachedPackage,
     },
     /// Reverts an operation: restores the state from before it.
     #[serde(rename = "operation.reverted")]

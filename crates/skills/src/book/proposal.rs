@@ -115,7 +115,7 @@ fn fingerprint(change: &Change, read: &BTreeMap<SkillId, u32>) -> String {
 }
 
 /// Returns the skill versions that a change depends on. A note depends on none.
-fn read_now(state: &State, change: &Change) -> BTreeMap<SkillId, u32> {
+fn base_versions(state: &State, change: &Change) -> BTreeMap<SkillId, u32> {
     if matches!(change, Change::SkillAnnotated { .. }) {
         return BTreeMap::new();
     }
@@ -125,7 +125,7 @@ fn read_now(state: &State, change: &Change) -> BTreeMap<SkillId, u32> {
 
 impl State {
     /// Updates the proposals of the state: one is made, accepted or refused.
-    pub(super) fn deliberate(&mut self, operation: &Operation) {
+    pub(super) fn update_proposals(&mut self, operation: &Operation) {
         if let Some(proposal) = &operation.accepts {
             self.proposals.remove(proposal);
         }
@@ -156,13 +156,13 @@ impl State {
 impl Gateway {
     /// Returns whether a change must wait for approval. Refuses a change that a person refused before or that is
     /// already waiting.
-    pub(super) fn holds_back(&self, actor: Actor, change: &Change) -> Result<bool, (&'static str, String)> {
+    pub(super) fn must_wait(&self, actor: Actor, change: &Change) -> Result<bool, (&'static str, String)> {
         let state = self.state();
         if actor == Actor::Human || !shows(change) {
             return Ok(false);
         }
         if !state.refused.is_empty()
-            && let Some(by) = state.refused.get(&fingerprint(change, &read_now(state, change)))
+            && let Some(by) = state.refused.get(&fingerprint(change, &base_versions(state, change)))
         {
             return Err((
                 "refused_before",
@@ -190,7 +190,8 @@ impl Gateway {
     /// Writes a proposal to the log without changing pages.
     pub(super) fn propose(&mut self, request: WriteRequest) -> Result<Applied, WriteRefusal> {
         let WriteRequest { time, actor, cause, seen, change, .. } = request;
-        let (seen, read) = (version_evidence::bearing(&seen, &change), read_now(self.state(), &change));
+        let (seen, read) =
+            (version_evidence::relevant_versions(&seen, &change), base_versions(self.state(), &change));
         let change = Change::WriteProposed { change: Box::new(change), read };
         let id = OpId(self.state().last.0 + 1);
         let (version, files) = (OPERATION_VERSION, Vec::new());
@@ -212,7 +213,7 @@ impl Gateway {
     pub fn accept(&mut self, proposal: OpId, time: Timestamp) -> Result<OpId, WriteRefusal> {
         let refused = |(code, why)| WriteRefusal::Refused { code, why };
         let Some(waiting) = self.state().proposals.get(&proposal).cloned() else {
-            return Err(refused(no_proposal(self.state(), proposal)));
+            return Err(refused(unknown_proposal(self.state(), proposal)));
         };
         let Proposal { actor, cause, seen, read, mut change, .. } = (*waiting).clone();
         if let Change::SkillCreated { domain, .. } | Change::SkillPublished { domain, .. } = &mut change
@@ -237,7 +238,7 @@ impl Gateway {
 }
 
 /// Returns the refusal for an id under which no proposal waits.
-pub(super) fn no_proposal(state: &State, id: OpId) -> (&'static str, String) {
+pub(super) fn unknown_proposal(state: &State, id: OpId) -> (&'static str, String) {
     let waiting: Vec<String> = state.proposals.keys().map(ToString::to_string).collect();
     let waiting = if waiting.is_empty() {
         "no proposal is waiting".to_owned()

@@ -14,11 +14,11 @@ impl State {
             self.with(id, |skill| {
                 skill.text.clone_from(text);
                 renew(skill, operation.id);
-                skill.written_on(&operation.seen, operation.actor);
+                skill.record_written(&operation.seen, operation.actor);
             });
         } else {
             let mut new = Skill::new(id, (text, Vec::new()), Origin::Learned, operation.id);
-            new.written_on(&operation.seen, operation.actor);
+            new.record_written(&operation.seen, operation.actor);
             self.create(new);
         }
         self.with(id, |skill| {

@@ -10,9 +10,9 @@ use super::note::Note;
 use super::operation::{OpId, Origin, SkillText};
 use super::serialization::Operation;
 use super::state::{Skill, State};
-use super::trial::Remark;
+use super::trial::ReviewRemark;
 use super::validate::Fault;
-use super::version_evidence::{self, Sighting};
+use super::version_evidence::{self, VersionEvidence};
 
 /// The state of a skill after a revert.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,10 +35,10 @@ pub struct Content {
     /// Counters.
     pub counters: Vec<Counter>,
     /// The most recent review remarks.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<ReviewRemark>,
     /// Evidence for program versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sightings: Vec<Sighting>,
+    pub sightings: Vec<VersionEvidence>,
     /// Origin of the text.
     pub origin: Origin,
 }
@@ -93,7 +93,7 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Ch
         return Err(("nothing_to_revert", format!("{target} is an observation and changed no skill")));
     }
     if let super::Change::ProposalRefused { .. } = operations[place].change {
-        return refusal_forgotten(operations, target);
+        return revert_refusal(operations, target);
     }
     let before = State::fold(&operations[..place]);
     let mut after = before.clone();
@@ -132,7 +132,7 @@ pub(super) fn change(operations: &[Operation], target: OpId) -> Result<super::Ch
 }
 
 /// Reverts the refusal of a proposal. Models may propose the change again; the old proposal does not wait again.
-fn refusal_forgotten(operations: &[Operation], target: OpId) -> Result<super::Change, Fault> {
+fn revert_refusal(operations: &[Operation], target: OpId) -> Result<super::Change, Fault> {
     if State::fold(operations).refused.values().any(|by| *by == target) {
         return Ok(super::Change::Reverted {
             operation: target,
@@ -159,7 +159,7 @@ fn restored(
         (None, Some(_), None) | (Some(_), Some(_), None) | (None, None, _) => return Ok(None),
         (None, Some(became), Some(now)) if became.text == now.text => None,
         (Some(was), None, None) => Some(Content::of(was)),
-        (Some(was), Some(became), Some(now)) => Some(woven(was, became, now).ok_or_else(conflict)?),
+        (Some(was), Some(became), Some(now)) => Some(merge_reversal(was, became, now).ok_or_else(conflict)?),
         (None, Some(_), Some(_)) | (Some(_), None, Some(_)) => return Err(conflict()),
     };
     Ok(Some(Restored { skill: id.clone(), content }))
@@ -167,7 +167,7 @@ fn restored(
 
 /// Merges the reversal into the current state: removes what the operation added and restores what it removed. Returns
 /// `None` if a later text has replaced the operation's text.
-fn woven(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
+fn merge_reversal(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
     let part = |was: &String, became: &String, now: &String| {
         if was == became { Some(now.clone()) } else { (now == became).then(|| was.clone()) }
     };
@@ -176,7 +176,7 @@ fn woven(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
         situation: part(&was.text.situation, &became.text.situation, &now.text.situation)?,
         guidance: part(&was.text.guidance, &became.text.guidance, &now.text.guidance)?,
     };
-    let notes = woven_notes(was, became, now);
+    let notes = merge_notes(was, became, now);
     let mut counters = now.counters.clone();
     for (key, after) in &became.counters {
         let added = *after - was.counters.get(key).copied().unwrap_or_default();
@@ -185,7 +185,7 @@ fn woven(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
         }
     }
     counters.retain(|_, counts| *counts != Counts::default());
-    let said = |remark: &&Remark| !became.remarks.contains(remark) || was.remarks.contains(remark);
+    let said = |remark: &&ReviewRemark| !became.remarks.contains(remark) || was.remarks.contains(remark);
     let remarks = now.remarks.iter().filter(said).cloned().collect();
     let next = (text != now.text).then_some(now.version + 1);
     let sightings = version_evidence::without(now, (was, became), next);
@@ -194,7 +194,7 @@ fn woven(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
     Some(Content { remarks, ..Content::of(&Skill { counters, ..bare }) })
 }
 
-fn woven_notes(was: &Skill, became: &Skill, now: &Skill) -> Vec<Note> {
+fn merge_notes(was: &Skill, became: &Skill, now: &Skill) -> Vec<Note> {
     let count = |skill: &Skill, text: &str| {
         skill.notes.iter().find(|note| note.text == text).map_or(0, |note| note.count)
     };

@@ -8,16 +8,16 @@ use apprentice_protocol::{EmbedError, Side, SkillId, Versions};
 use jiff::Timestamp;
 
 use super::attachment;
-use super::disk::{self, Found};
+use super::disk::{self, DiskChanges};
 use super::index::{domain_lines, index_file};
 use super::log::{self, Log};
 use super::operation::{Actor, FileChange, OPERATION_VERSION, OpId};
 use super::serialization::Operation;
 use super::state::{Skill, State, hash};
 use super::{BookError, Problem};
-use crate::embedding::{Meaning, Vector, cosine};
-use crate::guidance::Present;
-use crate::search::{Alike, Hit, Search, Searched, alike, passage};
+use crate::embedding::{EmbeddingModel, Vector, cosine};
+use crate::guidance::KnownVersions;
+use crate::search::{Hit, Search, Searched, SimilarSkills, embedded_text, similar_skills};
 
 /// A point in a book's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +37,10 @@ pub struct Snapshot {
     problems: Vec<Problem>,
     cut_off: bool,
     search: Arc<OnceLock<Search>>,
-    meaning: Option<Arc<Meaning>>,
+    meaning: Option<Arc<EmbeddingModel>>,
     vectors: Arc<Mutex<Option<Arc<[Vector]>>>>,
     folder: Option<PathBuf>,
-    present: Present,
+    present: KnownVersions,
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -66,7 +66,7 @@ impl Snapshot {
             meaning: None,
             vectors: Arc::default(),
             folder: None,
-            present: Present::default(),
+            present: KnownVersions::default(),
         }
     }
 
@@ -88,18 +88,18 @@ impl Snapshot {
 
     /// Returns the same book with search by meaning.
     #[must_use]
-    pub fn understood(self, meaning: Option<Arc<Meaning>>) -> Self {
+    pub fn understood(self, meaning: Option<Arc<EmbeddingModel>>) -> Self {
         Self { meaning, vectors: Arc::default(), ..self }
     }
 
     /// Returns the same book for an agent whose programs have these versions.
     #[must_use]
-    pub(crate) fn facing(&self, present: &Present) -> Self {
+    pub(crate) fn with_app_versions(&self, present: &KnownVersions) -> Self {
         Self { present: present.clone(), ..self.clone() }
     }
 
     /// Returns the versions of the programs of the agent that the book is lent to.
-    pub(crate) fn present(&self) -> &Present {
+    pub(crate) fn present(&self) -> &KnownVersions {
         &self.present
     }
 
@@ -141,7 +141,7 @@ impl Snapshot {
     }
 
     /// Reads the log up to an operation, or the whole log and the pages.
-    fn read(folder: &Path, upto: Option<OpId>) -> Result<((Log, State), Option<disk::OnDisk>), BookError> {
+    fn read(folder: &Path, upto: Option<OpId>) -> Result<((Log, State), Option<disk::PageScan>), BookError> {
         let told = || -> Result<(Log, State), BookError> {
             let log = Log::read(folder, upto)?;
             let state = State::fold(&log.operations);
@@ -152,12 +152,12 @@ impl Snapshot {
         }
         // A large book has a long log and many pages, so both are read in parallel.
         let (log, on_disk) = std::thread::scope(|scope| {
-            let on_disk = scope.spawn(|| disk::look_around(folder));
+            let on_disk = scope.spawn(|| disk::scan_pages(folder));
             (told(), on_disk.join())
         });
         let (log, on_disk) = (log?, on_disk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         // The log must cover all pages, so that a concurrent write does not look like a person's edit.
-        let log = if log.0.is_all_of(folder) { log } else { told()? };
+        let log = if log.0.is_current(folder) { log } else { told()? };
         Ok((log, Some(on_disk)))
     }
 
@@ -177,7 +177,7 @@ impl Snapshot {
     }
 
     /// Returns whether the log ends in the middle of a line: a write is in progress or was interrupted.
-    pub fn is_cut_off(&self) -> bool {
+    pub fn has_torn_line(&self) -> bool {
         self.cut_off
     }
 
@@ -229,7 +229,7 @@ impl Snapshot {
     }
 
     /// Returns the embedder for search by meaning, if one is set.
-    pub fn meaning(&self) -> Option<&Meaning> {
+    pub fn meaning(&self) -> Option<&EmbeddingModel> {
         self.meaning.as_deref()
     }
 
@@ -242,14 +242,16 @@ impl Snapshot {
     /// decide alone, and the result says so.
     pub async fn find(&self, query: &str, limit: usize) -> Searched {
         let Some(meaning) = &self.meaning else {
-            return Searched { hits: self.search(query, limit), words_alone: None };
+            return Searched { hits: self.search(query, limit), embedding_error: None };
         };
         match self.nearness(meaning, Side::Query, query).await {
             Ok(nearness) => {
                 let hits = self.index_of_words().find_by_both(query, &nearness, limit);
-                Searched { hits, words_alone: None }
+                Searched { hits, embedding_error: None }
             }
-            Err(error) => Searched { hits: self.search(query, limit), words_alone: Some(error.to_string()) },
+            Err(error) => {
+                Searched { hits: self.search(query, limit), embedding_error: Some(error.to_string()) }
+            }
         }
     }
 
@@ -258,12 +260,17 @@ impl Snapshot {
     }
 
     /// Returns the similarity of each skill's embedding to a text's, in the order of the skills.
-    async fn nearness(&self, meaning: &Meaning, side: Side, text: &str) -> Result<Vec<f64>, EmbedError> {
+    async fn nearness(
+        &self,
+        meaning: &EmbeddingModel,
+        side: Side,
+        text: &str,
+    ) -> Result<Vec<f64>, EmbedError> {
         let known = self.vectors.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let vectors = match known {
             Some(known) => known,
             None => {
-                let texts: Vec<String> = self.skills().map(passage).collect();
+                let texts: Vec<String> = self.skills().map(embedded_text).collect();
                 let vectors: Arc<[Vector]> = meaning.vectors(Side::Passage, &texts).await?.into();
                 *self.vectors.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&vectors));
                 vectors
@@ -275,16 +282,16 @@ impl Snapshot {
     }
 
     /// Returns the skills that are similar to a text, most similar first.
-    pub(crate) async fn alike(&self, text: &str, limit: usize) -> Alike<'_> {
+    pub(crate) async fn similar_skills(&self, text: &str, limit: usize) -> SimilarSkills<'_> {
         let near = match &self.meaning {
             Some(meaning) => self.nearness(meaning, Side::Passage, text).await.map(Some),
             None => Ok(None),
         };
-        let (near, words_alone) = match near {
+        let (near, embedding_error) = match near {
             Ok(near) => (near, None),
             Err(error) => (None, Some(error.to_string())),
         };
-        Alike { skills: alike(self.skills(), text, near.as_deref(), limit), words_alone }
+        SimilarSkills { skills: similar_skills(self.skills(), text, near.as_deref(), limit), embedding_error }
     }
 
     /// Returns a hash of everything that can reach a model.
@@ -310,7 +317,7 @@ impl Snapshot {
 }
 
 /// Applies edits by people on top of the log, without recording them.
-fn overlay(state: &mut State, found: &Found) -> Vec<String> {
+fn overlay(state: &mut State, found: &DiskChanges) -> Vec<String> {
     let mut pending = Vec::new();
     for edit in &found.edits {
         let files = edit.files.iter().map(|(path, after)| FileChange {

@@ -8,7 +8,7 @@ use apprentice_protocol::SkillId;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::attachment::Attached;
+use super::attachment::AttachedPackage;
 use super::counts::Counts;
 use super::note::{Note, annotate, edit, read_note};
 use super::operation::{Cause, Change, NewDomain, OpId, Origin, SkillText};
@@ -16,8 +16,8 @@ use super::page::Page;
 use super::proposal::Proposal;
 use super::revert::Restored;
 use super::serialization::Operation;
-use super::trial::{Remark, Trial};
-use super::version_evidence::Sighting;
+use super::trial::{ReviewRemark, Trial};
+use super::version_evidence::VersionEvidence;
 use crate::reflect::{Checked, Learning};
 
 const KEPT_REMARKS: usize = 20;
@@ -42,20 +42,20 @@ pub struct Skill {
     #[serde(serialize_with = "by_version")]
     pub counters: BTreeMap<(u32, String), Counts>,
     /// The most recent review remarks.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<ReviewRemark>,
     /// Attempts that received the skill and whose task template is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<Trial>,
     /// Evidence for program versions: where the text was written, helped, or was outdated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sightings: Vec<Sighting>,
+    pub sightings: Vec<VersionEvidence>,
     /// Origin of the text.
     pub origin: Origin,
     /// Operations that produced the current text, oldest first.
     pub history: Vec<OpId>,
     /// The package that the skill was created from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub package: Option<Attached>,
+    pub package: Option<AttachedPackage>,
 }
 
 fn by_version<S: serde::Serializer>(
@@ -270,7 +270,7 @@ impl State {
         for file in &operation.files {
             self.files.insert(file.path.clone(), file.after.clone());
         }
-        self.deliberate(operation);
+        self.update_proposals(operation);
         self.change(operation);
     }
 
@@ -282,7 +282,7 @@ impl State {
                 domain.iter().for_each(|domain| self.open_domain(domain));
                 let notes = annotations.iter().map(|note| read_note(note, operation)).collect();
                 let mut new = Skill::new(skill, (text, notes), *origin, operation.id);
-                new.written_on(&operation.seen, operation.actor);
+                new.record_written(&operation.seen, operation.actor);
                 self.create(new);
             }
             Change::SkillUpdated { skill, description, situation, guidance } => {
@@ -296,7 +296,7 @@ impl State {
             Change::SkillAnnotated { skill, note } => {
                 self.with(skill, |skill| annotate(skill, read_note(note, operation)));
             }
-            Change::SkillDeleted { skill } => self.bury(skill, None),
+            Change::SkillDeleted { skill } => self.remove(skill, None),
             Change::SkillRenamed { from, to } => self.rename(from, to),
             Change::SkillReviewed { .. } | Change::SkillsTried { .. } => {
                 self.observe(operation, trajectory());
@@ -336,7 +336,7 @@ impl State {
     fn observe(&mut self, operation: &Operation, trajectory: Option<String>) {
         if let Change::SkillReviewed { skill, version, consumer, counts, review, passed } = &operation.change
         {
-            let remark = review.clone().zip(trajectory).map(|(review, trajectory)| Remark {
+            let remark = review.clone().zip(trajectory).map(|(review, trajectory)| ReviewRemark {
                 trajectory,
                 version: *version,
                 review,
@@ -347,7 +347,7 @@ impl State {
                 skill.remarks.extend(remark);
                 let over = skill.remarks.len().saturating_sub(KEPT_REMARKS);
                 skill.remarks.drain(..over);
-                skill.reviewed_on(&operation.seen, *version, (review.as_ref(), *passed));
+                skill.record_review(&operation.seen, *version, (review.as_ref(), *passed));
             });
         } else if let Change::SkillsTried { template, skills, passed } = &operation.change {
             let trajectory = trajectory.unwrap_or_default();
@@ -383,19 +383,19 @@ impl State {
     fn merge(&mut self, (source, target): (&SkillId, &SkillId), text: &SkillText, operation: &Operation) {
         let gone = self.skills.get(source).cloned();
         let notes = gone.as_ref().map(|skill| skill.notes.clone()).unwrap_or_default();
-        self.bury(source, Some(target.clone()));
+        self.remove(source, Some(target.clone()));
         self.with(target, |skill| {
             skill.text.clone_from(text);
             for note in notes {
                 annotate(skill, note);
             }
             renew(skill, operation.id);
-            skill.written_on(&operation.seen, operation.actor);
-            skill.take_over(gone.as_deref(), operation.actor);
+            skill.record_written(&operation.seen, operation.actor);
+            skill.inherit_evidence(gone.as_deref(), operation.actor);
         });
     }
 
-    fn bury(&mut self, id: &SkillId, redirect: Option<SkillId>) {
+    fn remove(&mut self, id: &SkillId, redirect: Option<SkillId>) {
         if let Some(skill) = self.skills.remove(id) {
             self.tombstones.insert(id.clone(), Tombstone { skill, redirect });
         }
@@ -404,7 +404,7 @@ impl State {
     /// Restores a removed skill with its counters if its text is unchanged.
     fn restore(&mut self, restored: &Restored, by: OpId) {
         let Restored { skill: id, content } = restored;
-        let Some(content) = content else { return self.bury(id, None) };
+        let Some(content) = content else { return self.remove(id, None) };
         if !self.skills.contains_key(id) {
             let back = match self.tombstones.remove(id) {
                 Some(tomb) => (*tomb.skill).clone(),
@@ -429,7 +429,7 @@ impl State {
 
     fn rename(&mut self, from: &SkillId, to: &SkillId) {
         let Some(skill) = self.skills.get(from).cloned() else { return };
-        self.bury(from, Some(to.clone()));
+        self.remove(from, Some(to.clone()));
         self.domains.entry(to.domain().to_owned()).or_default();
         self.tombstones.remove(to);
         self.skills.insert(to.clone(), Arc::new(Skill { id: to.clone(), ..(*skill).clone() }));
@@ -443,7 +443,7 @@ fn update(skill: &mut Skill, parts: [&Option<String>; 3], operation: &Operation)
         new.iter().for_each(|new| place.clone_from(new));
     }
     renew(skill, operation.id);
-    skill.written_on(&operation.seen, operation.actor);
+    skill.record_written(&operation.seen, operation.actor);
 }
 
 pub(super) fn renew(skill: &mut Skill, by: OpId) {

@@ -7,7 +7,7 @@ use crate::reflect::SkillReview;
 
 /// A review remark on a skill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Remark {
+pub struct ReviewRemark {
     /// The trajectory.
     pub trajectory: String,
     /// The version that the remark refers to.
@@ -20,7 +20,7 @@ pub struct Remark {
 
 /// A skill that an attempt received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct ReceivedSkill {
     /// The skill.
     pub skill: SkillId,
     /// The version that the attempt received.
@@ -44,7 +44,7 @@ pub struct Trial {
     pub passed: bool,
 }
 
-impl Tried {
+impl ReceivedSkill {
     /// Returns the same record as the skill stores it.
     pub(super) fn trial(&self, trajectory: &str, template: &str, passed: bool) -> Trial {
         Trial {

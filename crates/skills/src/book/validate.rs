@@ -3,7 +3,7 @@
 use apprentice_protocol::SkillId;
 
 use super::operation::{Actor, Change, NewDomain, Origin, SkillText};
-use super::proposal::no_proposal;
+use super::proposal::unknown_proposal;
 use super::state::State;
 use crate::shipped::is_shipped;
 
@@ -69,7 +69,7 @@ pub(super) fn validate(state: &State, actor: Actor, change: &Change) -> Result<(
         Change::ProposalRefused { proposal, why } => match state.proposals.contains_key(proposal) {
             true if why.is_empty() => Ok(()),
             true => one_line("reason", why, NOTE_CAP),
-            false => Err(no_proposal(state, *proposal)),
+            false => Err(unknown_proposal(state, *proposal)),
         },
         // Only the gateway makes a proposal, from a change that it could write.
         Change::WriteProposed { .. } => Err(("not_permitted", "a proposal is not proposed".to_owned())),

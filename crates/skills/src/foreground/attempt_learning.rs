@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     BoundedText, Clock, Command, EventKind, Guidance, Machine, MachineError, Prompt, SkillEvent,
-    SkillHappening, SkillId, StepId, TextBudget, ToolOutcome, Why,
+    SkillEventKind, SkillId, StepId, TextBudget, ToolOutcome, Why,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::call::{FinishCall, LearnAction, LearnReason, StartCall};
 use super::gate::Counters;
-use super::journal::{Journal, JournalLine, Told, counters};
+use super::journal::{Journal, JournalEntry, JournalLine, counters};
 use super::publish::{Base, Fault, Published, collect, publish, unreachable};
 use super::receipt::{Language, Receipt, receipt};
 use super::signal::FinalReport;
@@ -37,7 +37,7 @@ const OPEN_PAUSE: Duration = Duration::from_millis(100);
 
 /// Settings of an attempt that may learn.
 #[derive(Clone)]
-pub struct WorkshopPlan {
+pub struct AttemptLearningOptions {
     /// The book's folder.
     pub book: PathBuf,
     /// Source of timestamps.
@@ -51,16 +51,16 @@ pub struct WorkshopPlan {
 }
 
 /// Foreground learning in one attempt.
-pub struct Workshop {
-    plan: WorkshopPlan,
+pub struct AttemptLearning {
+    plan: AttemptLearningOptions,
     pub(super) timeline: Timeline,
     machine: OnceLock<Arc<dyn Machine>>,
-    bench: Mutex<Bench>,
+    bench: Mutex<AttemptState>,
 }
 
 #[derive(Default)]
-pub(super) struct Bench {
-    open: Option<Open>,
+pub(super) struct AttemptState {
+    open: Option<OpenPackage>,
     pub(super) finished: bool,
     pub(super) wrong_reports: u32,
     pub(super) report: Option<(FinalReport, Verdict)>,
@@ -68,7 +68,7 @@ pub(super) struct Bench {
 
 /// A package that is being written.
 #[derive(Clone, Debug, PartialEq)]
-struct Open {
+struct OpenPackage {
     call: StartCall,
     /// Name of the package's folder.
     package: String,
@@ -99,9 +99,9 @@ pub struct FinalOutput {
     pub counters: Counters,
 }
 
-impl Workshop {
+impl AttemptLearning {
     /// Prepares learning for one attempt. The environment is connected with [`Self::enter`] once it is open.
-    pub fn new(plan: WorkshopPlan) -> Arc<Self> {
+    pub fn new(plan: AttemptLearningOptions) -> Arc<Self> {
         let (timeline, machine, bench) = (Timeline::default(), OnceLock::new(), Mutex::default());
         Arc::new(Self { plan, timeline, machine, bench })
     }
@@ -141,7 +141,7 @@ impl Workshop {
         let open = opened(&call, &book, self.home()?)?;
         self.stage(&open, &book).await?;
         let told = bounded(&call.message);
-        let line = self.line(step, SkillHappening::LearningStarted, (book.last(), book.last()));
+        let line = self.line(step, SkillEventKind::LearningStarted, (book.last(), book.last()));
         self.journal(vec![JournalLine { skill: skill_of(&open), data: json!(call), ..line }])?;
         let answer = format!(
             "Write the package into {} with your own tools: SKILL.md, and scripts/, references/ or assets/ if it needs \
@@ -153,14 +153,14 @@ impl Workshop {
             skill: skill_of(&open),
             detail: Some(format!("{} {}: {}", word(&call.action), call.skill_name, word(&call.reason))),
             text: Some(format!("{} ({told})", self.say(Receipt::Writing, &open.package))),
-            ..happened(SkillHappening::LearningStarted)
+            ..happened(SkillEventKind::LearningStarted)
         };
         self.bench().open = Some(open);
         Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(answer) })
     }
 
     /// Creates an empty folder in the environment, or writes the current skill into it.
-    async fn stage(&self, open: &Open, book: &Snapshot) -> Result<(), Fault> {
+    async fn stage(&self, open: &OpenPackage, book: &Snapshot) -> Result<(), Fault> {
         let machine = self.world()?;
         match machine.remove(&open.folder).await {
             Ok(()) | Err(MachineError::NotFound(_)) => {}
@@ -203,10 +203,10 @@ impl Workshop {
         &self,
         gateway: &mut Gateway,
         package: &Package,
-        (open, call, step): (&Open, &FinishCall, StepId),
+        (open, call, step): (&OpenPackage, &FinishCall, StepId),
     ) -> Result<ToolOutcome, Fault> {
         let before = gateway.state().last;
-        let Published { skill, version, proposed, unread } = publish(
+        let Published { skill, version, proposed, binary_files } = publish(
             gateway,
             package,
             open.base.as_ref(),
@@ -214,11 +214,11 @@ impl Workshop {
         )?;
         let after = gateway.state().last;
         let (kind, said) = match (proposed, &open.base) {
-            (Some(_), _) => (SkillHappening::Proposed, Receipt::Proposed),
-            (None, None) => (SkillHappening::Created, Receipt::Learned),
-            (None, Some(_)) => (SkillHappening::Updated, Receipt::Updated),
+            (Some(_), _) => (SkillEventKind::Proposed, Receipt::Proposed),
+            (None, None) => (SkillEventKind::Created, Receipt::Learned),
+            (None, Some(_)) => (SkillEventKind::Updated, Receipt::Updated),
         };
-        let lines = [kind, SkillHappening::LearningFinished].map(|happening| JournalLine {
+        let lines = [kind, SkillEventKind::LearningFinished].map(|happening| JournalLine {
             skill: Some(skill.clone()),
             version: Some(version),
             data: if happening == kind { Value::Null } else { json!(call) },
@@ -235,9 +235,11 @@ impl Workshop {
             Some(by) => format!("{receipt}. {skill} waits for the user's word ({by})."),
             None => format!("{receipt}. It is {skill} in the book, version {version}."),
         };
-        if !unread.is_empty() {
-            answer =
-                format!("{answer} No text, so only plain words in it were looked at: {}.", unread.join(", "));
+        if !binary_files.is_empty() {
+            answer = format!(
+                "{answer} No text, so only plain words in it were looked at: {}.",
+                binary_files.join(", ")
+            );
         }
         if let Some((_, why)) = unwritten {
             answer = format!("{answer} (The journal could not be written: {why}.)");
@@ -248,25 +250,25 @@ impl Workshop {
             EventKind::Skill(SkillEvent { skill, version, detail, text, ..happened(happening) })
         };
         let events =
-            vec![of(kind, None, None), of(SkillHappening::LearningFinished, Some(detail), Some(receipt))];
+            vec![of(kind, None, None), of(SkillEventKind::LearningFinished, Some(detail), Some(receipt))];
         Ok(ToolOutcome { events, ..ToolOutcome::text(answer) })
     }
 
     /// Ends the writing without a change.
-    async fn leave(&self, open: &Open, call: &FinishCall, step: StepId) -> Result<ToolOutcome, Fault> {
+    async fn leave(&self, open: &OpenPackage, call: &FinishCall, step: StepId) -> Result<ToolOutcome, Fault> {
         let last = self.read_book()?.last();
-        let line = self.line(step, SkillHappening::LearningFinished, (last, last));
+        let line = self.line(step, SkillEventKind::LearningFinished, (last, last));
         self.journal(vec![JournalLine { skill: skill_of(open), data: json!(call), ..line }])?;
         self.bench().open = None;
         self.clear(open).await;
         let detail = format!("{} {}: {}", word(&call.status), call.skill_name, bounded(&call.summary));
-        let event = SkillEvent { detail: Some(detail), ..happened(SkillHappening::LearningFinished) };
+        let event = SkillEvent { detail: Some(detail), ..happened(SkillEventKind::LearningFinished) };
         let said = "Nothing was published; the book is as it was.";
         Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(said) })
     }
 
     /// Removes the folder from the environment. Leftovers disappear with the environment.
-    async fn clear(&self, open: &Open) {
+    async fn clear(&self, open: &OpenPackage) {
         if let Some(machine) = self.machine.get() {
             let _ = machine.remove(&open.folder).await;
         }
@@ -284,10 +286,10 @@ impl Workshop {
             let mut bench = self.bench();
             (bench.report.clone(), bench.open.take())
         };
-        let turn = Told::Turn { tool_iters: self.timeline.deeds(), usd: 0.0 };
+        let turn = JournalEntry::Turn { tool_iters: self.timeline.deeds(), usd: 0.0 };
         let blank = self.blank(None, turn, (last, last));
         let left = open.map(|open| JournalLine {
-            told: Told::Event { event: SkillHappening::LearningFinished },
+            told: JournalEntry::Event { event: SkillEventKind::LearningFinished },
             skill: skill_of(&open),
             data: json!({ "skill_name": open.call.skill_name, "status": "failed", "summary": "the attempt ended" }),
             ..blank.clone()
@@ -353,14 +355,14 @@ impl Workshop {
         receipt(self.plan.language, what, name)
     }
 
-    pub(super) fn line(&self, step: StepId, event: SkillHappening, book: (OpId, OpId)) -> JournalLine {
-        self.blank(Some(step), Told::Event { event }, book)
+    pub(super) fn line(&self, step: StepId, event: SkillEventKind, book: (OpId, OpId)) -> JournalLine {
+        self.blank(Some(step), JournalEntry::Event { event }, book)
     }
 
     fn blank(
         &self,
         step: Option<StepId>,
-        told: Told,
+        told: JournalEntry,
         (book_before, book_after): (OpId, OpId),
     ) -> JournalLine {
         JournalLine {
@@ -388,13 +390,13 @@ impl Workshop {
     }
 
     /// Locks the mutable state. The guard must not be held across an await.
-    pub(super) fn bench(&self) -> MutexGuard<'_, Bench> {
+    pub(super) fn bench(&self) -> MutexGuard<'_, AttemptState> {
         self.bench.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the package that a start call opens, or a refusal.
-fn opened(call: &StartCall, book: &Snapshot, home: &str) -> Result<Open, Fault> {
+fn opened(call: &StartCall, book: &Snapshot, home: &str) -> Result<OpenPackage, Fault> {
     let name = call.skill_name.trim();
     if call.message.trim().is_empty() {
         return Err(("empty_text", "message says nothing to the user".to_owned()));
@@ -431,7 +433,7 @@ fn opened(call: &StartCall, book: &Snapshot, home: &str) -> Result<Open, Fault> 
         }
     };
     let folder = format!("{}/{STAGING}/{package}", home.trim_end_matches('/'));
-    Ok(Open { call: call.clone(), package, folder, base })
+    Ok(OpenPackage { call: call.clone(), package, folder, base })
 }
 
 /// Finds a skill by its id, by its package's name, or by its own name if that is unique.
@@ -446,12 +448,12 @@ pub(super) fn named<'a>(book: &'a Snapshot, name: &str) -> Option<&'a Skill> {
     found.next().filter(|_| found.next().is_none())
 }
 
-fn same(open: &Open, call: &FinishCall) -> bool {
+fn same(open: &OpenPackage, call: &FinishCall) -> bool {
     let name = call.skill_name.trim();
     open.call.action == call.action && (open.call.skill_name.trim() == name || open.package == name)
 }
 
-fn skill_of(open: &Open) -> Option<SkillId> {
+fn skill_of(open: &OpenPackage) -> Option<SkillId> {
     open.base.as_ref().map(|base| base.skill.clone())
 }
 
@@ -465,7 +467,7 @@ pub(super) fn bounded(text: &str) -> String {
     BoundedText::cut(&flat, MESSAGE).as_str().to_owned()
 }
 
-pub(super) fn happened(happening: SkillHappening) -> SkillEvent {
+pub(super) fn happened(happening: SkillEventKind) -> SkillEvent {
     SkillEvent {
         happening,
         skill: None,

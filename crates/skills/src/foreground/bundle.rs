@@ -46,7 +46,7 @@ impl Reason {
 
 /// One event of a session, prepared for a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spotted {
+pub struct SummarizedEvent {
     /// Stable id of the event.
     pub id: String,
     /// Kind of the event.
@@ -61,7 +61,7 @@ pub struct Spotted {
 
 /// The part of a session that a bundle covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scope {
+pub struct CoveredEvents {
     /// `invocation` or `since_review`.
     pub kind: String,
     /// Id of the session.
@@ -76,7 +76,7 @@ pub struct Scope {
 
 /// An entry of the event index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Indexed {
+pub struct IndexEntry {
     /// Id of the event.
     pub id: String,
     /// Kind of the event.
@@ -88,7 +88,7 @@ pub struct Indexed {
 
 /// An event that the bundle shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Included {
+pub struct IncludedEvent {
     /// Id of the event.
     pub id: String,
     /// Why the event is included.
@@ -110,13 +110,13 @@ pub struct OmittedSpan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundle {
     /// The covered part of the session.
-    pub scope: Scope,
+    pub scope: CoveredEvents,
     /// The signal as it was reported.
     pub signal: Option<serde_json::Value>,
     /// Index of all events, within the cap.
-    pub timeline_index: Vec<Indexed>,
+    pub timeline_index: Vec<IndexEntry>,
     /// Included events, complete or cut.
-    pub included_events: Vec<Included>,
+    pub included_events: Vec<IncludedEvent>,
     /// Omitted events.
     pub omitted_spans: Vec<OmittedSpan>,
 }
@@ -143,14 +143,15 @@ impl Default for BundleBudget {
 /// Builds a bundle. It includes every event if they fit. Otherwise it includes the events that a signal refers to, then
 /// events by weight, earlier ones first. Included events appear in chronological order.
 pub fn bundle(
-    scope: Scope,
+    scope: CoveredEvents,
     signal: Option<(serde_json::Value, &[String])>,
-    events: &[Spotted],
+    events: &[SummarizedEvent],
     budget: &BundleBudget,
 ) -> Bundle {
     let (signal, named) = signal.map_or((None, &[][..]), |(signal, named)| (Some(signal), named));
-    let reason = |event: &Spotted| if named.contains(&event.id) { Reason::Signal } else { event.reason };
-    let length = |event: &Spotted| event.detail.chars().count().min(budget.event_chars);
+    let reason =
+        |event: &SummarizedEvent| if named.contains(&event.id) { Reason::Signal } else { event.reason };
+    let length = |event: &SummarizedEvent| event.detail.chars().count().min(budget.event_chars);
     let whole = events.len() <= budget.events && events.iter().map(length).sum::<usize>() <= budget.chars;
     let mut order: Vec<usize> =
         (0..events.len()).filter(|place| whole || reason(&events[*place]) != Reason::Ordinary).collect();
@@ -165,7 +166,7 @@ pub fn bundle(
             left = left.saturating_sub(length);
         }
     }
-    let included = chosen.iter().map(|place| Included {
+    let included = chosen.iter().map(|place| IncludedEvent {
         id: events[*place].id.clone(),
         reason: reason(&events[*place]),
         detail: cut(&events[*place].detail, budget.event_chars),
@@ -178,7 +179,7 @@ pub fn bundle(
         room || chosen.contains(place)
     };
     let indexed: Vec<usize> = (0..events.len()).filter(|place| named(place)).collect();
-    let index = indexed.into_iter().map(|place| &events[place]).map(|event| Indexed {
+    let index = indexed.into_iter().map(|place| &events[place]).map(|event| IndexEntry {
         id: event.id.clone(),
         kind: event.kind.clone(),
         tool: event.tool.clone(),
@@ -193,7 +194,7 @@ pub fn bundle(
 }
 
 /// Returns the complete text of one event, by its id.
-pub fn expand<'a>(events: &'a [Spotted], id: &str) -> Option<&'a str> {
+pub fn expand<'a>(events: &'a [SummarizedEvent], id: &str) -> Option<&'a str> {
     events.iter().find(|event| event.id == id).map(|event| event.detail.as_str())
 }
 
@@ -205,9 +206,9 @@ fn cut(text: &str, cap: usize) -> String {
     }
 }
 
-fn omitted(events: &[Spotted], chosen: &BTreeSet<usize>) -> Vec<OmittedSpan> {
+fn omitted(events: &[SummarizedEvent], chosen: &BTreeSet<usize>) -> Vec<OmittedSpan> {
     let mut spans = Vec::new();
-    let mut open: Vec<&Spotted> = Vec::new();
+    let mut open: Vec<&SummarizedEvent> = Vec::new();
     for place in 0..=events.len() {
         match events.get(place).filter(|_| !chosen.contains(&place)) {
             Some(event) => open.push(event),
@@ -220,7 +221,7 @@ fn omitted(events: &[Spotted], chosen: &BTreeSet<usize>) -> Vec<OmittedSpan> {
     spans
 }
 
-fn span(events: &[&Spotted]) -> Option<OmittedSpan> {
+fn span(events: &[&SummarizedEvent]) -> Option<OmittedSpan> {
     let (first, last) = (events.first()?, events.last()?);
     let mut kinds = std::collections::BTreeMap::new();
     events.iter().for_each(|event| *kinds.entry(event.kind.as_str()).or_insert(0usize) += 1);

@@ -1,27 +1,27 @@
 //! Prepares the events of an attempt for a review: which of them matter, why, and a text for each.
 
 use apprentice_protocol::{
-    Action, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish, ImagePoint,
-    PerAction, SkillEvent, SkillHappening,
+    Action, ActionOutcome, ActionRecord, Call, CallBody, CallResult, Event, EventId, EventKind, Finish,
+    ImagePoint, SkillEvent, SkillEventKind,
 };
 use serde_json::Value;
 
-use super::bundle::{Reason, Spotted};
+use super::bundle::{Reason, SummarizedEvent};
 
 /// Returns the prepared events of a stored attempt, in order.
-pub fn spot_all(events: &[Event]) -> Vec<Spotted> {
-    let mut spotter = Spotter::default();
+pub fn summarize_events(events: &[Event]) -> Vec<SummarizedEvent> {
+    let mut spotter = EventSummarizer::default();
     events.iter().map(|event| spotter.spot(event.id, &event.kind)).collect()
 }
 
 /// Processes events one by one. The first action after a failure counts as a retry.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spotter {
+pub(super) struct EventSummarizer {
     after_error: bool,
 }
 
-impl Spotter {
-    pub(super) fn spot(&mut self, id: EventId, kind: &EventKind) -> Spotted {
+impl EventSummarizer {
+    pub(super) fn spot(&mut self, id: EventId, kind: &EventKind) -> SummarizedEvent {
         let Seen { name, tool, reason, detail } = seen(kind);
         let reason = match reason {
             Reason::Error => {
@@ -29,13 +29,13 @@ impl Spotter {
                 Reason::Error
             }
             // Only an action is a retry; an observation or an answer is not.
-            Reason::Ordinary if self.after_error && is_deed(kind) => {
+            Reason::Ordinary if self.after_error && is_action(kind) => {
                 self.after_error = false;
                 Reason::Retry
             }
             other => other,
         };
-        Spotted { id: id.to_string(), kind: name, tool, reason, detail }
+        SummarizedEvent { id: id.to_string(), kind: name, tool, reason, detail }
     }
 }
 
@@ -46,7 +46,7 @@ struct Seen {
     detail: String,
 }
 
-fn is_deed(kind: &EventKind) -> bool {
+fn is_action(kind: &EventKind) -> bool {
     matches!(kind, EventKind::Action(_) | EventKind::ToolCalled { .. })
 }
 
@@ -149,11 +149,11 @@ fn action(record: &ActionRecord) -> Seen {
         (None, None) => String::new(),
     };
     let (reason, outcome) = match &record.outcome {
-        PerAction::Failed { problem } => (Reason::Error, format!(": failed: {problem}")),
-        PerAction::NotExecuted => (Reason::Ordinary, ": not executed".to_owned()),
-        PerAction::Done { .. } if stores(record) => (Reason::FileWrite, String::new()),
-        PerAction::Done { .. } if looks(&record.asked) => (Reason::Verification, String::new()),
-        PerAction::Done { text } => {
+        ActionOutcome::Failed { problem } => (Reason::Error, format!(": failed: {problem}")),
+        ActionOutcome::NotExecuted => (Reason::Ordinary, ": not executed".to_owned()),
+        ActionOutcome::Done { .. } if stores(record) => (Reason::FileWrite, String::new()),
+        ActionOutcome::Done { .. } if looks(&record.asked) => (Reason::Verification, String::new()),
+        ActionOutcome::Done { text } => {
             (Reason::Ordinary, text.as_ref().map(|text| format!(": {text}")).unwrap_or_default())
         }
     };
@@ -191,12 +191,12 @@ fn skill(event: &SkillEvent) -> Seen {
     let name = serde_json::to_value(event.happening).ok();
     let name = name.as_ref().and_then(Value::as_str).unwrap_or("skill").to_owned();
     let reason = match event.happening {
-        SkillHappening::WriteRefused => Reason::Error,
-        SkillHappening::Written
-        | SkillHappening::Created
-        | SkillHappening::Updated
-        | SkillHappening::LearningStarted
-        | SkillHappening::LearningFinished => Reason::FileWrite,
+        SkillEventKind::WriteRefused => Reason::Error,
+        SkillEventKind::Written
+        | SkillEventKind::Created
+        | SkillEventKind::Updated
+        | SkillEventKind::LearningStarted
+        | SkillEventKind::LearningFinished => Reason::FileWrite,
         _ => Reason::Ordinary,
     };
     let skill = event.skill.as_ref().map(|skill| skill.to_string());

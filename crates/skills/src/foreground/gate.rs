@@ -92,9 +92,9 @@ pub enum Gate {
     /// Run a review for this trigger. It needs a signal of this origin; otherwise it ends without a candidate.
     Run(Trigger, Origin),
     /// No trigger.
-    Quiet,
+    NotDue,
     /// Triggered, but held back for this reason.
-    Held(&'static str),
+    HeldBack(&'static str),
 }
 
 /// Decides about a review: `(skipped or hint or threshold) and not running and within the caps and the interval`.
@@ -108,7 +108,7 @@ pub fn gate(counters: &Counters, limits: &Limits, budgets: &Budgets, now: Timest
     } else if enough {
         (Trigger::Threshold, Origin::Nudge)
     } else {
-        return Gate::Quiet;
+        return Gate::NotDue;
     };
     let early =
         counters.last_review_at.is_some_and(|last| now.duration_since(last).unsigned_abs() < limits.interval);
@@ -120,7 +120,7 @@ pub fn gate(counters: &Counters, limits: &Limits, budgets: &Budgets, now: Timest
         (budgets.spent_today_usd + limits.review_usd > limits.day_usd, "the money of today is used up"),
     ];
     match held.iter().find(|(holds, _)| *holds) {
-        Some((_, why)) => Gate::Held(why),
+        Some((_, why)) => Gate::HeldBack(why),
         None => Gate::Run(trigger, origin),
     }
 }

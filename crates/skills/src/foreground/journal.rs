@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use apprentice_protocol::{SkillHappening, SkillId};
+use apprentice_protocol::{SkillEventKind, SkillId};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -20,11 +20,11 @@ const VERSION: u32 = 1;
 /// The content of a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Told {
+pub enum JournalEntry {
     /// A skill event.
     Event {
         /// The kind of event.
-        event: SkillHappening,
+        event: SkillEventKind,
     },
     /// The end of a turn.
     Turn {
@@ -54,7 +54,7 @@ pub struct JournalLine {
     pub actor: Actor,
     /// The content.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: JournalEntry,
     /// The skill concerned. An unpublished package has only a name, in `data`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillId>,
@@ -134,25 +134,26 @@ pub fn counters(lines: &[JournalLine]) -> Counters {
     let mut counters = Counters::default();
     for line in lines {
         match &line.told {
-            Told::Event { event: SkillHappening::ReviewFinished } => {
+            JournalEntry::Event { event: SkillEventKind::ReviewFinished } => {
                 counters = Counters { last_review_at: Some(line.time), ..Counters::default() };
             }
-            Told::Event { event: SkillHappening::LearningSignal } => match line.data["kind"].as_str() {
+            JournalEntry::Event { event: SkillEventKind::LearningSignal } => match line.data["kind"].as_str()
+            {
                 Some("update_candidate") => counters.skill_issue_hints_since_review += 1,
                 _ => counters.skipped_foreground += 1,
             },
             // A rejected signal beside a finished skill still counts as a hint.
-            Told::Event { event: SkillHappening::LearningSignalRejected }
+            JournalEntry::Event { event: SkillEventKind::LearningSignalRejected }
                 if line.data["code"] == "finish_recorded" =>
             {
                 counters.skill_issue_hints_since_review += 1;
             }
-            Told::Turn { tool_iters, .. } => {
+            JournalEntry::Turn { tool_iters, .. } => {
                 counters.turns_since_review += 1;
                 counters.tool_iters_since_review =
                     counters.tool_iters_since_review.saturating_add(*tool_iters);
             }
-            Told::Event { .. } => {}
+            JournalEntry::Event { .. } => {}
         }
     }
     counters
@@ -164,13 +165,13 @@ pub fn budgets(lines: &[JournalLine], now: Timestamp) -> Budgets {
     let mut budgets = Budgets::default();
     for line in lines {
         match &line.told {
-            Told::Event { event: SkillHappening::ReviewStarted } => budgets.running = true,
-            Told::Event { event: SkillHappening::ReviewFinished } => {
+            JournalEntry::Event { event: SkillEventKind::ReviewStarted } => budgets.running = true,
+            JournalEntry::Event { event: SkillEventKind::ReviewFinished } => {
                 budgets.running = false;
                 budgets.reviews_today += u32::from(day(line.time) == day(now));
             }
-            Told::Turn { usd, .. } if day(line.time) == day(now) => budgets.spent_today_usd += usd,
-            Told::Event { .. } | Told::Turn { .. } => {}
+            JournalEntry::Turn { usd, .. } if day(line.time) == day(now) => budgets.spent_today_usd += usd,
+            JournalEntry::Event { .. } | JournalEntry::Turn { .. } => {}
         }
     }
     budgets

@@ -16,19 +16,20 @@ mod timeline;
 mod tools;
 
 pub(crate) use attempt_learning::LEARN;
-pub use attempt_learning::{FinalOutput, Verdict, Workshop, WorkshopPlan};
+pub use attempt_learning::{AttemptLearning, AttemptLearningOptions, FinalOutput, Verdict};
 pub use bundle::{
-    Bundle, BundleBudget, Included, Indexed, OmittedSpan, Reason, Scope, Spotted, bundle, expand,
+    Bundle, BundleBudget, CoveredEvents, IncludedEvent, IndexEntry, OmittedSpan, Reason, SummarizedEvent,
+    bundle, expand,
 };
 pub use call::{FinishCall, LearnAction, LearnReason, LearnStatus, StartCall};
-pub use event_summary::spot_all;
+pub use event_summary::summarize_events;
 pub use gate::{Budgets, Counters, Gate, Limits, Origin, Trigger, gate};
-pub use journal::{Journal, JournalLine, Told, budgets, counters};
+pub use journal::{Journal, JournalEntry, JournalLine, budgets, counters};
 pub use receipt::{Language, Receipt, receipt};
 pub use review::review;
 pub use signal::{
-    CreateTrigger, Defer, Effect, FinalReport, Invocation, Issue, IssueSignal, LearningSignal, Ruling,
-    SkillKind, UsedReceipt, Valid, judge,
+    AcceptedSignal, CreateTrigger, Defer, Effect, FinalReport, Invocation, Issue, IssueSignal,
+    LearningSignal, Ruling, SkillKind, UsedReceipt, judge,
 };
 pub use timeline::Timeline;
 pub(crate) use tools::REPORT;

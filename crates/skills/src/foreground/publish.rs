@@ -7,7 +7,7 @@ use apprentice_protocol::{EntryKind, Machine, MachineError, SkillId, Versions};
 use jiff::Timestamp;
 
 use crate::book::{
-    Actor, Applied, Attached, Change, Gateway, OpId, Reading, WriteRefusal, WriteRequest, reading,
+    Actor, Applied, AttachedPackage, Change, FileText, Gateway, OpId, WriteRefusal, WriteRequest, reading,
 };
 use crate::package::{Level, Package, check, described};
 
@@ -36,7 +36,7 @@ pub(super) struct Published {
     /// The operation that proposed the change, if it waits for a person's approval.
     pub(super) proposed: Option<OpId>,
     /// Binary files, which could not be scanned completely.
-    pub(super) unread: Vec<String>,
+    pub(super) binary_files: Vec<String>,
 }
 
 pub(super) fn unreachable(error: &MachineError) -> Fault {
@@ -62,7 +62,7 @@ pub(super) async fn collect(machine: &dyn Machine, folder: &str, name: &str) -> 
                 return Err(("bad_file", format!("{}: a package holds plain files only", entry.path)));
             }
         }
-        placed(&entry.path)?;
+        check_location(&entry.path)?;
         bytes = bytes.saturating_add(entry.size);
         paths.push(entry.path);
     }
@@ -87,7 +87,7 @@ pub(super) async fn collect(machine: &dyn Machine, folder: &str, name: &str) -> 
 }
 
 /// Checks where a package file is located.
-fn placed(path: &str) -> Result<(), Fault> {
+fn check_location(path: &str) -> Result<(), Fault> {
     let parts: Vec<&str> = path.split('/').collect();
     let plain = |part: &&str| {
         !part.is_empty()
@@ -124,7 +124,7 @@ pub(super) fn publish(
     gateway.inspect_files(Actor::Agent, &package.files)?;
     let skill = match base {
         Some(base) => base.skill.clone(),
-        None => own_id(&named, &package.name)?,
+        None => new_skill_id(&named, &package.name)?,
     };
     if base.is_none() && gateway.state().skills.contains_key(&skill) {
         return Err((
@@ -144,7 +144,7 @@ pub(super) fn publish(
     };
     let files_read = &package.files;
     let files = gateway.keep_files(Actor::Agent, &package.files).map_err(book_failed)?;
-    let package = Attached {
+    let package = AttachedPackage {
         name: package.name.clone(),
         files,
         view_hash: String::new(),
@@ -158,7 +158,7 @@ pub(super) fn publish(
         .apply(WriteRequest { seen: seen.clone(), read, ..WriteRequest::of(Actor::Agent, time, change) })
         .map_err(book_failed)?;
     let version = gateway.state().skills.get(&skill).map_or(1, |skill| skill.version);
-    let is_binary = |bytes: &Vec<u8>| matches!(reading(bytes), Reading::Binary(_));
+    let is_binary = |bytes: &Vec<u8>| matches!(reading(bytes), FileText::Binary(_));
     let files_of_package = files_read.iter().filter(|(_, bytes)| is_binary(bytes));
     let proposed = match applied {
         Applied::Proposed(by) => Some(by),
@@ -168,11 +168,11 @@ pub(super) fn publish(
         skill,
         version,
         proposed,
-        unread: files_of_package.map(|(path, _)| path.clone()).collect(),
+        binary_files: files_of_package.map(|(path, _)| path.clone()).collect(),
     })
 }
 
 /// Returns the id of a new skill. It keeps the package's name, whatever the frontmatter says.
-fn own_id(named: &SkillId, package: &str) -> Result<SkillId, Fault> {
+fn new_skill_id(named: &SkillId, package: &str) -> Result<SkillId, Fault> {
     SkillId::parse(&format!("{}/{package}", named.domain())).map_err(|error| ("bad_name", error.to_string()))
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::{EventKind, SkillEvent, SkillHappening, StepId, ToolOutcome};
+use apprentice_protocol::{EventKind, SkillEvent, SkillEventKind, StepId, ToolOutcome};
 use serde_json::{Value, json};
 
-use super::attempt_learning::{Verdict, Workshop, bounded, happened, named};
+use super::attempt_learning::{AttemptLearning, Verdict, bounded, happened, named};
 use super::journal::JournalLine;
 use super::publish::Fault;
 use super::signal::{FinalReport, Invocation, Ruling, SkillKind, judge};
@@ -15,7 +15,7 @@ use crate::shipped::is_shipped;
 /// Malformed reports that are allowed before the attempt continues without one.
 const REPORT_TRIES: u32 = 3;
 
-impl Workshop {
+impl AttemptLearning {
     pub(super) fn report(&self, arguments: &Value, step: StepId) -> Result<ToolOutcome, Fault> {
         {
             let bench = self.bench();
@@ -31,12 +31,12 @@ impl Workshop {
         let ruling = judge(&report, &self.turn(&book));
         let (verdict, happening) = match &ruling {
             Ruling::Silent => (Verdict { code: "silent".to_owned(), why: None }, None),
-            Ruling::Valid(_) => {
-                (Verdict { code: "valid".to_owned(), why: None }, Some(SkillHappening::LearningSignal))
+            Ruling::AcceptedSignal(_) => {
+                (Verdict { code: "valid".to_owned(), why: None }, Some(SkillEventKind::LearningSignal))
             }
             Ruling::Rejected { code, why } => (
                 Verdict { code: (*code).to_owned(), why: Some(why.clone()) },
-                Some(SkillHappening::LearningSignalRejected),
+                Some(SkillEventKind::LearningSignalRejected),
             ),
         };
         let at = (book.last(), book.last());
@@ -77,9 +77,9 @@ impl Workshop {
             let (id, version) = (skill.as_ref().map(|one| one.0.clone()), skill.map(|one| one.1));
             let detail = (!viewed).then(|| "its text was not delivered in this attempt".to_owned());
             let event =
-                SkillEvent { skill: id.clone(), version, detail, ..happened(SkillHappening::DeclaredUsed) };
+                SkillEvent { skill: id.clone(), version, detail, ..happened(SkillEventKind::DeclaredUsed) };
             events.push(EventKind::Skill(SkillEvent { text: Some(bounded(&used.message)), ..event }));
-            let line = self.line(step, SkillHappening::DeclaredUsed, at);
+            let line = self.line(step, SkillEventKind::DeclaredUsed, at);
             lines.push(JournalLine { skill: id, version, data: json!({ "viewed": viewed }), ..line });
         }
         (lines, events)

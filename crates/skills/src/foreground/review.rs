@@ -3,8 +3,8 @@
 use apprentice_protocol::{CallBody, Event, EventKind};
 use serde_json::Value;
 
-use super::bundle::{Bundle, BundleBudget, Scope, bundle};
-use super::event_summary::spot_all;
+use super::bundle::{Bundle, BundleBudget, CoveredEvents, bundle};
+use super::event_summary::summarize_events;
 use super::signal::FinalReport;
 use super::tools::SKILL_REPORT;
 
@@ -16,7 +16,7 @@ pub fn review(
     budget: &BundleBudget,
 ) -> Option<Bundle> {
     let (first, last) = (events.first()?, events.last()?);
-    let scope = Scope {
+    let scope = CoveredEvents {
         kind: "invocation".to_owned(),
         session_id: session.to_owned(),
         invocation_id: invocation.to_owned(),
@@ -25,7 +25,7 @@ pub fn review(
     };
     let signal = events.iter().rev().find_map(reported);
     let signal = signal.as_ref().map(|(signal, refs)| (signal.clone(), refs.as_slice()));
-    Some(bundle(scope, signal, &spot_all(events), budget))
+    Some(bundle(scope, signal, &summarize_events(events), budget))
 }
 
 /// Returns the signal that a reply reports.

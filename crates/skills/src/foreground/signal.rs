@@ -178,7 +178,7 @@ pub struct Invocation {
 
 /// An accepted signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Valid {
+pub enum AcceptedSignal {
     /// May lead only to a new skill.
     Create(LearningSignal),
     /// May lead only to a change of this skill.
@@ -191,7 +191,7 @@ pub enum Ruling {
     /// The report contains no signal.
     Silent,
     /// One signal is accepted.
-    Valid(Valid),
+    AcceptedSignal(AcceptedSignal),
     /// The signal is rejected. It is kept for statistics.
     Rejected {
         /// `both_signals`, `finish_recorded`, `too_few_events`, `unknown_event`, `core_skill`, `unknown_skill`,
@@ -215,11 +215,11 @@ pub fn judge(report: &FinalReport, turn: &Invocation) -> Ruling {
             "a skill was finished in this turn; its signal is only counted".to_owned(),
         )),
         _ if turn.one_off => Err(("one_off", "the work cannot come again".to_owned())),
-        (Some(signal), None) => create(signal, turn).map(|()| Valid::Create(signal.clone())),
-        (None, Some(signal)) => update(signal, turn).map(|()| Valid::Update(signal.clone())),
+        (Some(signal), None) => create(signal, turn).map(|()| AcceptedSignal::Create(signal.clone())),
+        (None, Some(signal)) => update(signal, turn).map(|()| AcceptedSignal::Update(signal.clone())),
     };
     match ruling {
-        Ok(valid) => Ruling::Valid(valid),
+        Ok(valid) => Ruling::AcceptedSignal(valid),
         Err((code, why)) => rejected(code, &why),
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use apprentice_protocol::{EventId, EventKind, SkillHappening, SkillId, Versions};
+use apprentice_protocol::{EventId, EventKind, SkillEventKind, SkillId, Versions};
 
-use super::bundle::{Reason, Spotted};
-use super::event_summary::Spotter;
-use crate::guidance::Present;
+use super::bundle::{Reason, SummarizedEvent};
+use super::event_summary::EventSummarizer;
+use crate::guidance::KnownVersions;
 
 /// Number of events in one answer; below, the characters of each.
 const SHOWN: usize = 80;
@@ -20,11 +20,11 @@ pub struct Timeline(Arc<Mutex<Events>>);
 
 #[derive(Debug, Default)]
 struct Events {
-    spotter: Spotter,
-    all: Vec<Spotted>,
+    spotter: EventSummarizer,
+    all: Vec<SummarizedEvent>,
     viewed: BTreeSet<SkillId>,
     deeds: u32,
-    present: Present,
+    present: KnownVersions,
 }
 
 impl Timeline {
@@ -34,7 +34,7 @@ impl Timeline {
         events.present.hear(kind);
         let spotted = events.spotter.spot(id, kind);
         match kind {
-            EventKind::Skill(skill) if skill.happening == SkillHappening::Viewed => {
+            EventKind::Skill(skill) if skill.happening == SkillEventKind::Viewed => {
                 events.viewed.extend(skill.skill.clone());
             }
             EventKind::Action(_) | EventKind::ToolCalled { .. } => events.deeds += 1,
@@ -73,10 +73,10 @@ impl Timeline {
     /// Returns the events worth referring to, one line each, the latest last.
     pub(super) fn shown(&self) -> String {
         let events = self.events();
-        let deed = |event: &&Spotted| {
+        let deed = |event: &&SummarizedEvent| {
             event.reason != Reason::Ordinary || event.kind == "action" || event.kind == "tool.called"
         };
-        let chosen: Vec<&Spotted> = events.all.iter().filter(deed).collect();
+        let chosen: Vec<&SummarizedEvent> = events.all.iter().filter(deed).collect();
         let skipped = chosen.len().saturating_sub(SHOWN);
         let mut text = String::new();
         if skipped > 0 {

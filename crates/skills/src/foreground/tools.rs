@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    EventKind, PortFuture, Prompt, SkillEvent, SkillHappening, StepRef, Tool, ToolOutcome, ToolSpec,
+    EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, StepRef, Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::attempt_learning::{Workshop, happened};
+use super::attempt_learning::{AttemptLearning, happened};
 use super::call::{FinishCall, StartCall};
 use super::publish::Fault;
 use super::signal::FinalReport;
@@ -37,7 +37,7 @@ const TIMELINE: &str = "Names what happened in this task so far, for event_refs.
 struct NoArguments {}
 
 #[derive(Clone, Copy)]
-enum Deed {
+enum LearningAction {
     Start,
     Finish,
     Timeline,
@@ -45,21 +45,21 @@ enum Deed {
 }
 
 struct LearningTool {
-    deed: Deed,
+    deed: LearningAction,
     spec: ToolSpec,
-    workshop: Arc<Workshop>,
+    workshop: Arc<AttemptLearning>,
 }
 
 /// Returns the learning tools of one attempt.
-pub(super) fn over(workshop: &Arc<Workshop>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn over(workshop: &Arc<AttemptLearning>) -> Vec<Arc<dyn Tool>> {
     let tool = |deed, spec| -> Arc<dyn Tool> {
         Arc::new(LearningTool { deed, spec, workshop: Arc::clone(workshop) })
     };
     vec![
-        tool(Deed::Timeline, spec::<NoArguments>(SKILL_TIMELINE, TIMELINE)),
-        tool(Deed::Start, spec::<StartCall>(SKILL_LEARNING_START, START)),
-        tool(Deed::Finish, spec::<FinishCall>(SKILL_LEARNING_FINISH, FINISH)),
-        tool(Deed::Report, spec::<FinalReport>(SKILL_REPORT, REPORT.text().trim_end())),
+        tool(LearningAction::Timeline, spec::<NoArguments>(SKILL_TIMELINE, TIMELINE)),
+        tool(LearningAction::Start, spec::<StartCall>(SKILL_LEARNING_START, START)),
+        tool(LearningAction::Finish, spec::<FinishCall>(SKILL_LEARNING_FINISH, FINISH)),
+        tool(LearningAction::Report, spec::<FinalReport>(SKILL_REPORT, REPORT.text().trim_end())),
     ]
 }
 
@@ -83,18 +83,18 @@ impl Tool for LearningTool {
     fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome> {
         Box::pin(async move {
             let outcome = match self.deed {
-                Deed::Start => match read(arguments) {
+                LearningAction::Start => match read(arguments) {
                     Ok(call) => self.workshop.start(call, at.step).await,
                     Err(fault) => Err(fault),
                 },
-                Deed::Finish => match read(arguments) {
+                LearningAction::Finish => match read(arguments) {
                     Ok(call) => self.workshop.finish(call, at.step).await,
                     Err(fault) => Err(fault),
                 },
-                Deed::Timeline => {
+                LearningAction::Timeline => {
                     read::<NoArguments>(arguments).map(|_| ToolOutcome::text(self.workshop.shown()))
                 }
-                Deed::Report => self.workshop.report(arguments, at.step),
+                LearningAction::Report => self.workshop.report(arguments, at.step),
             };
             outcome.unwrap_or_else(|(code, why)| self.refused(code, &why))
         })
@@ -104,8 +104,10 @@ impl Tool for LearningTool {
 impl LearningTool {
     fn refused(&self, code: &str, why: &str) -> ToolOutcome {
         let happening = match self.deed {
-            Deed::Report => SkillHappening::LearningSignalRejected,
-            Deed::Start | Deed::Finish | Deed::Timeline => SkillHappening::WriteRefused,
+            LearningAction::Report => SkillEventKind::LearningSignalRejected,
+            LearningAction::Start | LearningAction::Finish | LearningAction::Timeline => {
+                SkillEventKind::WriteRefused
+            }
         };
         let said = format!("{code}: {why}");
         let event = SkillEvent { detail: Some(said.clone()), ..happened(happening) };

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, TextBudget, Tool,
+    BoundedText, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, Tool,
     ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
@@ -61,7 +61,7 @@ impl ToolServers for BTreeMap<String, Vec<Arc<dyn Tool>>> {
 
 /// The names and format in which skills with tools are presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ToolFormat {
     /// This program's format: notes are listed, searched and viewed, and some bring tools.
     #[default]
     Own,
@@ -71,7 +71,7 @@ pub enum Dialect {
 
 /// Tools contributed by others. They do not include the agent's own actions, which are always available.
 #[derive(Clone, Default)]
-pub struct Contributed {
+pub struct ContributedTools {
     /// The tool servers.
     pub servers: Option<Arc<dyn ToolServers>>,
     /// How tool lists are interpreted.
@@ -79,7 +79,7 @@ pub struct Contributed {
     /// Names of tools that must never be called, whatever a skill lists.
     pub denied: BTreeSet<String>,
     /// The presentation format.
-    pub dialect: Dialect,
+    pub dialect: ToolFormat,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -113,31 +113,31 @@ pub(super) enum Kind {
 }
 
 /// The activation state of one trial.
-pub(super) struct Bench {
+pub(super) struct ActivationState {
     book: Snapshot,
-    contributed: Contributed,
+    contributed: ContributedTools,
     active: Mutex<BTreeSet<SkillId>>,
 }
 
-pub(super) struct BenchTool {
+pub(super) struct ActivationTool {
     pub(super) kind: Kind,
     pub(super) spec: ToolSpec,
-    pub(super) bench: Arc<Bench>,
+    pub(super) bench: Arc<ActivationState>,
 }
 
 /// Returns the skills that bring tools.
-pub(super) fn bringers(book: &Snapshot) -> impl Iterator<Item = &Skill> {
+pub(super) fn skills_with_tools(book: &Snapshot) -> impl Iterator<Item = &Skill> {
     book.skills().filter(|skill| skill.package.as_ref().is_some_and(|package| !package.tools.is_empty()))
 }
 
 /// Returns the three activation tools, or an empty list if no skill brings tools.
-pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Vec<Arc<dyn Tool>> {
-    if bringers(book).next().is_none() {
+pub(super) fn over(book: &Snapshot, contributed: &ContributedTools) -> Vec<Arc<dyn Tool>> {
+    if skills_with_tools(book).next().is_none() {
         return Vec::new();
     }
-    let bench = Arc::new(Bench::over(book, contributed));
+    let bench = Arc::new(ActivationState::over(book, contributed));
     let tool =
-        |kind, spec| -> Arc<dyn Tool> { Arc::new(BenchTool { kind, spec, bench: Arc::clone(&bench) }) };
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, bench: Arc::clone(&bench) }) };
     vec![
         tool(
             Kind::Activate,
@@ -148,7 +148,7 @@ pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Vec<Arc<dyn To
     ]
 }
 
-impl Tool for BenchTool {
+impl Tool for ActivationTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -197,11 +197,11 @@ impl Tool for BenchTool {
     }
 }
 
-impl Bench {
+impl ActivationState {
     /// Returns the initial activation state.
-    pub(super) fn over(book: &Snapshot, contributed: &Contributed) -> Self {
-        let from_start =
-            bringers(book).filter(|skill| skill.package.as_ref().is_some_and(|package| package.active));
+    pub(super) fn over(book: &Snapshot, contributed: &ContributedTools) -> Self {
+        let from_start = skills_with_tools(book)
+            .filter(|skill| skill.package.as_ref().is_some_and(|package| package.active));
         let active = Mutex::new(from_start.map(|skill| skill.id.clone()).collect());
         Self { book: book.clone(), contributed: contributed.clone(), active }
     }
@@ -232,7 +232,7 @@ impl Bench {
             skill: Some(skill.id.clone()),
             version: Some(skill.version),
             detail: (!missing.is_empty()).then(|| missing.join("; ")),
-            ..happened(SkillHappening::Activated, "")
+            ..happened(SkillEventKind::Activated, "")
         };
         let text = BoundedText::cut(&text, ACTIVATION_BUDGET).as_str().to_owned();
         ToolOutcome {
@@ -247,7 +247,7 @@ impl Bench {
         let Some(id) = known.filter(|id| active.remove(id)) else {
             return ToolOutcome::error(format!("{name} is not active. {}", listed(&active)));
         };
-        let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillHappening::Offloaded, "") };
+        let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillEventKind::Offloaded, "") };
         let text = format!("{id} is closed; its tools can no longer be called. {}", listed(&active));
         ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
     }
@@ -282,7 +282,7 @@ impl Bench {
             skill: Some(skill.id.clone()),
             version: Some(skill.version),
             detail: (!missing.is_empty()).then(|| missing.join("; ")),
-            ..happened(SkillHappening::Activated, "")
+            ..happened(SkillEventKind::Activated, "")
         };
         ToolOutcome {
             events: vec![EventKind::Skill(viewed), EventKind::Skill(activated)],
@@ -300,7 +300,7 @@ impl Bench {
                 quoted(&active)
             ));
         };
-        let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillHappening::Offloaded, "") };
+        let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillEventKind::Offloaded, "") };
         let text = format!("skill {id} offloaded, current skills: {}", quoted(&active));
         ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
     }
@@ -357,7 +357,7 @@ impl Bench {
         let (Some(package), Some(servers)) = (&skill.package, &self.contributed.servers) else {
             return Default::default();
         };
-        let claimed: BTreeSet<&String> = bringers(&self.book)
+        let claimed: BTreeSet<&String> = skills_with_tools(&self.book)
             .filter_map(|skill| skill.package.as_ref())
             .flat_map(|one| one.tools.keys())
             .collect();

@@ -15,9 +15,9 @@ const NAMED: usize = 3;
 
 /// The program versions of one trial's environment. Clones share the same state.
 #[derive(Clone, Debug, Default)]
-pub struct Present(Arc<Mutex<Versions>>);
+pub struct KnownVersions(Arc<Mutex<Versions>>);
 
-impl Present {
+impl KnownVersions {
     /// Records the versions that a trial event reports.
     pub fn hear(&self, event: &EventKind) {
         if let EventKind::VersionsSeen { versions } = event {

@@ -11,10 +11,12 @@ mod policy;
 mod source_format;
 mod tools;
 
-pub use activation::{Contributed, Dialect, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL, ToolServers};
+pub use activation::{
+    ContributedTools, Gating, SKILL_ACTIVATE, SKILL_OFFLOAD, SKILL_TOOL, ToolFormat, ToolServers,
+};
+pub use app_versions::KnownVersions;
 pub(crate) use app_versions::OTHER_VERSION;
-pub use app_versions::Present;
-pub use policy::{ArmPolicy, LendError, TaskView, lend, lend_with};
+pub use policy::{ArmPolicy, GuidanceError, TaskView, build_guidance_with_tools, lend};
 pub(crate) use policy::{GIVEN, PULL, TOOLS};
 pub(crate) use source_format::SEED;
 pub use source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};

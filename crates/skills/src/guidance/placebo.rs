@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
 
-use super::{LendError, TaskView};
+use super::{GuidanceError, TaskView};
 use crate::book::{Skill, Snapshot};
 
 /// Skills that score at least this share of the best hit also count as relevant to the task.
@@ -14,8 +14,8 @@ const NEAR: f32 = 0.8;
 
 /// Returns the book without the skills that are relevant to the task. If no skill of the task's programs remains, uses
 /// spare skills of these programs. Every text is as long as the text that would have helped.
-pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendError> {
-    let relevant = task.relevant.clone().unwrap_or_else(|| by_words(book, task));
+pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, GuidanceError> {
+    let relevant = task.relevant.clone().unwrap_or_else(|| relevant_by_words(book, task));
     let of_task = |id: &SkillId| {
         task.apps.iter().any(|app| app == id.domain()) || matches!(id.domain(), "os" | "general")
     };
@@ -32,7 +32,7 @@ pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendEr
     }
     if !kept.keys().any(of_task) {
         let apps = task.apps.join(", ");
-        return Err(LendError::NothingEligible(format!("no skill of {apps} is irrelevant to it")));
+        return Err(GuidanceError::NoEligibleSkill(format!("no skill of {apps} is irrelevant to it")));
     }
     let Some(length) = relevant.iter().filter_map(|id| book.skill(id)).map(length).max() else {
         return Ok(book.with_skills(kept));
@@ -40,13 +40,13 @@ pub(super) fn inert(book: &Snapshot, task: &TaskView) -> Result<Snapshot, LendEr
     let fitted = kept.iter().map(|(id, skill)| {
         let others = kept.values().filter(|other| other.id != *id && other.id.domain() == id.domain());
         let filler: Vec<&str> = others.map(|other| other.text.guidance.as_str()).collect();
-        (id.clone(), Arc::new(fit(skill, length, &filler)))
+        (id.clone(), Arc::new(fit_length(skill, length, &filler)))
     });
     Ok(book.with_skills(fitted.collect()))
 }
 
 /// Returns the best hit for the instruction and the hits close to it.
-fn by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
+fn relevant_by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
     // The program's name occurs in all of its skills and does not make one relevant to the task.
     let hits = book.search(&task.instruction, usize::MAX);
     let Some(best) = hits.first().map(|hit| hit.score) else { return BTreeSet::new() };
@@ -54,7 +54,7 @@ fn by_words(book: &Snapshot, task: &TaskView) -> BTreeSet<SkillId> {
 }
 
 /// Returns every name with the body of a skill from another domain, fitted to the length of its own.
-pub(super) fn wrong(book: &Snapshot) -> Result<Snapshot, LendError> {
+pub(super) fn wrong_placebo(book: &Snapshot) -> Result<Snapshot, GuidanceError> {
     let skills: Vec<&Skill> = book.skills().collect();
     let mut relabelled = BTreeMap::new();
     for (place, skill) in skills.iter().enumerate() {
@@ -62,7 +62,7 @@ pub(super) fn wrong(book: &Snapshot) -> Result<Snapshot, LendError> {
         let donors = (0..skills.len()).map(|step| skills[(place + skills.len() / 2 + step) % skills.len()]);
         let mut strangers = donors.filter(|donor| donor.id.domain() != skill.id.domain());
         let Some(donor) = strangers.next() else {
-            return Err(LendError::NothingEligible("the book has only one domain".to_owned()));
+            return Err(GuidanceError::NoEligibleSkill("the book has only one domain".to_owned()));
         };
         let filler: Vec<&str> = strangers.map(|other| other.text.guidance.as_str()).collect();
         let mut body = (*skill).clone();
@@ -70,10 +70,10 @@ pub(super) fn wrong(book: &Snapshot) -> Result<Snapshot, LendError> {
         body.text.guidance.clone_from(&donor.text.guidance);
         body.notes.clone_from(&donor.notes);
         body.hidden_notes = donor.hidden_notes;
-        relabelled.insert(skill.id.clone(), Arc::new(fit(&body, length(skill), &filler)));
+        relabelled.insert(skill.id.clone(), Arc::new(fit_length(&body, length(skill), &filler)));
     }
     if relabelled.is_empty() {
-        return Err(LendError::NothingEligible("the book is empty".to_owned()));
+        return Err(GuidanceError::NoEligibleSkill("the book is empty".to_owned()));
     }
     Ok(book.with_skills(relabelled))
 }
@@ -83,7 +83,7 @@ fn length(skill: &Skill) -> usize {
 }
 
 /// Cuts or fills the guidance until the view has the given length. Drops notes first when it is too long.
-fn fit(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
+fn fit_length(skill: &Skill, length: usize, filler: &[&str]) -> Skill {
     let mut fitted = skill.clone();
     let bare = |skill: &Skill| skill.view().chars().count() - skill.text.guidance.chars().count();
     if bare(&fitted) >= length {

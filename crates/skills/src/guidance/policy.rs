@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{BoundedText, Guidance, Prompt, SkillId, TextBudget};
 
-use super::activation::{self, Contributed, Dialect};
-use super::app_versions::Present;
+use super::activation::{self, ContributedTools, ToolFormat};
+use super::app_versions::KnownVersions;
 use super::{placebo, source_format, tools};
 use crate::book::{Skill, Snapshot};
 
@@ -19,7 +19,7 @@ const SHIPPED: &str = "Notes that came with the program, for any of them:";
 /// Size cap of the opening text, in characters.
 pub(super) const OPENING_BUDGET: TextBudget = TextBudget(4000);
 /// Size cap of the opening text for arms that include whole skill texts.
-pub(super) const GIVEN_BUDGET: TextBudget = TextBudget(24_000);
+pub(super) const INCLUDED_BUDGET: TextBudget = TextBudget(24_000);
 
 /// The help that a trial gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,32 +69,32 @@ pub struct TaskView {
     /// has no irrelevant skills for the task's programs.
     pub spare: Option<Snapshot>,
     /// Versions of the task's programs, as soon as they are known.
-    pub present: Present,
+    pub present: KnownVersions,
 }
 
 /// The reason why an arm cannot serve a task. Such a trial is not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LendError {
+pub enum GuidanceError {
     /// The book contains no skill of the kind that the arm needs.
     #[error("the arm has no eligible skill for this task: {0}")]
-    NothingEligible(String),
+    NoEligibleSkill(String),
 }
 
 /// Prepares a book for one trial.
-pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, LendError> {
-    lend_with(book, policy, task, &Contributed::default())
+pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, GuidanceError> {
+    build_guidance_with_tools(book, policy, task, &ContributedTools::default())
 }
 
 /// Prepares a book for one trial, with the tools that its skills may open.
-pub fn lend_with(
+pub fn build_guidance_with_tools(
     book: &Snapshot,
     policy: &ArmPolicy,
     task: &TaskView,
-    contributed: &Contributed,
-) -> Result<Guidance, LendError> {
+    contributed: &ContributedTools,
+) -> Result<Guidance, GuidanceError> {
     let pull = |book: &Snapshot| {
-        let book = &book.facing(&task.present);
-        if contributed.dialect == Dialect::Seed {
+        let book = &book.with_app_versions(&task.present);
+        if contributed.dialect == ToolFormat::Seed {
             return source_format::lend(book, contributed);
         }
         let mut tools = tools::over(book);
@@ -120,11 +120,11 @@ pub fn lend_with(
             texts(&found, "none of the skills to force is in the book")?
         }
         ArmPolicy::Inline { text } if text.trim().is_empty() => {
-            return Err(LendError::NothingEligible("there is no text to put in".to_owned()));
+            return Err(GuidanceError::NoEligibleSkill("there is no text to put in".to_owned()));
         }
         ArmPolicy::Inline { text } => given(text),
         ArmPolicy::PlaceboInert => pull(&placebo::inert(book, task)?),
-        ArmPolicy::PlaceboWrong => pull(&placebo::wrong(book)?),
+        ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
     })
 }
 
@@ -136,7 +136,7 @@ pub(super) fn query(task: &TaskView) -> String {
 fn pull_opening(book: &Snapshot) -> BoundedText {
     let lines = book.domain_lines();
     let lines = if lines.is_empty() { NO_DOMAINS } else { &lines };
-    let bringing: Vec<&Skill> = activation::bringers(book).collect();
+    let bringing: Vec<&Skill> = activation::skills_with_tools(book).collect();
     let mut tools = String::new();
     if !bringing.is_empty() {
         let active = bringing.iter().filter(|skill| skill.package.as_ref().is_some_and(|one| one.active));
@@ -153,13 +153,13 @@ fn pull_opening(book: &Snapshot) -> BoundedText {
 }
 
 fn given(text: &str) -> Guidance {
-    let opening = BoundedText::cut(&format!("{}\n{text}", GIVEN.text()), GIVEN_BUDGET);
+    let opening = BoundedText::cut(&format!("{}\n{text}", GIVEN.text()), INCLUDED_BUDGET);
     Guidance { opening, ..Guidance::default() }
 }
 
-fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, LendError> {
+fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> {
     if skills.is_empty() {
-        return Err(LendError::NothingEligible(otherwise.to_owned()));
+        return Err(GuidanceError::NoEligibleSkill(otherwise.to_owned()));
     }
     let mut text = String::new();
     for skill in skills {

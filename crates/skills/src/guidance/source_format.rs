@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::activation::{Bench, BenchTool, Contributed, Gating, Kind, SKILL_TOOL};
-use super::policy::GIVEN_BUDGET;
+use super::activation::{ActivationState, ActivationTool, ContributedTools, Gating, Kind, SKILL_TOOL};
+use super::policy::INCLUDED_BUDGET;
 use super::tools::spec;
 use crate::book::Snapshot;
 
@@ -44,11 +44,11 @@ pub(super) struct CallArguments {
 }
 
 /// Prepares a book in this format. A server's tools are available only if an active skill names them.
-pub(super) fn lend(book: &Snapshot, contributed: &Contributed) -> Guidance {
-    let strict = Contributed { gating: Gating::Strict, ..contributed.clone() };
-    let bench = Arc::new(Bench::over(book, &strict));
+pub(super) fn lend(book: &Snapshot, contributed: &ContributedTools) -> Guidance {
+    let strict = ContributedTools { gating: Gating::Strict, ..contributed.clone() };
+    let bench = Arc::new(ActivationState::over(book, &strict));
     let tool =
-        |kind, spec| -> Arc<dyn Tool> { Arc::new(BenchTool { kind, spec, bench: Arc::clone(&bench) }) };
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, bench: Arc::clone(&bench) }) };
     let tools = vec![
         tool(
             Kind::SeedActivate,
@@ -71,7 +71,7 @@ fn opening(book: &Snapshot) -> BoundedText {
             escaped(skill.id.slug()),
             escaped(&skill.text.description)
         );
-        let room = GIVEN_BUDGET.0.saturating_sub(text.chars().count() + END.len() + LINE);
+        let room = INCLUDED_BUDGET.0.saturating_sub(text.chars().count() + END.len() + LINE);
         if entry.chars().count() > room {
             break;
         }
@@ -82,7 +82,7 @@ fn opening(book: &Snapshot) -> BoundedText {
         let _ = writeln!(text, "    <!-- {} more are not listed -->", total - listed);
     }
     text.push_str(END);
-    BoundedText::cut(&text, GIVEN_BUDGET)
+    BoundedText::cut(&text, INCLUDED_BUDGET)
 }
 
 pub(super) fn escaped(text: &str) -> String {

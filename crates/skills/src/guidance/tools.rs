@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    BoundedText, Content, EventKind, PortFuture, SkillEvent, SkillHappening, SkillId, StepRef, TextBudget,
+    BoundedText, Content, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget,
     Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
@@ -112,7 +112,7 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, serde_js
     serde_json::from_value(arguments.clone())
 }
 
-pub(super) fn happened(happening: SkillHappening, delivered: &str) -> SkillEvent {
+pub(super) fn happened(happening: SkillEventKind, delivered: &str) -> SkillEvent {
     SkillEvent {
         happening,
         skill: None,
@@ -141,20 +141,20 @@ fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
         return ToolOutcome::error(format!("There are no notes on {asked:?}. Known: {known}."));
     }
     let text = book.index(&wanted);
-    let event = SkillEvent { detail: Some(wanted), ..happened(SkillHappening::Indexed, &text) };
+    let event = SkillEvent { detail: Some(wanted), ..happened(SkillEventKind::Indexed, &text) };
     answered(text, vec![event])
 }
 
 async fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
     let limit = arguments.limit.unwrap_or(DEFAULT_HITS).clamp(1, MOST_HITS);
     let query: String = arguments.query.chars().take(QUERY).collect();
-    let Searched { hits, words_alone } = book.find(&query, limit).await;
+    let Searched { hits, embedding_error } = book.find(&query, limit).await;
     let mut text = String::new();
     // The model gets the hits by words. The trace records that the search by meaning failed.
-    let mut events: Vec<SkillEvent> = words_alone
+    let mut events: Vec<SkillEvent> = embedding_error
         .map(|why| SkillEvent {
             detail: Some(format!("by words alone: {why}")),
-            ..happened(SkillHappening::Searched, "")
+            ..happened(SkillEventKind::Searched, "")
         })
         .into_iter()
         .collect();
@@ -168,7 +168,7 @@ async fn search(book: &Snapshot, arguments: &SearchArguments) -> ToolOutcome {
             version: Some(hit.version),
             rank: Some(rank),
             detail: Some(query.clone()),
-            ..happened(SkillHappening::Searched, &line)
+            ..happened(SkillEventKind::Searched, &line)
         });
         text.push_str(&line);
     }
@@ -192,7 +192,7 @@ pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
         skill: Some(skill.id.clone()),
         version: Some(skill.version),
         text: Some(text.clone()),
-        ..happened(SkillHappening::Viewed, &text)
+        ..happened(SkillEventKind::Viewed, &text)
     };
     (text, event)
 }

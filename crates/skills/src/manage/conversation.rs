@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::item::{ITEM_SCHEMA, InputType, ManageItem};
-use super::manager_tools::{Answer, Desk, Scope};
+use super::manager_tools::{ManagerTools, PermittedChanges, ToolAnswer};
 use super::support::{self, Support};
 use super::tools::{ANNOTATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL, manager_tools, read_call};
 use crate::book::{Actor, Applied, Change, Gateway, OpId, Stage, State, WriteRefusal, WriteRequest};
-use crate::cleanup::{CleanOptions, CleanupTask};
+use crate::cleanup::{CleanupOptions, CleanupTask};
 use crate::handle::{Lesson, Refusal};
 use crate::reflect::{Confidence, Learning, SkillReview};
 use crate::words::domain_name;
@@ -38,19 +38,19 @@ impl Default for ManageOptions {
 
 /// The item to decide.
 #[derive(Clone, Debug)]
-pub enum Matter<'a> {
+pub enum WorkItem<'a> {
     /// A review that the table forwards, with the skill as the agent received it.
     Review(&'a SkillId, &'a SkillReview),
     /// New knowledge, with its position in the reflection.
     Learning(usize, &'a Learning),
     /// A finding of the cleaner.
-    Cleanup(&'a CleanupTask, &'a CleanOptions),
+    Cleanup(&'a CleanupTask, &'a CleanupOptions),
 }
 
 /// The outcome of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ItemOutcome {
     /// The manager made a change.
     Wrote {
         /// The operation.
@@ -88,18 +88,18 @@ pub struct Decision {
     pub item: String,
     /// The outcome.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: ItemOutcome,
     /// Kind of item. `None` if it had already been decided.
     pub input_type: Option<InputType>,
     /// Refusals, in order.
     pub refusals: Vec<Refusal>,
     /// The manager's calls with their answers, in order.
-    pub calls: Vec<CallMade>,
+    pub calls: Vec<ManagerCall>,
 }
 
 /// A call of the manager and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CallMade {
+pub struct ManagerCall {
     /// Name of the tool.
     pub name: String,
     /// Arguments as the model wrote them.
@@ -124,7 +124,7 @@ pub enum ManageError {
     Json(#[from] serde_json::Error),
 }
 
-impl Matter<'_> {
+impl WorkItem<'_> {
     fn key(&self) -> String {
         match self {
             Self::Review(skill, _) => format!("review:{skill}"),
@@ -154,32 +154,32 @@ impl Matter<'_> {
 pub fn item(
     state: &State,
     lesson: &Lesson<'_>,
-    matter: &Matter<'_>,
+    matter: &WorkItem<'_>,
     options: &ManageOptions,
 ) -> Result<ManageItem, serde_json::Error> {
     let needed = options.corroboration;
     let (input_type, evidence, support, payload) = match matter {
-        Matter::Review(skill, review) => {
+        WorkItem::Review(skill, review) => {
             let input_type = match review {
                 SkillReview::Negative(_) => InputType::SkillNegative,
                 SkillReview::Positive(_) | SkillReview::Neutral(_) => InputType::SkillNeutral,
                 SkillReview::NotFollowed(_) => InputType::SkillNotFollowed,
             };
             let now = state.resolve(skill).map_or(*skill, |now| &now.id);
-            let support = support::of_review(state, lesson, (now, review), needed);
+            let support = support::review_support(state, lesson, (now, review), needed);
             let mut payload = serde_json::to_value(review)?;
             payload["skill_id"] = json!(now);
             (input_type, received_at(lesson, skill), support, payload)
         }
-        Matter::Learning(_, learning) => {
-            let support = support::of_learning(state, lesson, learning, needed);
+        WorkItem::Learning(_, learning) => {
+            let support = support::learning_support(state, lesson, learning, needed);
             let mut payload = serde_json::to_value(learning)?;
             payload["confidence"] = json!(support.confidence.unwrap_or(Confidence::Low));
             payload["domain"] = json!(domain_name(learning.scope()));
             (InputType::Learning, learning.evidence().to_vec(), support, payload)
         }
-        Matter::Cleanup(task, clean) => {
-            let support = of_cleanup(task, clean, needed);
+        WorkItem::Cleanup(task, clean) => {
+            let support = cleanup_support(task, clean, needed);
             (InputType::CleanupTask, Vec::new(), support, serde_json::to_value(task)?)
         }
     };
@@ -205,7 +205,7 @@ fn received_at(lesson: &Lesson<'_>, skill: &SkillId) -> Vec<StepId> {
 
 /// Returns the support of a cleanup task. Numbers of another class cannot support a decision that is reserved for the
 /// class that the book is for.
-fn of_cleanup(task: &CleanupTask, options: &CleanOptions, needed: usize) -> Support {
+fn cleanup_support(task: &CleanupTask, options: &CleanupOptions, needed: usize) -> Support {
     let shown = task.shown_by_target(options);
     let writes = match task {
         CleanupTask::Duplicates { .. } => vec![MERGE_SKILLS],
@@ -239,7 +239,7 @@ pub async fn manage(
     model: &dyn ChatModel,
     gateway: &mut Gateway,
     lesson: &Lesson<'_>,
-    matter: &Matter<'_>,
+    matter: &WorkItem<'_>,
     options: &ManageOptions,
 ) -> Result<Decision, ManageError> {
     let (actor, stage) = matter.role();
@@ -247,7 +247,7 @@ pub async fn manage(
     let template = lesson.request(actor, stage, key.clone(), Change::ItemClosed { outcome: String::new() });
     let earlier = template.cause.as_ref().and_then(|cause| gateway.state().causes.get(cause));
     if let Some(earlier) = earlier {
-        let outcome = Outcome::DecidedBefore { operation: *earlier };
+        let outcome = ItemOutcome::DecidedBefore { operation: *earlier };
         return Ok(Decision {
             item: key,
             outcome,
@@ -259,11 +259,11 @@ pub async fn manage(
     let item = item(gateway.state(), lesson, matter, options)?;
     let mut request = manage_request(&item)?;
     let skills = matter.skills(gateway.state());
-    let scope = Scope { tools: &item.writes_allowed, skills: &skills };
-    let mut desk = Desk::new(gateway, template.clone(), scope);
+    let scope = PermittedChanges { tools: &item.writes_allowed, skills: &skills };
+    let mut desk = ManagerTools::new(gateway, template.clone(), scope);
     let mut decision = Decision {
         item: key,
-        outcome: Outcome::Nothing { words: String::new() },
+        outcome: ItemOutcome::Nothing { words: String::new() },
         input_type: Some(item.input_type),
         refusals: Vec::new(),
         calls: Vec::new(),
@@ -284,18 +284,18 @@ pub async fn manage(
     }
     let operation = close(gateway, template, matter, &words)?;
     let outcome = match operation {
-        Applied::Written(_) | Applied::Proposed(_) => Outcome::Nothing { words },
-        Applied::AlreadyThere(id) => Outcome::DecidedBefore { operation: id },
+        Applied::Written(_) | Applied::Proposed(_) => ItemOutcome::Nothing { words },
+        Applied::AlreadyThere(id) => ItemOutcome::DecidedBefore { operation: id },
     };
     Ok(Decision { outcome, ..decision })
 }
 
 /// Answers every call of a turn, in order.
 async fn answer(
-    desk: &mut Desk<'_>,
+    desk: &mut ManagerTools<'_>,
     calls: &[Call],
     decision: &mut Decision,
-) -> Result<(Vec<CallResult>, Option<Outcome>), WriteRefusal> {
+) -> Result<(Vec<CallResult>, Option<ItemOutcome>), WriteRefusal> {
     let mut results = Vec::new();
     let mut written = None;
     for call in calls {
@@ -303,18 +303,18 @@ async fn answer(
             CallBody::Tool { name, arguments } => match read_call(name, arguments) {
                 Err(why) => (json!({ "error": "bad_arguments", "message": why }), true),
                 Ok(asked) => match desk.call(asked).await? {
-                    Answer::Said(answer) => (answer, false),
-                    Answer::Wrote(operation, answer) => {
+                    ToolAnswer::Said(answer) => (answer, false),
+                    ToolAnswer::Wrote(operation, answer) => {
                         let skill_id = answer["skill_id"].as_str().and_then(|id| SkillId::parse(id).ok());
-                        written = Some(Outcome::Wrote { operation, tool: name.clone(), skill_id });
+                        written = Some(ItemOutcome::Wrote { operation, tool: name.clone(), skill_id });
                         (answer, false)
                     }
-                    Answer::Proposed(operation, answer) => {
+                    ToolAnswer::Proposed(operation, answer) => {
                         let skill_id = answer["skill_id"].as_str().and_then(|id| SkillId::parse(id).ok());
-                        written = Some(Outcome::Proposed { operation, tool: name.clone(), skill_id });
+                        written = Some(ItemOutcome::Proposed { operation, tool: name.clone(), skill_id });
                         (answer, false)
                     }
-                    Answer::Refused(refusal) => {
+                    ToolAnswer::Refused(refusal) => {
                         let answer = json!({ "error": refusal.code, "message": refusal.why });
                         decision.refusals.push(refusal);
                         (answer, true)
@@ -329,7 +329,7 @@ async fn answer(
         results.push(result(call, &answer, is_error));
         if let CallBody::Tool { name, arguments } = &call.body {
             let (name, arguments) = (name.clone(), arguments.clone());
-            decision.calls.push(CallMade { name, arguments, answer, is_error });
+            decision.calls.push(ManagerCall { name, arguments, answer, is_error });
         }
     }
     Ok((results, written))
@@ -345,17 +345,19 @@ fn result(call: &Call, answer: &Value, is_error: bool) -> CallResult {
 fn close(
     gateway: &mut Gateway,
     template: WriteRequest,
-    matter: &Matter<'_>,
+    matter: &WorkItem<'_>,
     words: &str,
 ) -> Result<Applied, WriteRefusal> {
     let outcome = BoundedText::cut(words.trim(), TextBudget(300)).as_str().to_owned();
     let objects = gateway.objection(&outcome).is_some();
     let outcome = if objects { "nothing".to_owned() } else { outcome };
     let change = match matter {
-        Matter::Cleanup(CleanupTask::Duplicates { skill_ids, hashes, .. }, _) => {
+        WorkItem::Cleanup(CleanupTask::Duplicates { skill_ids, hashes, .. }, _) => {
             Change::PairKept { skills: skill_ids.clone(), hashes: hashes.clone() }
         }
-        Matter::Cleanup(..) | Matter::Review(..) | Matter::Learning(..) => Change::ItemClosed { outcome },
+        WorkItem::Cleanup(..) | WorkItem::Review(..) | WorkItem::Learning(..) => {
+            Change::ItemClosed { outcome }
+        }
     };
     gateway.apply(WriteRequest { change, ..template })
 }

@@ -11,20 +11,21 @@ use super::tools::{
     CREATE_DOMAIN, CREATE_SKILL, CreateDomain, CreateSkill, MERGE_SKILLS, MergeSkills, ToolCall,
     UPDATE_SKILL, UpdateSkill,
 };
-use super::trivial::is_basic;
+use super::trivial::is_trivial;
 use crate::book::{
-    Applied, Change, Gateway, NewDomain, OpId, Origin, Sighting, Skill, SkillText, WriteRefusal, WriteRequest,
+    Applied, Change, Gateway, NewDomain, OpId, Origin, Skill, SkillText, VersionEvidence, WriteRefusal,
+    WriteRequest,
 };
 use crate::handle::Refusal;
-use crate::search::{Alike, Likeness};
-use crate::words::likeness;
+use crate::search::{SimilarSkills, SkillSimilarity};
+use crate::words::word_similarity;
 
 const SIMILAR: usize = 8;
 /// Similarity from which a new skill would only repeat an existing one.
-const REPEATS: f64 = 0.85;
+const DUPLICATE_SIMILARITY: f64 = 0.85;
 
 /// The answer of a tool.
-pub(super) enum Answer {
+pub(super) enum ToolAnswer {
     /// A normal answer for the model.
     Said(Value),
     /// An error for the model and for the record.
@@ -36,20 +37,20 @@ pub(super) enum Answer {
 }
 
 /// The manager's tools for one item.
-pub(super) struct Desk<'a> {
+pub(super) struct ManagerTools<'a> {
     gateway: &'a mut Gateway,
     /// Time, actor and cause of the item's change.
     template: WriteRequest,
-    scope: Scope<'a>,
+    scope: PermittedChanges<'a>,
     looked: bool,
     read: BTreeMap<SkillId, u32>,
-    opened: Option<Opened>,
+    opened: Option<PendingDomain>,
     wrote: bool,
 }
 
 /// The changes that an item permits.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(super) struct PermittedChanges<'a> {
     /// Permitted write tools.
     pub(super) tools: &'a [String],
     /// Permitted existing skills. Empty permits any.
@@ -57,25 +58,25 @@ pub(super) struct Scope<'a> {
 }
 
 /// A new domain that waits for its first skill.
-struct Opened {
+struct PendingDomain {
     domain: NewDomain,
     /// Whether its skill was refused. The domain then no longer counts as the item's change.
     refused: bool,
 }
 
-impl<'a> Desk<'a> {
-    pub(super) fn new(gateway: &'a mut Gateway, template: WriteRequest, scope: Scope<'a>) -> Self {
+impl<'a> ManagerTools<'a> {
+    pub(super) fn new(gateway: &'a mut Gateway, template: WriteRequest, scope: PermittedChanges<'a>) -> Self {
         Self { gateway, template, scope, looked: false, read: BTreeMap::new(), opened: None, wrote: false }
     }
 
     /// Executes one call.
-    pub(super) async fn call(&mut self, call: ToolCall) -> Result<Answer, WriteRefusal> {
+    pub(super) async fn call(&mut self, call: ToolCall) -> Result<ToolAnswer, WriteRefusal> {
         match call {
             ToolCall::FetchSimilar(arguments) => {
                 self.looked = true;
-                return Ok(Answer::Said(self.similar(&arguments.situation).await));
+                return Ok(ToolAnswer::Said(self.similar(&arguments.situation).await));
             }
-            ToolCall::Read(arguments) => return Ok(Answer::Said(self.show(&arguments.skill_ids))),
+            ToolCall::Read(arguments) => return Ok(ToolAnswer::Said(self.show(&arguments.skill_ids))),
             ToolCall::CreateDomain(_)
             | ToolCall::Create(_)
             | ToolCall::Update(_)
@@ -85,20 +86,20 @@ impl<'a> Desk<'a> {
         }
         let fulfils = self.opened.as_ref().is_some_and(|opened| opened.awaits(&call));
         let answer = match self.change(call) {
-            Ok(None) => Answer::Said(json!({
+            Ok(None) => ToolAnswer::Said(json!({
                 "ok": true,
                 "note": "the domain is opened together with the skill that create_skill now puts in it",
             })),
             Ok(Some(change)) => self.write(change)?,
-            Err(refusal) => Answer::Refused(refusal),
+            Err(refusal) => ToolAnswer::Refused(refusal),
         };
-        if let (true, Answer::Refused(_), Some(opened)) = (fulfils, &answer, &mut self.opened) {
+        if let (true, ToolAnswer::Refused(_), Some(opened)) = (fulfils, &answer, &mut self.opened) {
             opened.refused = true;
         }
         Ok(answer)
     }
 
-    fn write(&mut self, change: Change) -> Result<Answer, WriteRefusal> {
+    fn write(&mut self, change: Change) -> Result<ToolAnswer, WriteRefusal> {
         let skill = target(&change).cloned();
         let read = self.read.iter().filter(|(id, _)| names(&change, id));
         let read = read.map(|(id, version)| (id.clone(), *version)).collect();
@@ -107,17 +108,17 @@ impl<'a> Desk<'a> {
                 self.wrote = true;
                 let version = skill.as_ref().and_then(|skill| self.gateway.state().skills.get(skill));
                 let version = version.map(|skill| skill.version);
-                Ok(Answer::Wrote(id, json!({ "ok": true, "skill_id": skill, "version": version })))
+                Ok(ToolAnswer::Wrote(id, json!({ "ok": true, "skill_id": skill, "version": version })))
             }
             Ok(Applied::Proposed(id)) => {
                 self.wrote = true;
                 let note = "a person decides on it; nothing shows of it yet";
-                Ok(Answer::Proposed(
+                Ok(ToolAnswer::Proposed(
                     id,
                     json!({ "ok": true, "skill_id": skill, "proposed": id, "note": note }),
                 ))
             }
-            Err(WriteRefusal::Refused { code, why }) => Ok(Answer::Refused(refusal(skill, code, why))),
+            Err(WriteRefusal::Refused { code, why }) => Ok(ToolAnswer::Refused(refusal(skill, code, why))),
             Err(failed @ WriteRefusal::Book(_)) => Err(failed),
         }
     }
@@ -141,9 +142,9 @@ impl<'a> Desk<'a> {
                 let domain = NewDomain { domain, description };
                 let opens = Change::DomainCreated(domain.clone());
                 self.gateway
-                    .would_take(self.template.actor, &opens)
+                    .check_change(self.template.actor, &opens)
                     .map_err(|(code, why)| refusal(None, code, why))?;
-                self.opened = Some(Opened { domain, refused: false });
+                self.opened = Some(PendingDomain { domain, refused: false });
                 return Ok(None);
             }
             ToolCall::Create(arguments) => self.creation(arguments)?,
@@ -194,7 +195,7 @@ impl<'a> Desk<'a> {
         self.must_look(CREATE_SKILL)?;
         let CreateSkill { domain, skill_name, description, situation, guidance } = arguments;
         let skill = parse(&format!("{domain}/{skill_name}"))?;
-        if is_basic(&guidance) {
+        if is_trivial(&guidance) {
             let why = "everybody knows this; only what is not obvious belongs in the book";
             return Err(refusal(Some(skill), "basic", why));
         }
@@ -202,7 +203,8 @@ impl<'a> Desk<'a> {
         let twin = self.gateway.state().skills.values().find(|known| {
             let SkillText { description, situation, guidance } = &known.text;
             known.id.domain() == domain
-                && likeness(&format!("{description} {situation} {guidance}"), &text) >= REPEATS
+                && word_similarity(&format!("{description} {situation} {guidance}"), &text)
+                    >= DUPLICATE_SIMILARITY
         });
         if let Some(twin) = twin {
             let why = format!("{} says the same; read it, and update it if this adds something", twin.id);
@@ -243,9 +245,9 @@ impl<'a> Desk<'a> {
 
     async fn similar(&self, situation: &str) -> Value {
         let book = self.gateway.snapshot();
-        let Alike { skills, words_alone } = book.alike(situation, SIMILAR).await;
+        let SimilarSkills { skills, embedding_error } = book.similar_skills(situation, SIMILAR).await;
         let rounded = |likeness: f64| (likeness * 100.0).round() / 100.0;
-        let shown = |one: &Likeness<'_>| {
+        let shown = |one: &SkillSimilarity<'_>| {
             let mut shown = json!({
                 "skill_id": one.skill.id,
                 "description": one.skill.text.description,
@@ -258,7 +260,7 @@ impl<'a> Desk<'a> {
             shown
         };
         let mut answer = json!({ "skills": skills.iter().map(shown).collect::<Vec<_>>() });
-        if let Some(why) = words_alone {
+        if let Some(why) = embedding_error {
             answer["note"] = json!(format!("compared by words alone: {why}"));
         }
         answer
@@ -280,7 +282,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-impl Opened {
+impl PendingDomain {
     /// Returns whether a call creates the skill that the domain waits for.
     fn awaits(&self, call: &ToolCall) -> bool {
         matches!(call, ToolCall::Create(creation) if creation.domain == self.domain.domain)
@@ -305,7 +307,7 @@ fn shown(skill: &Skill) -> Value {
         "metrics": { "all": skill.counts(None), "by_consumer": consumers },
         "helped": skill.remarks.iter().rev().filter_map(helped).take(3).collect::<Vec<_>>(),
     });
-    let seen = |one: &Sighting| format!("{} {}", one.app, one.app_version);
+    let seen = |one: &VersionEvidence| format!("{} {}", one.app, one.app_version);
     let seen_on: Vec<String> = skill.seen_on().into_iter().map(seen).collect();
     if !seen_on.is_empty() {
         shown["seen_on"] = json!(seen_on);
@@ -313,7 +315,7 @@ fn shown(skill: &Skill) -> Value {
     shown
 }
 
-fn helped(remark: &crate::book::Remark) -> Option<&str> {
+fn helped(remark: &crate::book::ReviewRemark) -> Option<&str> {
     match &remark.review {
         crate::reflect::SkillReview::Positive(review) => Some(&review.what_helped),
         crate::reflect::SkillReview::Negative(_)

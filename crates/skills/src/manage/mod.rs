@@ -14,7 +14,7 @@ mod trivial;
 
 pub(crate) use conversation::PROMPT;
 pub use conversation::{
-    CallMade, Decision, ManageError, ManageOptions, Matter, Outcome, item, manage, manage_request,
+    Decision, ItemOutcome, ManageError, ManageOptions, ManagerCall, WorkItem, item, manage, manage_request,
 };
 pub use item::{Corroboration, ITEM_SCHEMA, InputType, ManageItem};
 pub use tools::{
@@ -22,4 +22,4 @@ pub use tools::{
     DeleteSkill, FETCH_SIMILAR_SKILLS, FetchSimilar, MERGE_SKILLS, MergeSkills, READ_SKILLS, ReadSkills,
     ToolCall, UPDATE_SKILL, UpdateSkill, manager_tools, read_call,
 };
-pub(crate) use trivial::is_basic;
+pub(crate) use trivial::is_trivial;

@@ -9,16 +9,16 @@ use apprentice_protocol::{SkillId, StepId};
 use super::item::Corroboration;
 use super::tools::{ANNOTATE_SKILL, CREATE_DOMAIN, CREATE_SKILL, DELETE_SKILL, MERGE_SKILLS, UPDATE_SKILL};
 use crate::adherence::follow;
-use crate::book::{Remark, State};
-use crate::cleanup::{CleanOptions, negative_heavy};
+use crate::book::{ReviewRemark, State};
+use crate::cleanup::{CleanupOptions, negative_heavy};
 use crate::handle::Lesson;
 use crate::reflect::{Confidence, IssueType, Learning, NotFollowedReason, SkillReview};
-use crate::words::{domain_name, likeness};
+use crate::words::{domain_name, word_similarity};
 
 /// Similarity from which two texts say the same.
-const AGREES: f64 = 0.6;
+const AGREE_SIMILARITY: f64 = 0.6;
 /// Similarity below which two corrections contradict each other.
-const DIFFERS: f64 = 0.25;
+const CONFLICT_SIMILARITY: f64 = 0.25;
 
 /// The support of an item.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,12 @@ pub(super) struct Support {
 
 /// Returns the support of a learning: attempts whose candidates say the same. Two of them, at least one of which
 /// passed, raise a suspicion to medium confidence.
-pub(super) fn of_learning(state: &State, lesson: &Lesson<'_>, learning: &Learning, needed: usize) -> Support {
+pub(super) fn learning_support(
+    state: &State,
+    lesson: &Lesson<'_>,
+    learning: &Learning,
+    needed: usize,
+) -> Support {
     let domain = domain_name(learning.scope());
     let said = |learning: &Learning| format!("{} {}", learning.situation(), learning.guidance());
     let agreeing: Vec<_> = state
@@ -38,7 +43,7 @@ pub(super) fn of_learning(state: &State, lesson: &Lesson<'_>, learning: &Learnin
         .iter()
         .filter(|candidate| candidate.trajectory != lesson.trajectory.id)
         .filter(|candidate| domain_name(candidate.learning.scope()) == domain)
-        .filter(|candidate| likeness(&said(&candidate.learning), &said(learning)) >= AGREES)
+        .filter(|candidate| word_similarity(&said(&candidate.learning), &said(learning)) >= AGREE_SIMILARITY)
         .collect();
     let others: BTreeSet<&str> = agreeing.iter().map(|candidate| candidate.trajectory.as_str()).collect();
     let reports = others.len() + 1;
@@ -57,14 +62,14 @@ pub(super) fn of_learning(state: &State, lesson: &Lesson<'_>, learning: &Learnin
 }
 
 /// Returns the support of a review: other attempts' reviews of the same text.
-pub(super) fn of_review(
+pub(super) fn review_support(
     state: &State,
     lesson: &Lesson<'_>,
     (skill, review): (&SkillId, &SkillReview),
     needed: usize,
 ) -> Support {
     let known = state.skills.get(skill);
-    let remarks: Vec<&Remark> = known
+    let remarks: Vec<&ReviewRemark> = known
         .map(|known| known.remarks.iter().filter(|remark| remark.version == known.version).collect())
         .unwrap_or_default();
     let others = || remarks.iter().filter(|remark| remark.trajectory != lesson.trajectory.id);
@@ -74,13 +79,13 @@ pub(super) fn of_review(
         .collect();
     let reports = agreeing.len() + 1;
     let conflicts = others().any(|remark| contradicts(&remark.review, review));
-    let proven_here = lesson.passed() && mended(lesson, review);
+    let proven_here = lesson.passed() && correction_proved(lesson, review);
     let mut writes = vec![ANNOTATE_SKILL];
     if !conflicts && (reports >= needed || proven_here) {
         writes.insert(0, UPDATE_SKILL);
     }
     let hopeless = known.is_some_and(|known| {
-        negative_heavy(&known.counts(Some(&lesson.trajectory.consumer)), &CleanOptions::default())
+        negative_heavy(&known.counts(Some(&lesson.trajectory.consumer)), &CleanupOptions::default())
     });
     if hopeless {
         writes.push(DELETE_SKILL);
@@ -90,7 +95,7 @@ pub(super) fn of_review(
 }
 
 /// Returns whether the attempt did what a correction of wrong or outdated guidance says, after the guidance had failed.
-fn mended(lesson: &Lesson<'_>, review: &SkillReview) -> bool {
+fn correction_proved(lesson: &Lesson<'_>, review: &SkillReview) -> bool {
     let SkillReview::Negative(review) = review else { return false };
     let wrong = matches!(review.issue_type, IssueType::Incorrect | IssueType::Outdated);
     let Some(correction) = review.corrected_guidance.as_deref().filter(|_| wrong) else { return false };
@@ -109,22 +114,22 @@ fn proposal(review: &SkillReview) -> Option<&str> {
     }
 }
 
-fn distrusts(review: &SkillReview) -> bool {
+fn seemed_wrong(review: &SkillReview) -> bool {
     matches!(review, SkillReview::Negative(_))
         || matches!(review, SkillReview::NotFollowed(review) if review.reason == NotFollowedReason::SeemedWrong)
 }
 
 fn agrees(earlier: &SkillReview, now: &SkillReview) -> bool {
     match (proposal(earlier), proposal(now)) {
-        (Some(earlier), Some(now)) => likeness(earlier, now) >= AGREES,
-        (None, None) => distrusts(earlier) && distrusts(now),
+        (Some(earlier), Some(now)) => word_similarity(earlier, now) >= AGREE_SIMILARITY,
+        (None, None) => seemed_wrong(earlier) && seemed_wrong(now),
         (Some(_), None) | (None, Some(_)) => false,
     }
 }
 
 fn contradicts(earlier: &SkillReview, now: &SkillReview) -> bool {
     let corrections = proposal(earlier).zip(proposal(now));
-    distrusts(earlier)
-        && distrusts(now)
-        && corrections.is_some_and(|(earlier, now)| likeness(earlier, now) < DIFFERS)
+    seemed_wrong(earlier)
+        && seemed_wrong(now)
+        && corrections.is_some_and(|(earlier, now)| word_similarity(earlier, now) < CONFLICT_SIMILARITY)
 }

@@ -61,28 +61,28 @@ const BASIC: &[&str] = &[
 ];
 
 /// Returns whether a guidance contains only the basics.
-pub(crate) fn is_basic(guidance: &str) -> bool {
+pub(crate) fn is_trivial(guidance: &str) -> bool {
     let basic: Vec<String> = BASIC.iter().flat_map(|word| words(word)).collect();
     words(guidance).iter().all(|word| basic.contains(word) || word.chars().all(|c| c.is_ascii_digit()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_basic;
+    use super::is_trivial;
 
     #[test]
     fn basics_are_told_from_knowledge() {
         for basic in
             ["Click buttons to interact with them.", "Scroll to see more content.", "Use Ctrl+C to copy."]
         {
-            assert!(is_basic(basic), "{basic}");
+            assert!(is_trivial(basic), "{basic}");
         }
         for knowledge in [
             "Color to Alpha is at Filters > Color, not in the toolbox.",
             "Ctrl+G opens cell navigation.",
             "Site permissions are behind the lock icon.",
         ] {
-            assert!(!is_basic(knowledge), "{knowledge}");
+            assert!(!is_trivial(knowledge), "{knowledge}");
         }
     }
 }

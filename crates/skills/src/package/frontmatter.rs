@@ -39,7 +39,7 @@ impl Frontmatter {
         let text = std::str::from_utf8(bytes)
             .map_err(|error| PackageFinding::error("not_text", format!("not UTF-8: {error}")))?;
         let mut findings = Vec::new();
-        let text = started(text, &mut findings);
+        let text = skip_bom(text, &mut findings);
         let Some(rest) = text.strip_prefix(FENCE) else {
             let why = "the file must start with a line \"---\" and its fields";
             return Err(PackageFinding::error("no_frontmatter", why));
@@ -79,7 +79,7 @@ impl Frontmatter {
 }
 
 /// Skips characters that editors put before the first line.
-fn started<'a>(text: &'a str, findings: &mut Vec<PackageFinding>) -> &'a str {
+fn skip_bom<'a>(text: &'a str, findings: &mut Vec<PackageFinding>) -> &'a str {
     let stripped = text.trim_start_matches('\u{feff}');
     if stripped.len() != text.len() {
         findings.push(PackageFinding::error(

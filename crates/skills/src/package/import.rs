@@ -11,10 +11,10 @@ use super::check::{check, normal};
 use super::frontmatter::Frontmatter;
 use super::{PROVENANCE_FILE, PROVENANCE_SCHEMA, Package, PackageFinding, SKILL_FILE};
 use crate::book::{
-    Actor, Applied, Attached, Change, Gateway, NewDomain, Origin, Page, Reading, SkillText, WriteRefusal,
-    WriteRequest, hash, reading,
+    Actor, Applied, AttachedPackage, Change, FileText, Gateway, NewDomain, Origin, Page, SkillText,
+    WriteRefusal, WriteRequest, hash, reading,
 };
-use crate::words::clipped;
+use crate::words::clip_line;
 
 /// The gateway's cap, less the space for the line that points to the complete text.
 const GUIDANCE_CAP: usize = 10_000;
@@ -47,7 +47,7 @@ pub struct Imported {
 }
 
 /// A skill as its package describes it.
-struct Draft {
+struct PackageSkill {
     skill: SkillId,
     domain: NewDomain,
     text: SkillText,
@@ -132,12 +132,12 @@ struct SkillConfig {
 }
 
 impl SkillConfig {
-    fn draft(&self, name: &str, options: &ImportOptions) -> Result<Draft, String> {
+    fn draft(&self, name: &str, options: &ImportOptions) -> Result<PackageSkill, String> {
         if self.desc.trim().is_empty() {
             return Err("no_description: desc is missing".to_owned());
         }
         let skill = named(&options.domain, name)?;
-        Ok(Draft {
+        Ok(PackageSkill {
             domain: opened(skill.domain(), None),
             text: texts(&self.desc, &self.desc, if self.usage.is_empty() { &self.desc } else { &self.usage }),
             skill,
@@ -151,7 +151,7 @@ impl SkillConfig {
 fn take(
     gateway: &mut Gateway,
     package: &Package,
-    draft: Draft,
+    draft: PackageSkill,
     options: &ImportOptions,
     imported: &mut Imported,
 ) -> Result<(), WriteRefusal> {
@@ -161,7 +161,7 @@ fn take(
         imported.refused = Some(format!("{code}: {why}"));
         return Ok(());
     }
-    let Draft { skill, domain, text, annotations, tools, active } = draft;
+    let PackageSkill { skill, domain, text, annotations, tools, active } = draft;
     if let Some(known) = gateway.state().skills.get(&skill) {
         let same = known.text == text;
         imported.refused = (!same).then(|| format!("exists: the book contains {skill} with another text"));
@@ -186,8 +186,13 @@ fn take(
     }
     let files = gateway.keep_files(Actor::Human, &package.files)?;
     let view = gateway.state().skills.get(&skill).map(|skill| skill.view()).unwrap_or_default();
-    let attached =
-        Attached { name: package.name.clone(), files, view_hash: hash(view.as_bytes()), tools, active };
+    let attached = AttachedPackage {
+        name: package.name.clone(),
+        files,
+        view_hash: hash(view.as_bytes()),
+        tools,
+        active,
+    };
     gateway.apply(request(Change::PackageAttached { skill, package: attached }))?;
     Ok(())
 }
@@ -195,8 +200,8 @@ fn take(
 /// Returns a finding for every binary file.
 fn binaries(package: &Package) -> Vec<PackageFinding> {
     let binary = |(path, bytes): (&String, &Vec<u8>)| match reading(bytes) {
-        Reading::Text(_) => None,
-        Reading::Binary(_) => {
+        FileText::Text(_) => None,
+        FileText::Binary(_) => {
             let what = format!("{path} is a binary file: only the printable strings in it were scanned");
             Some(PackageFinding { path: path.clone(), ..PackageFinding::warning("binary_file", what) })
         }
@@ -210,7 +215,7 @@ pub(crate) fn described(package: &Package, domain: &str) -> Result<(SkillId, New
     draft(package, &options).map(|draft| (draft.skill, draft.domain, draft.text))
 }
 
-fn draft(package: &Package, options: &ImportOptions) -> Result<Draft, String> {
+fn draft(package: &Package, options: &ImportOptions) -> Result<PackageSkill, String> {
     let (_, bytes) = package.skill_file().ok_or(format!("no_skill_file: there is no {SKILL_FILE}"))?;
     let head = Frontmatter::read(bytes).map_err(|finding| format!("{}: {}", finding.code, finding.what))?;
     let description = ["description", "summary", "desc"].iter().find_map(|key| head.text(key));
@@ -234,7 +239,7 @@ fn draft(package: &Package, options: &ImportOptions) -> Result<Draft, String> {
         None if head.body.is_empty() => (texts(line, description, description), Vec::new()),
         None => (texts(line, description, &head.body), Vec::new()),
     };
-    Ok(Draft {
+    Ok(PackageSkill {
         domain: opened(skill.domain(), own("/domain/description")),
         skill,
         text,
@@ -290,7 +295,7 @@ fn texts(description: &str, situation: &str, guidance: &str) -> SkillText {
     };
     let flat = description.split_whitespace().collect::<Vec<_>>().join(" ");
     SkillText {
-        description: clipped(&flat, LINE_CAP),
+        description: clip_line(&flat, LINE_CAP),
         situation: cut(demoted(situation), SITUATION_CAP, " …"),
         guidance: cut(demoted(guidance), GUIDANCE_CAP, MORE),
     }

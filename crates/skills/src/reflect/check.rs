@@ -61,7 +61,7 @@ impl Checked {
 
     /// Removes texts that no skill may contain, so that not even the log contains them.
     #[must_use]
-    pub fn sifted(mut self, refuse: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn without_refused(mut self, refuse: impl Fn(&str) -> Option<String>) -> Self {
         let Self { reviews, unreviewed, learnings, overflow, dropped } = &mut self;
         reviews.retain(|(skill, review)| {
             let why = review.texts().into_iter().find_map(&refuse);
@@ -86,7 +86,7 @@ impl Checked {
 
 /// The evidence that a learning's confidence is checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grounds {
+pub enum EvidenceRule {
     /// The steps of the trace. A learning that names none of them is a suspicion.
     Trace,
     /// The reflection's own word, where no trace is available.
@@ -97,7 +97,7 @@ pub enum Grounds {
 pub fn check(
     reflection: TrajectoryReflection,
     trajectory: &Trajectory,
-    grounds: Grounds,
+    grounds: EvidenceRule,
     max_learnings: usize,
 ) -> Checked {
     let mut checked = Checked::default();
@@ -121,9 +121,9 @@ pub fn check(
     let steps: BTreeSet<StepId> = trajectory.steps.iter().map(|step| step.id).collect();
     for (index, mut learning) in reflection.new_learnings.into_iter().enumerate() {
         match grounds {
-            Grounds::Trace => settle(&mut learning, &steps, trajectory.verdict),
-            Grounds::Word if trajectory.verdict == Verdict::Pass => {}
-            Grounds::Word => learning.settle(Confidence::Low, learning.evidence().to_vec()),
+            EvidenceRule::Trace => adjust_confidence(&mut learning, &steps, trajectory.verdict),
+            EvidenceRule::Word if trajectory.verdict == Verdict::Pass => {}
+            EvidenceRule::Word => learning.adjust_confidence(Confidence::Low, learning.evidence().to_vec()),
         }
         if index < max_learnings {
             checked.learnings.push(learning);
@@ -142,18 +142,18 @@ fn unique(skills: &[RetrievedSkill]) -> Vec<&RetrievedSkill> {
 
 /// Adjusts a learning: drops evidence that is not a step of the attempt. A learning without evidence or from a failed
 /// attempt becomes a suspicion.
-fn settle(learning: &mut Learning, steps: &BTreeSet<StepId>, verdict: Verdict) {
+fn adjust_confidence(learning: &mut Learning, steps: &BTreeSet<StepId>, verdict: Verdict) {
     let evidence: Vec<StepId> =
         learning.evidence().iter().copied().filter(|step| steps.contains(step)).collect();
     let proven = verdict == Verdict::Pass && !evidence.is_empty();
     let confidence = if proven { learning.confidence() } else { Confidence::Low };
-    learning.settle(confidence, evidence);
+    learning.adjust_confidence(confidence, evidence);
 }
 
 /// Returns the contradictions between a reflection and the trace that the model can correct.
 pub(super) fn contradictions(reflection: &TrajectoryReflection, trajectory: &Trajectory) -> Vec<String> {
     let steps = trajectory.steps.len();
-    wanting(reflection, |wasted| {
+    learning_problems(reflection, |wasted| {
         let fits = (1..=steps).contains(&usize::try_from(wasted).unwrap_or(usize::MAX));
         (!fits).then(|| format!("the attempt has {steps} steps, so it must be between 1 and {steps}"))
     })
@@ -161,11 +161,11 @@ pub(super) fn contradictions(reflection: &TrajectoryReflection, trajectory: &Tra
 
 /// Returns the deficiencies of a reflection for which no trace is available.
 pub(crate) fn gaps(reflection: &TrajectoryReflection) -> Vec<String> {
-    wanting(reflection, |wasted| (wasted == 0).then(|| "it must be 1 at least".to_owned()))
+    learning_problems(reflection, |wasted| (wasted == 0).then(|| "it must be 1 at least".to_owned()))
 }
 
 /// Returns learnings with empty texts, and learnings whose number of wasted steps violates the rule.
-fn wanting(reflection: &TrajectoryReflection, rule: impl Fn(u32) -> Option<String>) -> Vec<String> {
+fn learning_problems(reflection: &TrajectoryReflection, rule: impl Fn(u32) -> Option<String>) -> Vec<String> {
     let mut found = Vec::new();
     for (index, learning) in reflection.new_learnings.iter().enumerate() {
         if let Learning::Friction(friction) = learning

@@ -2,14 +2,14 @@
 //! one question appended. The server can therefore reuse its prompt cache.
 
 use apprentice_protocol::{
-    BoundedText, CallResult, ChatModel, ChatRequest, Content, Message, ModelFault, Prompt, Purpose, SkillId,
-    StepAction, StepId, StopReason, TextBudget, Trajectory,
+    BoundedText, CallResult, ChatModel, ChatRequest, Content, Message, ModelErrorKind, Prompt, Purpose,
+    SkillId, StepAction, StepId, StopReason, TextBudget, Trajectory,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::{ReflectError, ReflectOptions, Reflected, converse};
-use super::material::Account;
+use super::material::AttemptFacts;
 
 pub(crate) const PROMPT: Prompt =
     Prompt::new("skills/reflect_here", include_str!("../prompts/reflect_here.md"), &["outcome"]);
@@ -19,7 +19,7 @@ pub const OUTCOME_SCHEMA: &str = "reflect.outcome.v1";
 /// Largest number of steps named to the model. Of a longer attempt, the first and the last steps.
 const STEPS: usize = 120;
 /// Largest description of one step, in characters.
-const DEED: TextBudget = TextBudget(120);
+const STEP_ACTION_TEXT: TextBudget = TextBudget(120);
 
 /// The conversation of an attempt, as its model would receive it next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,7 +65,7 @@ impl std::fmt::Display for Fallback {
 
 /// A step in short: its id and its actions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StepNamed {
+pub struct StepSummary {
     /// Id of the step.
     pub id: StepId,
     /// The step's actions in a few words.
@@ -74,7 +74,7 @@ pub struct StepNamed {
 
 /// A received skill, by name. Its text is part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SkillNamed {
+pub struct SkillRef {
     /// Id of the skill.
     pub id: SkillId,
     /// The step in which it arrived.
@@ -83,45 +83,48 @@ pub struct SkillNamed {
 
 /// The facts that a model cannot know about its own attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Outcome {
+pub struct OutcomeBlock {
     /// [`OUTCOME_SCHEMA`].
     pub schema: String,
     /// Verdict, score and budget of the attempt.
     #[serde(flatten)]
-    pub account: Account,
+    pub account: AttemptFacts,
     /// Skills received.
-    pub skills: Vec<SkillNamed>,
+    pub skills: Vec<SkillRef>,
     /// The steps, in order.
-    pub steps: Vec<StepNamed>,
+    pub steps: Vec<StepSummary>,
     /// Number of steps that are left out.
     pub steps_left_out: usize,
 }
 
 /// Returns the facts that a model is told about its own attempt.
-pub fn outcome(trajectory: &Trajectory, options: &ReflectOptions) -> Outcome {
+pub fn outcome(trajectory: &Trajectory, options: &ReflectOptions) -> OutcomeBlock {
     let steps = &trajectory.steps;
     let left_out = steps.len().saturating_sub(STEPS);
     let head = if left_out == 0 { steps.len() } else { STEPS / 2 };
     let shown = steps[..head].iter().chain(&steps[head + left_out..]);
     let named = shown.map(|step| {
-        let did: Vec<String> = step.actions.iter().map(deed).collect();
-        StepNamed { id: step.id, did: BoundedText::cut(&did.join("; "), DEED).as_str().to_owned() }
+        let did: Vec<String> = step.actions.iter().map(action_text).collect();
+        StepSummary {
+            id: step.id,
+            did: BoundedText::cut(&did.join("; "), STEP_ACTION_TEXT).as_str().to_owned(),
+        }
     });
-    Outcome {
+    OutcomeBlock {
         schema: OUTCOME_SCHEMA.to_owned(),
-        account: Account::of(trajectory, options.max_learnings),
+        account: AttemptFacts::of(trajectory, options.max_learnings),
         skills: trajectory
             .skills
             .iter()
             .take(options.budget.skills)
-            .map(|skill| SkillNamed { id: skill.id.clone(), step: skill.step })
+            .map(|skill| SkillRef { id: skill.id.clone(), step: skill.step })
             .collect(),
         steps: named.collect(),
         steps_left_out: left_out,
     }
 }
 
-fn deed(action: &StepAction) -> String {
+fn action_text(action: &StepAction) -> String {
     let target = action.name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
     let outcome = if action.outcome == "done" { String::new() } else { format!(" ({})", action.outcome) };
     format!("{}{target}{outcome}", action.action)
@@ -188,11 +191,11 @@ pub async fn reflect_here(
     match converse(model, request, trajectory, options.tries).await {
         Ok(reflected) => Ok(Ok(reflected)),
         Err(ReflectError::Full) => Ok(Err(Fallback::ContextFull)),
-        Err(ReflectError::Model(error)) if error.fault == ModelFault::ContextFull => {
+        Err(ReflectError::Model(error)) if error.fault == ModelErrorKind::ContextFull => {
             Ok(Err(Fallback::ContextFull))
         }
         // A server may reject its own earlier messages, for example signed ones in which a secret is now redacted.
-        Err(ReflectError::Model(error)) if error.fault == ModelFault::Request => {
+        Err(ReflectError::Model(error)) if error.fault == ModelErrorKind::Request => {
             Ok(Err(Fallback::Unusable { problem: error.message }))
         }
         Err(ReflectError::Unusable { problems }) => {

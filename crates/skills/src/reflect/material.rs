@@ -54,7 +54,7 @@ pub enum ReflectMode {
 
 /// Usage and limit of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Share {
+pub struct ResourceUse {
     /// Amount used.
     pub used: u64,
     /// Amount allowed.
@@ -63,17 +63,17 @@ pub struct Share {
 
 /// The budget of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BudgetShown {
+pub struct BudgetUse {
     /// Actions in the environment.
-    pub world_steps: Share,
+    pub world_steps: ResourceUse,
     /// Model turns.
-    pub turns: Share,
+    pub turns: ResourceUse,
 }
 
-impl BudgetShown {
+impl BudgetUse {
     /// Returns the budget of an attempt.
     fn of(trajectory: &Trajectory) -> Self {
-        let share = |used: u32, limit: u32| Share { used: u64::from(used), limit: u64::from(limit) };
+        let share = |used: u32, limit: u32| ResourceUse { used: u64::from(used), limit: u64::from(limit) };
         let (spent, limits) = (&trajectory.spent, &trajectory.limits);
         Self {
             world_steps: share(spent.world_steps, limits.world_steps),
@@ -84,7 +84,7 @@ impl BudgetShown {
 
 /// The facts about an attempt that every reviewer gets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Account {
+pub struct AttemptFacts {
     /// Programs involved, as domain names.
     pub apps: Vec<String>,
     /// Versions of the programs, as far as known. The system's version is under `os`.
@@ -97,12 +97,12 @@ pub struct Account {
     /// The reason why the attempt stopped.
     pub stop: StopReason,
     /// Usage and limits of the attempt.
-    pub budget: BudgetShown,
+    pub budget: BudgetUse,
     /// Largest number of learnings.
     pub max_learnings: usize,
 }
 
-impl Account {
+impl AttemptFacts {
     /// Returns the facts about an attempt.
     pub(super) fn of(trajectory: &Trajectory, max_learnings: usize) -> Self {
         let app = |app: &String| BoundedText::cut(app, TextBudget(APP)).as_str().to_owned();
@@ -112,7 +112,7 @@ impl Account {
             verdict: trajectory.verdict,
             score: trajectory.score,
             stop: trajectory.stop,
-            budget: BudgetShown::of(trajectory),
+            budget: BudgetUse::of(trajectory),
             max_learnings,
         }
     }
@@ -120,7 +120,7 @@ impl Account {
 
 /// A skill that the agent received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SkillShown {
+pub struct ReceivedSkillText {
     /// Id of the skill.
     pub id: SkillId,
     /// The step in which it arrived.
@@ -151,9 +151,9 @@ pub struct Material {
     pub goal: String,
     /// Verdict, score and budget of the attempt.
     #[serde(flatten)]
-    pub account: Account,
+    pub account: AttemptFacts,
     /// Skills received.
-    pub skills: Vec<SkillShown>,
+    pub skills: Vec<ReceivedSkillText>,
     /// Steps, in order.
     pub steps: Vec<TrajectoryStep>,
     /// Steps left out.
@@ -169,12 +169,12 @@ pub fn material(trajectory: &Trajectory, budget: &MaterialBudget, max_learnings:
         schema: MATERIAL_SCHEMA.to_owned(),
         mode: ReflectMode::Fresh,
         goal: cut(&trajectory.goal, 2000),
-        account: Account::of(trajectory, max_learnings),
+        account: AttemptFacts::of(trajectory, max_learnings),
         skills: trajectory
             .skills
             .iter()
             .take(budget.skills)
-            .map(|skill| SkillShown {
+            .map(|skill| ReceivedSkillText {
                 id: skill.id.clone(),
                 step: skill.step,
                 text: cut(&skill.text, budget.skill),

@@ -8,19 +8,19 @@ mod material;
 mod reflection;
 
 pub(crate) use check::gaps;
-pub use check::{Checked, Dropped, Grounds, check};
+pub use check::{Checked, Dropped, EvidenceRule, check};
 pub(crate) use conversation::PROMPT;
 pub use conversation::{
     ReflectError, ReflectOptions, Reflected, reflect, reflection_request, reflection_schema,
 };
 pub(crate) use in_context::PROMPT as PROMPT_HERE;
 pub use in_context::{
-    Conversation, Fallback, OUTCOME_SCHEMA, Outcome, SkillNamed, StepNamed, continued_request, outcome,
+    Conversation, Fallback, OUTCOME_SCHEMA, OutcomeBlock, SkillRef, StepSummary, continued_request, outcome,
     reflect_here,
 };
 pub use material::{
-    Account, BudgetShown, Gap, MATERIAL_SCHEMA, Material, MaterialBudget, ReflectMode, Share, SkillShown,
-    material,
+    AttemptFacts, BudgetUse, Gap, MATERIAL_SCHEMA, Material, MaterialBudget, ReceivedSkillText, ReflectMode,
+    ResourceUse, material,
 };
 pub use reflection::{
     Confidence, DiscoveredLearning, Followed, FrictionLearning, IssueType, Learning, NegativeMark,

@@ -372,7 +372,7 @@ impl Learning {
         }
     }
 
-    pub(crate) fn settle(&mut self, confidence: Confidence, evidence: Vec<StepId>) {
+    pub(crate) fn adjust_confidence(&mut self, confidence: Confidence, evidence: Vec<StepId>) {
         match self {
             Self::Friction(learning) => {
                 learning.confidence = confidence;

@@ -49,7 +49,7 @@ static ADDRESSES: Rules = LazyLock::new(|| compiled(words::ADDRESSES));
 
 /// Returns whether a rule matches a text. If the rules did not compile, every text matches, so that a mistake refuses
 /// texts instead of admitting them. A test compiles the rules.
-fn holds(rules: &Rules, text: &str) -> bool {
+fn any_match(rules: &Rules, text: &str) -> bool {
     rules.as_ref().is_none_or(|rules| rules.iter().any(|rule| rule.is_match(text)))
 }
 
@@ -57,13 +57,13 @@ fn holds(rules: &Rules, text: &str) -> bool {
 pub fn scan(text: &str) -> Option<Finding> {
     let readings = normalization::readings(text);
     let any = |holds: &dyn Fn(&str) -> bool| readings.iter().any(|text| holds(text));
-    if any(&|text| holds(&SECRETS, text) || secret::holds_value(text)) {
+    if any(&|text| any_match(&SECRETS, text) || secret::contains_secret(text)) {
         return Some(Finding::Secret);
     }
-    if any(&|text| holds(&INJECTIONS, text)) || holds(&INJECTIONS, &normalization::as_letters(text)) {
+    if any(&|text| any_match(&INJECTIONS, text)) || any_match(&INJECTIONS, &normalization::as_letters(text)) {
         return Some(Finding::Injection);
     }
-    any(&|text| holds(&ADDRESSES, text)).then_some(Finding::Address)
+    any(&|text| any_match(&ADDRESSES, text)).then_some(Finding::Address)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use regex::{Captures, Regex};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Number of single letters in a row from which they count as a spaced-out word.
-const SPREAD: usize = 4;
+const MIN_SPACED_LETTERS: usize = 4;
 
 static RUNS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{16,}|(?:[0-9A-Fa-f]{2}[ :]?){12,}").ok());
@@ -24,8 +24,8 @@ static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn readings(text: &str) -> Vec<String> {
     let looks = as_it_looks(text);
     let mut all = vec![text.to_owned()];
-    all.extend([joined_lines(text), without_spreading(&looks), unescaped(text)]);
-    all.extend(tagged(text));
+    all.extend([joined_lines(text), join_spaced_letters(&looks), unescaped(text)]);
+    all.extend(hidden_tag_text(text));
     all.extend(encoded(text));
     all.push(looks);
     all.dedup();
@@ -78,11 +78,11 @@ fn joined_lines(text: &str) -> String {
 }
 
 /// Joins the letters of spaced-out words.
-fn without_spreading(text: &str) -> String {
+fn join_spaced_letters(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut singles = String::new();
     let settle = |singles: &mut String, words: &mut Vec<String>| {
-        if singles.chars().count() >= SPREAD {
+        if singles.chars().count() >= MIN_SPACED_LETTERS {
             words.push(singles.clone());
         } else {
             words.extend(singles.chars().map(String::from));
@@ -106,7 +106,7 @@ fn without_spreading(text: &str) -> String {
 }
 
 /// Returns the text hidden in Unicode tag characters, which are never displayed.
-fn tagged(text: &str) -> Option<String> {
+fn hidden_tag_text(text: &str) -> Option<String> {
     let plain =
         |c: char| char::from_u32(u32::from(c).checked_sub(0xe0000)?).filter(|c| matches!(c, ' '..='~'));
     let told: String = text.chars().filter_map(plain).collect();
@@ -139,12 +139,14 @@ fn encoded(text: &str) -> Vec<String> {
             .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
         let bases = [STANDARD, URL_SAFE].map(|base| GeneralPurpose::new(&base, config).decode(run).ok());
         let all = bases.into_iter().flatten().chain([pairs.collect()]);
-        all.filter_map(|bytes| String::from_utf8(bytes).ok()).filter(|told| is_said(told)).collect::<Vec<_>>()
+        all.filter_map(|bytes| String::from_utf8(bytes).ok())
+            .filter(|told| is_printable_text(told))
+            .collect::<Vec<_>>()
     };
     rule.find_iter(text).flat_map(|run| read(run.as_str())).map(|told| as_it_looks(&told)).collect()
 }
 
 /// Returns whether decoded bytes are words.
-fn is_said(told: &str) -> bool {
+fn is_printable_text(told: &str) -> bool {
     told.contains(' ') && told.chars().all(|c| !c.is_control() || c.is_whitespace())
 }

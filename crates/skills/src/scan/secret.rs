@@ -59,9 +59,9 @@ enum Value {
     /// A long value whose characters look random.
     Key,
     /// A value that a person might type, after a word that announces it.
-    Told,
+    Announced,
     /// The same without an announcing word. The value must look like nothing else.
-    Beside,
+    Unannounced,
     /// A card number.
     Card,
 }
@@ -73,21 +73,21 @@ const VALUES: &[(Value, &str)] = &[
         r#"(?i)\b[a-z0-9_.-]{0,40}(?:token|secret|passw(?:or)?d|credential|(?:api|access|private|auth|client)[ _-]?(?:key|id))[a-z0-9_-]{0,20}\b["'`]?\s*(?:=>|:=|=|:|is)\s*["'`]?([A-Za-z0-9+/_=.~-]{16,})"#,
     ),
     (
-        Value::Told,
+        Value::Announced,
         r#"(?i)\b(?:password|passwd|passphrase|passcode|pwd|secret|api[_ -]?key|access[_ -]?token|passwort|kennwort|contrasena|contraseña|mot de passe|senha|wachtwoord|haslo|hasło|пароль|密码|パスワード)\s*(?:is|=|:|：|lautet|ist|es|est|для|是|は|é|to)\s*["'`“„«]?([^\s"'`”“»]{6,})"#,
     ),
     (
-        Value::Beside,
+        Value::Unannounced,
         r#"(?i)\b(?:password|passwd|passphrase|passcode|pwd|passwort|kennwort|contrasena|mot de passe|senha|пароль)\s+["'`“„«]?([^\s"'`”“»]{6,})"#,
     ),
-    (Value::Beside, r#"(?i)\b(?:log|sign)[ -]?(?:in|on)\b[^.\n]{0,40}\s/\s+["'`“]?([^\s"'`”]{6,})"#),
+    (Value::Unannounced, r#"(?i)\b(?:log|sign)[ -]?(?:in|on)\b[^.\n]{0,40}\s/\s+["'`“]?([^\s"'`”]{6,})"#),
     (Value::Card, r"\b([3-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{3,4})\b"),
 ];
 
 /// Bits per character from which a value looks random.
-const BY_LOT: f64 = 3.5;
+const RANDOM_BITS: f64 = 3.5;
 /// The same for a value with a single digit. Only long values reach it.
-const LONG_BY_LOT: f64 = 4.4;
+const RANDOM_BITS_ONE_DIGIT: f64 = 4.4;
 /// Length from which an announced password of letters alone counts. It is longer than ordinary words after "the
 /// password is".
 const LONG_WORD: usize = 15;
@@ -99,7 +99,7 @@ static RULES: LazyLock<Option<Vec<(Value, Regex)>>> =
     LazyLock::new(|| VALUES.iter().map(|(kind, rule)| Some((*kind, Regex::new(rule).ok()?))).collect());
 
 /// Returns whether a text contains a secret that no known format matches.
-pub(super) fn holds_value(text: &str) -> bool {
+pub(super) fn contains_secret(text: &str) -> bool {
     // If the rules did not compile, every text matches, so that a mistake refuses texts. A test compiles the rules.
     let Some(rules) = RULES.as_ref() else { return true };
     let told = |(kind, rule): &(Value, Regex)| {
@@ -115,10 +115,11 @@ impl Value {
         match self {
             // Many names contain one digit. Names of entries contain spaces or few digits.
             Self::Key => {
-                let (digits_wanted, bits_wanted) = if digits < 2 { (1, LONG_BY_LOT) } else { (2, BY_LOT) };
+                let (digits_wanted, bits_wanted) =
+                    if digits < 2 { (1, RANDOM_BITS_ONE_DIGIT) } else { (2, RANDOM_BITS) };
                 digits >= digits_wanted && letters > 0 && bits(value) >= bits_wanted
             }
-            Self::Told => {
+            Self::Announced => {
                 let word = value.trim_end_matches(|c: char| c.is_ascii_punctuation());
                 let marked = |c| matches!(c, '!' | '@' | '#' | '$' | '%' | '^' | '&' | '*' | '?');
                 let only_letters = word.chars().all(char::is_alphabetic);
@@ -130,7 +131,7 @@ impl Value {
                 }
                 letters > 0 && (digits > 0 || word.contains(marked) || only_letters && letters >= LONG_WORD)
             }
-            Self::Beside => {
+            Self::Unannounced => {
                 // Names of things end in a number, but have no number within a word.
                 let name = value.trim_end_matches(|c: char| c.is_ascii_digit() || c.is_ascii_punctuation());
                 let within = name.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -33,7 +33,7 @@ pub enum ShippedPart {
     All,
 }
 
-struct Shelf {
+struct ShippedSkills {
     packages: Vec<Package>,
     skills: BTreeMap<SkillId, Arc<Skill>>,
 }
@@ -48,15 +48,15 @@ pub fn is_shipped(id: &SkillId) -> bool {
     shelf().skills.contains_key(id)
 }
 
-fn shelf() -> &'static Shelf {
-    static SHELF: OnceLock<Shelf> = OnceLock::new();
+fn shelf() -> &'static ShippedSkills {
+    static SHELF: OnceLock<ShippedSkills> = OnceLock::new();
     SHELF.get_or_init(|| {
         let packages = FILES.map(|(name, text)| Package {
             name: name.to_owned(),
             files: [(SKILL_FILE.to_owned(), text.as_bytes().to_vec())].into(),
         });
         let skills = packages.iter().filter_map(skill).map(|skill| (skill.id.clone(), Arc::new(skill)));
-        Shelf { skills: skills.collect(), packages: packages.to_vec() }
+        ShippedSkills { skills: skills.collect(), packages: packages.to_vec() }
     })
 }
 

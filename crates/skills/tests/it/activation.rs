@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    EventKind, Guidance, PortFuture, SkillHappening, StepId, StepRef, Tool, ToolOutcome, ToolSpec,
+    EventKind, Guidance, PortFuture, SkillEventKind, StepId, StepRef, Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::guidance::{
-    ArmPolicy, Contributed, Dialect, Gating, TaskView, lend_with, reading_tools,
+    ArmPolicy, ContributedTools, Gating, TaskView, ToolFormat, build_guidance_with_tools, reading_tools,
 };
 use apprentice_skills::package::{ImportOptions, import_configs};
 use jiff::Timestamp;
@@ -32,20 +32,21 @@ fn book() -> Snapshot {
 }
 
 /// Two servers, whose tools are those over another book.
-fn contributed(gating: Gating) -> Contributed {
+fn contributed(gating: Gating) -> ContributedTools {
     let shelf = Shelf::with(&[("os/trash", "the trash")]);
     let tools = reading_tools(&shelf.snapshot());
     let servers = [("books".to_owned(), tools.clone()), ("unclaimed".to_owned(), tools[2..].to_vec())];
-    Contributed {
+    ContributedTools {
         servers: Some(Arc::new(BTreeMap::from(servers))),
         gating,
         denied: ["skill_list".to_owned()].into(),
-        dialect: Dialect::Own,
+        dialect: ToolFormat::Own,
     }
 }
 
 fn borrow(book: &Snapshot, gating: Gating) -> Guidance {
-    lend_with(book, &ArmPolicy::Pull, &TaskView::default(), &contributed(gating)).expect("lends")
+    build_guidance_with_tools(book, &ArmPolicy::Pull, &TaskView::default(), &contributed(gating))
+        .expect("lends")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "literals read better so")]
@@ -77,12 +78,12 @@ pub(crate) fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone(
         said(&activated).contains("1. Call skill_search for the lead.")
             && said(&activated).contains("- skill_search: ")
     );
-    let happened: Vec<SkillHappening> = activated
+    let happened: Vec<SkillEventKind> = activated
         .events
         .iter()
         .filter_map(|event| if let EventKind::Skill(skill) = event { Some(skill.happening) } else { None })
         .collect();
-    assert_eq!(happened, [SkillHappening::Viewed, SkillHappening::Activated]);
+    assert_eq!(happened, [SkillEventKind::Viewed, SkillEventKind::Activated]);
     let again = call(&one, "skill_activate", json!({"skill": "crm/triage"}));
     assert!(said(&again).contains("already active") && again.events.is_empty());
 
@@ -123,8 +124,8 @@ fn a_book_without_such_skills_lends_no_such_tools() {
 }
 
 fn seeded(book: &Snapshot) -> Guidance {
-    let contributed = Contributed { dialect: Dialect::Seed, ..contributed(Gating::Additive) };
-    lend_with(book, &ArmPolicy::Pull, &TaskView::default(), &contributed).expect("lends")
+    let contributed = ContributedTools { dialect: ToolFormat::Seed, ..contributed(Gating::Additive) };
+    build_guidance_with_tools(book, &ArmPolicy::Pull, &TaskView::default(), &contributed).expect("lends")
 }
 
 pub(crate) fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies() {
@@ -211,8 +212,9 @@ fn of_many_tools_all_are_named_and_can_be_called() {
         Arc::new(Named(ToolSpec { name, description: "d".repeat(300), schema }))
     };
     let servers = BTreeMap::from([("books".to_owned(), (0..200).map(tool).collect::<Vec<_>>())]);
-    let contributed = Contributed { servers: Some(Arc::new(servers)), ..Contributed::default() };
-    let lent = lend_with(&book, &ArmPolicy::Pull, &TaskView::default(), &contributed).expect("lends");
+    let contributed = ContributedTools { servers: Some(Arc::new(servers)), ..ContributedTools::default() };
+    let lent = build_guidance_with_tools(&book, &ArmPolicy::Pull, &TaskView::default(), &contributed)
+        .expect("lends");
     call(&lent, "skill_offload", json!({"skill": "crm/reading"}));
     let activated = call(&lent, "skill_activate", json!({"skill": "crm/reading"}));
     let text = said(&activated);

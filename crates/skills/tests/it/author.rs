@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_protocol::{Clock, EventKind, PortFuture, SkillHappening, StepId, StepRef, ToolOutcome, Why};
+use apprentice_protocol::{Clock, EventKind, PortFuture, SkillEventKind, StepId, StepRef, ToolOutcome, Why};
 use apprentice_skills::author_tools;
 use apprentice_skills::book::WriteMode;
 use jiff::Timestamp;
@@ -47,7 +47,7 @@ fn said(outcome: &ToolOutcome) -> &str {
 
 fn refused(outcome: &ToolOutcome) -> &str {
     let EventKind::Skill(event) = &outcome.events[0] else { panic!("{outcome:?}") };
-    assert!(outcome.is_error && event.happening == SkillHappening::WriteRefused, "{outcome:?}");
+    assert!(outcome.is_error && event.happening == SkillEventKind::WriteRefused, "{outcome:?}");
     said(outcome).split(':').next().expect("a code")
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn a_skill_is_created_patched_checked_and_deleted() {
     let shelf = Shelf::new();
     let created = call(&shelf, "skill_create", triage());
     let EventKind::Skill(event) = &created.events[0] else { panic!("{created:?}") };
-    assert_eq!((event.happening, event.skill.clone()), (SkillHappening::Written, Some(id("crm/triage"))));
+    assert_eq!((event.happening, event.skill.clone()), (SkillEventKind::Written, Some(id("crm/triage"))));
     assert!(shelf.read("DOMAINS.md").contains("- crm (1 skill)"));
     assert_eq!(said(&call(&shelf, "skill_validate", json!({"id": "crm/triage"}))), "crm/triage is in order.");
     let patch = json!({"id": "crm/triage", "old": "Press T.", "new": "Press T, then Enter."});
@@ -167,7 +167,7 @@ fn what_an_agent_writes_can_wait_for_the_user_and_the_agent_is_told() {
     let proposed = call_as(WriteMode::Propose, &shelf, ("skill_create", &triage()));
     assert!(said(&proposed).contains("waits for a person's word"), "{proposed:?}");
     let EventKind::Skill(event) = &proposed.events[0] else { panic!("{proposed:?}") };
-    assert_eq!((event.happening, event.detail.as_deref()), (SkillHappening::Proposed, Some("o1")));
+    assert_eq!((event.happening, event.detail.as_deref()), (SkillEventKind::Proposed, Some("o1")));
     assert!(shelf.snapshot().is_empty());
     let again = call_as(WriteMode::Propose, &shelf, ("skill_create", &triage()));
     assert_eq!(refused(&again), "waits");

@@ -60,7 +60,7 @@ fn opening_again_changes_nothing() {
     let shelf = Shelf::with(&[("gimp/export", "exporting"), ("os/trash", "the trash")]);
     let before = tree(shelf.path());
     let (_, opened) = shelf.open();
-    assert_eq!(opened, apprentice_skills::book::Opened::default());
+    assert_eq!(opened, apprentice_skills::book::OpenReport::default());
     assert_eq!(tree(shelf.path()), before);
 }
 

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use apprentice_protocol::{
     Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, CoordinateSpace, HistoryRule, ImageRule,
-    Limits, Message, ModelError, ModelFault, ModelProfile, PortFuture, RawContent, ReplyStop, RetrievedSkill,
-    Seen, Spent, StepAction, StepId, StopReason, Timing, ToolRule, Trajectory, TrajectoryStep, Usage,
-    Verdict, Versions,
+    Limits, Message, ModelError, ModelErrorKind, ModelProfile, PortFuture, RawContent, ReplyStop,
+    ResourceUsage, RetrievedSkill, Seen, StepAction, StepId, StopReason, Timing, ToolRule, Trajectory,
+    TrajectoryStep, Usage, Verdict, Versions,
 };
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ impl ChatModel for Written {
     fn reply<'a>(&'a self, request: &'a ChatRequest) -> PortFuture<'a, Result<ChatReply, ModelError>> {
         self.requests.lock().expect("unpoisoned").push(request.clone());
         let next = self.replies.lock().expect("unpoisoned").pop_front();
-        let none = || ModelError::never(ModelFault::Unavailable, "the replies are used up");
+        let none = || ModelError::never(ModelErrorKind::Unavailable, "the replies are used up");
         Box::pin(std::future::ready(next.ok_or_else(none)))
     }
 }
@@ -176,7 +176,7 @@ impl ChatModel for Clerk {
                 *left = rest;
                 Ok(Self::rule(request))
             }
-            None => Err(ModelError::never(ModelFault::Unavailable, "gone")),
+            None => Err(ModelError::never(ModelErrorKind::Unavailable, "gone")),
         };
         Box::pin(std::future::ready(answer))
     }
@@ -209,7 +209,7 @@ pub(crate) fn attempt(name: &str, goal: &str, verdict: Verdict, skills: &[(&str,
         score: if verdict == Verdict::Pass { 1.0 } else { 0.0 },
         stop: StopReason::Done,
         limits: Limits::default(),
-        spent: Spent::default(),
+        spent: ResourceUsage::default(),
         steps: (1..=3).map(step).collect(),
         skills: skills
             .iter()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::{Trajectory, Verdict};
 use apprentice_skills::book::Gateway;
-use apprentice_skills::{Digest, DigestError, LearnOptions, Lesson, Staff, digest};
+use apprentice_skills::{Digest, LearnError, LearnOptions, LearnerModels, Lesson, digest};
 use jiff::Timestamp;
 
 use crate::clerk::{Clerk, attempt, run};
@@ -20,9 +20,9 @@ fn lessons() -> Vec<Trajectory> {
 }
 
 /// Learns from all trajectories, in order. `replies` limits the number of model calls.
-fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<Digest>, DigestError> {
+fn learn(gateway: &mut Gateway, replies: usize) -> Result<Vec<Digest>, LearnError> {
     let clerk = Arc::new(Clerk::with(replies));
-    let staff = Staff { reflector: clerk.clone(), manager: clerk };
+    let staff = LearnerModels { reflector: clerk.clone(), manager: clerk };
     let mut options = LearnOptions::default();
     options.clean.every = 4;
     // Low enough that the cleaner has a pair to ask about.
@@ -100,6 +100,6 @@ fn a_book_of_the_first_version_still_opens() {
         book.skills().map(|skill| (skill.id.to_string(), skill.version)).collect();
     insta::assert_debug_snapshot!((skills, book.last(), book.content_hash(), book.log_hash()));
     let (_, opened) = shelf.open();
-    assert_eq!(opened, apprentice_skills::book::Opened::default());
+    assert_eq!(opened, apprentice_skills::book::OpenReport::default());
     assert_eq!(tree(shelf.path()), before, "opening writes nothing");
 }

@@ -9,14 +9,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, Dial, DirEntry, EntryKind, Image, Machine, MachineError, Offers,
-    Output, PortFuture, TreeBudget, UiTree, Window,
+    Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError, MachineInfo,
+    Output, PortForward, PortFuture, TreeBudget, UiTree, Window,
 };
 use tempfile::TempDir;
 
 pub(crate) struct Folder {
     place: TempDir,
-    offers: Offers,
+    offers: MachineInfo,
 }
 
 struct Later<F>(Option<F>, bool);
@@ -65,7 +65,7 @@ fn below(root: &Path, at: &Path, found: &mut Vec<DirEntry>) -> io::Result<()> {
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        let offers = Offers { home: "/home/user".into(), ..Offers::default() };
+        let offers = MachineInfo { home: "/home/user".into(), ..MachineInfo::default() };
         Self { place: TempDir::new().expect("a folder"), offers }
     }
 
@@ -83,7 +83,7 @@ impl Folder {
 }
 
 impl Machine for Folder {
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &MachineInfo {
         &self.offers
     }
 
@@ -142,7 +142,7 @@ impl Machine for Folder {
         later(|| Err(MachineError::Unsupported(Capability::Windows)))
     }
 
-    fn dial(&self, _: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+    fn dial(&self, _: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
         later(|| Err(MachineError::Unsupported(Capability::Ports)))
     }
 }

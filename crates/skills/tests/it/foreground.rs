@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use apprentice_skills::foreground::{
-    Budgets, BundleBudget, Counters, FinalReport, Gate, Invocation, Language, Limits, Origin, Reason,
-    Receipt, Ruling, Scope, SkillKind, Spotted, Trigger, Valid, bundle, expand, gate, judge, receipt,
+    AcceptedSignal, Budgets, BundleBudget, Counters, CoveredEvents, FinalReport, Gate, Invocation, Language,
+    Limits, Origin, Reason, Receipt, Ruling, SkillKind, SummarizedEvent, Trigger, bundle, expand, gate,
+    judge, receipt,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -33,8 +34,8 @@ fn ruled(report: &Value, turn: &Invocation) -> &'static str {
     let report: FinalReport = serde_json::from_value(report.clone()).expect("a report");
     match judge(&report, turn) {
         Ruling::Silent => "silent",
-        Ruling::Valid(Valid::Create(_)) => "create",
-        Ruling::Valid(Valid::Update(_)) => "update",
+        Ruling::AcceptedSignal(AcceptedSignal::Create(_)) => "create",
+        Ruling::AcceptedSignal(AcceptedSignal::Update(_)) => "update",
         Ruling::Rejected { code, why } => {
             assert!(!why.is_empty());
             code
@@ -92,7 +93,7 @@ fn a_review_needs_a_reason_and_room() {
         assert_eq!(gate(&counters, &limits, &budgets, now), expected, "{counters:?} {budgets:?}");
     };
     let hint = Counters { skill_issue_hints_since_review: 1, ..Counters::default() };
-    check(Counters::default(), Budgets::default(), Gate::Quiet);
+    check(Counters::default(), Budgets::default(), Gate::NotDue);
     check(hint, Budgets::default(), Gate::Run(Trigger::IssueHint, Origin::Reported));
     let skipped = Counters { skipped_foreground: 1, ..Counters::default() };
     check(skipped, Budgets::default(), Gate::Run(Trigger::SkippedForeground, Origin::Reported));
@@ -101,10 +102,10 @@ fn a_review_needs_a_reason_and_room() {
     check(
         Counters { turns_since_review: limits.turns - 1, ..Counters::default() },
         Budgets::default(),
-        Gate::Quiet,
+        Gate::NotDue,
     );
     let held = |budgets: Budgets| match gate(&hint, &limits, &budgets, now) {
-        Gate::Held(why) => why,
+        Gate::HeldBack(why) => why,
         other => panic!("{other:?}"),
     };
     assert_eq!(held(Budgets { running: true, ..Budgets::default() }), "a review is running");
@@ -115,12 +116,12 @@ fn a_review_needs_a_reason_and_room() {
     check(
         at("2026-01-02T11:51:00Z"),
         Budgets::default(),
-        Gate::Held("the last review was a short while ago"),
+        Gate::HeldBack("the last review was a short while ago"),
     );
     check(at("2026-01-02T11:50:00Z"), Budgets::default(), Gate::Run(Trigger::IssueHint, Origin::Reported));
 }
 
-fn session() -> Vec<Spotted> {
+fn session() -> Vec<SummarizedEvent> {
     let reason = |number: u32| match number {
         1 => Reason::UserInput,
         12 | 30 => Reason::Error,
@@ -128,7 +129,7 @@ fn session() -> Vec<Spotted> {
         50 => Reason::FinalAnswer,
         _ => Reason::Ordinary,
     };
-    let event = |number: u32| Spotted {
+    let event = |number: u32| SummarizedEvent {
         id: format!("e{number}"),
         kind: if number.is_multiple_of(2) { "tool.called".into() } else { "model.replied".into() },
         tool: None,
@@ -141,7 +142,7 @@ fn session() -> Vec<Spotted> {
 #[test]
 fn a_bundle_holds_what_matters_and_counts_the_rest() {
     let time = Timestamp::UNIX_EPOCH;
-    let scope = Scope {
+    let scope = CoveredEvents {
         kind: "invocation".into(),
         session_id: "s".into(),
         invocation_id: "i".into(),

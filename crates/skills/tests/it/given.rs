@@ -1,7 +1,7 @@
 //! External reflections, learned from on their own word.
 
 use apprentice_skills::book::{Counts, Gateway};
-use apprentice_skills::manage::Outcome;
+use apprentice_skills::manage::ItemOutcome;
 use apprentice_skills::reflect::Dropped;
 use apprentice_skills::{AppliedReflection, Given, HandlerOptions, LearnOptions, apply};
 use jiff::Timestamp;
@@ -131,10 +131,10 @@ fn a_first_complaint_is_noted_and_a_second_attempt_changes_the_text() {
     let codes: Vec<&str> = applied[0].decisions[0].refusals.iter().map(|one| one.code.as_str()).collect();
     assert_eq!(codes, ["not_supported_enough"]);
     assert!(
-        matches!(&applied[0].decisions[0].outcome, Outcome::Wrote { tool, .. } if tool == "annotate_skill")
+        matches!(&applied[0].decisions[0].outcome, ItemOutcome::Wrote { tool, .. } if tool == "annotate_skill")
     );
     assert!(
-        matches!(&applied[1].decisions[0].outcome, Outcome::Wrote { tool, .. } if tool == "update_skill")
+        matches!(&applied[1].decisions[0].outcome, ItemOutcome::Wrote { tool, .. } if tool == "update_skill")
     );
     let skill = gateway.state().skills[&id("gimp/a")].clone();
     assert_eq!(

@@ -12,7 +12,7 @@ use apprentice_skills::book::{Change, Operation};
 use apprentice_skills::reflect::{
     Conversation, Fallback, ReflectMode, ReflectOptions, continued_request, outcome,
 };
-use apprentice_skills::{Digest, LearnOptions, Lesson, Staff, digest};
+use apprentice_skills::{Digest, LearnOptions, LearnerModels, Lesson, digest};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -92,7 +92,7 @@ fn learned(
     let (mut gateway, _) = folder.open();
     let model = Arc::new(model);
     let asked: Arc<dyn ChatModel> = model.clone();
-    let staff = Staff { reflector: asked, manager: Arc::new(Clerk::with(usize::MAX)) };
+    let staff = LearnerModels { reflector: asked, manager: Arc::new(Clerk::with(usize::MAX)) };
     let options = LearnOptions { reflect: OPTIONS, ..LearnOptions::default() };
     let lesson = Lesson { conversation: said, ..Lesson::new(trajectory, Timestamp::UNIX_EPOCH) };
     let digested = run(digest(&mut gateway, &staff, &lesson, &options)).expect("digests");

@@ -8,12 +8,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, Event, EventId, EventKind, Finish, Guidance, Machine, PortFuture, SkillEvent, SkillHappening,
+    Clock, Event, EventId, EventKind, Finish, Guidance, Machine, PortFuture, SkillEvent, SkillEventKind,
     StepId, StepRef, ToolOutcome, Why,
 };
 use apprentice_skills::book::{At, Gateway, GatewayOptions, Origin, Snapshot, WriteMode};
 use apprentice_skills::foreground::{
-    BundleBudget, Journal, Language, Reason, Told, Workshop, WorkshopPlan, counters, expand, review, spot_all,
+    AttemptLearning, AttemptLearningOptions, BundleBudget, Journal, JournalEntry, Language, Reason, counters,
+    expand, review, summarize_events,
 };
 use apprentice_skills::package::export;
 use jiff::Timestamp;
@@ -47,7 +48,7 @@ impl Clock for Standing {
 struct Turn {
     shelf: Shelf,
     world: Arc<Folder>,
-    workshop: Arc<Workshop>,
+    workshop: Arc<AttemptLearning>,
     lent: Guidance,
 }
 
@@ -60,14 +61,14 @@ fn turn_in(shelf: Shelf, language: Language) -> Turn {
 }
 
 fn turn_writing(shelf: Shelf, language: Language, mode: WriteMode) -> Turn {
-    let plan = WorkshopPlan {
+    let plan = AttemptLearningOptions {
         book: shelf.path().to_owned(),
         clock: Arc::new(Standing),
         language,
         run: "r".into(),
         mode,
     };
-    let (workshop, world) = (Workshop::new(plan), Arc::new(Folder::new()));
+    let (workshop, world) = (AttemptLearning::new(plan), Arc::new(Folder::new()));
     workshop.enter(Arc::clone(&world) as Arc<dyn Machine>);
     for number in 1..=3 {
         workshop.timeline().note(EventId(number), &finished("a"));
@@ -160,7 +161,7 @@ fn a_package_that_is_proposed_is_published_by_the_user_as_a_whole() {
     let outcome = turn.call("skill_learning_finish", created());
     assert!(said(&outcome).contains("waits for the user's word"), "{outcome:?}");
     let events = skills(&outcome);
-    assert_eq!(events[0].happening, SkillHappening::Proposed);
+    assert_eq!(events[0].happening, SkillEventKind::Proposed);
     assert_eq!(turn.book().skills().count(), 0);
     let waiting = *turn.book().state().proposals.keys().next().expect("one waits");
     let (mut gateway, _) = turn.shelf.open();
@@ -183,7 +184,7 @@ fn a_package_is_written_in_the_world_and_published_as_a_whole() {
     let events = skills(&outcome);
     assert_eq!(
         events.iter().map(|event| event.happening).collect::<Vec<_>>(),
-        [SkillHappening::Created, SkillHappening::LearningFinished]
+        [SkillEventKind::Created, SkillEventKind::LearningFinished]
     );
     assert_eq!(events[1].text.as_deref(), Some("Fertigkeit gelernt: rl-export"));
     let book = turn.book();
@@ -196,14 +197,14 @@ fn a_package_is_written_in_the_world_and_published_as_a_whole() {
     assert!(!turn.world.at(HOME).join("rl-export").exists(), "the folder is gone");
 
     let lines = Journal::beside(turn.shelf.path()).read().expect("reads");
-    let told: Vec<&Told> = lines.iter().map(|line| &line.told).collect();
-    let event = |event| Told::Event { event };
+    let told: Vec<&JournalEntry> = lines.iter().map(|line| &line.told).collect();
+    let event = |event| JournalEntry::Event { event };
     assert_eq!(
         told,
         [
-            &event(SkillHappening::LearningStarted),
-            &event(SkillHappening::Created),
-            &event(SkillHappening::LearningFinished)
+            &event(SkillEventKind::LearningStarted),
+            &event(SkillEventKind::Created),
+            &event(SkillEventKind::LearningFinished)
         ]
     );
     assert_eq!((lines[2].book_before.0, lines[2].book_after.0, lines[2].id.as_str()), (0, 1, "l3"));
@@ -241,7 +242,7 @@ fn a_skill_that_is_there_is_changed_from_what_it_says_now() {
     assert!(now.contains("Press Ctrl+L") && !now.contains("Merge Down"), "{now}");
     fs::write(&place, now.replace("Ctrl+L", "Ctrl+Shift+L")).expect("writes");
     let done = turn.call("skill_learning_finish", finish("update", "layers", "updated"));
-    assert_eq!(skills(&done)[0].happening, SkillHappening::Updated, "{done:?}");
+    assert_eq!(skills(&done)[0].happening, SkillEventKind::Updated, "{done:?}");
     let book = turn.book();
     let skill = book.skill(&id("gimp/layers")).expect("is there");
     assert_eq!((skill.version, skill.text.guidance.as_str()), (3, "1. Press Ctrl+Shift+L."));
@@ -356,7 +357,7 @@ fn signal(name: &str, trigger: &str, refs: &[&str]) -> Value {
 fn a_report_is_judged_noted_and_counted() {
     let turn = turn();
     let viewed = SkillEvent {
-        happening: SkillHappening::Viewed,
+        happening: SkillEventKind::Viewed,
         skill: Some(id("gimp/layers")),
         version: Some(1),
         rank: None,
@@ -371,10 +372,10 @@ fn a_report_is_judged_noted_and_counted() {
     turn.workshop.timeline().note(EventId(4), &EventKind::Skill(viewed));
     let outcome = turn.call("skill_report", report.clone());
     let events = skills(&outcome);
-    assert_eq!(events[0].happening, SkillHappening::DeclaredUsed);
+    assert_eq!(events[0].happening, SkillEventKind::DeclaredUsed);
     assert_eq!((events[0].detail.as_deref(), events[0].version), (None, Some(1)));
     assert!(events[1].detail.as_deref().is_some_and(|detail| detail.contains("not delivered")), "{events:?}");
-    assert_eq!((events[2].happening, said(&outcome)), (SkillHappening::LearningSignal, "Noted."));
+    assert_eq!((events[2].happening, said(&outcome)), (SkillEventKind::LearningSignal, "Noted."));
     assert!(said(&turn.call("skill_report", report)).starts_with("already_reported"));
     let output = turn.workshop.close().expect("closes");
     assert_eq!(output.signal.code, "valid");
@@ -423,7 +424,7 @@ fn signals_beside_a_finished_skill_and_two_at_once_do_not_count() {
         json!({"learning_signal": signal("rl-other", "recovered_surprise", &["e1", "e2"])}),
     );
     assert!(said(&outcome).contains("finish_recorded"), "{outcome:?}");
-    assert_eq!(skills(&outcome)[0].happening, SkillHappening::LearningSignalRejected);
+    assert_eq!(skills(&outcome)[0].happening, SkillEventKind::LearningSignalRejected);
     assert_eq!(turn.workshop.close().expect("closes").counters.skill_issue_hints_since_review, 1);
 
     let turn = self::turn();
@@ -457,17 +458,17 @@ fn the_book_tells_its_log_in_the_words_of_the_vocabulary() {
     drop(gateway);
     let book = Snapshot::open(shelf.path(), At::Now).expect("opens");
     let events = book.events();
-    let told: Vec<(SkillHappening, Option<u32>)> =
+    let told: Vec<(SkillEventKind, Option<u32>)> =
         events.iter().map(|event| (event.event, event.version)).collect();
     assert_eq!(
         told,
         [
-            (SkillHappening::DomainCreated, None),
-            (SkillHappening::Created, Some(1)),
-            (SkillHappening::Quarantined, Some(1)),
-            (SkillHappening::Created, Some(1)),
-            (SkillHappening::Quarantined, Some(1)),
-            (SkillHappening::Tombstoned, None)
+            (SkillEventKind::DomainCreated, None),
+            (SkillEventKind::Created, Some(1)),
+            (SkillEventKind::Quarantined, Some(1)),
+            (SkillEventKind::Created, Some(1)),
+            (SkillEventKind::Quarantined, Some(1)),
+            (SkillEventKind::Tombstoned, None)
         ],
         "a new text waits for proof"
     );
@@ -498,7 +499,7 @@ fn a_stored_attempt_becomes_a_bundle_and_its_events_open_by_id() {
     };
     let long = "the long answer ".repeat(100);
     let events = [tool(1, false), tool(2, true), tool(3, false), tool(4, false), event(5, finished(&long))];
-    let reasons: Vec<Reason> = spot_all(&events).iter().map(|one| one.reason).collect();
+    let reasons: Vec<Reason> = summarize_events(&events).iter().map(|one| one.reason).collect();
     assert_eq!(
         reasons,
         [Reason::Ordinary, Reason::Error, Reason::Retry, Reason::Ordinary, Reason::FinalAnswer],
@@ -513,6 +514,6 @@ fn a_stored_attempt_becomes_a_bundle_and_its_events_open_by_id() {
     );
     let shown = &bundle.included_events[2];
     assert!(shown.detail.chars().count() < long.len());
-    assert!(expand(&spot_all(&events), &shown.id).is_some_and(|whole| whole.contains(&long)));
+    assert!(expand(&summarize_events(&events), &shown.id).is_some_and(|whole| whole.contains(&long)));
     assert_eq!(review(&[], ("run", "trial"), &small), None);
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{EventKind, Guidance, SkillHappening, StepId, StepRef, ToolOutcome};
+use apprentice_protocol::{EventKind, Guidance, SkillEventKind, StepId, StepRef, ToolOutcome};
 use apprentice_skills::guidance::{
-    ArmPolicy, LendError, SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, TaskView, lend,
+    ArmPolicy, GuidanceError, SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, TaskView, lend,
 };
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn pull_shows_domains_and_answers_through_tools() {
     assert_eq!(said(&found), "- gimp/color-to-alpha: About making a colour transparent\n");
     let viewed = call(&guidance, SKILL_VIEW, &json!({ "skill": "gimp/color-to-alpha" }));
     let EventKind::Skill(event) = &viewed.events[0] else { panic!("{:?}", viewed.events) };
-    assert_eq!((event.happening, event.version), (SkillHappening::Viewed, Some(1)));
+    assert_eq!((event.happening, event.version), (SkillEventKind::Viewed, Some(1)));
     assert_eq!(event.text.as_deref(), Some(said(&viewed)));
     assert_eq!(event.delivered_chars, said(&viewed).chars().count() as u64);
     insta::assert_snapshot!(said(&viewed));
@@ -145,7 +145,7 @@ fn an_arm_without_an_eligible_skill_says_so() {
         [ArmPolicy::PlaceboInert, ArmPolicy::PlaceboWrong, ArmPolicy::Forced { skills: vec![id("a/b")] }]
     {
         let lent = lend(&book, &policy, &task());
-        assert!(matches!(lent, Err(LendError::NothingEligible(_))), "{policy:?}");
+        assert!(matches!(lent, Err(GuidanceError::NoEligibleSkill(_))), "{policy:?}");
     }
     let known = TaskView { relevant: Some(BTreeSet::new()), ..task() };
     assert!(

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    ChatModel, EmbedError, Embedder, EventKind, PortFuture, Side, SkillHappening, SkillId, StepId, StepRef,
+    ChatModel, EmbedError, Embedder, EventKind, PortFuture, Side, SkillEventKind, SkillId, StepId, StepRef,
     Verdict,
 };
 use apprentice_skills::book::{Change, Origin, Snapshot};
-use apprentice_skills::cleanup::{CleanOptions, CleanupTask, Sense, scan};
+use apprentice_skills::cleanup::{CleanupOptions, CleanupTask, SkillEmbeddings, find_cleanup_tasks};
 use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, TaskView, lend};
-use apprentice_skills::manage::{ManageOptions, Matter, manage};
+use apprentice_skills::manage::{ManageOptions, WorkItem, manage};
 use apprentice_skills::reflect::Learning;
-use apprentice_skills::{LearnOptions, Lesson, Meaning, Staff, clean_book, no_trajectory};
+use apprentice_skills::{
+    EmbeddingModel, LearnOptions, LearnerModels, Lesson, clean_book, trajectory_by_name,
+};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -64,8 +66,8 @@ impl Embedder for Nonsense {
     }
 }
 
-fn by(embedder: impl Embedder + 'static) -> Option<Arc<Meaning>> {
-    Some(Arc::new(Meaning::new(Arc::new(embedder))))
+fn by(embedder: impl Embedder + 'static) -> Option<Arc<EmbeddingModel>> {
+    Some(Arc::new(EmbeddingModel::new(Arc::new(embedder))))
 }
 
 fn shelf() -> Shelf {
@@ -87,7 +89,7 @@ fn meaning_finds_what_shares_no_word_and_words_keep_their_part() {
     let book = words.understood(by(Letters));
     assert_eq!(ids(&book, "decolorationists")[0], "gimp/decolorize");
     let found = run(book.find("layer", 1));
-    assert_eq!((found.hits[0].id.as_str(), found.words_alone), ("gimp/layers", None));
+    assert_eq!((found.hits[0].id.as_str(), found.embedding_error), ("gimp/layers", None));
     assert_eq!(found.hits[0].matched, ["layer"]);
     assert!(found.hits[0].similarity.is_some_and(|near| near > 0.0 && near <= 1.0), "{:?}", found.hits);
 }
@@ -117,7 +119,7 @@ fn without_a_usable_answer_words_decide_and_the_trace_says_so() {
         let EventKind::Skill(first) = &outcome.events[0] else { panic!("{:?}", outcome.events) };
         let detail = first.detail.clone().unwrap_or_default();
         assert!(
-            first.happening == SkillHappening::Searched && first.skill.is_none() && detail.contains(expected),
+            first.happening == SkillEventKind::Searched && first.skill.is_none() && detail.contains(expected),
             "{first:?}"
         );
         assert_eq!(outcome.events.len(), 2, "the hit is told, too");
@@ -153,13 +155,13 @@ fn alike() -> Shelf {
 fn pairs_that_say_the_same_in_other_words_are_found_by_meaning_alone() {
     let shelf = alike();
     let (gateway, _) = shelf.open();
-    let options = CleanOptions { similarity: 0.99, ..CleanOptions::default() };
-    assert_eq!(scan(gateway.state(), &options, None), [], "by words they are no pair");
-    let meaning = Meaning::new(Arc::new(Letters));
+    let options = CleanupOptions { similarity: 0.99, ..CleanupOptions::default() };
+    assert_eq!(find_cleanup_tasks(gateway.state(), &options, None), [], "by words they are no pair");
+    let meaning = EmbeddingModel::new(Arc::new(Letters));
     let threshold = run(meaning.threshold()).expect("measured");
     assert!(threshold > 0.5 && threshold < 1.0, "{threshold}");
-    let sense = run(Sense::of(gateway.state(), &meaning)).expect("asked");
-    let tasks = scan(gateway.state(), &options, Some(&sense));
+    let sense = run(SkillEmbeddings::of(gateway.state(), &meaning)).expect("asked");
+    let tasks = find_cleanup_tasks(gateway.state(), &options, Some(&sense));
     let [CleanupTask::Duplicates { skill_ids, similarity, .. }] = tasks.as_slice() else {
         panic!("{tasks:?}")
     };
@@ -174,10 +176,10 @@ fn cleaned(embedder: impl Embedder + 'static) -> Vec<(&'static str, Vec<SkillId>
     let before = gateway.state().last;
     gateway.understand(by(embedder));
     let manager: Arc<dyn ChatModel> = Arc::new(Written::turns(vec![vec![]]));
-    let staff = Staff { reflector: manager.clone(), manager };
-    let clean = CleanOptions { similarity: 0.99, ..CleanOptions::default() };
+    let staff = LearnerModels { reflector: manager.clone(), manager };
+    let clean = CleanupOptions { similarity: 0.99, ..CleanupOptions::default() };
     let options = LearnOptions { clean, ..LearnOptions::default() };
-    let trajectory = no_trajectory("cleaning");
+    let trajectory = trajectory_by_name("cleaning");
     run(clean_book(&mut gateway, &staff, &Lesson::new(&trajectory, Timestamp::UNIX_EPOCH), &options))
         .expect("cleans");
     let log = gateway.snapshot().operations();
@@ -219,7 +221,7 @@ fn the_manager_looks_for_like_skills_by_meaning_too() {
     .expect("a learning");
     let trajectory = attempt("t", "goal", Verdict::Pass, &[]);
     let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
-    let matter = Matter::Learning(0, &learning);
+    let matter = WorkItem::Learning(0, &learning);
     run(manage(&model, &mut gateway, &lesson, &matter, &ManageOptions::default())).expect("decides");
     let (answer, is_error) = model.answers().remove(0);
     let first = &answer["skills"][0];

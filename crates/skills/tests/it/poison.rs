@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
 use apprentice_skills::book::{Actor, Change, Gateway, GatewayOptions, WriteRefusal};
-use apprentice_skills::leak::LeakIndex;
+use apprentice_skills::leak::HeldOutIndex;
 use apprentice_skills::package::{ImportOptions, Package, import};
 use apprentice_skills::{Finding, scan};
 use base64::Engine as _;
@@ -379,7 +379,7 @@ fn what_is_no_text_is_said_and_taken() {
 /// A leak index that knows one held-out name.
 struct Sealed;
 
-impl LeakIndex for Sealed {
+impl HeldOutIndex for Sealed {
     fn find(&self, text: &str) -> Option<String> {
         text.to_lowercase().contains("ledger-2031").then(|| "a file of a sealed task".to_owned())
     }

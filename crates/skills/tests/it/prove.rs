@@ -5,7 +5,7 @@ use apprentice_skills::Lesson;
 use apprentice_skills::book::{
     Actor, Applied, Cause, Change, Gateway, NewDomain, Origin, Snapshot, Stage, WriteRequest,
 };
-use apprentice_skills::verification::{Admit, admit, note_trial, proved};
+use apprentice_skills::verification::{AdmissionPolicy, admit, note_trial, proved};
 use jiff::Timestamp;
 
 use crate::clerk::attempt;
@@ -140,9 +140,9 @@ fn a_policy_lets_through_what_it_names_and_counts_what_waits() {
         assert_eq!(waits, waiting, "{policy:?}");
         through
     };
-    let all = check(Admit::Auto, &[SKILL, "gimp/by-hand", "gimp/unproved"], &[]);
+    let all = check(AdmissionPolicy::Auto, &[SKILL, "gimp/by-hand", "gimp/unproved"], &[]);
     assert_eq!(all.content_hash(), book.content_hash());
-    let verified = check(Admit::Verified, &[SKILL], &["gimp/by-hand", "gimp/unproved"]);
+    let verified = check(AdmissionPolicy::Verified, &[SKILL], &["gimp/by-hand", "gimp/unproved"]);
     assert_ne!(verified.content_hash(), book.content_hash());
     assert!(verified.skill(&id("gimp/unproved")).is_none());
     assert!(
@@ -151,5 +151,5 @@ fn a_policy_lets_through_what_it_names_and_counts_what_waits() {
     );
     assert!(!verified.index("gimp").contains("unproved"));
     // A note is no text of the skill.
-    check(Admit::Human, &["gimp/by-hand"], &[SKILL, "gimp/unproved"]);
+    check(AdmissionPolicy::Human, &["gimp/by-hand"], &[SKILL, "gimp/unproved"]);
 }

@@ -2,8 +2,8 @@
 
 use apprentice_protocol::{Message, StepId, Verdict};
 use apprentice_skills::reflect::{
-    Confidence, Dropped, Grounds, MaterialBudget, ReflectError, ReflectOptions, TrajectoryReflection, check,
-    material, reflect, reflection_request, reflection_schema,
+    Confidence, Dropped, EvidenceRule, MaterialBudget, ReflectError, ReflectOptions, TrajectoryReflection,
+    check, material, reflect, reflection_request, reflection_schema,
 };
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ fn confidence_rests_on_a_verdict_and_on_steps() {
     let settled = |verdict, evidence: &[&str]| {
         let said = json!({"new_learnings": [learning("high", evidence, 1)]});
         let reflection: TrajectoryReflection = serde_json::from_value(said).expect("reads");
-        let checked = check(reflection, &attempt("t", "goal", verdict, &[]), Grounds::Trace, 3);
+        let checked = check(reflection, &attempt("t", "goal", verdict, &[]), EvidenceRule::Trace, 3);
         checked.learnings[0].confidence()
     };
     assert_eq!(settled(Verdict::Pass, &["s1"]), Confidence::High);
@@ -97,7 +97,7 @@ fn confidence_rests_on_a_verdict_and_on_steps() {
 fn learnings_over_the_cap_are_set_aside() {
     let said = json!({"new_learnings": vec![learning("high", &["s1"], 1); 5]});
     let reflection: TrajectoryReflection = serde_json::from_value(said).expect("reads");
-    let checked = check(reflection, &attempt("t", "goal", Verdict::Pass, &[]), Grounds::Trace, 3);
+    let checked = check(reflection, &attempt("t", "goal", Verdict::Pass, &[]), EvidenceRule::Trace, 3);
     assert_eq!((checked.learnings.len(), checked.overflow.len()), (3, 2));
     assert_eq!(checked.dropped, [Dropped::OverCap { index: 3 }, Dropped::OverCap { index: 4 }]);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::{ChatModel, StepId, StepRef, Verdict};
 use apprentice_skills::guidance::{ArmPolicy, SKILL_SEARCH, SKILL_VIEW, TaskView, lend};
-use apprentice_skills::{LearnOptions, Lesson, Staff, digest};
+use apprentice_skills::{LearnOptions, LearnerModels, Lesson, digest};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn s01_a_way_that_was_found_is_learned_once_and_asked_for() {
         vec![("create_domain", domain), ("create_skill", create)],
     ]));
     let asked: Arc<dyn ChatModel> = manager.clone();
-    let staff = Staff { reflector: Arc::new(reflector), manager: asked };
+    let staff = LearnerModels { reflector: Arc::new(reflector), manager: asked };
     let trajectory = attempt("t", "Make the sky transparent", Verdict::Pass, &[]);
     let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     let digested = run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");

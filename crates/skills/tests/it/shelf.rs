@@ -6,7 +6,7 @@ use std::path::Path;
 
 use apprentice_protocol::SkillId;
 use apprentice_skills::book::{
-    Actor, Applied, At, Change, Gateway, GatewayOptions, NewDomain, Opened, Origin, SkillText, Snapshot,
+    Actor, Applied, At, Change, Gateway, GatewayOptions, NewDomain, OpenReport, Origin, SkillText, Snapshot,
     WriteRefusal, WriteRequest,
 };
 use jiff::Timestamp;
@@ -82,7 +82,7 @@ impl Shelf {
         self.folder.path()
     }
 
-    pub(crate) fn open(&self) -> (Gateway, Opened) {
+    pub(crate) fn open(&self) -> (Gateway, OpenReport) {
         Gateway::open(self.path(), GatewayOptions::at(Timestamp::UNIX_EPOCH)).expect("opens")
     }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::{EventKind, StepId, StepRef, Trajectory, Verdict, Versions};
 use apprentice_skills::book::{
-    Actor, Change, Gateway, Operation, Sighting, Snapshot, WriteRequest, is_same_release, version_of,
+    Actor, Change, Gateway, Operation, Snapshot, VersionEvidence, WriteRequest, is_same_release, version_of,
 };
-use apprentice_skills::guidance::{ArmPolicy, Present, SKILL_VIEW, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, KnownVersions, SKILL_VIEW, TaskView, lend};
 use apprentice_skills::reflect::{ReflectOptions, material, outcome};
 use apprentice_skills::{Given, LearnOptions, apply};
 use jiff::Timestamp;
@@ -87,7 +87,7 @@ fn reviews_confirm_and_outdate_and_their_note_names_the_version() {
     drop(gateway);
     let book = shelf.snapshot();
     let skill = book.skill(&id("gimp/a")).expect("there");
-    let sighting = |app_version: &str, written, confirmed, outdated| Sighting {
+    let sighting = |app_version: &str, written, confirmed, outdated| VersionEvidence {
         version: 1,
         app: "gimp".into(),
         app_version: app_version.into(),
@@ -200,7 +200,7 @@ fn a_domain_finds_its_program_and_a_release_is_two_numbers() {
 fn an_agent_hears_of_versions_only_where_they_differ() {
     let book = shelf_on(&[("gimp", "2.10.34")]).snapshot();
     let told = |known: &[(&str, Option<&str>)]| {
-        let present = Present::default();
+        let present = KnownVersions::default();
         let task = TaskView { present: present.clone(), ..TaskView::default() };
         let guidance = lend(&book, &ArmPolicy::Pull, &task).expect("lent");
         let opening = guidance.opening.as_str().to_owned();

@@ -137,10 +137,10 @@ fn a_torn_line_is_moved_aside_and_work_goes_on() {
     bytes.extend_from_slice(br#"{"v":1,"id":"o2","ti"#);
     fs::write(&log, bytes).expect("writes");
     assert_eq!(shelf.snapshot().skills().count(), 1, "a reader passes over it");
-    assert!(shelf.snapshot().is_cut_off());
+    assert!(shelf.snapshot().has_torn_line());
     let (mut gateway, opened) = shelf.open();
     assert_eq!(opened.set_aside, Some(format!(".meta/ops.torn-{whole}")));
-    assert!(!shelf.snapshot().is_cut_off());
+    assert!(!shelf.snapshot().has_torn_line());
     create(&mut gateway, "gimp/b", "beta");
     assert_eq!(gateway.state().last, OpId(2));
     let aside = fs::read_to_string(shelf.path().join(format!(".meta/ops.torn-{whole}"))).expect("kept");

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use apprentice_protocol::Verdict;
 use apprentice_skills::book::Counts;
-use apprentice_skills::reflect::{Checked, Grounds, SkillReview, TrajectoryReflection, check};
-use apprentice_skills::{HandlerOptions, Lesson, Row, handle, row};
+use apprentice_skills::reflect::{Checked, EvidenceRule, SkillReview, TrajectoryReflection, check};
+use apprentice_skills::{HandlerOptions, Lesson, ReviewEffect, handle, row};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ pub(crate) fn every_row_counts_writes_and_forwards_as_the_table_says() {
     for (fields, half, full, [positive, negative, neutral], notes, to_manager) in table() {
         for (credit, followed) in [(0.5, half), (1.0, full)] {
             let review = review(fields.clone());
-            let expected = Row {
+            let expected = ReviewEffect {
                 counts: Counts {
                     times_requested: 1,
                     times_followed: followed,
@@ -82,7 +82,7 @@ pub(crate) fn every_row_counts_writes_and_forwards_as_the_table_says() {
 }
 
 /// Checks the same rows in a book.
-fn stored(review: &SkillReview, options: &HandlerOptions, expected: &Row) {
+fn stored(review: &SkillReview, options: &HandlerOptions, expected: &ReviewEffect) {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();
     let trajectory = attempt("t", "goal", Verdict::Pass, &[("gimp/a", 1)]);
@@ -110,7 +110,7 @@ fn requests_are_counted_by_the_trace_and_not_by_the_model() {
         {"skill_id": "gimp/invented", "followed": "no", "reason": "irrelevant", "explanation": "e"},
     ]});
     let reflection: TrajectoryReflection = serde_json::from_value(said).expect("reads");
-    let checked = check(reflection, &trajectory, Grounds::Trace, 3);
+    let checked = check(reflection, &trajectory, EvidenceRule::Trace, 3);
     assert_eq!(checked.dropped.len(), 2);
     let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     handle(&mut gateway, &lesson, &checked, &HandlerOptions::default()).expect("handled");

@@ -5,7 +5,7 @@ use apprentice_skills::book::{
     Actor, At, Change, DifferenceKind, Gateway, OpId, Section, Snapshot, WriteRefusal, blame, difference,
     history,
 };
-use apprentice_skills::{LearnOptions, Lesson, Staff, digest};
+use apprentice_skills::{LearnOptions, LearnerModels, Lesson, digest};
 use jiff::Timestamp;
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 use proptest::test_runner::Config;
@@ -101,7 +101,7 @@ fn a_later_text_is_not_overwritten() {
 fn counted_reviews_are_uncounted() {
     let shelf = Shelf::with(&[("gimp/a", "alpha")]);
     let (mut gateway, _) = shelf.open();
-    let staff = Staff { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
+    let staff = LearnerModels { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
     for name in ["one", "two"] {
         let trajectory = attempt(name, "alpha", Verdict::Pass, &[("gimp/a", 1)]);
         let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
@@ -121,7 +121,7 @@ fn counted_reviews_are_uncounted() {
 fn each_line_names_its_operation_attempt_and_step() {
     let shelf = Shelf::new();
     let (mut gateway, _) = shelf.open();
-    let staff = Staff { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
+    let staff = LearnerModels { reflector: Arc::new(Clerk::with(9)), manager: Arc::new(Clerk::with(9)) };
     let trajectory = attempt("one", "posterize", Verdict::Pass, &[]);
     let lesson = Lesson::new(&trajectory, Timestamp::UNIX_EPOCH);
     run(digest(&mut gateway, &staff, &lesson, &LearnOptions::default())).expect("digests");

@@ -8,9 +8,9 @@ use apprentice_protocol::{Clock, Machine, MachineError, VoidCause};
 use apprentice_trace::Redactor;
 use serde_json::Value;
 
-use super::evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, Piece};
+use super::evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, EvidenceItem};
 use super::getter;
-use super::list_shape::is_nothing;
+use super::list_shape::is_empty_spec;
 use super::metric::Compat;
 use crate::setup::Mirror;
 use crate::suite::task::{CheckSpec, OneOrMany};
@@ -71,7 +71,7 @@ pub enum CollectError {
     },
     /// The evidence cannot be saved.
     #[error("the evidence cannot be saved")]
-    Keep(#[from] EvidenceError),
+    Save(#[from] EvidenceError),
 }
 
 impl CollectError {
@@ -80,7 +80,7 @@ impl CollectError {
         match self {
             Self::Machine { source: MachineError::Lost(_), .. } => VoidCause::WorldLost,
             Self::Machine { source: MachineError::MissingProgram(_), .. } => VoidCause::MissingProgram,
-            Self::Keep(EvidenceError::Io { source, .. })
+            Self::Save(EvidenceError::Io { source, .. })
                 if source.kind() == std::io::ErrorKind::StorageFull =>
             {
                 VoidCause::DiskFull
@@ -89,7 +89,7 @@ impl CollectError {
             | Self::Parameters { .. }
             | Self::Missing { .. }
             | Self::Machine { .. } => VoidCause::EvidenceMissing,
-            Self::Keep(_) => VoidCause::Internal,
+            Self::Save(_) => VoidCause::Internal,
         }
     }
 }
@@ -103,7 +103,7 @@ pub async fn collect(spec: &CheckSpec, context: &CollectContext<'_>) -> Result<E
             evidence.results.push(get(getter, context).await?);
         }
         for getter in spec.expected.iter().flat_map(OneOrMany::iter) {
-            let piece = if is_nothing(getter) { None } else { Some(get(getter, context).await?) };
+            let piece = if is_empty_spec(getter) { None } else { Some(get(getter, context).await?) };
             evidence.expected.push(piece);
         }
     }
@@ -112,12 +112,12 @@ pub async fn collect(spec: &CheckSpec, context: &CollectContext<'_>) -> Result<E
     Ok(evidence)
 }
 
-async fn get(spec: &Value, context: &CollectContext<'_>) -> Result<Piece, CollectError> {
+async fn get(spec: &Value, context: &CollectContext<'_>) -> Result<EvidenceItem, CollectError> {
     let name = spec.get("type").and_then(Value::as_str).unwrap_or_default();
     let begun = context.clock.mono();
     let look = getter::look(name, spec, context).await?;
     let took = context.clock.mono().saturating_sub(begun);
-    Ok(Piece {
+    Ok(EvidenceItem {
         getter: name.to_owned(),
         command: look.command,
         code: look.code,

@@ -8,8 +8,8 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 /// Maximum number of SQLite virtual-machine instructions per query, in thousands.
-const BUDGET: u32 = 20_000;
-const ROWS: usize = 100_000;
+const INSTRUCTION_LIMIT: u32 = 20_000;
+const ROW_LIMIT: usize = 100_000;
 /// Maximum size of one cell and of all cells together, in bytes.
 const CELL_LIMIT: i32 = 8 << 20;
 const TOTAL_LIMIT: usize = 32 << 20;
@@ -29,7 +29,7 @@ pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
         connection.execute_batch(&format!(
             "pragma temp_store = memory; pragma hard_heap_limit = {HEAP_LIMIT}; pragma trusted_schema = off"
         ))?;
-        let mut left = BUDGET;
+        let mut left = INSTRUCTION_LIMIT;
         connection.progress_handler(
             1000,
             Some(move || {
@@ -42,10 +42,10 @@ pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
         let mut rows = statement.query([])?;
         let (mut found, mut size) = (Vec::new(), 0);
         while let Some(row) = rows.next()?
-            && found.len() < ROWS
+            && found.len() < ROW_LIMIT
         {
             let cells: Vec<_> = (0..columns).map(|at| row.get_ref(at)).collect::<Result<_, _>>()?;
-            size += cells.iter().map(|cell| long(*cell)).sum::<usize>();
+            size += cells.iter().map(|cell| cell_size(*cell)).sum::<usize>();
             if size > TOTAL_LIMIT {
                 return Err(rusqlite::Error::SqliteFailure(
                     rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG),
@@ -60,7 +60,7 @@ pub(super) fn rows(bytes: &[u8], sql: &str) -> Result<Vec<Vec<Value>>, String> {
 }
 
 /// Returns the memory size of a cell in bytes.
-fn long(cell: ValueRef<'_>) -> usize {
+fn cell_size(cell: ValueRef<'_>) -> usize {
     match cell {
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => size_of::<Value>(),
         ValueRef::Text(text) | ValueRef::Blob(text) => size_of::<Value>() + text.len(),

@@ -25,14 +25,14 @@ pub struct Evidence {
     /// [`EVIDENCE_SCHEMA`].
     pub schema: String,
     /// Results, one per metric; empty when the metrics take none.
-    pub results: Vec<Piece>,
+    pub results: Vec<EvidenceItem>,
     /// Expected values, one per metric; `None` for a metric without one.
-    pub expected: Vec<Option<Piece>>,
+    pub expected: Vec<Option<EvidenceItem>>,
 }
 
 /// The output of one getter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Piece {
+pub struct EvidenceItem {
     /// The getter's name.
     pub getter: String,
     /// The command that it ran or the path that it read, if any.
@@ -45,13 +45,13 @@ pub struct Piece {
     pub took_ms: u64,
     /// The value or files that it found.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: EvidenceValue,
 }
 
 /// A getter's finding, by kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "found", rename_all = "snake_case")]
-pub enum Found {
+pub enum EvidenceValue {
     /// The object does not exist, such as a missing file. This is a fact about the machine, not an error.
     Absent {
         /// The reason, for reports.
@@ -98,7 +98,7 @@ pub enum EvidenceError {
     },
     /// The index is not valid JSON of this format.
     #[error("{} is not an evidence index", path.display())]
-    Form {
+    Format {
         /// The file's path.
         path: PathBuf,
         /// The underlying error.
@@ -136,9 +136,9 @@ impl Evidence {
                 redact_text(command, redactor);
             }
             match &mut piece.found {
-                Found::Absent { why } => redact_text(why, redactor),
-                Found::Value { value } => redact_value(value, redactor),
-                Found::Files { files, beside } => {
+                EvidenceValue::Absent { why } => redact_text(why, redactor),
+                EvidenceValue::Value { value } => redact_value(value, redactor),
+                EvidenceValue::Files { files, beside } => {
                     files.iter_mut().flatten().chain(beside).for_each(|file| redact_file(file, redactor));
                 }
             }
@@ -149,12 +149,12 @@ impl Evidence {
     pub fn save(&self, folder: &Path) -> Result<(), EvidenceError> {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
         for file in self.files() {
-            keep(&folder.join(file.hash.as_str()), &file.bytes)?;
+            write_synced(&folder.join(file.hash.as_str()), &file.bytes)?;
         }
         let path = folder.join(INDEX);
         let json = serde_json::to_vec_pretty(self)
-            .map_err(|source| EvidenceError::Form { path: path.clone(), source })?;
-        keep(&path, &json)?;
+            .map_err(|source| EvidenceError::Format { path: path.clone(), source })?;
+        write_synced(&path, &json)?;
         let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
         synced.map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })
     }
@@ -164,10 +164,10 @@ impl Evidence {
         let path = folder.join(INDEX);
         let json = fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
         let mut evidence: Self =
-            serde_json::from_slice(&json).map_err(|source| EvidenceError::Form { path, source })?;
+            serde_json::from_slice(&json).map_err(|source| EvidenceError::Format { path, source })?;
         let pieces = evidence.results.iter_mut().chain(evidence.expected.iter_mut().flatten());
         for piece in pieces {
-            let Found::Files { files, beside } = &mut piece.found else { continue };
+            let EvidenceValue::Files { files, beside } = &mut piece.found else { continue };
             for file in files.iter_mut().flatten().chain(beside) {
                 let path = folder.join(file.hash.as_str());
                 // Evidence may come from an untrusted source: a name that is not a hash could escape the folder.
@@ -193,7 +193,7 @@ impl Evidence {
     }
 }
 
-impl Found {
+impl EvidenceValue {
     /// Returns the files, or an empty slice for other kinds.
     pub fn files(&self) -> &[Option<FileRef>] {
         match self {
@@ -245,7 +245,7 @@ fn redact_file(file: &mut FileRef, redactor: &Redactor) {
 }
 
 /// Writes a file and syncs it to disk.
-pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
+pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     let written = fs::File::create(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()

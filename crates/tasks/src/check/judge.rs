@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::evidence::{Evidence, FileRef, Found};
-use super::list_shape::{self, Misfit};
-use super::metric::{self, Case, Compat, Fault, Mark, Reading};
+use super::evidence::{Evidence, EvidenceValue, FileRef};
+use super::list_shape::{self, ShapeError};
+use super::metric::{self, Compat, CompatProbe, MetricError, MetricInput, Score};
 use crate::suite::task::{CheckSpec, Conjunction, OneOrMany};
 
 /// The only metric that reads the attempt's ending instead of evidence.
@@ -18,7 +18,7 @@ const INFEASIBLE: &str = "infeasible";
 /// The ending of an attempt, reduced to the cases that grading distinguishes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum AttemptEnding {
     /// The model declared the task done, or the harness stopped it.
     Ended,
     /// The model gave an answer.
@@ -27,7 +27,7 @@ pub enum Ending {
     GaveUp,
 }
 
-impl Ending {
+impl AttemptEnding {
     /// Returns the ending of an attempt with this stop reason and final action.
     pub fn of(stop: StopReason, finish: Option<&Finish>) -> Self {
         match (stop, finish) {
@@ -60,15 +60,20 @@ impl CheckSpec {
 
 /// Grades collected evidence. A void verdict means that a metric is unknown or cannot read its evidence: the
 /// record of that metric has no score, and the attempt is void with the cause `check_crashed`.
-pub fn judge(spec: &CheckSpec, evidence: &Evidence, ending: &Ending) -> Judged {
-    judge_as(spec, evidence, ending, Compat::Fixed)
+pub fn judge(spec: &CheckSpec, evidence: &Evidence, ending: &AttemptEnding) -> Judged {
+    judge_with_compat(spec, evidence, ending, Compat::Fixed)
 }
 
 /// Grades with upstream's known bugs either fixed or reproduced. Where the choice changes a metric's score, its
 /// record also has the other score.
-pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: Compat) -> Judged {
+pub fn judge_with_compat(
+    spec: &CheckSpec,
+    evidence: &Evidence,
+    ending: &AttemptEnding,
+    compat: Compat,
+) -> Judged {
     if spec.is_infeasible() {
-        let gave_up = *ending == Ending::GaveUp;
+        let gave_up = *ending == AttemptEnding::GaveUp;
         let explanation = if gave_up {
             "declared the task infeasible, which is correct"
         } else {
@@ -77,27 +82,33 @@ pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: 
         return verdict(
             f64::from(u8::from(gave_up)),
             explanation.into(),
-            vec![record(INFEASIBLE, |_| Ok(Mark::of(gave_up, explanation)), compat)],
+            vec![record(INFEASIBLE, |_| Ok(Score::of(gave_up, explanation)), compat)],
         );
     }
-    let misfit = list_shape::misfit(spec, evidence, compat);
-    if let Some(Misfit::Loading(why)) = misfit {
-        return unfit(&why);
+    let misfit = list_shape::shape_error(spec, evidence, compat);
+    if let Some(ShapeError::AtLoading(why)) = misfit {
+        return void_for_shape(&why);
     }
-    if *ending == Ending::GaveUp {
+    if *ending == AttemptEnding::GaveUp {
         return verdict(0.0, "declared a feasible task infeasible".into(), Vec::new());
     }
-    if let Some(Misfit::Grading(why)) = misfit {
-        return unfit(&why);
+    if let Some(ShapeError::AtGrading(why)) = misfit {
+        return void_for_shape(&why);
     }
     let beside: Vec<&FileRef> = evidence.files().collect();
     let is_list = matches!(&spec.expected, Some(OneOrMany::Many(_)));
     let graded = |(at, name): (usize, &String)| {
-        let mark = |reading: &Reading| {
+        let mark = |reading: &CompatProbe| {
             let case = case(at, spec, evidence, reading, &beside);
             // When `expected` is a list, upstream calls a getter for every entry.
-            if case.expected.is_none() && !evidence.expected.is_empty() && is_list && reading.is_exact() {
-                return Err(Fault::Task("this metric has no expected value, while others have one".into()));
+            if case.expected.is_none()
+                && !evidence.expected.is_empty()
+                && is_list
+                && reading.reproduces_bugs()
+            {
+                return Err(MetricError::Task(
+                    "this metric has no expected value, while others have one".into(),
+                ));
             }
             metric::mark(name, &case)
         };
@@ -105,20 +116,20 @@ pub fn judge_as(spec: &CheckSpec, evidence: &Evidence, ending: &Ending, compat: 
     };
     let checks: Vec<CheckRecord> = spec.func.iter().enumerate().map(graded).collect();
     match &spec.func {
-        OneOrMany::One(_) => joined(&checks, Conjunction::And),
-        OneOrMany::Many(_) => joined(&checks, spec.conj),
+        OneOrMany::One(_) => combined(&checks, Conjunction::And),
+        OneOrMany::Many(_) => combined(&checks, spec.conj),
     }
 }
 
 /// Returns the void verdict of a check whose lists have different lengths.
-fn unfit(why: &str) -> Judged {
+fn void_for_shape(why: &str) -> Judged {
     let explanation = format!("the check's lists do not match: {why}");
     Judged { verdict: Verdict::Void, score: 0.0, explanation, checks: Vec::new() }
 }
 
 /// Maximum length of an explanation, in characters.
-const EXPLANATION: usize = 2_000;
-const NOTHING: &Found = &Found::Absent { why: String::new() };
+const MAX_EXPLANATION: usize = 2_000;
+const MISSING_RESULT: &EvidenceValue = &EvidenceValue::Absent { why: String::new() };
 static NO_OPTIONS: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 /// Builds the input of the metric at this index.
@@ -126,11 +137,11 @@ fn case<'a>(
     at: usize,
     spec: &'a CheckSpec,
     evidence: &'a Evidence,
-    reading: &'a Reading,
+    reading: &'a CompatProbe,
     beside: &'a [&'a FileRef],
-) -> Case<'a> {
-    Case {
-        result: evidence.results.get(at).map_or(NOTHING, |piece| &piece.found),
+) -> MetricInput<'a> {
+    MetricInput {
+        result: evidence.results.get(at).map_or(MISSING_RESULT, |piece| &piece.found),
         expected: evidence.expected.get(at).and_then(Option::as_ref).map(|piece| &piece.found),
         options: spec.options(at).unwrap_or(&NO_OPTIONS),
         reading,
@@ -141,26 +152,26 @@ fn case<'a>(
 /// Computes a metric's record in the requested compatibility mode, with the other mode's score where it differs.
 pub(super) fn record(
     metric: &str,
-    mark: impl Fn(&Reading) -> Result<Mark, Fault>,
+    mark: impl Fn(&CompatProbe) -> Result<Score, MetricError>,
     compat: Compat,
 ) -> CheckRecord {
-    let reading = Reading::new(compat);
+    let reading = CompatProbe::new(compat);
     let (score, explanation) = match mark(&reading) {
         Ok(mark) => (Some(mark.score), mark.explanation),
-        Err(fault) => (None, fault.story().to_owned()),
+        Err(fault) => (None, fault.message().to_owned()),
     };
     let other = match reading.other() {
         Some(other) => mark(&other).map(|mark| mark.score).ok(),
         None => score,
     };
     let differs = score != other;
-    let explanation = brief(explanation);
+    let explanation = truncated(explanation);
     CheckRecord { metric: metric.into(), score, explanation, other_reading: other.filter(|_| differs) }
 }
 
 /// Truncates an explanation. Names and lists in evidence can be as long as whole files.
-fn brief(explanation: String) -> String {
-    match explanation.char_indices().nth(EXPLANATION) {
+fn truncated(explanation: String) -> String {
+    match explanation.char_indices().nth(MAX_EXPLANATION) {
         Some((end, _)) => format!("{}…", &explanation[..end]),
         None => explanation,
     }
@@ -168,7 +179,7 @@ fn brief(explanation: String) -> String {
 
 /// Combines the metrics in order and stops where upstream stops, so that a metric after a short circuit cannot make
 /// the attempt void.
-fn joined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
+fn combined(checks: &[CheckRecord], conj: Conjunction) -> Judged {
     let decides = |score: f64| match conj {
         Conjunction::And => score == 0.0,
         Conjunction::Or => is_full(score),
@@ -210,9 +221,9 @@ mod tests {
     use apprentice_protocol::Verdict;
     use serde_json::{Value, json};
 
-    use super::{Ending, judge, judge_as};
-    use crate::check::evidence::{EVIDENCE_SCHEMA, Evidence, Found, Piece};
-    use crate::check::list_shape::is_nothing;
+    use super::{AttemptEnding, judge, judge_with_compat};
+    use crate::check::evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceItem, EvidenceValue};
+    use crate::check::list_shape::is_empty_spec;
     use crate::check::metric::Compat;
     use crate::suite::task::{CheckSpec, OneOrMany};
 
@@ -221,13 +232,19 @@ mod tests {
     /// gives none.
     const CASES: &str = include_str!("combined.jsonl");
 
-    fn piece(value: Value) -> Piece {
-        Piece { getter: "rule".into(), command: None, code: None, took_ms: 0, found: Found::Value { value } }
+    fn piece(value: Value) -> EvidenceItem {
+        EvidenceItem {
+            getter: "rule".into(),
+            command: None,
+            code: None,
+            took_ms: 0,
+            found: EvidenceValue::Value { value },
+        }
     }
 
     /// Judges numbers against 1, one metric per number.
     #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
-    fn check(func: Value, conj: &str, values: &[i32], ending: &Ending, expected: (Verdict, f64)) {
+    fn check(func: Value, conj: &str, values: &[i32], ending: &AttemptEnding, expected: (Verdict, f64)) {
         let spec: CheckSpec = serde_json::from_value(json!({"func": func, "conj": conj})).expect("reads");
         let evidence = Evidence {
             schema: EVIDENCE_SCHEMA.into(),
@@ -245,7 +262,7 @@ mod tests {
 
     #[test]
     fn metrics_are_joined_as_upstream_joins_them() {
-        let ended = &Ending::Ended;
+        let ended = &AttemptEnding::Ended;
         let three = json!(["exact_match", "exact_match", "exact_match"]);
         check(json!("exact_match"), "and", &[1], ended, (Verdict::Pass, 1.0));
         check(json!("exact_match"), "or", &[0], ended, (Verdict::Fail, 0.0));
@@ -257,7 +274,7 @@ mod tests {
 
     #[test]
     fn an_unknown_metric_is_void_unless_a_short_circuit_stands_before_it() {
-        let ended = &Ending::Ended;
+        let ended = &AttemptEnding::Ended;
         check(json!("no_such"), "and", &[1], ended, (Verdict::Void, 0.0));
         check(json!(["exact_match", "no_such"]), "and", &[1, 1], ended, (Verdict::Void, 0.0));
         check(json!(["exact_match", "no_such"]), "and", &[0, 1], ended, (Verdict::Fail, 0.0));
@@ -266,18 +283,18 @@ mod tests {
 
     #[test]
     fn giving_up_is_right_for_infeasible_tasks_alone() {
-        check(json!("infeasible"), "and", &[], &Ending::GaveUp, (Verdict::Pass, 1.0));
-        check(json!("infeasible"), "and", &[], &Ending::Ended, (Verdict::Fail, 0.0));
-        check(json!("exact_match"), "and", &[1], &Ending::GaveUp, (Verdict::Fail, 0.0));
-        check(json!("no_such"), "and", &[1], &Ending::GaveUp, (Verdict::Fail, 0.0));
+        check(json!("infeasible"), "and", &[], &AttemptEnding::GaveUp, (Verdict::Pass, 1.0));
+        check(json!("infeasible"), "and", &[], &AttemptEnding::Ended, (Verdict::Fail, 0.0));
+        check(json!("exact_match"), "and", &[1], &AttemptEnding::GaveUp, (Verdict::Fail, 0.0));
+        check(json!("no_such"), "and", &[1], &AttemptEnding::GaveUp, (Verdict::Fail, 0.0));
     }
 
     /// The evidence of a getter that carries its own value.
-    fn found(getter: &Value) -> Piece {
+    fn found(getter: &Value) -> EvidenceItem {
         let value = if getter["type"] == "rule" { &getter["rules"] } else { &getter["value"] };
         let mut piece = piece(value.clone());
         if value.is_null() {
-            piece.found = Found::Absent { why: "nothing".into() };
+            piece.found = EvidenceValue::Absent { why: "nothing".into() };
         }
         piece
     }
@@ -292,10 +309,10 @@ mod tests {
             let evidence = Evidence {
                 schema: EVIDENCE_SCHEMA.into(),
                 results: spec.result.iter().flat_map(OneOrMany::iter).map(found).collect(),
-                expected: expected.map(|getter| (!is_nothing(getter)).then(|| found(getter))).collect(),
+                expected: expected.map(|getter| (!is_empty_spec(getter)).then(|| found(getter))).collect(),
             };
-            let ending = if case["gave_up"] == true { Ending::GaveUp } else { Ending::Ended };
-            let judged = judge_as(&spec, &evidence, &ending, Compat::Exact);
+            let ending = if case["gave_up"] == true { AttemptEnding::GaveUp } else { AttemptEnding::Ended };
+            let judged = judge_with_compat(&spec, &evidence, &ending, Compat::Exact);
             let ours = (judged.verdict != Verdict::Void).then_some(judged.score);
             let near = match (ours, case["score"].as_f64()) {
                 (Some(ours), Some(theirs)) => (ours - theirs).abs() < 1e-6,

@@ -7,33 +7,33 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{EvidenceError, keep};
-use super::judge::Ending;
+use super::evidence::{EvidenceError, write_synced};
+use super::judge::AttemptEnding;
 use super::metric::Compat;
 use crate::suite::task::CheckSpec;
 
 /// Name and version of the format of `asked.json`.
-pub const ASKED_SCHEMA: &str = "apprentice.asked/1";
+pub const JUDGE_INPUT_SCHEMA: &str = "apprentice.asked/1";
 const FILE: &str = "asked.json";
 
 /// The inputs of [`judge`](super::judge()) other than the evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
-    /// [`ASKED_SCHEMA`].
+pub struct JudgeInput {
+    /// [`JUDGE_INPUT_SCHEMA`].
     pub schema: String,
     /// The check, with the task variation's values substituted.
     pub spec: CheckSpec,
     /// The attempt's ending.
-    pub ending: Ending,
+    pub ending: AttemptEnding,
     /// Whether known bugs of upstream's checks were fixed or reproduced.
     #[serde(default)]
     pub compat: Compat,
 }
 
-impl Asked {
+impl JudgeInput {
     /// Combines a check and an ending, in the default compatibility mode.
-    pub fn new(spec: CheckSpec, ending: Ending) -> Self {
-        Self { schema: ASKED_SCHEMA.into(), spec, ending, compat: Compat::default() }
+    pub fn new(spec: CheckSpec, ending: AttemptEnding) -> Self {
+        Self { schema: JUDGE_INPUT_SCHEMA.into(), spec, ending, compat: Compat::default() }
     }
 
     /// Writes it into the evidence folder, which is created if necessary.
@@ -41,14 +41,14 @@ impl Asked {
         fs::create_dir_all(folder).map_err(|source| EvidenceError::Io { path: folder.to_owned(), source })?;
         let path = folder.join(FILE);
         let json = serde_json::to_vec_pretty(self)
-            .map_err(|source| EvidenceError::Form { path: path.clone(), source })?;
-        keep(&path, &json)
+            .map_err(|source| EvidenceError::Format { path: path.clone(), source })?;
+        write_synced(&path, &json)
     }
 
     /// Loads it from an evidence folder.
     pub fn load(folder: &Path) -> Result<Self, EvidenceError> {
         let path = folder.join(FILE);
         let json = fs::read(&path).map_err(|source| EvidenceError::Io { path: path.clone(), source })?;
-        serde_json::from_slice(&json).map_err(|source| EvidenceError::Form { path, source })
+        serde_json::from_slice(&json).map_err(|source| EvidenceError::Format { path, source })
     }
 }

@@ -9,15 +9,15 @@ use crate::suite::task::{CheckSpec, OneOrMany};
 
 /// A mismatch, by the moment at which upstream's evaluator fails on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(super) enum ShapeError {
     /// While the task is loaded: no attempt gets a score, not even one that gives up.
-    Loading(String),
+    AtLoading(String),
     /// While the attempt is graded: an attempt that gave up is scored before that.
-    Grading(String),
+    AtGrading(String),
 }
 
 /// Returns the first mismatch in a check, if any.
-pub(super) fn misfit(spec: &CheckSpec, evidence: &Evidence, compat: Compat) -> Option<Misfit> {
+pub(super) fn shape_error(spec: &CheckSpec, evidence: &Evidence, compat: Compat) -> Option<ShapeError> {
     let (results, expected) = (evidence.results.len(), evidence.expected.len());
     match &spec.func {
         OneOrMany::One(_) => single(spec, results),
@@ -26,7 +26,7 @@ pub(super) fn misfit(spec: &CheckSpec, evidence: &Evidence, compat: Compat) -> O
 }
 
 /// Returns whether a getter or options value is empty. Upstream treats empty objects as a missing field.
-pub(super) fn is_nothing(value: &Value) -> bool {
+pub(super) fn is_empty_spec(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(fields) => fields.is_empty(),
@@ -34,7 +34,7 @@ pub(super) fn is_nothing(value: &Value) -> bool {
     }
 }
 
-fn single(spec: &CheckSpec, results: usize) -> Option<Misfit> {
+fn single(spec: &CheckSpec, results: usize) -> Option<ShapeError> {
     let lists =
         |field: &Option<OneOrMany<Value>>| matches!(field, Some(OneOrMany::Many(list)) if !list.is_empty());
     let why = if results == 0 {
@@ -48,7 +48,7 @@ fn single(spec: &CheckSpec, results: usize) -> Option<Misfit> {
     } else {
         return None;
     };
-    Some(Misfit::Grading(why.into()))
+    Some(ShapeError::AtGrading(why.into()))
 }
 
 fn several(
@@ -56,32 +56,33 @@ fn several(
     metrics: usize,
     (results, expected): (usize, usize),
     compat: Compat,
-) -> Option<Misfit> {
+) -> Option<ShapeError> {
     for (name, field, found) in [("result", &spec.result, results), ("expected", &spec.expected, expected)] {
         match field {
-            Some(OneOrMany::One(one)) if !is_nothing(one) => {
-                return Some(Misfit::Loading(format!("func is a list, but {name} is not")));
+            Some(OneOrMany::One(one)) if !is_empty_spec(one) => {
+                return Some(ShapeError::AtLoading(format!("func is a list, but {name} is not")));
             }
             _ if found != 0 && found != metrics && !is_absent(field.as_ref()) => {
-                return Some(Misfit::Loading(uneven(name, found, metrics)));
+                return Some(ShapeError::AtLoading(length_mismatch(name, found, metrics)));
             }
             _ => {}
         }
     }
     match &spec.options {
         Some(OneOrMany::Many(list)) if list.len() != metrics => {
-            return Some(Misfit::Loading(uneven("options", list.len(), metrics)));
+            return Some(ShapeError::AtLoading(length_mismatch("options", list.len(), metrics)));
         }
-        // Upstream indexes the object by the metric's number. Here the one object applies to every metric.
+        // Upstream indexes the object by the metric's number. HostCapabilities the one object applies to every metric.
         Some(OneOrMany::One(Value::Object(fields))) if compat == Compat::Exact => {
             let why = "func is a list, but options is not".to_owned();
-            let misfit = if fields.len() == metrics { Misfit::Grading(why) } else { Misfit::Loading(why) };
+            let misfit =
+                if fields.len() == metrics { ShapeError::AtGrading(why) } else { ShapeError::AtLoading(why) };
             return Some(misfit);
         }
         Some(OneOrMany::Many(_) | OneOrMany::One(_)) | None => {}
     }
     if metrics == 0 || results == 0 {
-        return Some(Misfit::Grading("the check names no metric or has no `result` getter".into()));
+        return Some(ShapeError::AtGrading("the check names no metric or has no `result` getter".into()));
     }
     None
 }
@@ -90,12 +91,12 @@ fn several(
 fn is_absent(field: Option<&OneOrMany<Value>>) -> bool {
     match field {
         None => false,
-        Some(OneOrMany::One(one)) => is_nothing(one),
+        Some(OneOrMany::One(one)) => is_empty_spec(one),
         Some(OneOrMany::Many(list)) => list.is_empty(),
     }
 }
 
-fn uneven(name: &str, found: usize, metrics: usize) -> String {
+fn length_mismatch(name: &str, found: usize, metrics: usize) -> String {
     format!(
         "{name} has {found} entries for {metrics} metrics: give each metric one entry, null where it needs none"
     )

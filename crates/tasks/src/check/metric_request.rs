@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::evidence::{FileRef, Found};
+use super::evidence::{EvidenceValue, FileRef};
 use super::judge::record;
-use super::metric::{self, Case, Compat, Reading, Takes, named};
+use super::metric::{self, ArgumentKind, Compat, CompatProbe, MetricInput, named};
 use crate::suite::nearest;
 
 /// Maximum size of an evaluated file in bytes. Larger files are rejected unread.
@@ -18,7 +18,7 @@ const FILE_LIMIT: u64 = 64 << 20;
 
 /// A request: a metric's name and its arguments in the form of the Python function.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Question {
+pub struct MetricRequest {
     /// The metric's name.
     pub func: String,
     /// A path, a list of paths, or a value, depending on what the metric takes.
@@ -37,7 +37,7 @@ pub struct Question {
 
 /// A response: a score with its explanation, or an error.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
+pub struct MetricResponse {
     /// The metric's name.
     pub func: String,
     /// The request's `id`.
@@ -59,7 +59,7 @@ pub struct Answer {
 
 /// A request that cannot be passed to a metric.
 #[derive(Debug, thiserror::Error)]
-pub enum ByHandError {
+pub enum MetricRequestError {
     /// No metric has this name.
     #[error("unknown metric {name:?}{hint}")]
     Unknown {
@@ -90,8 +90,8 @@ pub enum ByHandError {
 }
 
 /// Evaluates one request. A file that does not exist counts as absent evidence, as in a check.
-pub fn answer(question: &Question, compat: Compat) -> Answer {
-    let mut answer = Answer {
+pub fn answer(question: &MetricRequest, compat: Compat) -> MetricResponse {
+    let mut answer = MetricResponse {
         func: question.func.clone(),
         id: question.id.clone(),
         score: None,
@@ -99,7 +99,7 @@ pub fn answer(question: &Question, compat: Compat) -> Answer {
         error: None,
         explanation: None,
     };
-    match graded(question, compat) {
+    match evaluate(question, compat) {
         Ok(record) => {
             answer.score = record.score;
             answer.other_reading = record.other_reading;
@@ -117,11 +117,14 @@ pub fn answer(question: &Question, compat: Compat) -> Answer {
     answer
 }
 
-fn graded(question: &Question, compat: Compat) -> Result<apprentice_protocol::CheckRecord, ByHandError> {
+fn evaluate(
+    question: &MetricRequest,
+    compat: Compat,
+) -> Result<apprentice_protocol::CheckRecord, MetricRequestError> {
     let name = question.func.as_str();
     let unknown = || {
         let like = nearest(name, metric::METRICS.iter().map(|metric| metric.name));
-        ByHandError::Unknown {
+        MetricRequestError::Unknown {
             name: name.to_owned(),
             hint: like.map_or(String::new(), |like| format!("; nearest is {like:?}")),
         }
@@ -131,15 +134,15 @@ fn graded(question: &Question, compat: Compat) -> Result<apprentice_protocol::Ch
     let result =
         side(&question.result, known.result, &mut beside).map_err(|fault| fault.of(name, "result"))?;
     let expected = match &question.expected {
-        None | Some(Value::Null) if known.expected == Takes::File => None,
+        None | Some(Value::Null) if known.expected == ArgumentKind::File => None,
         None => None,
         Some(value) => {
             Some(side(value, known.expected, &mut beside).map_err(|fault| fault.of(name, "expected"))?)
         }
     };
     let beside: Vec<&FileRef> = beside.iter().collect();
-    let mark = |reading: &Reading| {
-        let case = Case {
+    let mark = |reading: &CompatProbe| {
+        let case = MetricInput {
             result: &result,
             expected: expected.as_ref(),
             options: &question.options,
@@ -151,31 +154,37 @@ fn graded(question: &Question, compat: Compat) -> Result<apprentice_protocol::Ch
     Ok(record(name, mark, compat))
 }
 
-enum SideFault {
+enum ArgumentError {
     Form,
     Read(PathBuf, std::io::Error),
 }
 
-impl SideFault {
-    fn of(self, metric: &str, side: &'static str) -> ByHandError {
+impl ArgumentError {
+    fn of(self, metric: &str, side: &'static str) -> MetricRequestError {
         match self {
-            Self::Form => {
-                ByHandError::Form { metric: metric.to_owned(), side, form: "a path or a list of paths" }
-            }
-            Self::Read(path, source) => ByHandError::Read { path, source },
+            Self::Form => MetricRequestError::Form {
+                metric: metric.to_owned(),
+                side,
+                form: "a path or a list of paths",
+            },
+            Self::Read(path, source) => MetricRequestError::Read { path, source },
         }
     }
 }
 
-fn side(value: &Value, takes: Takes, beside: &mut Vec<FileRef>) -> Result<Found, SideFault> {
-    if takes != Takes::File {
-        return Ok(Found::Value { value: value.clone() });
+fn side(
+    value: &Value,
+    takes: ArgumentKind,
+    beside: &mut Vec<FileRef>,
+) -> Result<EvidenceValue, ArgumentError> {
+    if takes != ArgumentKind::File {
+        return Ok(EvidenceValue::Value { value: value.clone() });
     }
     match value {
-        Value::Null => Ok(Found::Absent { why: "there is no file".into() }),
+        Value::Null => Ok(EvidenceValue::Absent { why: "there is no file".into() }),
         Value::String(path) => match read(Path::new(path), beside)? {
-            Some(file) => Ok(Found::files_of(vec![Some(file)])),
-            None => Ok(Found::Absent { why: format!("{path} does not exist") }),
+            Some(file) => Ok(EvidenceValue::files_of(vec![Some(file)])),
+            None => Ok(EvidenceValue::Absent { why: format!("{path} does not exist") }),
         },
         Value::Array(list) => {
             let mut files = Vec::new();
@@ -184,18 +193,18 @@ fn side(value: &Value, takes: Takes, beside: &mut Vec<FileRef>) -> Result<Found,
                     Value::Null => None,
                     Value::String(path) => read(Path::new(path), beside)?,
                     Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                        return Err(SideFault::Form);
+                        return Err(ArgumentError::Form);
                     }
                 });
             }
-            Ok(Found::files_of(files))
+            Ok(EvidenceValue::files_of(files))
         }
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(SideFault::Form),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(ArgumentError::Form),
     }
 }
 
 /// Reads a file up to the size limit, which also holds if the file grows while it is read.
-fn bounded(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
+fn read_limited(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
     let too_large = |size: u64| {
         let why = format!("{size} bytes exceed the limit of {FILE_LIMIT}");
         std::io::Error::new(std::io::ErrorKind::FileTooLarge, why)
@@ -210,8 +219,8 @@ fn bounded(path: &Path, size: u64) -> std::io::Result<Vec<u8>> {
 }
 
 /// Reads a file and, for a workbook, the CSV exports of its sheets that lie next to it.
-fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideFault> {
-    let told = |source| SideFault::Read(path.to_owned(), source);
+fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, ArgumentError> {
+    let told = |source| ArgumentError::Read(path.to_owned(), source);
     let about = match std::fs::metadata(path) {
         Ok(about) => about,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -221,7 +230,7 @@ fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideF
     if !about.is_file() {
         return Err(told(std::io::Error::other("not a regular file")));
     }
-    let bytes = bounded(path, about.len()).map_err(told)?;
+    let bytes = read_limited(path, about.len()).map_err(told)?;
     if path.extension().is_some_and(|extension| extension == "xlsx") {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -231,7 +240,7 @@ fn read(path: &Path, beside: &mut Vec<FileRef>) -> Result<Option<FileRef>, SideF
             let sheet = name.strip_prefix(&*stem).is_some_and(|rest| rest.starts_with('-'));
             let small = |about: std::fs::Metadata| about.is_file() && about.len() <= FILE_LIMIT;
             if sheet && name.ends_with(".csv") && entry.metadata().is_ok_and(small) {
-                let bytes = bounded(&entry.path(), 0).map_err(told)?;
+                let bytes = read_limited(&entry.path(), 0).map_err(told)?;
                 beside.push(FileRef::new(name, bytes));
             }
         }

@@ -7,7 +7,7 @@ use apprentice_protocol::{MachineError, Why};
 use serde_json::Value;
 
 use super::execute::{SetupContext, StepError, at_home};
-use crate::check::{Ask, ask, same_address};
+use crate::check::{HttpRequest, ask, same_url};
 
 const PORTS: &[u16] = &[9222, 1337];
 /// The maximum time for a browser to open its debugging port.
@@ -23,14 +23,14 @@ const EPOCH_SHIFT: i64 = 11_644_473_600_000_000;
 
 /// One entry of `update_browse_history`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-pub(crate) struct Visit {
+pub(crate) struct HistoryVisit {
     pub(crate) url: String,
     pub(crate) title: String,
     pub(crate) visit_time_from_now_in_seconds: f64,
 }
 
 /// A responsive debugging port, kept open.
-struct Port(apprentice_protocol::Dial);
+struct Port(apprentice_protocol::PortForward);
 
 impl Port {
     /// Waits until a browser answers.
@@ -40,7 +40,7 @@ impl Port {
             let mut why = String::new();
             for port in PORTS {
                 let way = context.machine.dial(*port).await?;
-                match ask(way.address, Ask::get("/json/version")).await {
+                match ask(way.address, HttpRequest::get("/json/version")).await {
                     Ok(_) => return Ok(Self(way)),
                     Err(told) => why = told,
                 }
@@ -53,7 +53,7 @@ impl Port {
     }
 
     async fn ask(&self, method: &str, path: &str) -> Result<Value, StepError> {
-        let asked = Ask { method, ..Ask::get(path) };
+        let asked = HttpRequest { method, ..HttpRequest::get(path) };
         let body = ask(self.0.address, asked).await.map_err(StepError::NoBrowser)?;
         // Some responses are plain text.
         Ok(serde_json::from_slice(&body).unwrap_or_default())
@@ -117,7 +117,7 @@ pub(super) async fn close_tabs(context: &SetupContext<'_>, addresses: &[String])
     let port = Port::open(context).await?;
     for address in addresses {
         let pages = port.pages().await?;
-        if let Some(page) = pages.iter().find(|page| same_address(text(page, "url"), address)) {
+        if let Some(page) = pages.iter().find(|page| same_url(text(page, "url"), address)) {
             port.ask("GET", &format!("/json/close/{}", text(page, "id"))).await?;
         }
     }
@@ -125,7 +125,10 @@ pub(super) async fn close_tabs(context: &SetupContext<'_>, addresses: &[String])
 }
 
 /// Adds visits to the browser's history: to the profile's database, or else to upstream's empty one.
-pub(super) async fn add_history(context: &SetupContext<'_>, visits: &[Visit]) -> Result<(), StepError> {
+pub(super) async fn add_history(
+    context: &SetupContext<'_>,
+    visits: &[HistoryVisit],
+) -> Result<(), StepError> {
     let path = at_home(context.machine, HISTORY);
     let bytes = match (context.machine.read(&path).await, context.mirror) {
         (Ok(bytes), _) => bytes,
@@ -138,7 +141,7 @@ pub(super) async fn add_history(context: &SetupContext<'_>, visits: &[Visit]) ->
     Ok(context.machine.write(&path, &bytes).await?)
 }
 
-fn with_visits(bytes: &[u8], visits: &[Visit], now: i64) -> Result<Vec<u8>, String> {
+fn with_visits(bytes: &[u8], visits: &[HistoryVisit], now: i64) -> Result<Vec<u8>, String> {
     let told = |error: &dyn std::fmt::Display| error.to_string();
     let mut file = tempfile::NamedTempFile::new().map_err(|error| told(&error))?;
     file.write_all(bytes).map_err(|error| told(&error))?;
@@ -164,7 +167,7 @@ fn with_visits(bytes: &[u8], visits: &[Visit], now: i64) -> Result<Vec<u8>, Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Visit, quoted, with_visits};
+    use super::{HistoryVisit, quoted, with_visits};
 
     #[test]
     fn visits_are_added_to_a_history() {
@@ -179,8 +182,11 @@ mod tests {
             .expect("fills");
         drop(connection);
         let bytes = std::fs::read(&path).expect("reads");
-        let visit =
-            Visit { url: "https://a.org/".into(), title: "A".into(), visit_time_from_now_in_seconds: 10.0 };
+        let visit = HistoryVisit {
+            url: "https://a.org/".into(),
+            title: "A".into(),
+            visit_time_from_now_in_seconds: 10.0,
+        };
         std::fs::write(&path, with_visits(&bytes, &[visit], 50_000_000).expect("adds")).expect("writes");
         let connection = rusqlite::Connection::open(&path).expect("opens");
         let row: (String, i64) = connection

@@ -8,7 +8,7 @@ use apprentice_protocol::{
 };
 
 use super::mirror::{Mirror, MirrorError};
-use super::step::{CommandText, Execute, Launch, Step, Until, Verified, argv};
+use super::step::{CommandText, Execute, Launch, Step, Until, VerifiedExecute, argv};
 use super::window::{self, WINDOW_DEADLINE};
 use super::{browser, shims};
 use crate::suite::task::SetupStep;
@@ -23,7 +23,7 @@ const UNTIL_DEADLINE: Duration = Duration::from_secs(120);
 
 /// How a task's `sleep` steps are performed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
+pub enum SleepMode {
     /// As an upper bound: the sleep ends early when the window just launched appears.
     #[default]
     Ready,
@@ -33,7 +33,7 @@ pub enum Pace {
 
 /// The phase in which steps are performed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum SetupPhase {
     /// Before the attempt: a failed step is a fault of the world.
     #[default]
     Start,
@@ -57,16 +57,16 @@ pub struct SetupContext<'a> {
     /// The source of downloaded files.
     pub mirror: Option<&'a Mirror>,
     /// How `sleep` steps are performed.
-    pub pace: Pace,
+    pub pace: SleepMode,
     /// The phase in which the steps run.
-    pub stage: Stage,
+    pub stage: SetupPhase,
     /// The password of the world's user, for the `{CLIENT_PASSWORD}` placeholder.
     pub password: &'a str,
 }
 
 /// A completed setup step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepDone {
+pub struct CompletedStep {
     /// The step's index in the list.
     pub index: u32,
     /// The step's type.
@@ -105,7 +105,7 @@ pub enum StepError {
     Network(String),
     /// The step names a local file outside the suite's folder.
     #[error("{0:?} leads out of the suite's folder")]
-    Outside(String),
+    OutsideSuite(String),
     /// A local file cannot be read or written.
     #[error("{}", path.display())]
     Local {
@@ -126,7 +126,7 @@ pub enum StepError {
     History(String),
     /// The expected effect of a command did not occur in time.
     #[error("timed out waiting for {0}")]
-    Unverified(String),
+    VerificationTimeout(String),
     /// The window did not appear in time.
     #[error("no window named {0:?} appeared; open windows: {1}")]
     NoWindow(String, String),
@@ -135,7 +135,7 @@ pub enum StepError {
     NoViewer(String),
     /// The program that should open a file failed.
     #[error("opening {0} ended with code {1}")]
-    Unopened(String, String),
+    OpenFailed(String, String),
     /// A command never met its `until` condition.
     #[error("{command:?} did not meet its `until` condition; its last exit code was {code}: {output}")]
     Until {
@@ -172,11 +172,11 @@ impl SetupError {
             | StepError::Mirror(_)
             | StepError::NoBrowser(_)
             | StepError::History(_)
-            | StepError::Unverified(_)
-            | StepError::Outside(_)
+            | StepError::VerificationTimeout(_)
+            | StepError::OutsideSuite(_)
             | StepError::Local { .. }
             | StepError::NoWindow(..)
-            | StepError::Unopened(..)
+            | StepError::OpenFailed(..)
             | StepError::Until { .. } => VoidCause::Setup,
         }
     }
@@ -189,7 +189,10 @@ impl SetupError {
 
 /// Performs the steps in order and stops at the first failure. Then waits for the first window of a program
 /// launched last, so that the attempt does not begin without it.
-pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<Vec<StepDone>, SetupError> {
+pub async fn prepare(
+    steps: &[SetupStep],
+    context: &SetupContext<'_>,
+) -> Result<Vec<CompletedStep>, SetupError> {
     let mut launched = None;
     let mut done = Vec::new();
     for (index, step) in (0u32..).zip(steps) {
@@ -199,23 +202,23 @@ pub async fn prepare(steps: &[SetupStep], context: &SetupContext<'_>) -> Result<
             step: step.kind.clone(),
             source,
         })?;
-        if done.len() + 1 == steps.len() && context.stage == Stage::Start {
-            let shown = await_launched(context, FIRST_WINDOW_DEADLINE, &mut launched).await;
+        if done.len() + 1 == steps.len() && context.stage == SetupPhase::Start {
+            let shown = await_first_window(context, FIRST_WINDOW_DEADLINE, &mut launched).await;
             shown.map_err(|source| SetupError { index, step: step.kind.clone(), source })?;
         }
         let took = context.clock.mono().saturating_sub(begun);
-        done.push(StepDone { index, step: step.kind.clone(), took });
+        done.push(CompletedStep { index, step: step.kind.clone(), took });
     }
     Ok(done)
 }
 
 /// The windows open before the last launch; `None` once its own window has been waited for.
-type Launched = Option<Vec<String>>;
+type WindowsBeforeLaunch = Option<Vec<String>>;
 
 async fn perform(
     step: &SetupStep,
     context: &SetupContext<'_>,
-    launched: &mut Launched,
+    launched: &mut WindowsBeforeLaunch,
 ) -> Result<(), StepError> {
     match Step::read(step).ok_or(StepError::Unknown)?.map_err(StepError::Parameters)? {
         Step::Download(files) => {
@@ -266,17 +269,21 @@ async fn upload(context: &SetupContext<'_>, local: &str, path: &str) -> Result<(
     let inside =
         Path::new(local).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !inside {
-        return Err(StepError::Outside(local.to_owned()));
+        return Err(StepError::OutsideSuite(local.to_owned()));
     }
     let local = context.suite_root.join(local);
     let bytes = tokio::fs::read(&local).await.map_err(|source| StepError::Local { path: local, source })?;
     Ok(context.machine.write(&at_home(context.machine, path), &bytes).await?)
 }
 
-async fn start(context: &SetupContext<'_>, launch: Launch, launched: &mut Launched) -> Result<(), StepError> {
+async fn start(
+    context: &SetupContext<'_>,
+    launch: Launch,
+    launched: &mut WindowsBeforeLaunch,
+) -> Result<(), StepError> {
     let before = window::window_ids(context.machine).await?;
-    let words = words_of(context, &launch.command, launch.shell)?;
-    if let Some(pattern) = shims::ended(&words) {
+    let words = command_words(context, &launch.command, launch.shell)?;
+    if let Some(pattern) = shims::pkill_pattern(&words) {
         return end(context, pattern).await;
     }
     let command = shims::ready(context.machine, words).await?;
@@ -307,7 +314,7 @@ async fn end(context: &SetupContext<'_>, pattern: &str) -> Result<(), StepError>
 }
 
 /// The file that receives the exit code of a failed `xdg-open`.
-const UNOPENED: &str = "/tmp/.unopened";
+const OPEN_STATUS_FILE: &str = "/tmp/.unopened";
 
 async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
     let path = at_home(context.machine, path);
@@ -316,13 +323,14 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
         part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
     };
     let (name, stem) = (part(place.file_name()), part(place.file_stem()));
-    if context.machine.read(UNOPENED).await.is_ok() {
-        context.machine.remove(UNOPENED).await?;
+    if context.machine.read(OPEN_STATUS_FILE).await.is_ok() {
+        context.machine.remove(OPEN_STATUS_FILE).await?;
     }
     let before = context.machine.windows().await?;
     // With `BROWSER=false`, a file that no program opens is not passed to a browser, which would treat it as a
     // download.
-    let words = ["sh", "-c", "BROWSER=false xdg-open \"$1\" || echo $? > \"$2\"", "sh", &path, UNOPENED];
+    let words =
+        ["sh", "-c", "BROWSER=false xdg-open \"$1\" || echo $? > \"$2\"", "sh", &path, OPEN_STATUS_FILE];
     context.machine.launch(&Command::new(words)).await?;
     let wanted = |window: &Window| {
         let named = window.title.contains(&name) || window.title.contains(&stem);
@@ -331,7 +339,7 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
     let window = window::await_window(context, wanted, &name, (WINDOW_DEADLINE, WINDOW_DEADLINE));
     // The opener may fail long before the wait for a window times out.
     tokio::select! {
-        window = window => window::point_at(context, "-a", &window?).await,
+        window = window => window::run_wmctrl(context, "-a", &window?).await,
         why = unopened(context, &path) => Err(why),
     }
 }
@@ -339,13 +347,13 @@ async fn open(context: &SetupContext<'_>, path: &str) -> Result<(), StepError> {
 /// Waits until opening a file has failed, and returns the error.
 async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
     loop {
-        match context.machine.read(UNOPENED).await {
+        match context.machine.read(OPEN_STATUS_FILE).await {
             Ok(code) if !code.is_empty() => {
                 let code = String::from_utf8_lossy(&code).trim().to_owned();
                 return match code.as_str() {
                     "2" => StepError::Machine(MachineError::NotFound(path.to_owned())),
                     "3" => StepError::NoViewer(path.to_owned()),
-                    _ => StepError::Unopened(path.to_owned(), code),
+                    _ => StepError::OpenFailed(path.to_owned(), code),
                 };
             }
             Ok(_) | Err(MachineError::NotFound(_)) => {}
@@ -356,7 +364,7 @@ async fn unopened(context: &SetupContext<'_>, path: &str) -> StepError {
 }
 
 async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepError> {
-    let words = words_of(context, &execute.command, execute.shell)?;
+    let words = command_words(context, &execute.command, execute.shell)?;
     let command = shims::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
     let mut output = context.machine.run(&command).await?;
     if let Some(until) = &execute.until {
@@ -383,7 +391,7 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
         if name.is_empty() {
             continue;
         }
-        let file = Path::new(name).file_name().ok_or_else(|| StepError::Outside(name.clone()))?;
+        let file = Path::new(name).file_name().ok_or_else(|| StepError::OutsideSuite(name.clone()))?;
         let path = context.cache_dir.join(file);
         let kept = tokio::fs::create_dir_all(context.cache_dir).await;
         let kept = if kept.is_ok() { tokio::fs::write(&path, bytes).await } else { kept };
@@ -392,8 +400,8 @@ async fn run(context: &SetupContext<'_>, execute: &Execute) -> Result<(), StepEr
     Ok(())
 }
 
-async fn verify(context: &SetupContext<'_>, verified: &Verified) -> Result<(), StepError> {
-    let words = words_of(context, &verified.command, verified.shell)?;
+async fn verify(context: &SetupContext<'_>, verified: &VerifiedExecute) -> Result<(), StepError> {
+    let words = command_words(context, &verified.command, verified.shell)?;
     let command = shims::ready(context.machine, words).await?.within(COMMAND_DEADLINE);
     context.machine.run(&command).await?;
     let wait = Duration::try_from_secs_f64(verified.max_wait_time).unwrap_or(COMMAND_DEADLINE);
@@ -410,7 +418,9 @@ async fn verify(context: &SetupContext<'_>, verified: &Verified) -> Result<(), S
         }
         match lacking {
             None => return Ok(()),
-            Some(lacking) if context.clock.mono() >= deadline => return Err(StepError::Unverified(lacking)),
+            Some(lacking) if context.clock.mono() >= deadline => {
+                return Err(StepError::VerificationTimeout(lacking));
+            }
             Some(_) => context.clock.pause(POLL_FLOOR, Why::PollFloor).await,
         }
     }
@@ -431,10 +441,10 @@ fn holds(until: &Until, output: &Output) -> bool {
 
 /// Waits up to a deadline for the first window of a launched program, unless it was already waited for. A program
 /// may have no window, so a timeout is not an error.
-async fn await_launched(
+async fn await_first_window(
     context: &SetupContext<'_>,
     within: Duration,
-    launched: &mut Launched,
+    launched: &mut WindowsBeforeLaunch,
 ) -> Result<(), StepError> {
     let Some(before) = launched.take() else { return Ok(()) };
     let deadline = context.clock.mono() + within;
@@ -453,16 +463,20 @@ fn is_splash(window: &Window) -> bool {
     window.title.is_empty() || window.title == "GIMP Startup"
 }
 
-async fn sleep(context: &SetupContext<'_>, seconds: f64, launched: &mut Launched) -> Result<(), StepError> {
+async fn sleep(
+    context: &SetupContext<'_>,
+    seconds: f64,
+    launched: &mut WindowsBeforeLaunch,
+) -> Result<(), StepError> {
     let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    if launched.is_some() && context.pace == Pace::Ready {
-        return await_launched(context, time, launched).await;
+    if launched.is_some() && context.pace == SleepMode::Ready {
+        return await_first_window(context, time, launched).await;
     }
     context.clock.pause(time, Why::TaskStep).await;
     Ok(())
 }
 
-fn words_of(
+fn command_words(
     context: &SetupContext<'_>,
     command: &CommandText,
     shell: bool,

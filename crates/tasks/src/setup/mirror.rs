@@ -45,7 +45,7 @@ pub enum MirrorError {
     Outside(String),
     /// The file's checksum differs from the mirror's list.
     #[error("{} does not match its checksum in {SUMS}", .0.display())]
-    Changed(PathBuf),
+    ChecksumMismatch(PathBuf),
     /// The file cannot be read.
     #[error("{}", path.display())]
     Read {
@@ -144,7 +144,7 @@ async fn read(folder: &Path, url: &str) -> Result<Vec<u8>, MirrorError> {
         if let Some(wanted) = wanted.next_back()
             && !wanted.eq_ignore_ascii_case(&hex(&Sha256::digest(&bytes)))
         {
-            return Err(MirrorError::Changed(path));
+            return Err(MirrorError::ChecksumMismatch(path));
         }
         return Ok(bytes);
     }
@@ -210,6 +210,6 @@ mod tests {
         assert!(matches!(mirror.fetch("https://host.org/other").await, Err(MirrorError::Missing { .. })));
         let sums = format!("{}  app/a b.xlsx\n", "0".repeat(64));
         std::fs::write(folder.path().join("SHA256SUMS"), sums).expect("writes");
-        assert!(matches!(mirror.fetch(URL).await, Err(MirrorError::Changed(_))));
+        assert!(matches!(mirror.fetch(URL).await, Err(MirrorError::ChecksumMismatch(_))));
     }
 }

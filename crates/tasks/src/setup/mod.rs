@@ -10,8 +10,8 @@ mod window;
 pub(crate) use browser::{EMPTY_HISTORY, quoted};
 pub(crate) use execute::at_home;
 pub(crate) use shims::ready as pointing;
-pub(crate) use step::{CommandText, argv, is_true};
+pub(crate) use step::{CommandText, argv, is_truthy};
 
-pub use execute::{Pace, SetupContext, SetupError, Stage, StepDone, StepError, prepare};
+pub use execute::{CompletedStep, SetupContext, SetupError, SetupPhase, SleepMode, StepError, prepare};
 pub use mirror::{Mirror, MirrorError};
 pub use step::{KNOWN_STEPS, STEPS};

@@ -30,7 +30,7 @@ pub(crate) async fn ready(machine: &dyn Machine, words: Vec<String>) -> Result<C
 
 /// Returns the process pattern of a plain `pkill` command, else `None`. Chromium processes have their own name even
 /// when they were started as `chrome`.
-pub(super) fn ended(words: &[String]) -> Option<&str> {
+pub(super) fn pkill_pattern(words: &[String]) -> Option<&str> {
     match words {
         [program, pattern] if program == "pkill" && !pattern.starts_with('-') => {
             Some(if pattern == "chrome" { "chrom(e|ium)" } else { pattern })
@@ -49,7 +49,7 @@ pub(super) fn is_relay(words: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ended, is_relay};
+    use super::{is_relay, pkill_pattern};
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
@@ -57,10 +57,10 @@ mod tests {
 
     #[test]
     fn commands_that_end_processes_are_told_from_others() {
-        assert_eq!(ended(&words("pkill vlc")), Some("vlc"));
-        assert_eq!(ended(&words("pkill chrome")), Some("chrom(e|ium)"));
+        assert_eq!(pkill_pattern(&words("pkill vlc")), Some("vlc"));
+        assert_eq!(pkill_pattern(&words("pkill chrome")), Some("chrom(e|ium)"));
         for other in ["pkill", "pkill -9 vlc", "pkill -9", "killall chrome", "vlc pkill"] {
-            assert_eq!(ended(&words(other)), None, "{other}");
+            assert_eq!(pkill_pattern(&words(other)), None, "{other}");
         }
     }
 

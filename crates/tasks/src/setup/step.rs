@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::browser::Visit;
+use super::browser::HistoryVisit;
 use crate::suite::task::SetupStep;
 
 /// Names of the supported step types. `write_file` is an addition; the others are OSWorld's.
@@ -110,7 +110,7 @@ pub(crate) struct Upload {
 
 /// `execute_with_verification`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Verified {
+pub(crate) struct VerifiedExecute {
     pub(crate) command: CommandText,
     #[serde(default, deserialize_with = "truth")]
     pub(crate) shell: bool,
@@ -142,7 +142,7 @@ struct Tabs {
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct History {
-    history: Vec<Visit>,
+    history: Vec<HistoryVisit>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -182,9 +182,9 @@ pub(crate) enum Step {
     Sleep(f64),
     OpenTabs(Vec<String>),
     CloseTabs(Vec<String>),
-    AddHistory(Vec<Visit>),
+    AddHistory(Vec<HistoryVisit>),
     Wallpaper(String),
-    Verify(Verified),
+    Verify(VerifiedExecute),
 }
 
 impl Step {
@@ -218,11 +218,11 @@ fn parameters<T: serde::de::DeserializeOwned>(step: &SetupStep) -> Result<T, ser
 
 /// A flag as OSWorld's files write it: a boolean, or any non-empty text other than "false".
 pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(is_true(&Value::deserialize(deserializer)?))
+    Ok(is_truthy(&Value::deserialize(deserializer)?))
 }
 
 /// Whether a JSON value is true by the conventions of OSWorld's task files.
-pub(crate) fn is_true(value: &Value) -> bool {
+pub(crate) fn is_truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(flag) => *flag,

@@ -4,25 +4,28 @@ use std::time::Duration;
 
 use apprentice_protocol::{Command, Machine, MachineError, Why, Window};
 
-use super::execute::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, Stage, StepError};
+use super::execute::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, SetupPhase, StepError};
 use super::step::WindowChoice;
 
 pub(super) const WINDOW_DEADLINE: Duration = Duration::from_secs(120);
 /// If the set of windows does not change for this long, a window that a step only activates is considered absent. A
 /// window that a step has just requested gets the full deadline: programs start slowly on a busy machine.
-const QUIET: Duration = Duration::from_secs(45);
+const NO_CHANGE_TIMEOUT: Duration = Duration::from_secs(45);
 /// The deadline after an attempt, when the model may have closed the window.
 const LATE_WINDOW_DEADLINE: Duration = Duration::from_secs(3);
 
 pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
     let wanted = |window: &Window| matches(window, choice);
     let within = match context.stage {
-        Stage::Start => WINDOW_DEADLINE,
-        Stage::Grade => LATE_WINDOW_DEADLINE,
+        SetupPhase::Start => WINDOW_DEADLINE,
+        SetupPhase::Grade => LATE_WINDOW_DEADLINE,
     };
-    match (await_window(context, wanted, &choice.window_name, (within, QUIET)).await, context.stage) {
-        (Ok(window), _) => point_at(context, "-a", &window).await,
-        (Err(StepError::NoWindow(..)), Stage::Grade) => Ok(()),
+    match (
+        await_window(context, wanted, &choice.window_name, (within, NO_CHANGE_TIMEOUT)).await,
+        context.stage,
+    ) {
+        (Ok(window), _) => run_wmctrl(context, "-a", &window).await,
+        (Err(StepError::NoWindow(..)), SetupPhase::Grade) => Ok(()),
         (Err(error), _) => Err(error),
     }
 }
@@ -32,11 +35,11 @@ pub(super) async fn activate(context: &SetupContext<'_>, choice: &WindowChoice) 
 pub(super) async fn close(context: &SetupContext<'_>, choice: &WindowChoice) -> Result<(), StepError> {
     let windows = context.machine.windows().await?;
     let Some(window) = windows.into_iter().find(|window| matches(window, choice)) else { return Ok(()) };
-    point_at(context, "-c", &window).await?;
+    run_wmctrl(context, "-c", &window).await?;
     let deadline = context.clock.mono() + CLOSE_DEADLINE;
     while context.clock.mono() < deadline {
         let still = context.machine.windows().await?.iter().any(|open| open.id == window.id);
-        if !still && !lives_without_windows(context.machine, &window).await? {
+        if !still && !process_outlives_windows(context.machine, &window).await? {
             break;
         }
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
@@ -44,7 +47,7 @@ pub(super) async fn close(context: &SetupContext<'_>, choice: &WindowChoice) -> 
     Ok(())
 }
 
-async fn lives_without_windows(machine: &dyn Machine, window: &Window) -> Result<bool, MachineError> {
+async fn process_outlives_windows(machine: &dyn Machine, window: &Window) -> Result<bool, MachineError> {
     let Some(pid) = window.pid else { return Ok(false) };
     if machine.windows().await?.iter().any(|open| open.pid == Some(pid)) {
         return Ok(false);
@@ -104,7 +107,7 @@ fn matches(window: &Window, choice: &WindowChoice) -> bool {
     fits(name) || fits(&name.replace("Google Chrome", "Chromium")) || mail && fits(&format!("{name}-default"))
 }
 
-pub(super) async fn point_at(
+pub(super) async fn run_wmctrl(
     context: &SetupContext<'_>,
     how: &str,
     window: &Window,

@@ -2,19 +2,19 @@
 //! from the conversation, so an attempt can be repeated from its requests alone.
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace,
-    Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline, OutlineNode,
-    PerAction, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage,
+    Action, ActionOutcome, Button, Call, CallBody, CallId, ChatModel, ChatReply, ChatRequest, Content,
+    CoordinateSpace, Finish, HistoryRule, ImageRule, Message, ModelError, ModelProfile, NodeRef, Outline,
+    OutlineNode, PortFuture, RawContent, ReplyStop, Target, Timing, ToolRule, Usage,
 };
 
-use super::script::{Act, Condition, End, Script, ScriptError, TargetName};
+use super::script::{Condition, Script, ScriptAction, ScriptEnd, ScriptError, TargetSelector};
 use crate::suite::task::Task;
 
 /// The number of waits for a missing target. Each wait is longer than the one before, so that waiting is not
 /// detected as a loop; all of them together take about eight seconds.
-const WAITS: u32 = 12;
+const MAX_WAITS: u32 = 12;
 const FIRST_WAIT_MS: u32 = 150;
-const LONGER_MS: u32 = 100;
+const WAIT_INCREMENT_MS: u32 = 100;
 
 /// A script as a chat model.
 #[derive(Clone, Debug)]
@@ -58,9 +58,9 @@ impl SolutionModel {
         };
         match next {
             Ok(action) => CallBody::World { actions: vec![action] },
-            Err(_) if waited < WAITS => {
-                CallBody::World { actions: vec![Action::Wait { ms: FIRST_WAIT_MS + LONGER_MS * waited }] }
-            }
+            Err(_) if waited < MAX_WAITS => CallBody::World {
+                actions: vec![Action::Wait { ms: FIRST_WAIT_MS + WAIT_INCREMENT_MS * waited }],
+            },
             Err(missing) => {
                 let reason = format!("step {} of the script: {missing}", done + 1);
                 CallBody::Finish(Finish::GiveUp { reason })
@@ -70,9 +70,9 @@ impl SolutionModel {
 
     fn end(&self) -> Finish {
         match &self.script.end {
-            End::Done => Finish::Done,
-            End::Answer(text) => Finish::Answer { text: text.clone() },
-            End::GiveUp(reason) => Finish::GiveUp { reason: reason.clone() },
+            ScriptEnd::Done => Finish::Done,
+            ScriptEnd::Answer(text) => Finish::Answer { text: text.clone() },
+            ScriptEnd::GiveUp(reason) => Finish::GiveUp { reason: reason.clone() },
         }
     }
 }
@@ -149,7 +149,7 @@ fn progress(messages: &[Message]) -> (usize, u32) {
                     let CallBody::World { actions } = &call.body else { continue };
                     let result = results.iter().find(|result| result.id == call.id);
                     let arrived = result.is_some_and(|result| {
-                        matches!(result.per_action.first(), Some(PerAction::Done { .. }))
+                        matches!(result.per_action.first(), Some(ActionOutcome::Done { .. }))
                     });
                     if arrived && !matches!(actions.first(), Some(Action::Wait { .. })) {
                         (done, waited) = (done + 1, 0);
@@ -193,30 +193,36 @@ fn unmet(condition: &Condition, nodes: &[OutlineNode]) -> Option<String> {
     }
 }
 
-fn action(act: &Act, nodes: &[OutlineNode]) -> Result<Action<apprentice_protocol::ImagePoint>, String> {
-    let at = |target: &TargetName| -> Result<Target<_>, String> {
+fn action(
+    act: &ScriptAction,
+    nodes: &[OutlineNode],
+) -> Result<Action<apprentice_protocol::ImagePoint>, String> {
+    let at = |target: &TargetSelector| -> Result<Target<_>, String> {
         let found: Option<&NodeRef> = target.find(nodes).map(|node| &node.id);
         found.map(|id| Target::Ref(id.clone())).ok_or_else(|| format!("{} is not there", target.words()))
     };
-    let click = |target: &TargetName, button, count| {
+    let click = |target: &TargetSelector, button, count| {
         Ok(Action::Click { at: at(target)?, button, count, hold: target.hold.clone() })
     };
     match act {
-        Act::Click(target) => click(target, Button::Left, 1),
-        Act::DoubleClick(target) => click(target, Button::Left, 2),
-        Act::RightClick(target) => click(target, Button::Right, 1),
-        Act::Hover(target) => Ok(Action::Move { to: at(target)? }),
-        Act::Select(target, option) => Ok(Action::Select { at: at(target)?, option: option.clone() }),
-        Act::Key(chord) => Ok(Action::Key { chord: chord.clone(), hold_ms: None }),
-        Act::Type(text) => Ok(Action::Type { text: text.clone() }),
-        Act::Scroll(notches) => Ok(Action::Scroll { at: None, dx: 0, dy: *notches }),
+        ScriptAction::Click(target) => click(target, Button::Left, 1),
+        ScriptAction::DoubleClick(target) => click(target, Button::Left, 2),
+        ScriptAction::RightClick(target) => click(target, Button::Right, 1),
+        ScriptAction::Hover(target) => Ok(Action::Move { to: at(target)? }),
+        ScriptAction::Select(target, option) => {
+            Ok(Action::Select { at: at(target)?, option: option.clone() })
+        }
+        ScriptAction::Key(chord) => Ok(Action::Key { chord: chord.clone(), hold_ms: None }),
+        ScriptAction::Type(text) => Ok(Action::Type { text: text.clone() }),
+        ScriptAction::Scroll(notches) => Ok(Action::Scroll { at: None, dx: 0, dy: *notches }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use apprentice_protocol::{
-        Action, CallBody, CallResult, ChatModel, ChatRequest, Content, Finish, Message, PerAction, RawContent,
+        Action, ActionOutcome, CallBody, CallResult, ChatModel, ChatRequest, Content, Finish, Message,
+        RawContent,
     };
     use serde_json::json;
 
@@ -239,7 +245,7 @@ mod tests {
     fn answer(
         messages: &mut Vec<Message>,
         call: apprentice_protocol::Call,
-        outcome: PerAction,
+        outcome: ActionOutcome,
         outline: &str,
     ) {
         let result = CallResult {
@@ -259,7 +265,7 @@ mod tests {
         let waits = |call: &apprentice_protocol::Call| matches!(&call.body, CallBody::World { actions } if matches!(actions[..], [Action::Wait { .. }]));
         let call = ask(&model, &messages);
         assert!(waits(&call), "it is still there");
-        answer(&mut messages, call, PerAction::Done { text: None }, "Screen now.\nElements:");
+        answer(&mut messages, call, ActionOutcome::Done { text: None }, "Screen now.\nElements:");
         assert!(!waits(&ask(&model, &messages)), "it has gone, and everything with it");
     }
 
@@ -271,22 +277,22 @@ mod tests {
         assert!(
             matches!(&call.body, CallBody::World { actions } if matches!(actions[..], [Action::Wait { .. }]))
         );
-        answer(&mut messages, call, PerAction::Done { text: None }, "button \"Go\" #n1");
+        answer(&mut messages, call, ActionOutcome::Done { text: None }, "button \"Go\" #n1");
         let call = ask(&model, &messages);
         assert!(
             matches!(&call.body, CallBody::World { actions } if matches!(actions[..], [Action::Click { .. }]))
         );
-        answer(&mut messages, call, PerAction::Failed { problem: "dead".into() }, "button \"Go\" #n2");
+        answer(&mut messages, call, ActionOutcome::Failed { problem: "dead".into() }, "button \"Go\" #n2");
         let call = ask(&model, &messages);
         assert!(
             matches!(&call.body, CallBody::World { actions } if actions[0].node().is_some_and(|id| id.0 == "n2"))
         );
-        answer(&mut messages, call, PerAction::Done { text: None }, "");
+        answer(&mut messages, call, ActionOutcome::Done { text: None }, "");
         let call = ask(&model, &messages);
         assert!(
             matches!(&call.body, CallBody::World { actions } if matches!(actions[..], [Action::Type { .. }]))
         );
-        answer(&mut messages, call, PerAction::Done { text: None }, "");
+        answer(&mut messages, call, ActionOutcome::Done { text: None }, "");
         assert_eq!(ask(&model, &messages).body, CallBody::Finish(Finish::Done));
     }
 
@@ -294,9 +300,9 @@ mod tests {
     fn a_target_that_never_comes_ends_in_giving_up() {
         let model = model(json!([{"click": {"name": "Go"}}]));
         let mut messages = vec![Message::User { content: vec![Content::text("do it")] }];
-        for _ in 0..super::WAITS {
+        for _ in 0..super::MAX_WAITS {
             let call = ask(&model, &messages);
-            answer(&mut messages, call, PerAction::Done { text: None }, "");
+            answer(&mut messages, call, ActionOutcome::Done { text: None }, "");
         }
         let CallBody::Finish(Finish::GiveUp { reason }) = ask(&model, &messages).body else {
             panic!("goes on")

@@ -18,7 +18,7 @@ pub const SOLUTION_LIMIT: usize = 60;
 /// An element of the outline, selected by role and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TargetName {
+pub(super) struct TargetSelector {
     /// The element's role; any when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) role: Option<String>,
@@ -38,30 +38,30 @@ pub(super) struct TargetName {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-struct Written {
-    click: Option<TargetName>,
-    double_click: Option<TargetName>,
-    right_click: Option<TargetName>,
-    hover: Option<TargetName>,
-    select: Option<TargetName>,
+struct StepJson {
+    click: Option<TargetSelector>,
+    double_click: Option<TargetSelector>,
+    right_click: Option<TargetSelector>,
+    hover: Option<TargetSelector>,
+    select: Option<TargetSelector>,
     option: Option<String>,
     key: Option<Chord>,
     r#type: Option<String>,
     scroll: Option<i32>,
-    wait_for: Option<TargetName>,
-    wait_gone: Option<TargetName>,
+    wait_for: Option<TargetSelector>,
+    wait_gone: Option<TargetSelector>,
     answer: Option<String>,
     give_up: Option<String>,
 }
 
 /// One action of a script.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Act {
-    Click(TargetName),
-    DoubleClick(TargetName),
-    RightClick(TargetName),
-    Hover(TargetName),
-    Select(TargetName, String),
+pub(super) enum ScriptAction {
+    Click(TargetSelector),
+    DoubleClick(TargetSelector),
+    RightClick(TargetSelector),
+    Hover(TargetSelector),
+    Select(TargetSelector, String),
     Key(Chord),
     Type(String),
     Scroll(i32),
@@ -69,7 +69,7 @@ pub(super) enum Act {
 
 /// The end of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ScriptEnd {
     Done,
     Answer(String),
     GiveUp(String),
@@ -78,17 +78,17 @@ pub(super) enum End {
 /// A precondition of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Condition {
-    Present(TargetName),
-    Gone(TargetName),
+    Present(TargetSelector),
+    Gone(TargetSelector),
 }
 
 /// A parsed script: actions with their preconditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    pub(super) acts: Vec<(Vec<Condition>, Act)>,
+    pub(super) acts: Vec<(Vec<Condition>, ScriptAction)>,
     /// Preconditions of the end.
     pub(super) last: Vec<Condition>,
-    pub(super) end: End,
+    pub(super) end: ScriptEnd,
 }
 
 /// The reason a script cannot be parsed.
@@ -115,9 +115,9 @@ pub enum ScriptError {
 impl Script {
     /// Parses a list of steps.
     pub fn read(steps: &[Value]) -> Result<Self, ScriptError> {
-        let mut script = Self { acts: Vec::new(), last: Vec::new(), end: End::Done };
+        let mut script = Self { acts: Vec::new(), last: Vec::new(), end: ScriptEnd::Done };
         for (index, step) in steps.iter().enumerate() {
-            if script.end != End::Done {
+            if script.end != ScriptEnd::Done {
                 return Err(ScriptError::AfterEnd(index));
             }
             let wrong = || ScriptError::Form { index, step: step.clone() };
@@ -127,7 +127,7 @@ impl Script {
             {
                 return Err(wrong());
             }
-            let written: Written = serde_json::from_value(step.clone()).map_err(|_| wrong())?;
+            let written: StepJson = serde_json::from_value(step.clone()).map_err(|_| wrong())?;
             script.push(written).ok_or_else(wrong)?;
         }
         if script.acts.len() > SOLUTION_LIMIT {
@@ -136,32 +136,34 @@ impl Script {
         Ok(script)
     }
 
-    fn push(&mut self, step: Written) -> Option<()> {
+    fn push(&mut self, step: StepJson) -> Option<()> {
         let act = match step {
-            Written { wait_for: Some(target), .. } => {
+            StepJson { wait_for: Some(target), .. } => {
                 self.last.push(Condition::Present(target));
                 return Some(());
             }
-            Written { wait_gone: Some(target), .. } => {
+            StepJson { wait_gone: Some(target), .. } => {
                 self.last.push(Condition::Gone(target));
                 return Some(());
             }
-            Written { answer: Some(text), .. } => {
-                self.end = End::Answer(text);
+            StepJson { answer: Some(text), .. } => {
+                self.end = ScriptEnd::Answer(text);
                 return Some(());
             }
-            Written { give_up: Some(reason), .. } => {
-                self.end = End::GiveUp(reason);
+            StepJson { give_up: Some(reason), .. } => {
+                self.end = ScriptEnd::GiveUp(reason);
                 return Some(());
             }
-            Written { click: Some(target), .. } => Act::Click(target),
-            Written { double_click: Some(target), .. } => Act::DoubleClick(target),
-            Written { right_click: Some(target), .. } => Act::RightClick(target),
-            Written { hover: Some(target), .. } => Act::Hover(target),
-            Written { select: Some(target), option: Some(option), .. } => Act::Select(target, option),
-            Written { key: Some(chord), .. } => Act::Key(chord),
-            Written { r#type: Some(text), .. } => Act::Type(text),
-            Written { scroll: Some(notches), .. } => Act::Scroll(notches),
+            StepJson { click: Some(target), .. } => ScriptAction::Click(target),
+            StepJson { double_click: Some(target), .. } => ScriptAction::DoubleClick(target),
+            StepJson { right_click: Some(target), .. } => ScriptAction::RightClick(target),
+            StepJson { hover: Some(target), .. } => ScriptAction::Hover(target),
+            StepJson { select: Some(target), option: Some(option), .. } => {
+                ScriptAction::Select(target, option)
+            }
+            StepJson { key: Some(chord), .. } => ScriptAction::Key(chord),
+            StepJson { r#type: Some(text), .. } => ScriptAction::Type(text),
+            StepJson { scroll: Some(notches), .. } => ScriptAction::Scroll(notches),
             _ => return None,
         };
         let conditions = std::mem::take(&mut self.last);
@@ -170,11 +172,13 @@ impl Script {
     }
 }
 
-impl TargetName {
+impl TargetSelector {
     /// Returns the matching element among those of an outline.
     pub(super) fn find<'a>(&self, nodes: &'a [OutlineNode]) -> Option<&'a OutlineNode> {
-        let fitting =
-            nodes.iter().enumerate().filter(|(at, node)| self.fits(node) && self.encloses(nodes, *at));
+        let fitting = nodes
+            .iter()
+            .enumerate()
+            .filter(|(at, node)| self.fits(node) && self.has_matching_ancestor(nodes, *at));
         fitting.map(|(_, node)| node).nth(self.nth)
     }
 
@@ -184,7 +188,7 @@ impl TargetName {
     }
 
     /// Whether an ancestor matches `within`. Ancestors are the nearest preceding lines with less indent.
-    fn encloses(&self, nodes: &[OutlineNode], at: usize) -> bool {
+    fn has_matching_ancestor(&self, nodes: &[OutlineNode], at: usize) -> bool {
         let Some(within) = &self.within else { return true };
         let mut depth = nodes[at].depth;
         for node in nodes[..at].iter().rev() {
@@ -220,7 +224,7 @@ mod tests {
     use serde::Deserialize as _;
     use serde_json::{Value, json};
 
-    use super::{Condition, Script, TargetName};
+    use super::{Condition, Script, TargetSelector};
 
     fn steps(value: Value) -> Vec<Value> {
         if let Value::Array(steps) = value { steps } else { Vec::new() }
@@ -258,7 +262,7 @@ mod tests {
             "window \"Main\" #n1\n  button \"Close\" #n2\n  menuitem \"Save As...   \" #n3\nwindow \"Ask\" #n4\n  group \"Row\" #n5\n    button \"Close\" #n6\n",
         );
         let find = |target: Value| {
-            let target = TargetName::deserialize(target).expect("reads");
+            let target = TargetSelector::deserialize(target).expect("reads");
             target.find(&outline.nodes).map(|node| node.id.0.clone())
         };
         assert_eq!(find(json!({"name": "save as"})), Some("n3".into()));

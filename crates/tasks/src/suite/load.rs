@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::source_pos::{Spot, nearest};
+use super::source_pos::{SourcePos, nearest};
 use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
 use crate::check;
 use crate::setup;
@@ -60,7 +60,7 @@ pub enum SuiteError {
         /// The suite file.
         suite: PathBuf,
         /// The position of the id in the suite file.
-        spot: Spot,
+        spot: SourcePos,
         /// The task's id.
         id: String,
         /// The expected path of the task file.
@@ -68,11 +68,11 @@ pub enum SuiteError {
     },
     /// A file has invalid content.
     #[error("{}:{spot}: {problem}", path.display())]
-    Wrong {
+    Invalid {
         /// The file.
         path: PathBuf,
         /// The position in the file.
-        spot: Spot,
+        spot: SourcePos,
         /// The problem, with the remedy.
         problem: String,
     },
@@ -99,15 +99,15 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         return load_one(&file, &text);
     }
     let mut hash = Sha256::new();
-    label(&mut hash, "suite", text.as_bytes());
+    hash_part(&mut hash, "suite", text.as_bytes());
     let mut tasks: Vec<Task> = Vec::new();
     for listed in listed(&file, &text)? {
         let (mut task, task_text) = listed.read(&file, &text)?;
-        label(&mut hash, &format!("{}/{}", listed.app, listed.id), task_text.as_bytes());
+        hash_part(&mut hash, &format!("{}/{}", listed.app, listed.id), task_text.as_bytes());
         if tasks.iter().any(|known| known.id == task.id) {
             let spot = find(&task_text, 0, &task_text, task.id.as_str());
             let problem = format!("duplicate task id {:?}", task.id.as_str());
-            return Err(SuiteError::Wrong { path: listed.place, spot, problem });
+            return Err(SuiteError::Invalid { path: listed.place, spot, problem });
         }
         task.app = listed.app;
         tasks.push(task);
@@ -121,7 +121,7 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
 
 /// A task listed by a suite file, with the result of loading it.
 #[derive(Debug)]
-pub struct Surveyed {
+pub struct SurveyedTask {
     /// The application under which it is listed.
     pub app: String,
     /// The id under which it is listed.
@@ -131,30 +131,33 @@ pub struct Surveyed {
 }
 
 /// Reads every task of a suite, including those that fail to load.
-pub fn survey(path: &Path) -> Result<Vec<Surveyed>, SuiteError> {
+pub fn survey(path: &Path) -> Result<Vec<SurveyedTask>, SuiteError> {
     let file = if path.is_dir() { find_suite_file(path)? } else { path.to_owned() };
     let text = read(&file)?;
     if serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|json| json.get("instruction").is_some()) {
         let suite = load_one(&file, &text)?;
-        let one =
-            |task: Task| Surveyed { app: task.app.clone(), id: task.id.as_str().to_owned(), task: Ok(task) };
+        let one = |task: Task| SurveyedTask {
+            app: task.app.clone(),
+            id: task.id.as_str().to_owned(),
+            task: Ok(task),
+        };
         return Ok(suite.tasks.into_iter().map(one).collect());
     }
-    let surveyed = |listed: Listed| {
+    let surveyed = |listed: TaskEntry| {
         let task = listed.read(&file, &text).map(|(task, _)| Task { app: listed.app.clone(), ..task });
-        Surveyed { app: listed.app, id: listed.id, task }
+        SurveyedTask { app: listed.app, id: listed.id, task }
     };
     Ok(listed(&file, &text)?.into_iter().map(surveyed).collect())
 }
 
 /// A task named by a suite file.
-struct Listed {
+struct TaskEntry {
     app: String,
     id: String,
     place: PathBuf,
 }
 
-impl Listed {
+impl TaskEntry {
     fn read(&self, suite: &Path, suite_text: &str) -> Result<(Task, String), SuiteError> {
         if !self.place.is_file() {
             let spot = find(suite_text, 0, suite_text, &self.id);
@@ -166,12 +169,12 @@ impl Listed {
     }
 }
 
-fn listed(file: &Path, text: &str) -> Result<Vec<Listed>, SuiteError> {
-    let apps: Apps = parse(file, text, 0, text)?;
+fn listed(file: &Path, text: &str) -> Result<Vec<TaskEntry>, SuiteError> {
+    let apps: SuiteFile = parse(file, text, 0, text)?;
     let examples = file.parent().unwrap_or(Path::new("")).join("examples");
     let place = |app: &str, id: &str| examples.join(app).join(format!("{id}.json"));
     let of = |(app, ids): (String, Vec<String>)| {
-        let listed = move |id: String| Listed { place: place(&app, &id), app: app.clone(), id };
+        let listed = move |id: String| TaskEntry { place: place(&app, &id), app: app.clone(), id };
         ids.into_iter().map(listed).collect::<Vec<_>>()
     };
     Ok(apps.0.into_iter().flat_map(of).collect())
@@ -186,29 +189,29 @@ fn load_one(file: &Path, text: &str) -> Result<Suite, SuiteError> {
     let root = examples.and_then(Path::parent).unwrap_or(folder).to_owned();
     task.app = examples.and_then(|_| named(folder)).unwrap_or_default();
     let mut hash = Sha256::new();
-    label(&mut hash, "task", text.as_bytes());
+    hash_part(&mut hash, "task", text.as_bytes());
     hash_files(&mut hash, &root.join("files"), "files")?;
     let name = task.id.as_str().to_owned();
     Ok(Suite { name, root, hash: hex(&hash.finalize()), tasks: vec![task] })
 }
 
 /// A suite file's content in file order, which a JSON map would lose.
-struct Apps(Vec<(String, Vec<String>)>);
+struct SuiteFile(Vec<(String, Vec<String>)>);
 
-impl<'de> serde::Deserialize<'de> for Apps {
+impl<'de> serde::Deserialize<'de> for SuiteFile {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
         impl<'de> serde::de::Visitor<'de> for InOrder {
-            type Value = Apps;
+            type Value = SuiteFile;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object of application names to lists of task ids")
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Apps, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<SuiteFile, A::Error> {
                 let mut apps = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     apps.push(entry);
                 }
-                Ok(Apps(apps))
+                Ok(SuiteFile(apps))
             }
         }
         deserializer.deserialize_map(InOrder)
@@ -246,12 +249,13 @@ fn read(path: &Path) -> Result<String, SuiteError> {
 /// Parses one task file's text.
 pub fn read_task(path: &Path, text: &str) -> Result<Task, SuiteError> {
     let mut fields = fields(path, text, text)?;
-    let wrong = |spot: Spot, problem: String| SuiteError::Wrong { path: path.to_owned(), spot, problem };
+    let wrong =
+        |spot: SourcePos, problem: String| SuiteError::Invalid { path: path.to_owned(), spot, problem };
     let present: Vec<String> = fields.keys().cloned().collect();
     let need = |name: &str| {
         let like = nearest(name, present.iter().map(String::as_str));
         let hint = like.map_or(String::new(), |like| format!("; is {like:?} a typo of it?"));
-        let spot = like.map_or(Spot { line: 1, column: 1 }, |like| find(text, 0, text, like));
+        let spot = like.map_or(SourcePos { line: 1, column: 1 }, |like| find(text, 0, text, like));
         wrong(spot, format!("field {name:?} is missing{hint}"))
     };
     let id = fields.remove("id").ok_or_else(|| need("id"))?;
@@ -291,7 +295,7 @@ fn read_check(path: &Path, text: &str, raw: &RawValue) -> Result<CheckSpec, Suit
             if list.len() != funcs {
                 let spot = find(text, offset(text, raw.get()), raw.get(), name);
                 let problem = format!("{name:?} lists {} entries for {funcs} metrics", list.len());
-                return Err(SuiteError::Wrong { path: path.to_owned(), spot, problem });
+                return Err(SuiteError::Invalid { path: path.to_owned(), spot, problem });
             }
         }
     }
@@ -309,7 +313,7 @@ fn check_names(task: &Task) -> Result<(), (String, String)> {
         Err((name.to_owned(), format!("unknown {kind} {name:?}{hint}")))
     };
     let metrics: Vec<&str> =
-        check::METRICS.iter().filter(|metric| metric.is_built()).map(|metric| metric.name).collect();
+        check::METRICS.iter().filter(|metric| metric.is_implemented()).map(|metric| metric.name).collect();
     for step in task.config.iter().chain(&task.evaluator.postconfig) {
         known("setup step", &step.kind, setup::STEPS)?;
     }
@@ -350,17 +354,17 @@ fn parse<'a, T: serde::Deserialize<'a>>(
 ) -> Result<T, SuiteError> {
     let mut reader = serde_json::Deserializer::from_str(part);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let inner = Spot { line: error.inner().line().max(1), column: error.inner().column().max(1) };
+        let inner = SourcePos { line: error.inner().line().max(1), column: error.inner().column().max(1) };
         let place = error.path().to_string();
         let message = plain(&error.inner().to_string());
         let problem =
             if matches!(place.as_str(), "." | "?") { message } else { format!("{message} (at {place})") };
-        SuiteError::Wrong { path: path.to_owned(), spot: Spot::inside(text, start, inner), problem }
+        SuiteError::Invalid { path: path.to_owned(), spot: SourcePos::translate(text, start, inner), problem }
     })?;
     reader.end().map_err(|error| {
-        let inner = Spot { line: error.line().max(1), column: error.column().max(1) };
-        let spot = Spot::inside(text, start, inner);
-        SuiteError::Wrong {
+        let inner = SourcePos { line: error.line().max(1), column: error.column().max(1) };
+        let spot = SourcePos::translate(text, start, inner);
+        SuiteError::Invalid {
             path: path.to_owned(),
             spot,
             problem: "unexpected text after the end of the value".into(),
@@ -382,12 +386,12 @@ fn plain(message: &str) -> String {
 }
 
 /// The position of a quoted name in a part of a text, or the start of the part when absent.
-fn find(text: &str, start: usize, part: &str, name: &str) -> Spot {
+fn find(text: &str, start: usize, part: &str, name: &str) -> SourcePos {
     let quoted = serde_json::Value::from(name).to_string();
-    Spot::at(text, start + part.find(&quoted).unwrap_or(0))
+    SourcePos::at(text, start + part.find(&quoted).unwrap_or(0))
 }
 
-fn label(hash: &mut Sha256, name: &str, bytes: &[u8]) {
+fn hash_part(hash: &mut Sha256, name: &str, bytes: &[u8]) {
     for part in [name.as_bytes(), bytes] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
@@ -407,7 +411,7 @@ fn hash_files(hash: &mut Sha256, folder: &Path, name: &str) -> Result<(), SuiteE
         if path.is_dir() {
             hash_files(hash, &path, &name)?;
         } else {
-            label(hash, &name, &fs::read(&path).map_err(refused)?);
+            hash_part(hash, &name, &fs::read(&path).map_err(refused)?);
         }
     }
     Ok(())

@@ -52,7 +52,7 @@ pub enum MiniwobError {
 
 type Pages = BTreeMap<String, Vec<u8>>;
 
-fn told(path: &Path) -> impl FnOnce(io::Error) -> MiniwobError {
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> MiniwobError {
     let path = path.to_owned();
     move |source| MiniwobError::Io { path, source }
 }
@@ -69,7 +69,7 @@ pub fn add(from: &Path, to: &Path, seconds: u32) -> Result<usize, MiniwobError> 
     }
     let (tasks, files) = (to.join("examples/miniwob"), to.join("files"));
     for folder in [&tasks, &files] {
-        fs::create_dir_all(folder).map_err(told(folder))?;
+        fs::create_dir_all(folder).map_err(io_error(folder))?;
     }
     let ids: BTreeMap<String, &str> =
         pages.keys().filter_map(|page| Some((id(page)?, page.as_str()))).collect();
@@ -88,7 +88,7 @@ fn pretty(value: &Value) -> Vec<u8> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), MiniwobError> {
-    fs::write(path, bytes).map_err(told(path))
+    fs::write(path, bytes).map_err(io_error(path))
 }
 
 /// Returns the task id of a page; `None` for other files.
@@ -153,7 +153,7 @@ fn task(id: &str, page: &str, seconds: u32) -> Value {
 
 fn read_wheel(path: &Path) -> Result<Pages, MiniwobError> {
     let bad = |source| MiniwobError::Archive { path: path.to_owned(), source };
-    let mut archive = zip::ZipArchive::new(File::open(path).map_err(told(path))?).map_err(bad)?;
+    let mut archive = zip::ZipArchive::new(File::open(path).map_err(io_error(path))?).map_err(bad)?;
     let (mut pages, mut size) = (Pages::new(), 0_u64);
     for at in 0..archive.len() {
         let entry = archive.by_index(at).map_err(bad)?;
@@ -164,7 +164,7 @@ fn read_wheel(path: &Path) -> Result<Pages, MiniwobError> {
             continue;
         }
         let mut bytes = Vec::new();
-        entry.take(LIMIT - size + 1).read_to_end(&mut bytes).map_err(told(path))?;
+        entry.take(LIMIT - size + 1).read_to_end(&mut bytes).map_err(io_error(path))?;
         size += bytes.len() as u64;
         if size > LIMIT {
             return Err(MiniwobError::TooLarge(path.to_owned()));
@@ -180,18 +180,18 @@ fn read_folder(from: &Path) -> Result<Pages, MiniwobError> {
     let root = root.ok_or_else(|| MiniwobError::NoPages(from.to_owned()))?;
     let (mut pages, mut size, mut folders) = (Pages::new(), 0_u64, vec![root.clone()]);
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(told(&folder))? {
-            let entry = entry.map_err(told(&folder))?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(told(&folder))?);
+        for entry in fs::read_dir(&folder).map_err(io_error(&folder))? {
+            let entry = entry.map_err(io_error(&folder))?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(io_error(&folder))?);
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() {
-                size += entry.metadata().map_err(told(&path))?.len();
+                size += entry.metadata().map_err(io_error(&path))?.len();
                 if size > LIMIT {
                     return Err(MiniwobError::TooLarge(root));
                 }
                 let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
-                pages.insert(name, fs::read(&path).map_err(told(&path))?);
+                pages.insert(name, fs::read(&path).map_err(io_error(&path))?);
             }
         }
     }
@@ -200,14 +200,14 @@ fn read_folder(from: &Path) -> Result<Pages, MiniwobError> {
 
 /// Packs all files into one tar archive, byte-for-byte reproducibly.
 fn pack(path: &Path, pages: &Pages) -> Result<(), MiniwobError> {
-    let mut archive = tar::Builder::new(File::create(path).map_err(told(path))?);
+    let mut archive = tar::Builder::new(File::create(path).map_err(io_error(path))?);
     for (name, bytes) in pages {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
-        archive.append_data(&mut header, format!("html/{name}"), &bytes[..]).map_err(told(path))?;
+        archive.append_data(&mut header, format!("html/{name}"), &bytes[..]).map_err(io_error(path))?;
     }
-    archive.finish().map_err(told(path))
+    archive.finish().map_err(io_error(path))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ mod selection;
 mod source_pos;
 pub mod task;
 
-pub use load::{Suite, SuiteError, Surveyed, load, survey};
-pub use miniwob::{MiniwobError, add as add_miniwob};
-pub use options::Reading;
+pub use load::{Suite, SuiteError, SurveyedTask, load, survey};
+pub use miniwob::{MiniwobError, add as create_miniwob_suite};
+pub use options::SuiteOptions;
 pub use schema::task_schema;
 pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
-pub use source_pos::{Spot, nearest};
+pub use source_pos::{SourcePos, nearest};

@@ -1,11 +1,11 @@
 //! Options for running third-party suites: check compatibility, pauses and the source of files.
 
 use crate::check::Compat;
-use crate::setup::{Mirror, Pace};
+use crate::setup::{Mirror, SleepMode};
 
 /// Suite options that apply to a whole run.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct SuiteOptions {
     /// Whether known bugs in upstream checks are fixed or reproduced.
     pub compat: Compat,
     /// The source of files that tasks download; downloads fail when `None`.
@@ -14,12 +14,12 @@ pub struct Reading {
     pub password: String,
 }
 
-impl Reading {
+impl SuiteOptions {
     /// How `sleep` steps are performed: in full when upstream's behaviour is reproduced exactly.
-    pub fn pace(&self) -> Pace {
+    pub fn sleep_mode(&self) -> SleepMode {
         match self.compat {
-            Compat::Fixed => Pace::Ready,
-            Compat::Exact => Pace::Exact,
+            Compat::Fixed => SleepMode::Ready,
+            Compat::Exact => SleepMode::Exact,
         }
     }
 }

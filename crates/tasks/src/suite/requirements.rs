@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::source_pos::nearest;
 use super::task::{OneOrMany, SetupStep, Task};
-use crate::check::{self, GETTERS, KNOWN_GETTERS};
+use crate::check::{self, GETTERS, UNSUPPORTED_GETTERS};
 use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
 
 /// The capabilities of this machine.
-pub struct Here<'a> {
+pub struct HostCapabilities<'a> {
     /// Whether a program is installed.
     pub has_program: &'a dyn Fn(&str) -> bool,
     /// The source of downloaded files; `None` without a mirror.
@@ -21,7 +21,7 @@ pub struct Here<'a> {
 
 /// The reasons a task cannot be graded or run. An empty list means no obstacle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Missing {
+pub struct MissingRequirements {
     /// Unknown names in the task file: errors of the file.
     pub unknown: Vec<String>,
     /// Obstacles to grading the task.
@@ -79,18 +79,23 @@ const WINDOWS: &[(&str, &str)] =
     &[("Google Chrome", "google-chrome"), ("Terminal", "terminal"), ("Visual Studio Code", "code")];
 
 /// Substrings of commands that use the network or change the system.
-const INSTALLERS: &[&str] =
+const NETWORK_COMMANDS: &[&str] =
     &["apt-get install", "apt install", "pip install", "snap install", "curl ", "wget "];
 
 /// Returns the unmet requirements of a task.
-pub fn missing(task: &Task, here: &Here<'_>) -> Missing {
-    let mut all = Gaps::default();
+pub fn missing(task: &Task, here: &HostCapabilities<'_>) -> MissingRequirements {
+    let mut all = RequirementCollector::default();
     all.steps(task.config.iter(), here);
     all.steps(task.evaluator.postconfig.iter(), here);
     all.programs(task, here);
     all.metrics(task);
     all.getters(task, here);
-    Missing { unknown: all.unknown.list, grades: all.grades.list, cell: all.cell.list, vm: all.vm.list }
+    MissingRequirements {
+        unknown: all.unknown.list,
+        grades: all.grades.list,
+        cell: all.cell.list,
+        vm: all.vm.list,
+    }
 }
 
 /// Distinct reasons in insertion order.
@@ -109,14 +114,14 @@ impl Reasons {
 }
 
 #[derive(Default)]
-struct Gaps {
+struct RequirementCollector {
     unknown: Reasons,
     grades: Reasons,
     cell: Reasons,
     vm: Reasons,
 }
 
-impl Gaps {
+impl RequirementCollector {
     fn run(&mut self, reason: &str) {
         self.cell.add(reason);
         self.vm.add(reason);
@@ -127,7 +132,7 @@ impl Gaps {
         self.unknown.add(format!("unknown {kind} {name:?}{hint}"));
     }
 
-    fn steps<'t>(&mut self, steps: impl Iterator<Item = &'t SetupStep>, here: &Here<'_>) {
+    fn steps<'t>(&mut self, steps: impl Iterator<Item = &'t SetupStep>, here: &HostCapabilities<'_>) {
         for step in steps {
             let name = step.kind.as_str();
             if let Some((_, why)) = KNOWN_STEPS.iter().find(|(known, _)| *known == name) {
@@ -149,7 +154,7 @@ impl Gaps {
                 self.live(&format!("it opens {}", host(tab)));
             }
             let command = command_text(step);
-            if let Some(word) = INSTALLERS.iter().find(|word| command.contains(**word)) {
+            if let Some(word) = NETWORK_COMMANDS.iter().find(|word| command.contains(**word)) {
                 self.live(&format!("its setup runs {:?}", word.trim()));
             }
             if let Some(at) = command.find("http").filter(|at| is_live(&command[*at..])) {
@@ -163,7 +168,7 @@ impl Gaps {
     }
 
     /// Records a file that the setup or the grading downloads.
-    fn file(&mut self, url: &str, here: &Here<'_>) {
+    fn file(&mut self, url: &str, here: &HostCapabilities<'_>) {
         let Some(mirror) = here.mirror else {
             return self.run("files: the task downloads files, and no mirror is set (--mirror)");
         };
@@ -172,7 +177,7 @@ impl Gaps {
         }
     }
 
-    fn programs(&mut self, task: &Task, here: &Here<'_>) {
+    fn programs(&mut self, task: &Task, here: &HostCapabilities<'_>) {
         let mut wanted: BTreeSet<&str> = task
             .apprentice
             .as_ref()
@@ -216,7 +221,7 @@ impl Gaps {
     fn metrics(&mut self, task: &Task) {
         for (at, name) in task.evaluator.func.iter().enumerate() {
             match check::named(name) {
-                Some(metric) if !metric.is_built() => {
+                Some(metric) if !metric.is_implemented() => {
                     self.grades.add(format!("metric {name:?} is not built yet"));
                 }
                 Some(metric) if takes_none(metric, task, at) => {
@@ -228,14 +233,15 @@ impl Gaps {
         }
     }
 
-    fn getters(&mut self, task: &Task, here: &Here<'_>) {
+    fn getters(&mut self, task: &Task, here: &HostCapabilities<'_>) {
         let both = [&task.evaluator.result, &task.evaluator.expected];
         for spec in both.into_iter().flatten().flat_map(OneOrMany::iter) {
             let Some(name) = spec.get("type").and_then(Value::as_str) else { continue };
-            if let Some((_, why)) = KNOWN_GETTERS.iter().find(|(known, _)| *known == name) {
+            if let Some((_, why)) = UNSUPPORTED_GETTERS.iter().find(|(known, _)| *known == name) {
                 self.grades.add(format!("getter {name:?}: {why}"));
             } else if !GETTERS.contains(&name) {
-                let known = GETTERS.iter().copied().chain(KNOWN_GETTERS.iter().map(|(known, _)| *known));
+                let known =
+                    GETTERS.iter().copied().chain(UNSUPPORTED_GETTERS.iter().map(|(known, _)| *known));
                 self.unknown("getter", name, known);
             }
             if name == "cloud_file" {
@@ -284,7 +290,7 @@ fn host(address: &str) -> &str {
 mod tests {
     use std::path::Path;
 
-    use super::{Here, missing};
+    use super::{HostCapabilities, missing};
     use crate::setup::Mirror;
     use crate::suite::load::read_task;
 
@@ -299,7 +305,7 @@ mod tests {
             "evaluator":{"func":["compare_table","compare_pptx_files","compare_tabel"],
             "result":[{"type":"vm_file"},{"type":"googledrive_file"},{"type":"vm_fil"}]}}"#;
         let task = read_task(Path::new("x.json"), text).expect("loads");
-        let here = Here { has_program: &|_| false, mirror: None };
+        let here = HostCapabilities { has_program: &|_| false, mirror: None };
         let found = missing(&task, &here);
         assert_eq!(
             found.unknown,
@@ -328,7 +334,7 @@ mod tests {
             ["calc", "libreoffice_calc", "terminal"].map(|name| format!("program {name:?} is not installed"));
         assert_eq!(found.cell, [found.vm.as_slice(), programs.as_slice()].concat());
         let mirror = Mirror::Origin;
-        let here = Here { has_program: &|_| true, mirror: Some(&mirror) };
+        let here = HostCapabilities { has_program: &|_| true, mirror: Some(&mirror) };
         let found = missing(&task, &here);
         assert_eq!(found.cell.len(), 2, "{:?}", found.cell);
     }

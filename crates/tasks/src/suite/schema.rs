@@ -4,7 +4,7 @@ use schemars::{Schema, schema_for};
 use serde_json::{Value, json};
 
 use super::task::Task;
-use crate::check::{GETTERS, KNOWN_GETTERS, METRICS};
+use crate::check::{GETTERS, METRICS, UNSUPPORTED_GETTERS};
 use crate::setup::{KNOWN_STEPS, STEPS};
 
 /// Returns the schema of a task file, published as `tasks/schema.json`.
@@ -13,7 +13,8 @@ pub fn task_schema() -> Schema {
     let names = |names: Vec<&str>| json!({"type": "string", "enum": names});
     let metrics = names(METRICS.iter().map(|metric| metric.name).collect());
     let steps = names(STEPS.iter().copied().chain(KNOWN_STEPS.iter().map(|(name, _)| *name)).collect());
-    let getters = names(GETTERS.iter().copied().chain(KNOWN_GETTERS.iter().map(|(name, _)| *name)).collect());
+    let getters =
+        names(GETTERS.iter().copied().chain(UNSUPPORTED_GETTERS.iter().map(|(name, _)| *name)).collect());
     let getter = json!({"type": ["object", "null"], "properties": {"type": getters}, "required": ["type"]});
     let one_or_many =
         |one: &Value| json!({"anyOf": [{"type": "array", "items": one}, one, {"type": "null"}]});

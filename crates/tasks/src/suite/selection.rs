@@ -60,7 +60,7 @@ pub enum SelectionError {
     },
     /// The selection belongs to another suite.
     #[error("{}: selects from suite {named:?}, not from {suite:?}", path.display())]
-    OtherSuite {
+    SuiteMismatch {
         /// The selection file.
         path: PathBuf,
         /// The suite named in the file.
@@ -102,7 +102,7 @@ impl Selection {
             return Err(SelectionError::Schema { path, found: selection.schema });
         }
         if selection.suite != suite.name {
-            return Err(SelectionError::OtherSuite {
+            return Err(SelectionError::SuiteMismatch {
                 path,
                 named: selection.suite,
                 suite: suite.name.clone(),

@@ -4,20 +4,20 @@ use std::fmt;
 
 /// A position in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct SourcePos {
     /// The line number.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for SourcePos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
 }
 
-impl Spot {
+impl SourcePos {
     /// Returns the position of a byte offset.
     pub fn at(text: &str, offset: usize) -> Self {
         let before = text.get(..offset.min(text.len())).unwrap_or(text);
@@ -27,7 +27,7 @@ impl Spot {
 
     /// Translates position `inner`, relative to a part of `text` that begins at byte `start`, into a position in
     /// `text`.
-    pub fn inside(text: &str, start: usize, inner: Self) -> Self {
+    pub fn translate(text: &str, start: usize, inner: Self) -> Self {
         let outer = Self::at(text, start);
         let line = outer.line + inner.line.saturating_sub(1);
         let column =
@@ -50,15 +50,21 @@ pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::{Spot, nearest};
+    use super::{SourcePos, nearest};
 
     #[test]
     fn places_are_counted_from_one_in_characters() {
         let text = "ab\nüx\n";
-        assert_eq!(Spot::at(text, 0), Spot { line: 1, column: 1 });
-        assert_eq!(Spot::at(text, 5), Spot { line: 2, column: 2 });
-        assert_eq!(Spot::inside(text, 3, Spot { line: 1, column: 2 }), Spot { line: 2, column: 2 });
-        assert_eq!(Spot::inside(text, 3, Spot { line: 2, column: 4 }), Spot { line: 3, column: 4 });
+        assert_eq!(SourcePos::at(text, 0), SourcePos { line: 1, column: 1 });
+        assert_eq!(SourcePos::at(text, 5), SourcePos { line: 2, column: 2 });
+        assert_eq!(
+            SourcePos::translate(text, 3, SourcePos { line: 1, column: 2 }),
+            SourcePos { line: 2, column: 2 }
+        );
+        assert_eq!(
+            SourcePos::translate(text, 3, SourcePos { line: 2, column: 4 }),
+            SourcePos { line: 3, column: 4 }
+        );
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl CheckSpec {
 /// The fields of a task that extend OSWorld's format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Additions {
+pub struct TaskExtension {
     /// The kind of world.
     pub environment: EnvironmentKind,
     /// The template's name: the unit of splits and of statistical inference.
@@ -126,7 +126,7 @@ pub struct Task {
     pub evaluator: CheckSpec,
     /// The extension of OSWorld's format; `None` in OSWorld's own files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub apprentice: Option<Additions>,
+    pub apprentice: Option<TaskExtension>,
     /// Other fields, kept unchanged.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,

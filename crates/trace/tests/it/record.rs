@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use apprentice_protocol::SteppedClock;
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{Content, EventKind, EventSink, SinkError, StepId, StopReason};
 use apprentice_trace::{Recorder, Redactor, Trace, blob_path};
 
 fn recorder(folder: &Path, secrets: &[&str]) -> Recorder {
     let redactor = Redactor::new(secrets.iter().copied()).expect("builds");
-    let clock = Arc::new(SteppedClock::default());
+    let clock = Arc::new(VirtualClock::default());
     Recorder::create(folder, &folder.join("blobs"), clock, Arc::new(redactor)).expect("records")
 }
 
@@ -54,7 +54,7 @@ fn the_same_bytes_are_kept_once_and_a_trace_is_never_written_over() {
     let two = first.keep(b"picture", "png").expect("keeps");
     assert_eq!(one, two);
     assert_eq!(std::fs::read_dir(folder.path().join("blobs")).expect("a folder").count(), 1);
-    let clock = Arc::new(SteppedClock::default());
+    let clock = Arc::new(VirtualClock::default());
     let redactor = Arc::new(Redactor::new([]).expect("builds"));
     let again = Recorder::create(folder.path(), &folder.path().join("blobs"), clock, redactor);
     assert!(matches!(again, Err(SinkError::Io(_))), "an attempt's trace is written once");

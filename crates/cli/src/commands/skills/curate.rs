@@ -7,20 +7,20 @@ use apprentice_harness::model::scripted::Scripted;
 use apprentice_protocol::{ChatModel, Clock as _};
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::State;
-use apprentice_skills::cleanup::{CleanOptions, Sense, scan};
-use apprentice_skills::manage::{Decision, ManageError, Outcome};
+use apprentice_skills::cleanup::{CleanupOptions, SkillEmbeddings, find_cleanup_tasks};
+use apprentice_skills::manage::{Decision, ItemOutcome, ManageError};
 use apprentice_skills::{
-    AppliedReflection, DigestError, Given, HandlerOptions, LearnOptions, Lesson, Meaning, Staff,
-    apply as work_in, clean_book, no_trajectory,
+    AppliedReflection, EmbeddingModel, Given, HandlerOptions, LearnError, LearnOptions, LearnerModels,
+    Lesson, apply as work_in, clean_book, trajectory_by_name,
 };
 use clap::Args;
 use serde_json::json;
 
-use super::proposals::{Writing, conclude};
+use super::proposals::{WriteModeArg, conclude};
 use super::{many, open, write_as};
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
-use crate::forecast::{Consent, Forecast, Going};
+use crate::failure::{Failure, Kind, WithKind as _};
+use crate::forecast::{Forecast, Proceed, SpendingArgs};
 use crate::models::Models;
 use crate::{terminal, wire};
 
@@ -41,16 +41,16 @@ pub(crate) struct Apply {
     #[arg(long, value_name = "K", default_value_t = 2, value_parser = many)]
     corroboration: usize,
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteModeArg,
 }
 
 /// Finds skills that are harmful, duplicate or rarely followed, and lets the manager decide on each.
 #[derive(Debug, Args)]
 pub(crate) struct Clean {
     #[command(flatten)]
-    consent: Consent,
+    consent: SpendingArgs,
     /// The model that decides.
     #[arg(long, short, default_value = "builtin/explorer")]
     model: String,
@@ -64,7 +64,7 @@ pub(crate) struct Clean {
     #[arg(long)]
     cross_domain: bool,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteModeArg,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -75,21 +75,17 @@ fn share(text: &str) -> Result<f64, String> {
 /// Returns the model that decides. A script's replies are used in order, whatever the request.
 fn manager(name: &str, models: &Models) -> Result<Arc<dyn ChatModel>, Failure> {
     match name.strip_prefix("scripted:") {
-        Some(file) => {
-            Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?.in_order().then_nothing()))
-        }
+        Some(file) => Ok(Arc::new(Scripted::load(file.as_ref()).kind(Kind::Config)?.in_order().then_empty())),
         None => models.get(name, "curate"),
     }
 }
 
 /// Converts an error of applying reflections into a failure: of the skillbook's folder, of a model, or a bug.
-pub(crate) fn undone(error: DigestError) -> Failure {
+pub(crate) fn apply_failure(error: LearnError) -> Failure {
     let kind = match &error {
-        DigestError::Book(_) | DigestError::Manage { source: ManageError::Book(_), .. } => Kind::Config,
-        DigestError::Reflect { .. } | DigestError::Manage { source: ManageError::Model(_), .. } => {
-            Kind::Model
-        }
-        DigestError::Material(_) | DigestError::Manage { source: ManageError::Json(_), .. } => Kind::Bug,
+        LearnError::Book(_) | LearnError::Manage { source: ManageError::Book(_), .. } => Kind::Config,
+        LearnError::Reflect { .. } | LearnError::Manage { source: ManageError::Model(_), .. } => Kind::Model,
+        LearnError::Material(_) | LearnError::Manage { source: ManageError::Json(_), .. } => Kind::Bug,
     };
     Failure::new(kind, error).hint("decisions so far are kept; repeat the command to continue")
 }
@@ -103,7 +99,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let mut forecast = Forecast::default();
     forecast.add_reviews(&models, &arguments.model, given.len())?;
-    if forecast.agree(config, arguments.consent.in_json(as_json))? == Going::Off {
+    if forecast.agree(config, arguments.consent.in_json(as_json))? == Proceed::Off {
         return Ok(());
     }
     let manager = manager(&arguments.model, &models)?;
@@ -120,7 +116,7 @@ pub(super) fn apply(arguments: &Apply, folder: &Path, as_json: bool, config: &Co
     for given in &given {
         let time = SystemClock::default().now();
         let one = work_in(&mut gateway, manager.as_ref(), (given, time), &options);
-        applied.push(runtime.block_on(async { one.await.map_err(undone) })?);
+        applied.push(runtime.block_on(async { one.await.map_err(apply_failure) })?);
     }
     let book = gateway.snapshot();
     drop(gateway);
@@ -162,18 +158,18 @@ fn tell(applied: &AppliedReflection) {
 
 fn tell_decision(decision: &Decision) {
     match &decision.outcome {
-        Outcome::Wrote { operation, tool, skill_id } => {
+        ItemOutcome::Wrote { operation, tool, skill_id } => {
             let skill = skill_id.as_ref().map(ToString::to_string).unwrap_or_default();
             terminal::line(format_args!("  {}: {tool} {skill} ({operation})", decision.item));
         }
-        Outcome::Proposed { operation, tool, skill_id } => {
+        ItemOutcome::Proposed { operation, tool, skill_id } => {
             let skill = skill_id.as_ref().map(ToString::to_string).unwrap_or_default();
             terminal::line(format_args!("  {}: {tool} {skill} is proposed ({operation})", decision.item));
         }
-        Outcome::Nothing { words } => {
+        ItemOutcome::Nothing { words } => {
             terminal::line(format_args!("  {}: no change. {words}", decision.item));
         }
-        Outcome::DecidedBefore { operation } => {
+        ItemOutcome::DecidedBefore { operation } => {
             terminal::line(format_args!("  {}: already decided by {operation}", decision.item));
         }
     }
@@ -190,23 +186,23 @@ impl Clean {
 }
 
 /// Computes semantic similarities of a skillbook's skills, if the settings name a model for it.
-fn sense(state: &State, meaning: Option<&Meaning>) -> Result<Option<Sense>, Failure> {
+fn sense(state: &State, meaning: Option<&EmbeddingModel>) -> Result<Option<SkillEmbeddings>, Failure> {
     let Some(meaning) = meaning else { return Ok(None) };
-    wire::runtime()?.block_on(async { Sense::of(state, meaning).await.kind(Kind::Model) }).map(Some)
+    wire::runtime()?.block_on(async { SkillEmbeddings::of(state, meaning).await.kind(Kind::Model) }).map(Some)
 }
 
 pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Config) -> Result<(), Failure> {
-    let options = CleanOptions {
+    let options = CleanupOptions {
         target: arguments.target.clone(),
         similarity: arguments.similarity,
         cross_domain: arguments.cross_domain,
-        ..CleanOptions::default()
+        ..CleanupOptions::default()
     };
     let models = wire::models(config, Arc::new(SystemClock::default()))?;
     let meaning = models.meaning()?;
     let book = open(folder)?;
     let sensed = sense(book.state(), meaning.as_deref())?;
-    let tasks = scan(book.state(), &options, sensed.as_ref());
+    let tasks = find_cleanup_tasks(book.state(), &options, sensed.as_ref());
     let mut forecast = Forecast::default();
     forecast.add_reviews(&models, &arguments.model, tasks.len())?;
     if arguments.consent.dry_run {
@@ -224,21 +220,21 @@ pub(super) fn clean(arguments: &Clean, folder: &Path, as_json: bool, config: &Co
             terminal::line(format_args!("{}", task.headline()));
         }
     }
-    if forecast.agree(config, arguments.consent.in_json(as_json))? == Going::Off {
+    if forecast.agree(config, arguments.consent.in_json(as_json))? == Proceed::Off {
         return Ok(());
     }
     let manager = manager(&arguments.model, &models)?;
     let mode = arguments.writing.mode(config);
     let mut gateway = write_as(folder, mode)?;
     let sense = sense(gateway.state(), meaning.as_deref())?;
-    let tasks = scan(gateway.state(), &options, sense.as_ref());
+    let tasks = find_cleanup_tasks(gateway.state(), &options, sense.as_ref());
     gateway.understand(meaning);
-    let trajectory = no_trajectory(&format!("cleaning-after-{}", gateway.state().last));
+    let trajectory = trajectory_by_name(&format!("cleaning-after-{}", gateway.state().last));
     let lesson = Lesson::new(&trajectory, SystemClock::default().now());
     let options = LearnOptions { clean: options, ..LearnOptions::default() };
-    let staff = Staff { reflector: Arc::clone(&manager), manager };
+    let staff = LearnerModels { reflector: Arc::clone(&manager), manager };
     let cleaning = clean_book(&mut gateway, &staff, &lesson, &options);
-    let decisions = wire::runtime()?.block_on(async { cleaning.await.map_err(undone) })?;
+    let decisions = wire::runtime()?.block_on(async { cleaning.await.map_err(apply_failure) })?;
     let content_hash = gateway.snapshot().content_hash();
     drop(gateway);
     if as_json {

@@ -5,12 +5,12 @@ use std::path::Path;
 use apprentice_protocol::Clock as _;
 use apprentice_sandbox::SystemClock;
 use apprentice_skills::book::Snapshot;
-use apprentice_skills::foreground::{Gate, Journal, Limits, Told, budgets, counters, gate};
+use apprentice_skills::foreground::{Gate, Journal, JournalEntry, Limits, budgets, counters, gate};
 use serde::Serialize;
 use serde_json::json;
 
 use super::{id, unknown};
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Number of most recent lines to print.
@@ -52,8 +52,8 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
     let decided = gate(&counted, &Limits::default(), &budgets(&lines, now), now);
     let (due, why) = match decided {
         Gate::Run(trigger, origin) => (true, format!("{}, {}", word(&trigger), word(&origin))),
-        Gate::Quiet => (false, "no trigger".to_owned()),
-        Gate::Held(why) => (false, why.to_owned()),
+        Gate::NotDue => (false, "no trigger".to_owned()),
+        Gate::HeldBack(why) => (false, why.to_owned()),
     };
     if as_json {
         return terminal::json(&json!({
@@ -65,8 +65,8 @@ pub(super) fn learning(folder: &Path, as_json: bool) -> Result<(), Failure> {
     }
     for line in lines.iter().rev().take(LAST).rev() {
         let what = match &line.told {
-            Told::Event { event } => word(event),
-            Told::Turn { tool_iters, .. } => format!("turn, {tool_iters} actions"),
+            JournalEntry::Event { event } => word(event),
+            JournalEntry::Turn { tool_iters, .. } => format!("turn, {tool_iters} actions"),
         };
         let about = line.skill.as_ref().map(|skill| format!(" {skill}")).unwrap_or_default();
         terminal::line(format_args!("{} {} {what}{about} in {}", line.id, line.time, line.run));

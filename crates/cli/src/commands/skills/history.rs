@@ -11,11 +11,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{id, open, operation, show, unknown, write};
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Returns the skillbook as of an operation, which must exist.
-fn then(folder: &Path, name: &str) -> Result<Snapshot, Failure> {
+fn snapshot_at(folder: &Path, name: &str) -> Result<Snapshot, Failure> {
     let moment = operation(name)?;
     let book = Snapshot::open(folder, At::Operation(moment)).kind(Kind::Config)?;
     if book.last() == moment || moment == OpId(0) {
@@ -61,11 +61,11 @@ pub(super) fn diff(
     as_json: bool,
 ) -> Result<(), Failure> {
     let after = match to {
-        Some(name) => then(folder, name)?,
+        Some(name) => snapshot_at(folder, name)?,
         None => open(folder)?,
     };
     let before = match from {
-        Some(name) => then(folder, name)?,
+        Some(name) => snapshot_at(folder, name)?,
         None => Snapshot::open(folder, At::Operation(after.last())).kind(Kind::Config)?,
     };
     let skills = book::difference(&before, &after);
@@ -92,7 +92,7 @@ pub(super) fn diff(
 }
 
 pub(super) fn at(folder: &Path, name: &str, skill: Option<&str>, as_json: bool) -> Result<(), Failure> {
-    let book = then(folder, name)?;
+    let book = snapshot_at(folder, name)?;
     match skill {
         Some(skill) => show::show(&book, skill, as_json),
         None => show::list(&book, as_json),
@@ -120,7 +120,7 @@ pub(super) fn revert(folder: &Path, name: &str, as_json: bool) -> Result<(), Fai
 }
 
 #[derive(Serialize)]
-struct Sourced {
+struct BlameRow {
     #[serde(flatten)]
     line: BlameLine,
     screenshots: Vec<String>,
@@ -135,14 +135,14 @@ pub(super) fn blame(folder: &Path, name: &str, runs: &Path, as_json: bool) -> Re
         let found = line.steps.iter().filter_map(|step| screenshot(runs, trajectory, *step));
         found.map(|path| path.display().to_string()).collect()
     };
-    let lines: Vec<Sourced> =
-        lines.into_iter().map(|line| Sourced { screenshots: picture(&line), line }).collect();
+    let lines: Vec<BlameRow> =
+        lines.into_iter().map(|line| BlameRow { screenshots: picture(&line), line }).collect();
     if as_json {
         return terminal::json(
             &json!({ "schema": "apprentice.skills.blame/1", "skill": skill, "lines": lines }),
         );
     }
-    for Sourced { line, screenshots } in lines {
+    for BlameRow { line, screenshots } in lines {
         let mut source = format!("{}", line.operation);
         let actor = format!("{:?}", line.actor).to_lowercase();
         let _ = write!(source, " {actor}");

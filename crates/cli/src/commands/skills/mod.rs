@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use apprentice_protocol::{Clock as _, SkillId};
 use apprentice_sandbox::SystemClock;
-use apprentice_skills::Meaning;
+use apprentice_skills::EmbeddingModel;
 use apprentice_skills::book::{
-    At, BookError, Gateway, GatewayOptions, OpId, Opened, Problem, Snapshot, WriteMode,
+    At, BookError, Gateway, GatewayOptions, OpId, OpenReport, Problem, Snapshot, WriteMode,
 };
 use clap::{Args, Subcommand};
 
 use crate::config::Config;
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::{terminal, wire};
 
 /// Marker file of the shipped skillbook.
@@ -223,7 +223,7 @@ fn write_as(folder: &Path, mode: WriteMode) -> Result<Gateway, Failure> {
     let options = GatewayOptions { mode, ..GatewayOptions::at(SystemClock::default().now()) };
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
-    tell_aside(&opened);
+    note_moved_log(&opened);
     for path in &opened.recorded {
         terminal::note(format_args!("{path} was changed by hand; recorded that change first"));
     }
@@ -231,7 +231,7 @@ fn write_as(folder: &Path, mode: WriteMode) -> Result<Gateway, Failure> {
 }
 
 /// Returns the embedder for semantic search, if the settings name a model for it.
-fn meaning(config: &Config) -> Result<Option<Arc<Meaning>>, Failure> {
+fn meaning(config: &Config) -> Result<Option<Arc<EmbeddingModel>>, Failure> {
     wire::models(config, Arc::new(SystemClock::default()))?.meaning()
 }
 
@@ -241,7 +241,7 @@ fn warn(problems: &[Problem]) {
     }
 }
 
-fn tell_aside(opened: &Opened) {
+fn note_moved_log(opened: &OpenReport) {
     if let Some(place) = &opened.set_aside {
         terminal::note(format_args!(
             "the log ended with an incomplete line that was never committed; moved it to {place}"
@@ -271,7 +271,7 @@ fn sync(folder: &Path, json: bool) -> Result<(), Failure> {
     let options = GatewayOptions::at(SystemClock::default().now());
     let (gateway, opened) = Gateway::open(folder, options).kind(Kind::Config)?;
     warn(&opened.problems);
-    tell_aside(&opened);
+    note_moved_log(&opened);
     if json {
         return terminal::json(&serde_json::json!({
             "schema": "apprentice.skills.sync/1",

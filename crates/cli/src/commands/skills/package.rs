@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::archive::read_archive;
 use super::{open, write};
-use crate::failure::{Failure, Kind, Kinded as _};
+use crate::failure::{Failure, Kind, WithKind as _};
 use crate::terminal;
 
 /// Name prefix of the shipped packages that apply to any task.
@@ -62,14 +62,14 @@ pub(crate) struct Import {
     place: Option<PathBuf>,
     /// The format of the input.
     #[arg(long, value_enum, default_value = "packages")]
-    from: Form,
+    from: ImportFormat,
     /// Domain of packages that do not name one.
     #[arg(long, default_value = "general")]
     domain: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Form {
+enum ImportFormat {
     /// Folders with a `SKILL.md`.
     Packages,
     /// A JSON object `{name: {desc, usage, tool_list, active}}`.
@@ -147,7 +147,7 @@ fn book_of(folder: &Path) -> Result<Checked, Failure> {
         path: path.clone(),
         line: None,
     }));
-    findings.extend(book.is_cut_off().then(|| PackageFinding {
+    findings.extend(book.has_torn_line().then(|| PackageFinding {
         level: Level::Warning,
         code: "cut_off",
         what:
@@ -198,20 +198,20 @@ pub(super) fn import(arguments: &Import, book: &Path, as_json: bool) -> Result<(
     let mut results = Vec::new();
     let named = || place.ok_or_else(|| Failure::say(Kind::Usage, "give the file or folder to import"));
     match arguments.from {
-        Form::Shipped => {
+        ImportFormat::Shipped => {
             let mut gateway = write(book)?;
             for package in shipped::packages().iter().filter(|package| package.name.starts_with(NOTES)) {
                 results.push(package::import(&mut gateway, package, &options).kind(Kind::Config)?);
             }
         }
-        Form::SkillConfigs => {
+        ImportFormat::SkillConfigs => {
             let place = named()?;
             let text = fs::read_to_string(place)
                 .map_err(|error| Failure::say(Kind::Config, format!("{}: {error}", place.display())))?;
             let mut gateway = write(book)?;
             results = import_configs(&mut gateway, &text, &options).kind(Kind::Config)?;
         }
-        Form::Packages => {
+        ImportFormat::Packages => {
             let place = named()?;
             let packages = packages_at(place)?;
             if packages.is_empty() {

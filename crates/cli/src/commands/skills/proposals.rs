@@ -17,14 +17,14 @@ use crate::terminal;
 
 /// The option `--write-mode` of commands in which models change the skillbook.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct Writing {
+pub(crate) struct WriteModeArg {
     /// How models' changes take effect: `auto` at once, `propose` after `skills accept`, `approve` after a question at
     /// the end, if there is a terminal [default: the setting `write_mode`].
     #[arg(long, value_name = "MODE")]
     write_mode: Option<WriteMode>,
 }
 
-impl Writing {
+impl WriteModeArg {
     /// Returns the effective mode.
     pub(crate) fn mode(self, config: &Config) -> WriteMode {
         self.write_mode.unwrap_or(config.write_mode)
@@ -77,7 +77,7 @@ pub(super) fn list(folder: &Path, name: Option<&str>, as_json: bool) -> Result<(
     let shown: Vec<Shown<'_>> =
         waiting.map(|one| Shown { proposal: one, skills: book.would_change(one) }).collect();
     if let Some(wanted) = wanted.filter(|_| shown.is_empty()) {
-        return Err(nothing(&book, wanted));
+        return Err(not_waiting(&book, wanted));
     }
     if as_json {
         let schema = "apprentice.skills.proposals/1";
@@ -103,7 +103,7 @@ fn tell(Shown { proposal, skills }: &Shown<'_>) {
     }
 }
 
-fn nothing(book: &Snapshot, wanted: OpId) -> Failure {
+fn not_waiting(book: &Snapshot, wanted: OpId) -> Failure {
     let failure = Failure::say(Kind::NothingMatched, format!("{wanted} is not a waiting proposal"));
     let waiting: Vec<String> = book.state().proposals.keys().map(ToString::to_string).collect();
     failure.hint(match waiting.is_empty() {
@@ -113,13 +113,13 @@ fn nothing(book: &Snapshot, wanted: OpId) -> Failure {
 }
 
 /// Returns the given proposals, or all waiting ones; each must be waiting.
-fn meant(book: &Snapshot, names: &[String]) -> Result<Vec<OpId>, Failure> {
+fn selected_proposals(book: &Snapshot, names: &[String]) -> Result<Vec<OpId>, Failure> {
     if names.is_empty() {
         return Ok(book.state().proposals.keys().copied().collect());
     }
     let ids = names.iter().map(|name| operation(name)).collect::<Result<Vec<_>, _>>()?;
     match ids.iter().find(|id| !book.state().proposals.contains_key(id)) {
-        Some(unknown) => Err(nothing(book, *unknown)),
+        Some(unknown) => Err(not_waiting(book, *unknown)),
         None => Ok(ids),
     }
 }
@@ -156,7 +156,7 @@ fn decide(
 ) -> Result<(), Failure> {
     let mut gateway = write(folder)?;
     let mut decided = Vec::new();
-    for proposal in meant(&gateway.snapshot(), names)? {
+    for proposal in selected_proposals(&gateway.snapshot(), names)? {
         let (operation, problem) = match act(&mut gateway, proposal) {
             Ok(by) => (Some(by), None),
             Err(refusal @ WriteRefusal::Refused { .. }) => (None, Some(refusal.to_string())),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{BoundedText, SkillId, TextBudget};
-use apprentice_skills::book::{Counts, Entry, Note, Origin, Sighting, Skill, Snapshot, history};
+use apprentice_skills::book::{Counts, Entry, Note, Origin, Skill, Snapshot, VersionEvidence, history};
 use apprentice_skills::shipped::ShippedPart;
 use serde::Serialize;
 
@@ -49,7 +49,7 @@ struct Card<'a> {
     guidance: &'a str,
     annotations: Vec<&'a Note>,
     /// Program versions on which each version of the skill was written, helped, or was outdated, as far as observed.
-    seen_on: &'a [Sighting],
+    seen_on: &'a [VersionEvidence],
     metrics: Metrics<'a>,
     provenance: Provenance,
     text_hash: String,
@@ -141,7 +141,7 @@ pub(super) fn show(book: &Snapshot, name: &str, json: bool) -> Result<(), Failur
         skill.history.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     ));
     for one in &skill.sightings {
-        let Sighting { version, app, app_version, written, confirmed, outdated } = one;
+        let VersionEvidence { version, app, app_version, written, confirmed, outdated } = one;
         let written = if *written { "written there, " } else { "" };
         terminal::line(format_args!(
             "v{version} on {app} {app_version}: {written}helped {confirmed}, outdated {outdated}"
@@ -198,7 +198,7 @@ fn card<'a>(book: &Snapshot, skill: &'a Skill, name: &'a str) -> Card<'a> {
 
 pub(super) fn search(book: &Snapshot, query: &str, limit: usize, json: bool) -> Result<(), Failure> {
     let found = wire::runtime()?.block_on(async { Ok(book.find(query, limit).await) })?;
-    if let Some(why) = found.words_alone {
+    if let Some(why) = found.embedding_error {
         return Err(Failure::say(Kind::Model, why)
             .hint("--words turns semantic search off; `[embeddings]` configures the server"));
     }

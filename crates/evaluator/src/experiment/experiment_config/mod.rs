@@ -10,52 +10,52 @@ use std::path::PathBuf;
 
 use apprentice_protocol::Limits;
 
-use super::{CleanupRule, Primary};
-use apprentice_results::ablations::FurtherArms;
+use super::{CleanupRule, PrimaryComparison};
+use apprentice_results::ablations::Ablations;
 use apprentice_skills::reflect::ReflectMode;
-use apprentice_tasks::suite::Spot;
+use apprentice_tasks::suite::SourcePos;
 
-pub use resolve::{Draft, Setting, Ways};
+pub use resolve::{ProgramDefaults, ResolveContext, ResolvedConfig};
 
 /// A value with its position in the config file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Marked<T> {
+pub struct Located<T> {
     /// The value.
     pub value: T,
     /// The value's position.
-    pub spot: Spot,
+    pub spot: SourcePos,
 }
 
-impl<T> Marked<T> {
+impl<T> Located<T> {
     /// Creates a value without a position, for example from the command line.
-    pub fn unplaced(value: T) -> Self {
-        Self { value, spot: Spot { line: 0, column: 0 } }
+    pub fn without_position(value: T) -> Self {
+        Self { value, spot: SourcePos { line: 0, column: 0 } }
     }
 }
 
-/// A parsed config file. References are not checked yet; [`Sheet::settle`] resolves them.
+/// A parsed config file. References are not checked yet; [`ExperimentConfig::settle`] resolves them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sheet {
+pub struct ExperimentConfig {
     /// Path of the suite, relative to the config file.
-    pub suite: Marked<PathBuf>,
+    pub suite: Located<PathBuf>,
     /// Path of the locked split; `None` means `split.json` in the suite's folder.
-    pub split: Option<Marked<PathBuf>>,
+    pub split: Option<Located<PathBuf>>,
     /// Path of a task selection.
-    pub select: Option<Marked<PathBuf>>,
+    pub select: Option<Located<PathBuf>>,
     /// Templates that take part; empty means all.
-    pub templates: Vec<Marked<String>>,
+    pub templates: Vec<Located<String>>,
     /// Models measured in every arm. The first one rehearses.
-    pub students: Vec<Marked<String>>,
+    pub students: Vec<Located<String>>,
     /// The teacher: works during learning and is measured once.
-    pub teacher: Option<Marked<String>>,
+    pub teacher: Option<Located<String>>,
     /// Path of a given skillbook, used instead of learning one.
-    pub skillbook: Option<Marked<PathBuf>>,
+    pub skillbook: Option<Located<PathBuf>>,
     /// Options for learning a book.
-    pub learning: Learning,
+    pub learning: LearningConfig,
     /// Names of the arms.
-    pub arms: Vec<Marked<String>>,
+    pub arms: Vec<Located<String>>,
     /// The primary comparison.
-    pub primary: Marked<Primary>,
+    pub primary: Located<PrimaryComparison>,
     /// Seeds per test task.
     pub seeds: u32,
     /// Maximum attempts per trial; `None` means the program's setting.
@@ -69,26 +69,26 @@ pub struct Sheet {
     /// Budget for all model calls, in US dollars.
     pub most_usd: Option<f64>,
     /// Ablations and compute-matched baselines run with the first student.
-    pub further: Marked<FurtherArms>,
+    pub further: Located<Ablations>,
     /// Assumptions for the power analysis.
-    pub design: Design,
+    pub design: PowerQuestion,
     /// Skills of a given book hidden from the tasks of an app, as `skill@program`.
-    pub suppress: Vec<Marked<String>>,
+    pub suppress: Vec<Located<String>>,
     /// Syntax errors, reported together with unresolved references.
-    pub form: Form,
+    pub form: SyntaxIssues,
 }
 
 /// Errors in the structure of a config file. Its valid parts are still resolved, so that all problems are reported at
 /// once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Form {
+pub struct SyntaxIssues {
     /// The errors.
-    faults: Vec<Fault>,
+    faults: Vec<ConfigIssue>,
     /// Keys with errors. Their values are unknown, so checks that depend on them are skipped.
     keys: BTreeSet<String>,
 }
 
-impl Form {
+impl SyntaxIssues {
     /// Whether the value of a key is known.
     fn is_sound(&self, key: &str) -> bool {
         !self.keys.contains(key)
@@ -97,9 +97,9 @@ impl Form {
 
 /// Options for learning a skillbook.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Learning {
+pub struct LearningConfig {
     /// Position of the `[learning]` table, if present.
-    pub spot: Option<Spot>,
+    pub spot: Option<SourcePos>,
     /// Passes of the teacher over the training tasks; `None` means the program's setting.
     pub epochs: Option<u32>,
     /// Attempts that run in parallel on the same state of the book; 1 learns after every attempt.
@@ -113,14 +113,14 @@ pub struct Learning {
     /// Number of books learned with the same method, each with other task orders and seeds and each measured.
     pub replicates: u32,
     /// The model that reviews attempts and manages the book; `None` means the teacher.
-    pub learner: Option<Marked<String>>,
+    pub learner: Option<Located<String>>,
     /// Whether a separate reviewer or the acting model, in its own conversation, reviews attempts.
     pub reflection: ReflectMode,
 }
 
 /// Assumptions for the power analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Design {
+pub struct PowerQuestion {
     /// The effect to detect, as a share: 0.2 is twenty points.
     pub effect: Option<f64>,
     /// The maximum success rate of a template without a book.
@@ -129,30 +129,30 @@ pub struct Design {
 
 /// A problem in a config file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct ConfigIssue {
     /// The position; `None` if something is missing.
-    pub spot: Option<Spot>,
+    pub spot: Option<SourcePos>,
     /// The problem and its remedy.
     pub what: String,
 }
 
 /// All problems of a config file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub struct SheetError {
+pub struct ExperimentConfigError {
     /// Path of the config file.
     pub path: PathBuf,
     /// The problems, from top to bottom.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigIssue>,
 }
 
-impl SheetError {
-    fn new(path: impl Into<PathBuf>, mut faults: Vec<Fault>) -> Self {
+impl ExperimentConfigError {
+    fn new(path: impl Into<PathBuf>, mut faults: Vec<ConfigIssue>) -> Self {
         faults.sort_by_key(|fault| fault.spot.map_or((usize::MAX, 0), |spot| (spot.line, spot.column)));
         Self { path: path.into(), faults }
     }
 }
 
-impl fmt::Display for SheetError {
+impl fmt::Display for ExperimentConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, fault) in self.faults.iter().enumerate() {
             let end = if place + 1 < self.faults.len() { "\n" } else { "" };

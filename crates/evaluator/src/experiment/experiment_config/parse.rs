@@ -9,12 +9,15 @@ use apprentice_skills::reflect::ReflectMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Design, Fault, Form, Learning, Marked, Sheet, SheetError};
-use crate::experiment::{CleanupRule, Primary};
-use apprentice_results::ablations::FurtherArms;
+use super::{
+    ConfigIssue, ExperimentConfig, ExperimentConfigError, LearningConfig, Located, PowerQuestion,
+    SyntaxIssues,
+};
+use crate::experiment::{CleanupRule, PrimaryComparison};
+use apprentice_results::ablations::Ablations;
 use apprentice_results::arm::Arm;
-use apprentice_results::stats::Assumed;
-use apprentice_tasks::suite::{Spot, nearest};
+use apprentice_results::stats::PowerAssumptions;
+use apprentice_tasks::suite::{SourcePos, nearest};
 
 const KEYS: [&str; 19] = [
     "arms",
@@ -46,58 +49,58 @@ const PRIMARY: [&str; 2] = ["control", "treatment"];
 const DESIGN: [&str; 2] = ["base", "effect"];
 
 /// Larger numbers are rejected as typing errors.
-const MANY: i64 = 1_000_000_000;
+const MAX_NUMBER: i64 = 1_000_000_000;
 
-impl Sheet {
+impl ExperimentConfig {
     /// Parses a config file. Invalid TOML is rejected at once; structural errors are kept and reported by
-    /// [`Sheet::settle`] together with unresolved references.
-    pub fn read(path: &Path, text: &str) -> Result<Self, SheetError> {
+    /// [`ExperimentConfig::settle`] together with unresolved references.
+    pub fn read(path: &Path, text: &str) -> Result<Self, ExperimentConfigError> {
         let (root, broken) = DeTable::parse_recoverable(text);
         let mut reader = Reader { text, faults: Vec::new(), keys: BTreeSet::new() };
         for error in broken {
-            let spot = error.span().map(|span| Spot::at(text, span.start));
-            reader.faults.push(Fault { spot, what: error.message().to_owned() });
+            let spot = error.span().map(|span| SourcePos::at(text, span.start));
+            reader.faults.push(ConfigIssue { spot, what: error.message().to_owned() });
         }
         // A syntax error may hide the keys after it, so missing keys are not reported.
         if !reader.faults.is_empty() {
-            return Err(SheetError::new(path, reader.faults));
+            return Err(ExperimentConfigError::new(path, reader.faults));
         }
         let sheet = sheet(&mut reader, root.get_ref());
-        Ok(Self { form: Form { faults: reader.faults, keys: reader.keys }, ..sheet })
+        Ok(Self { form: SyntaxIssues { faults: reader.faults, keys: reader.keys }, ..sheet })
     }
 }
 
-fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Sheet {
+fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> ExperimentConfig {
     reader.check(root, "", &KEYS);
     let suite = reader.path(root, "suite");
-    let students = reader.texts(root, "students");
+    let students = reader.strings(root, "students");
     let skillbook = reader.path(root, "skillbook");
     let teacher = reader.text(root, "teacher");
-    let arms = if root.contains_key("arms") { reader.texts(root, "arms") } else { default_arms() };
-    let found = Sheet {
+    let arms = if root.contains_key("arms") { reader.strings(root, "arms") } else { default_arms() };
+    let found = ExperimentConfig {
         split: reader.path(root, "split"),
         select: reader.path(root, "select"),
-        templates: reader.texts(root, "templates"),
+        templates: reader.strings(root, "templates"),
         learning: learning(reader, root),
         primary: primary(reader, root),
         seeds: reader.count(root, "seeds", 1..=1000).unwrap_or(3),
         attempts: reader.count(root, "attempts", 1..=100),
         order_seed: reader.whole(root, "order_seed", 0..=i64::MAX).map_or(0, i64::unsigned_abs),
-        baselines: reader.truth(root, "baselines").unwrap_or(false),
+        baselines: reader.boolean(root, "baselines").unwrap_or(false),
         limits: limits(reader, root),
         most_usd: reader.real(root, "most_usd", 0.0..=1e9),
         further: further(reader, root),
-        suppress: reader.texts(root, "suppress"),
+        suppress: reader.strings(root, "suppress"),
         design: design(reader, root),
-        suite: suite.unwrap_or(Marked { value: PathBuf::new(), spot: NOWHERE }),
+        suite: suite.unwrap_or(Located { value: PathBuf::new(), spot: NO_POSITION }),
         students,
         teacher,
         skillbook,
         arms,
-        form: Form::default(),
+        form: SyntaxIssues::default(),
     };
-    reader.need(root, "suite", "`suite` is missing: the folder of the tasks");
-    reader.need(
+    reader.require(root, "suite", "`suite` is missing: the folder of the tasks");
+    reader.require(
         root,
         "students",
         "`students` is missing: the models to measure, `students = [\"provider/name\"]`",
@@ -105,23 +108,23 @@ fn sheet(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Sheet {
     found
 }
 
-const NOWHERE: Spot = Spot { line: 0, column: 0 };
+const NO_POSITION: SourcePos = SourcePos { line: 0, column: 0 };
 
-fn default_arms() -> Vec<Marked<String>> {
+fn default_arms() -> Vec<Located<String>> {
     let arms = [Arm::None, Arm::Pull, Arm::PlaceboInert];
-    arms.map(|arm| Marked { value: arm.to_string(), spot: NOWHERE }).into()
+    arms.map(|arm| Located { value: arm.to_string(), spot: NO_POSITION }).into()
 }
 
-fn learning(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Learning {
+fn learning(reader: &mut Reader<'_>, root: &DeTable<'_>) -> LearningConfig {
     let spot = root.get_key_value("learning").map(|(key, _)| reader.spot(key.span().start));
     let empty = DeTable::new();
     let table = reader.table(root, "learning", &LEARNING).unwrap_or(&empty);
-    Learning {
+    LearningConfig {
         spot,
         epochs: reader.count(table, "epochs", 1..=1000),
         batch: reader.count(table, "batch", 1..=1000).map_or(2, |batch| batch as usize),
-        rehearsal: reader.truth(table, "rehearsal").unwrap_or(true),
-        cleanup_interval: reader.count(table, "cleanup_interval", 1..=MANY).map(|every| every as usize),
+        rehearsal: reader.boolean(table, "rehearsal").unwrap_or(true),
+        cleanup_interval: reader.count(table, "cleanup_interval", 1..=MAX_NUMBER).map(|every| every as usize),
         cleanup: cleanup(reader, table),
         replicates: reader.count(table, "replicates", 1..=100).unwrap_or(1),
         learner: reader.text(table, "learner"),
@@ -139,7 +142,7 @@ fn reflection(reader: &mut Reader<'_>, table: &DeTable<'_>) -> ReflectMode {
                 "`reflection` is {other:?}; it is \"fresh\" (a separate reviewer) or \"in_context\" (the model that \
                  acted, in its own conversation)"
             );
-            reader.faults.push(Fault { spot: Some(named.spot), what });
+            reader.faults.push(ConfigIssue { spot: Some(named.spot), what });
             ReflectMode::Fresh
         }
     }
@@ -150,55 +153,56 @@ fn cleanup(reader: &mut Reader<'_>, learning: &DeTable<'_>) -> CleanupRule {
     let Some(table) = reader.table(learning, "cleanup", &CLEANUP) else { return usual };
     let share = 0.0..=1.0;
     CleanupRule {
-        negatives: reader.count(table, "negatives", 1..=MANY).unwrap_or(usual.negatives),
+        negatives: reader.count(table, "negatives", 1..=MAX_NUMBER).unwrap_or(usual.negatives),
         positive_share: reader.real(table, "positive_share", share.clone()).unwrap_or(usual.positive_share),
         likeness: reader.real(table, "likeness", share.clone()).unwrap_or(usual.likeness),
-        requests: reader.count(table, "requests", 1..=MANY).unwrap_or(usual.requests),
+        requests: reader.count(table, "requests", 1..=MAX_NUMBER).unwrap_or(usual.requests),
         follow_share: reader.real(table, "follow_share", share).unwrap_or(usual.follow_share),
     }
 }
 
-fn primary(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Marked<Primary> {
-    let standard = Primary::default();
-    let spot = root.get_key_value("primary").map_or(NOWHERE, |(key, _)| reader.spot(key.span().start));
+fn primary(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<PrimaryComparison> {
+    let standard = PrimaryComparison::default();
+    let spot = root.get_key_value("primary").map_or(NO_POSITION, |(key, _)| reader.spot(key.span().start));
     let Some(table) = reader.table(root, "primary", &PRIMARY) else {
-        return Marked { value: standard, spot };
+        return Located { value: standard, spot };
     };
     let treatment = reader.text(table, "treatment").map_or(standard.treatment, |marked| marked.value);
     let control = reader.text(table, "control").map_or(standard.control, |marked| marked.value);
-    Marked { value: Primary { treatment, control }, spot }
+    Located { value: PrimaryComparison { treatment, control }, spot }
 }
 
 fn limits(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Option<Limits> {
     let table = reader.table(root, "limits", &LIMITS)?;
     let standard = Limits::default();
-    let large = |reader: &mut Reader<'_>, key| reader.whole(table, key, 1..=MANY).map(i64::unsigned_abs);
+    let large =
+        |reader: &mut Reader<'_>, key| reader.whole(table, key, 1..=MAX_NUMBER).map(i64::unsigned_abs);
     Some(Limits {
-        world_steps: reader.count(table, "world_steps", 1..=MANY).unwrap_or(standard.world_steps),
-        turns: reader.count(table, "turns", 1..=MANY).unwrap_or(standard.turns),
+        world_steps: reader.count(table, "world_steps", 1..=MAX_NUMBER).unwrap_or(standard.world_steps),
+        turns: reader.count(table, "turns", 1..=MAX_NUMBER).unwrap_or(standard.turns),
         tokens: large(reader, "tokens"),
         cost_usd: reader.real(table, "cost_usd", 0.0..=1e9),
         working_s: large(reader, "working_s").unwrap_or(standard.working_s),
-        repeats: reader.count(table, "repeats", 2..=MANY).unwrap_or(standard.repeats),
+        repeats: reader.count(table, "repeats", 2..=MAX_NUMBER).unwrap_or(standard.repeats),
     })
 }
 
-fn further(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Marked<FurtherArms> {
-    let spot = root.get_key_value("further").map_or(NOWHERE, |(key, _)| reader.spot(key.span().start));
+fn further(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Located<Ablations> {
+    let spot = root.get_key_value("further").map_or(NO_POSITION, |(key, _)| reader.spot(key.span().start));
     let empty = DeTable::new();
     let table = reader.table(root, "further", &FURTHER).unwrap_or(&empty);
-    let value = FurtherArms {
+    let value = Ablations {
         more_steps: reader.count(table, "more_steps", 2..=100),
         best_of: reader.count(table, "best_of", 2..=20),
         leave_one_out: reader.count(table, "leave_one_out", 1..=1000),
     };
-    Marked { value, spot }
+    Located { value, spot }
 }
 
-fn design(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Design {
-    let standard = Design { effect: None, base: Assumed::default().base };
+fn design(reader: &mut Reader<'_>, root: &DeTable<'_>) -> PowerQuestion {
+    let standard = PowerQuestion { effect: None, base: PowerAssumptions::default().base };
     let Some(table) = reader.table(root, "design", &DESIGN) else { return standard };
-    Design {
+    PowerQuestion {
         effect: reader.real(table, "effect", 0.01..=1.0),
         base: reader.real(table, "base", 0.0..=1.0).unwrap_or(standard.base),
     }
@@ -207,27 +211,27 @@ fn design(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Design {
 /// Reads values and records errors.
 struct Reader<'t> {
     text: &'t str,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigIssue>,
     /// Keys with errors.
     keys: BTreeSet<String>,
 }
 
 impl Reader<'_> {
-    fn spot(&self, offset: usize) -> Spot {
-        Spot::at(self.text, offset)
+    fn spot(&self, offset: usize) -> SourcePos {
+        SourcePos::at(self.text, offset)
     }
 
     /// Records an error in the value of a key.
     fn fault(&mut self, key: &str, offset: usize, what: String) {
         let spot = Some(self.spot(offset));
-        self.faults.push(Fault { spot, what });
+        self.faults.push(ConfigIssue { spot, what });
         self.keys.insert(key.to_owned());
     }
 
     /// Reports a missing key, unless it is present but invalid or misspelled.
-    fn need(&mut self, root: &DeTable<'_>, key: &str, what: &str) {
+    fn require(&mut self, root: &DeTable<'_>, key: &str, what: &str) {
         if !root.contains_key(key) && !self.keys.contains(key) {
-            self.faults.push(Fault { spot: None, what: what.to_owned() });
+            self.faults.push(ConfigIssue { spot: None, what: what.to_owned() });
         }
     }
 
@@ -267,20 +271,20 @@ impl Reader<'_> {
         Some(found)
     }
 
-    fn text(&mut self, table: &DeTable<'_>, key: &str) -> Option<Marked<String>> {
+    fn text(&mut self, table: &DeTable<'_>, key: &str) -> Option<Located<String>> {
         let value = table.get(key)?;
         self.word(value, key)
     }
 
-    fn path(&mut self, table: &DeTable<'_>, key: &str) -> Option<Marked<PathBuf>> {
-        let Marked { value, spot } = self.text(table, key)?;
-        Some(Marked { value: value.into(), spot })
+    fn path(&mut self, table: &DeTable<'_>, key: &str) -> Option<Located<PathBuf>> {
+        let Located { value, spot } = self.text(table, key)?;
+        Some(Located { value: value.into(), spot })
     }
 
     /// A list of strings; a single string is a list of one.
-    fn texts(&mut self, table: &DeTable<'_>, key: &str) -> Vec<Marked<String>> {
+    fn strings(&mut self, table: &DeTable<'_>, key: &str) -> Vec<Located<String>> {
         let Some(value) = table.get(key) else { return Vec::new() };
-        let found: Vec<Marked<String>> = match value.get_ref().as_array() {
+        let found: Vec<Located<String>> = match value.get_ref().as_array() {
             Some(list) => list.iter().filter_map(|value| self.word(value, key)).collect(),
             None => self.word(value, key).into_iter().collect(),
         };
@@ -294,16 +298,16 @@ impl Reader<'_> {
         for (place, one) in found.iter().enumerate() {
             if found[..place].iter().any(|other| other.value == one.value) {
                 let what = format!("`{key}` names {:?} twice", one.value);
-                self.faults.push(Fault { spot: Some(one.spot), what });
+                self.faults.push(ConfigIssue { spot: Some(one.spot), what });
             }
         }
         found
     }
 
-    fn word(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<Marked<String>> {
+    fn word(&mut self, value: &Spanned<DeValue<'_>>, key: &str) -> Option<Located<String>> {
         let spot = self.spot(value.span().start);
         match value.get_ref().as_str() {
-            Some(text) if !text.trim().is_empty() => Some(Marked { value: text.to_owned(), spot }),
+            Some(text) if !text.trim().is_empty() => Some(Located { value: text.to_owned(), spot }),
             Some(_) | None => {
                 self.fault(key, value.span().start, format!("`{key}` must be a string: write it in quotes"));
                 None
@@ -311,7 +315,7 @@ impl Reader<'_> {
         }
     }
 
-    fn truth(&mut self, table: &DeTable<'_>, key: &str) -> Option<bool> {
+    fn boolean(&mut self, table: &DeTable<'_>, key: &str) -> Option<bool> {
         let value = table.get(key)?;
         let truth = value.get_ref().as_bool();
         if truth.is_none() {
@@ -328,7 +332,7 @@ impl Reader<'_> {
         if number.is_none() {
             let (low, high) = range.into_inner();
             let reach =
-                if high < MANY { format!("from {low} to {high}") } else { format!("of {low} or more") };
+                if high < MAX_NUMBER { format!("from {low} to {high}") } else { format!("of {low} or more") };
             self.fault(key, value.span().start, format!("`{key}` must be a whole number {reach}"));
         }
         number

@@ -10,19 +10,19 @@ use apprentice_skills::LearnOptions;
 use apprentice_skills::book::{At, Snapshot};
 use apprentice_skills::reflect::ReflectOptions;
 
-use super::{Fault, Marked, Sheet, SheetError};
+use super::{ConfigIssue, ExperimentConfig, ExperimentConfigError, Located};
 use crate::arm::apps_of;
-use crate::experiment::{BookSource, Experiment, Lessons};
-use crate::hidden_skills::{Hiding, Suppressed};
+use crate::experiment::{BookSource, Experiment, LearningPlan};
+use crate::hidden_skills::{HiddenSkill, HiddenSkills};
 use crate::learn::CycleOptions;
 use crate::split::SplitLock;
-use crate::tool_servers::ToolBox;
+use crate::tool_servers::ToolSettings;
 use apprentice_results::arm::Arm;
 use apprentice_results::row::Split;
-use apprentice_tasks::suite::{self, Selection, Spot, Suite, nearest};
+use apprentice_tasks::suite::{self, Selection, SourcePos, Suite, nearest};
 
 /// The context for resolving names in a config file.
-pub struct Ways<'a> {
+pub struct ResolveContext<'a> {
     /// Path of the config file; its paths are relative to its folder. Used in messages.
     pub sheet: &'a Path,
     /// Resolves a model name to its full name, or returns the reason it is unknown.
@@ -31,9 +31,9 @@ pub struct Ways<'a> {
 
 /// A config file with all references resolved.
 #[derive(Debug)]
-pub struct Draft {
+pub struct ResolvedConfig {
     /// The config.
-    pub sheet: Sheet,
+    pub sheet: ExperimentConfig,
     /// The suite.
     pub suite: Arc<Suite>,
     /// The locked split, if there is one.
@@ -49,13 +49,13 @@ pub struct Draft {
     /// Full name of the teacher.
     pub teacher: Option<String>,
     /// Skills hidden from the tasks of certain apps.
-    pub suppress: Suppressed,
+    pub suppress: HiddenSkills,
     /// Full name of the learning model; `None` for a given book.
     pub learner: Option<String>,
 }
 
 /// Settings of an experiment that come from the program, not from its config file.
-pub struct Setting {
+pub struct ProgramDefaults {
     /// The model that reviews attempts and manages the book; unused for a given book.
     pub learner: Option<Arc<dyn ChatModel>>,
     /// Default for the maximum attempts per trial.
@@ -65,17 +65,17 @@ pub struct Setting {
     /// Default number of trajectories between two cleanups.
     pub cleanup_every: usize,
     /// The tool servers that skills may use.
-    pub tools: ToolBox,
+    pub tools: ToolSettings,
     /// The command line that started the experiment.
     pub command: Vec<String>,
     /// The version of the `apprentice` program.
     pub program: String,
 }
 
-impl Sheet {
+impl ExperimentConfig {
     /// Resolves all references. Structural errors are reported together with unresolved references.
-    pub fn settle(mut self, ways: &Ways<'_>) -> Result<Draft, SheetError> {
-        let mut desk = Desk { ways, faults: std::mem::take(&mut self.form.faults) };
+    pub fn settle(mut self, ways: &ResolveContext<'_>) -> Result<ResolvedConfig, ExperimentConfigError> {
+        let mut desk = Resolver { ways, faults: std::mem::take(&mut self.form.faults) };
         let suite = Some(&self.suite).filter(|named| !named.value.as_os_str().is_empty());
         let suite = suite.and_then(|named| desk.suite(named));
         let lock = suite.as_ref().and_then(|suite| desk.lock(&self, suite));
@@ -94,7 +94,7 @@ impl Sheet {
         match suite {
             Some(suite) if desk.faults.is_empty() => {
                 let suite = Arc::new(suite);
-                Ok(Draft {
+                Ok(ResolvedConfig {
                     sheet: self,
                     suite,
                     lock,
@@ -107,31 +107,31 @@ impl Sheet {
                     learner,
                 })
             }
-            Some(_) | None => Err(SheetError::new(ways.sheet, desk.faults)),
+            Some(_) | None => Err(ExperimentConfigError::new(ways.sheet, desk.faults)),
         }
     }
 }
 
-struct Desk<'a> {
-    ways: &'a Ways<'a>,
-    faults: Vec<Fault>,
+struct Resolver<'a> {
+    ways: &'a ResolveContext<'a>,
+    faults: Vec<ConfigIssue>,
 }
 
-impl Desk<'_> {
-    fn fault(&mut self, spot: Spot, what: String) {
+impl Resolver<'_> {
+    fn fault(&mut self, spot: SourcePos, what: String) {
         let spot = (spot.line > 0).then_some(spot);
-        self.faults.push(Fault { spot, what });
+        self.faults.push(ConfigIssue { spot, what });
     }
 
-    fn keep<T>(&mut self, spot: Spot, found: Result<T, impl std::error::Error>) -> Option<T> {
-        found.map_err(|error| self.fault(spot, story(&error))).ok()
+    fn keep<T>(&mut self, spot: SourcePos, found: Result<T, impl std::error::Error>) -> Option<T> {
+        found.map_err(|error| self.fault(spot, error_chain(&error))).ok()
     }
 
     fn path(&self, named: &Path) -> PathBuf {
         self.ways.sheet.parent().unwrap_or(Path::new("")).join(named)
     }
 
-    fn suite(&mut self, named: &Marked<PathBuf>) -> Option<Suite> {
+    fn suite(&mut self, named: &Located<PathBuf>) -> Option<Suite> {
         let path = self.path(&named.value);
         if let Some(missing) = missing(&path, "no suite") {
             self.fault(named.spot, missing);
@@ -141,7 +141,7 @@ impl Desk<'_> {
         self.keep(named.spot, loaded)
     }
 
-    fn lock(&mut self, sheet: &Sheet, suite: &Suite) -> Option<SplitLock> {
+    fn lock(&mut self, sheet: &ExperimentConfig, suite: &Suite) -> Option<SplitLock> {
         let (path, spot) = match &sheet.split {
             Some(named) => (self.path(&named.value), named.spot),
             None => (suite.root.join("split.json"), sheet.suite.spot),
@@ -160,7 +160,7 @@ impl Desk<'_> {
         Some(lock)
     }
 
-    fn tasks(&mut self, sheet: &Sheet, suite: &Suite) -> Option<BTreeSet<TaskId>> {
+    fn tasks(&mut self, sheet: &ExperimentConfig, suite: &Suite) -> Option<BTreeSet<TaskId>> {
         let selected = sheet.select.as_ref().and_then(|named| {
             let path = self.path(&named.value);
             if let Some(missing) = missing(&path, "no selection") {
@@ -192,13 +192,13 @@ impl Desk<'_> {
         })
     }
 
-    fn arms(&mut self, sheet: &Sheet) -> Vec<Arm> {
+    fn arms(&mut self, sheet: &ExperimentConfig) -> Vec<Arm> {
         let mut arms = Vec::new();
         for name in &sheet.arms {
             match Arm::parse(&name.value) {
                 Ok(arm) => arms.push(arm),
                 Err(error) => {
-                    let like = nearest(&name.value, Arm::EVERY.map(Arm::as_str));
+                    let like = nearest(&name.value, Arm::ALL.map(Arm::as_str));
                     let what = match like {
                         Some(like) => format!("there is no arm {:?}; did you mean {like:?}?", name.value),
                         None => error.to_string(),
@@ -214,9 +214,13 @@ impl Desk<'_> {
                 "`inline` inserts the guidance that `pull` retrieved: add \"pull\" to `arms`".into(),
             );
         }
-        let Marked { value: further, spot } = sheet.further;
+        let Located { value: further, spot } = sheet.further;
         for (wanted, needed, why) in [
-            (further.unhelped().next().is_some(), Arm::None, "more_steps and best_of are compared with it"),
+            (
+                further.without_book().next().is_some(),
+                Arm::None,
+                "more_steps and best_of are compared with it",
+            ),
             (further.leave_one_out.is_some(), Arm::Pull, "leave_one_out is compared with it"),
         ] {
             let there = sheet.arms.iter().any(|arm| arm.value == needed.as_str());
@@ -246,11 +250,11 @@ impl Desk<'_> {
         arms
     }
 
-    fn model(&mut self, name: &Marked<String>) -> Option<String> {
+    fn model(&mut self, name: &Located<String>) -> Option<String> {
         (self.ways.model)(&name.value).map_err(|what| self.fault(name.spot, what)).ok()
     }
 
-    fn book(&mut self, named: &Marked<PathBuf>) -> Option<Snapshot> {
+    fn book(&mut self, named: &Located<PathBuf>) -> Option<Snapshot> {
         let path = self.path(&named.value);
         if let Some(missing) = missing(&path, "no book") {
             self.fault(named.spot, missing);
@@ -265,14 +269,18 @@ impl Desk<'_> {
     }
 
     /// Resolves the hidden skills and programs. For a book that is yet to be learned, its skills are unknown.
-    fn suppress(&mut self, sheet: &Sheet, (suite, book): (Option<&Suite>, Option<&Snapshot>)) -> Suppressed {
+    fn suppress(
+        &mut self,
+        sheet: &ExperimentConfig,
+        (suite, book): (Option<&Suite>, Option<&Snapshot>),
+    ) -> HiddenSkills {
         let programs: BTreeSet<String> =
             suite.iter().flat_map(|suite| &suite.tasks).flat_map(apps_of).collect();
         let skills: BTreeSet<String> =
             book.iter().flat_map(|book| book.skills()).map(|skill| skill.id.to_string()).collect();
         let mut found = Vec::new();
         for one in &sheet.suppress {
-            let hiding = match Hiding::parse(&one.value) {
+            let hiding = match HiddenSkill::parse(&one.value) {
                 Ok(hiding) => hiding,
                 Err(error) => {
                     self.fault(one.spot, error.to_string());
@@ -298,7 +306,7 @@ impl Desk<'_> {
     }
 
     /// Checks what a learned book needs and what a given one cannot use.
-    fn learning(&mut self, sheet: &Sheet, lock: Option<&SplitLock>) {
+    fn learning(&mut self, sheet: &ExperimentConfig, lock: Option<&SplitLock>) {
         if let Some(book) = &sheet.skillbook {
             if sheet.learning.spot.is_some() {
                 let what = "`skillbook` and [learning] exclude each other: remove one";
@@ -308,7 +316,7 @@ impl Desk<'_> {
         }
         if sheet.teacher.is_none() && sheet.form.is_sound("teacher") {
             let what = "learning needs a teacher: name a `teacher`, or give a `skillbook`";
-            self.faults.push(Fault { spot: None, what: what.into() });
+            self.faults.push(ConfigIssue { spot: None, what: what.into() });
         }
         let unnamed = sheet.suite.value.as_os_str().is_empty();
         if unnamed || !sheet.form.is_sound("split") {
@@ -322,9 +330,9 @@ impl Desk<'_> {
     }
 }
 
-impl Draft {
+impl ResolvedConfig {
     /// Builds the experiment that the config file describes.
-    pub fn experiment(self, setting: Setting) -> Experiment {
+    pub fn experiment(self, setting: ProgramDefaults) -> Experiment {
         let Self { sheet, suite, lock, tasks, book, arms, students, teacher, suppress, learner: _ } = self;
         let mut students = students.into_iter();
         let student = students.next().unwrap_or_default();
@@ -342,7 +350,7 @@ impl Draft {
         };
         let book = match (book, setting.learner, &teacher) {
             (None, Some(learner), Some(teacher)) => {
-                BookSource::Learned(Lessons { teacher: teacher.clone(), learner, cycle })
+                BookSource::Learned(LearningPlan { teacher: teacher.clone(), learner, cycle })
             }
             (book, _, _) => BookSource::Given(book.unwrap_or_else(Snapshot::empty)),
         };
@@ -387,7 +395,7 @@ fn missing(path: &Path, what: &str) -> Option<String> {
 }
 
 /// Formats an error and its causes in one line.
-fn story(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -2,13 +2,15 @@
 
 use apprentice_protocol::{
     BlobHash, CallId, CallResult, Content, ContextRule, CoordinateSpace, EventKind, HistoryRule, Image,
-    ImageBytes, ImageRule, MediaType, Message, ModelProfile, RawContent, Size, SkillEvent, SkillHappening,
+    ImageBytes, ImageRule, MediaType, Message, ModelProfile, RawContent, Size, SkillEvent, SkillEventKind,
     SkillId, ToolRule, Usage, WorldTool,
 };
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-use super::super::context::Meter;
-use super::{Conversation, Kind, PICTURE_LEFT_OUT, Room, SKILL_LEFT_OUT, TEXT_LEFT_OUT, contents_of, weight};
+use super::super::context::TokenMeter;
+use super::{
+    ContextFit, Conversation, PICTURE_LEFT_OUT, PartKind, SKILL_LEFT_OUT, TEXT_LEFT_OUT, contents_of, weight,
+};
 
 fn talk(tokens: u64, images: u32) -> Conversation {
     let profile = ModelProfile {
@@ -49,8 +51,8 @@ fn answers(talk: &mut Conversation, content: Vec<Content>) -> Message {
 }
 
 /// Adds a turn in which a tool reports skill events.
-fn told(talk: &mut Conversation, name: &str, happenings: &[SkillHappening], text: &str) {
-    let event = |happening: &SkillHappening| {
+fn told(talk: &mut Conversation, name: &str, happenings: &[SkillEventKind], text: &str) {
+    let event = |happening: &SkillEventKind| {
         EventKind::Skill(SkillEvent {
             happening: *happening,
             skill: SkillId::parse(name).ok(),
@@ -68,11 +70,11 @@ fn told(talk: &mut Conversation, name: &str, happenings: &[SkillHappening], text
 
 fn activated(talk: &mut Conversation, name: &str, chars: usize) {
     let guide = name.repeat(chars / name.len());
-    told(talk, name, &[SkillHappening::Viewed, SkillHappening::Activated], &guide);
+    told(talk, name, &[SkillEventKind::Viewed, SkillEventKind::Activated], &guide);
 }
 
 fn put_away(talk: &mut Conversation, name: &str) {
-    told(talk, name, &[SkillHappening::Offloaded], "closed");
+    told(talk, name, &[SkillEventKind::Offloaded], "closed");
 }
 
 fn holds(talk: &Conversation, name: &str) -> bool {
@@ -90,11 +92,11 @@ fn old_pictures_go_before_old_texts_and_the_latest_view_stays() {
     // Room for 11,000 tokens: three views of 1,000 + 1,196 fit beside prompt and tools, five do not.
     let mut talk = talk(12_000, 9);
     talk.open(vec![Content::text("the task ".repeat(99))], view(3000), None);
-    assert_eq!(talk.make_room(), Room::Enough);
+    assert_eq!(talk.make_room(), ContextFit::Fits);
     let mut made = Vec::new();
     for _ in 0..12 {
         turn(&mut talk, 3000);
-        if let Room::Made(trimmed) = talk.make_room() {
+        if let ContextFit::AfterTrimming(trimmed) = talk.make_room() {
             assert!(trimmed.before > trimmed.limit && trimmed.after <= trimmed.limit, "{trimmed:?}");
             made.push((trimmed.pictures, trimmed.texts));
         }
@@ -113,8 +115,8 @@ fn the_view_to_act_on_stays_however_much_is_asked_of_tools_after_it() {
     talk.open(vec![Content::text("the task")], view(300), None);
     turn(&mut talk, 300);
     for _ in 0..9 {
-        told(&mut talk, "notes/one", &[SkillHappening::Viewed], &"notes/one".repeat(300));
-        assert!(!matches!(talk.make_room(), Room::None { .. }));
+        told(&mut talk, "notes/one", &[SkillEventKind::Viewed], &"notes/one".repeat(300));
+        assert!(!matches!(talk.make_room(), ContextFit::None { .. }));
     }
     assert!(count(&talk, TEXT_LEFT_OUT) > 0 && count(&talk, PICTURE_LEFT_OUT) == 1);
     let message = &talk.request().messages[2];
@@ -127,7 +129,7 @@ fn the_view_to_act_on_stays_however_much_is_asked_of_tools_after_it() {
 fn what_cannot_fit_even_so_is_said() {
     let mut talk = talk(4_000, 9);
     talk.open(vec![Content::text("the task")], view(30_000), None);
-    let Room::None { unit: "tokens", needed, limit: 3_000, held: 0 } = talk.make_room() else {
+    let ContextFit::None { unit: "tokens", needed, limit: 3_000, held: 0 } = talk.make_room() else {
         panic!("{:?}", talk.make_room());
     };
     assert!(needed > 11_000, "{needed}");
@@ -138,10 +140,12 @@ fn what_cannot_fit_even_so_is_said() {
 fn the_servers_count_decides_when_it_is_full() {
     let mut talk = talk(12_000, 9);
     talk.open(vec![Content::text("the task")], view(300), None);
-    assert_eq!(talk.make_room(), Room::Enough);
+    assert_eq!(talk.make_room(), ContextFit::Fits);
     talk.learn(Usage { input: 8_000, ..Usage::default() });
     turn(&mut talk, 6_000);
-    let Room::Made(trimmed) = talk.make_room() else { panic!("8,000 and 3,200 more are too many") };
+    let ContextFit::AfterTrimming(trimmed) = talk.make_room() else {
+        panic!("8,000 and 3,200 more are too many")
+    };
     assert_eq!((trimmed.pictures, trimmed.texts), (1, 1));
 }
 
@@ -153,23 +157,23 @@ fn the_text_of_a_skill_that_was_put_away_goes_first_and_that_of_an_active_one_ne
     activated(&mut talk, "notes/two", 1_500);
     turn(&mut talk, 300);
     put_away(&mut talk, "notes/one");
-    assert_eq!(talk.make_room(), Room::Enough);
+    assert_eq!(talk.make_room(), ContextFit::Fits);
     let sent = talk.request().clone();
     turn(&mut talk, 300);
-    assert_eq!(talk.make_room(), Room::Enough);
+    assert_eq!(talk.make_room(), ContextFit::Fits);
     assert_eq!(talk.request().messages[..sent.messages.len()], sent.messages[..], "what fits is not edited");
     turn(&mut talk, 300);
-    let Room::Made(trimmed) = talk.make_room() else { panic!("{:?}", talk.make_room()) };
+    let ContextFit::AfterTrimming(trimmed) = talk.make_room() else { panic!("{:?}", talk.make_room()) };
     assert_eq!((trimmed.pictures, trimmed.texts), (0, 1), "{trimmed:?}");
     assert!(!holds(&talk, "notes/one") && holds(&talk, "notes/two"));
     assert_eq!((count(&talk, SKILL_LEFT_OUT), count(&talk, TEXT_LEFT_OUT)), (1, 0));
     for _ in 0..12 {
         turn(&mut talk, 3_000);
-        assert!(!matches!(talk.make_room(), Room::None { .. }));
+        assert!(!matches!(talk.make_room(), ContextFit::None { .. }));
     }
     assert!(holds(&talk, "notes/two") && count(&talk, TEXT_LEFT_OUT) > 1);
     put_away(&mut talk, "notes/two");
-    while talk.make_room() == Room::Enough {
+    while talk.make_room() == ContextFit::Fits {
         turn(&mut talk, 3_000);
     }
     assert_eq!((holds(&talk, "notes/two"), count(&talk, SKILL_LEFT_OUT)), (false, 2));
@@ -181,7 +185,7 @@ fn a_skill_that_is_asked_for_again_stays_as_any_other_text_does() {
     talk.open(vec![Content::text("the task")], view(300), None);
     activated(&mut talk, "notes/one", 3_000);
     put_away(&mut talk, "notes/one");
-    told(&mut talk, "notes/one", &[SkillHappening::Viewed], &"notes/one".repeat(400));
+    told(&mut talk, "notes/one", &[SkillEventKind::Viewed], &"notes/one".repeat(400));
     for _ in 0..3 {
         turn(&mut talk, 3_000);
         talk.make_room();
@@ -202,7 +206,7 @@ fn active_skills_that_leave_no_room_are_named() {
     talk.open(vec![Content::text("the task")], view(300), None);
     activated(&mut talk, "notes/one", 12_000);
     turn(&mut talk, 300);
-    let Room::None { held: 3_999, limit: 5_000, .. } = talk.make_room() else {
+    let ContextFit::None { held: 3_999, limit: 5_000, .. } = talk.make_room() else {
         panic!("{:?}", talk.make_room());
     };
 }
@@ -230,10 +234,10 @@ proptest! {
             };
             let before = guides(&talk);
             match talk.make_room() {
-                Room::Enough | Room::Made(_) => prop_assert!(talk.tokens() <= tokens - 1000),
-                Room::None { needed, limit, .. } => {
+                ContextFit::Fits | ContextFit::AfterTrimming(_) => prop_assert!(talk.tokens() <= tokens - 1000),
+                ContextFit::None { needed, limit, .. } => {
                     prop_assert!(needed > limit);
-                    for kind in [Kind::PutAway, Kind::Picture, Kind::Text] {
+                    for kind in [PartKind::PutAway, PartKind::Picture, PartKind::Text] {
                         prop_assert_eq!(talk.oldest(kind), None);
                     }
                 }
@@ -241,7 +245,7 @@ proptest! {
             prop_assert!(!active || guides(&talk) == before, "what an active skill says stays");
             let sent = talk.sent;
             // The running count equals a fresh count.
-            let mut fresh = Meter::new(ContextRule { tokens, patch: 28 });
+            let mut fresh = TokenMeter::new(ContextRule { tokens, patch: 28 });
             fresh.add_text(&talk.request.system);
             talk.request.tools.iter().for_each(|tool| fresh.add_tool(tool));
             for message in &talk.request.messages {

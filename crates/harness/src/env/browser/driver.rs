@@ -9,14 +9,14 @@ use apprentice_cdp::domain::page::{CaptureScreenshot, PictureFormat};
 use apprentice_cdp::domain::runtime::{Argument, CallFunctionOn, Evaluate, ScriptError};
 use apprentice_cdp::domain::target::{ActivateTarget, GetTargets, SetAutoAttach, SetDiscoverTargets};
 use apprentice_cdp::{CallError, Command, Connection, Session, SessionId};
-use apprentice_protocol::{ActReport, Image, Size, WorldError, WorldFault};
+use apprentice_protocol::{ActReport, Image, Size, WorldError, WorldErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::element::Refs;
-use super::event_watcher::Watch;
+use super::event_watcher::EventWatcher;
 use super::page_state::{PageDialog, PageTab};
 use super::picture;
 
@@ -31,19 +31,19 @@ const FINISH: Duration = Duration::from_secs(10);
 /// Longest wait for documents to load.
 const LOADING: Duration = Duration::from_secs(10);
 /// Longest wait for requests made by scripts.
-const ASKING: Duration = Duration::from_secs(2);
+const SCRIPT_REQUESTS: Duration = Duration::from_secs(2);
 /// Longest wait for a download.
 const DOWNLOADING: Duration = Duration::from_secs(10);
 /// How long a document must stay unchanged, in milliseconds of the page's clock.
-const STILL_MS: u32 = 40;
+const UNCHANGED_MS: u32 = 40;
 /// How long a document may keep changing, in milliseconds of the page's clock.
-const RESTLESS_MS: u32 = 1000;
+const MAX_CHANGING_MS: u32 = 1000;
 /// How often a document may be replaced by another while we wait for the page to settle.
 const ROUNDS: usize = 6;
 
 /// Why a call or an action failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum ActionError {
     /// The model can correct the action.
     #[error("{0}")]
     Refused(String),
@@ -58,7 +58,7 @@ pub(super) enum Trouble {
     World(#[from] WorldError),
 }
 
-impl Trouble {
+impl ActionError {
     pub(super) fn refused(problem: impl Into<String>) -> Self {
         Self::Refused(problem.into())
     }
@@ -81,12 +81,12 @@ impl Trouble {
 }
 
 pub(super) fn lost(why: impl Into<String>) -> WorldError {
-    WorldError::new(WorldFault::Lost, why)
+    WorldError::new(WorldErrorKind::Lost, why)
 }
 
-fn trouble(error: &CallError) -> Trouble {
+fn trouble(error: &CallError) -> ActionError {
     match error {
-        CallError::Refused { refusal, .. } => Trouble::Replaced(refusal.message.clone()),
+        CallError::Refused { refusal, .. } => ActionError::Replaced(refusal.message.clone()),
         CallError::Closed(why) => lost(format!("chromium is gone: {why}")).into(),
         CallError::TimedOut { .. } | CallError::Malformed { .. } => {
             lost(format!("the browser gave an unexpected answer: {error}")).into()
@@ -98,7 +98,7 @@ fn trouble(error: &CallError) -> Trouble {
 #[derive(Debug)]
 pub(super) struct Browser {
     root: Session,
-    watch: Watch,
+    watch: EventWatcher,
     refs: Mutex<Refs>,
     pub(super) size: Size,
     // Declared last, so that the handles above are dropped before it closes.
@@ -108,9 +108,9 @@ pub(super) struct Browser {
 impl Browser {
     /// Takes over a connection and waits for the first tab.
     pub(super) async fn take_over(connection: Connection, size: Size) -> Result<Self, WorldError> {
-        let start = |why: String| WorldError::new(WorldFault::Start, why);
+        let start = |why: String| WorldError::new(WorldErrorKind::Start, why);
         let root = connection.browser(CALL);
-        let watch = Watch::start(root.clone(), size);
+        let watch = EventWatcher::start(root.clone(), size);
         let browser = Self { root, watch, refs: Mutex::default(), size, _connection: connection };
         let attach = SetAutoAttach { auto_attach: true, wait_for_debugger_on_start: true, flatten: true };
         let failed = |error: CallError| start(format!("the browser could not be controlled: {error}"));
@@ -128,7 +128,7 @@ impl Browser {
         &self.root
     }
 
-    pub(super) fn watch(&self) -> &Watch {
+    pub(super) fn watch(&self) -> &EventWatcher {
         &self.watch
     }
 
@@ -142,7 +142,7 @@ impl Browser {
     }
 
     /// The active tab.
-    pub(super) fn front(&self) -> Result<PageTab, Trouble> {
+    pub(super) fn front(&self) -> Result<PageTab, ActionError> {
         let front = self.watch.with(|pages| pages.front().cloned());
         let tab = front.ok_or_else(|| lost("the browser has no tab any more"))?;
         match &tab.crashed {
@@ -152,7 +152,11 @@ impl Browser {
     }
 
     /// Makes a call on a session of the active tab. A dialog or a crash ends the wait.
-    pub(super) async fn call<C: Command>(&self, session: &Session, command: &C) -> Result<C::Reply, Trouble> {
+    pub(super) async fn call<C: Command>(
+        &self,
+        session: &Session,
+        command: &C,
+    ) -> Result<C::Reply, ActionError> {
         self.guard(session.call(command)).await
     }
 
@@ -160,10 +164,10 @@ impl Browser {
     pub(super) async fn guard<T>(
         &self,
         calls: impl Future<Output = Result<T, CallError>>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ActionError> {
         let stopped = self.watch.until(|pages| {
             let tab = pages.front()?;
-            tab.dialog.clone().map(Trouble::Dialog).or_else(|| {
+            tab.dialog.clone().map(ActionError::Dialog).or_else(|| {
                 tab.crashed.as_deref().map(|how| lost(format!("the page's process died: {how}")).into())
             })
         });
@@ -180,10 +184,10 @@ impl Browser {
         &self,
         session: &Session,
         expression: String,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ActionError> {
         let evaluate = Evaluate { expression, await_promise: true, return_by_value: true };
         let done = self.call(session, &evaluate).await?;
-        done.read().map_err(|error: ScriptError| Trouble::Replaced(error.0))
+        done.read().map_err(|error: ScriptError| ActionError::Replaced(error.0))
     }
 
     /// Calls a function on an object of the page.
@@ -193,7 +197,7 @@ impl Browser {
         object: &str,
         function: &str,
         arguments: impl IntoIterator<Item = Value>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ActionError> {
         let call = CallFunctionOn {
             function_declaration: function.to_owned(),
             object_id: object.to_owned(),
@@ -202,11 +206,11 @@ impl Browser {
             return_by_value: true,
         };
         let done = self.call(session, &call).await?;
-        done.read().map_err(|error: ScriptError| Trouble::Replaced(error.0))
+        done.read().map_err(|error: ScriptError| ActionError::Replaced(error.0))
     }
 
     /// Takes a screenshot of the active tab.
-    pub(super) async fn picture(&self) -> Result<Image, Trouble> {
+    pub(super) async fn picture(&self) -> Result<Image, ActionError> {
         let tab = self.front()?;
         let capture = CaptureScreenshot { format: PictureFormat::Png, optimize_for_speed: true };
         let picture = self.call(&self.session(&tab.session), &capture).await?;
@@ -218,21 +222,22 @@ impl Browser {
 
     /// Waits until the active tab settles: documents loaded, requests answered, no more changes. Each wait is limited;
     /// after the limit, the page is used as it is.
-    pub(super) async fn settle(&self) -> Result<(), Trouble> {
+    pub(super) async fn settle(&self) -> Result<(), ActionError> {
         for _ in 0..ROUNDS {
             let tab = self.front()?;
             if let Some(dialog) = tab.dialog {
-                return Err(Trouble::Dialog(dialog));
+                return Err(ActionError::Dialog(dialog));
             }
             let id = &tab.session;
             self.bring_to_front(&tab.target, id).await?;
             self.wait(LOADING, |pages| !pages.is_loading(id)).await?;
-            self.wait(ASKING, |pages| !pages.is_asking(id)).await?;
-            let quiet: Result<bool, Trouble> =
-                self.evaluate(&self.session(id), format!("({QUIET})({STILL_MS}, {RESTLESS_MS})")).await;
+            self.wait(SCRIPT_REQUESTS, |pages| !pages.has_pending_requests(id)).await?;
+            let quiet: Result<bool, ActionError> = self
+                .evaluate(&self.session(id), format!("({QUIET})({UNCHANGED_MS}, {MAX_CHANGING_MS})"))
+                .await;
             let replaced = match quiet {
                 Ok(_) => false,
-                Err(Trouble::Replaced(_)) => true,
+                Err(ActionError::Replaced(_)) => true,
                 Err(other) => return Err(other),
             };
             let (front, loading) =
@@ -245,14 +250,14 @@ impl Browser {
     }
 
     /// Makes the browser show a tab: a background tab is not rendered and takes no input.
-    pub(super) async fn bring_to_front(&self, target: &str, session: &SessionId) -> Result<(), Trouble> {
+    pub(super) async fn bring_to_front(&self, target: &str, session: &SessionId) -> Result<(), ActionError> {
         if self.watch.with(|pages| pages.shown.as_ref() == Some(session)) {
             return Ok(());
         }
         let activate = ActivateTarget { target_id: target.to_owned() };
         self.guard(self.root.call(&activate)).await?;
         self.watch.with(|pages| {
-            pages.bring_forward(session);
+            pages.make_active(session);
             pages.shown = Some(session.clone());
         });
         Ok(())
@@ -266,7 +271,7 @@ impl Browser {
     }
 
     /// Reads titles and URLs of the tabs, because the events about them come late.
-    pub(super) async fn refresh_tabs(&self) -> Result<(), Trouble> {
+    pub(super) async fn refresh_tabs(&self) -> Result<(), ActionError> {
         let targets = self.root.call(&GetTargets {}).await.map_err(|error| trouble(&error))?;
         self.watch.with(|pages| targets.target_infos.into_iter().for_each(|info| pages.describe(info)));
         Ok(())
@@ -276,8 +281,8 @@ impl Browser {
     async fn wait(
         &self,
         cap: Duration,
-        calm: impl Fn(&super::page_state::Pages) -> bool,
-    ) -> Result<(), Trouble> {
+        calm: impl Fn(&super::page_state::BrowserState) -> bool,
+    ) -> Result<(), ActionError> {
         let reached = self.watch.until(|pages| {
             let blocked = pages.front().is_none_or(|tab| tab.dialog.is_some() || tab.crashed.is_some());
             (blocked || calm(pages)).then_some(())

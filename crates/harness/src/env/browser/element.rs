@@ -12,7 +12,7 @@ use apprentice_protocol::NodeRef;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::driver::{Browser, Trouble};
+use super::driver::{ActionError, Browser};
 
 const AIM: &str = include_str!("page/aim.js");
 const CHOOSE: &str = include_str!("page/choose.js");
@@ -61,7 +61,7 @@ pub(super) struct Element {
 
 /// What the pointer would hit at an element.
 #[derive(Debug)]
-pub(super) enum Aim {
+pub(super) enum PointerTarget {
     /// The element, at this point of the page.
     At(f64, f64),
     /// A native list box, whose list is drawn by the system outside the page.
@@ -93,17 +93,17 @@ enum Chosen {
 
 impl Browser {
     /// Finds the existing node of a reference, in the active tab.
-    pub(super) async fn find(&self, node: &NodeRef) -> Result<Element, Trouble> {
-        let gone = || Trouble::refused(format!("element {node} is gone; look again"));
+    pub(super) async fn find(&self, node: &NodeRef) -> Result<Element, ActionError> {
+        let gone = || ActionError::refused(format!("element {node} is gone; look again"));
         let key = self.refs().find(node).cloned();
-        let key = key.ok_or_else(|| Trouble::refused(format!("there never was an element {node}")))?;
+        let key = key.ok_or_else(|| ActionError::refused(format!("there never was an element {node}")))?;
         let front = self.front()?.session;
         if !self.watch().with(|pages| pages.has(&key.session)) {
             return Err(gone());
         }
-        let parts = self.watch().with(|pages| pages.parts_of(&front));
+        let parts = self.watch().with(|pages| pages.sessions_of(&front));
         if !parts.iter().any(|(session, _)| *session == key.session) {
-            return Err(Trouble::refused(format!("element {node} is in a tab that is not in front")));
+            return Err(ActionError::refused(format!("element {node} is in a tab that is not in front")));
         }
         let session = self.session(&key.session);
         let frames = self.call(&session, &GetFrameTree {}).await?.frame_tree;
@@ -116,40 +116,40 @@ impl Browser {
                 Some(object) => Ok(Element { session, object }),
                 None => Err(gone()),
             },
-            Err(Trouble::Replaced(_)) => Err(gone()),
+            Err(ActionError::Replaced(_)) => Err(gone()),
             Err(other) => Err(other),
         }
     }
 
     /// The innermost element at a point of the active page.
-    pub(super) async fn under(&self, x: f64, y: f64) -> Result<Element, Trouble> {
+    pub(super) async fn under(&self, x: f64, y: f64) -> Result<Element, ActionError> {
         let session = self.session(&self.front()?.session);
         let expression = format!("({UNDER})({x}, {y})");
         let evaluate = Evaluate { expression, await_promise: false, return_by_value: false };
         let object = self.call(&session, &evaluate).await?.result.object_id;
-        let object = object.ok_or_else(|| Trouble::refused(format!("nothing is at ({x}, {y})")))?;
+        let object = object.ok_or_else(|| ActionError::refused(format!("nothing is at ({x}, {y})")))?;
         Ok(Element { session, object })
     }
 
     /// Scrolls an element into view and determines where to point at it.
-    pub(super) async fn aim(&self, node: &NodeRef) -> Result<Aim, Trouble> {
+    pub(super) async fn aim(&self, node: &NodeRef) -> Result<PointerTarget, ActionError> {
         let element = self.find(node).await?;
         let object_id = element.object.clone();
         match self.call(&element.session, &ScrollIntoViewIfNeeded { object_id }).await {
             // An element that cannot be scrolled to has no box. The following script detects that too and gives a
             // better reason.
-            Ok(_) | Err(Trouble::Replaced(_)) => {}
+            Ok(_) | Err(ActionError::Replaced(_)) => {}
             Err(other) => return Err(other),
         }
-        let refuse = |why: &str| Err(Trouble::refused(format!("element {node} {why}")));
+        let refuse = |why: &str| Err(ActionError::refused(format!("element {node} {why}")));
         let found: Found = self.apply(&element.session, &element.object, AIM, []).await?;
         let (which, across, down) = match found {
             Found::Gone => return refuse("is gone; look again"),
             Found::Hidden => return refuse("is not shown, so it cannot be pointed at"),
             Found::Outside => return refuse("could not be scrolled into view"),
             Found::Covered { by } => return refuse(&format!("is covered by <{by}>")),
-            Found::List => return Ok(Aim::List),
-            Found::Option => return Ok(Aim::Choice(element)),
+            Found::List => return Ok(PointerTarget::List),
+            Found::Option => return Ok(PointerTarget::Choice(element)),
             Found::Free { r#box, across, down } => (r#box, across, down),
         };
         let object_id = element.object.clone();
@@ -164,16 +164,16 @@ impl Browser {
         let x = x + left + (right - left) * across;
         let y = y + top + (bottom - top) * down;
         let inside = x >= 0.0 && y >= 0.0 && x < self.size.width.into() && y < self.size.height.into();
-        if inside { Ok(Aim::At(x, y)) } else { refuse("could not be scrolled into view") }
+        if inside { Ok(PointerTarget::At(x, y)) } else { refuse("could not be scrolled into view") }
     }
 
     /// Offset of a session's viewport within the tab's: out-of-process frames know only their own.
-    pub(super) async fn offset(&self, session: Option<&SessionId>) -> Result<(f64, f64), Trouble> {
+    pub(super) async fn offset(&self, session: Option<&SessionId>) -> Result<(f64, f64), ActionError> {
         let (mut x, mut y) = (0.0, 0.0);
         let mut at = session.cloned();
         while let Some(session) = at {
             let front = self.front()?.session;
-            let parts = self.watch().with(|pages| pages.parts_of(&front));
+            let parts = self.watch().with(|pages| pages.sessions_of(&front));
             let Some((_, part)) = parts.into_iter().find(|(id, _)| *id == session) else { break };
             let Some(parent) = part.parent else { break };
             let outer = self.session(&parent);
@@ -187,9 +187,9 @@ impl Browser {
     }
 
     /// Chooses an option of a native list box, by its text or, if the element is an option, the element itself.
-    pub(super) async fn choose(&self, element: &Element, option: &str) -> Result<(), Trouble> {
+    pub(super) async fn choose(&self, element: &Element, option: &str) -> Result<(), ActionError> {
         let chosen = self.apply(&element.session, &element.object, CHOOSE, [json!(option)]).await?;
-        Err(Trouble::Refused(match chosen {
+        Err(ActionError::Refused(match chosen {
             Chosen::Yes => return Ok(()),
             Chosen::NotAList { what } => {
                 format!("this is a <{what}> and no native list box: click to open it, then click the option")

@@ -9,46 +9,47 @@ use apprentice_protocol::Size;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::page_state::{Duty, Pages};
+use super::page_state::{BrowserState, FollowUp};
 
 /// Most events that may wait unread: enough for a page that makes thousands of requests at once.
 const QUEUE: usize = 1 << 14;
 
 /// The state of the pages, kept up to date by a task. Dropping this value ends the task.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct EventWatcher {
     shared: Arc<Shared>,
     task: JoinHandle<()>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    pages: Mutex<Pages>,
+    pages: Mutex<BrowserState>,
     changes: watch::Sender<u64>,
 }
 
 impl Shared {
-    fn pages(&self) -> MutexGuard<'_, Pages> {
+    fn pages(&self) -> MutexGuard<'_, BrowserState> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Watch {
+impl EventWatcher {
     /// Starts to read events. Call this before any events are turned on, so that none are missed.
     pub(super) fn start(browser: Session, size: Size) -> Self {
         let events = browser.events(EventFilter::all(), QUEUE);
-        let shared = Arc::new(Shared { pages: Mutex::new(Pages::new()), changes: watch::Sender::new(0) });
+        let shared =
+            Arc::new(Shared { pages: Mutex::new(BrowserState::new()), changes: watch::Sender::new(0) });
         let task = tokio::spawn(follow(browser, events, Arc::clone(&shared), size));
         Self { shared, task }
     }
 
     /// Reads or changes the state.
-    pub(super) fn with<T>(&self, look: impl FnOnce(&mut Pages) -> T) -> T {
+    pub(super) fn with<T>(&self, look: impl FnOnce(&mut BrowserState) -> T) -> T {
         look(&mut self.shared.pages())
     }
 
     /// Waits until `look` returns a value, now or after some change. `None` once the events have ended.
-    pub(super) async fn until<T>(&self, mut look: impl FnMut(&mut Pages) -> Option<T>) -> Option<T> {
+    pub(super) async fn until<T>(&self, mut look: impl FnMut(&mut BrowserState) -> Option<T>) -> Option<T> {
         let mut changes = self.shared.changes.subscribe();
         loop {
             changes.borrow_and_update();
@@ -66,7 +67,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for EventWatcher {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -78,8 +79,8 @@ async fn follow(browser: Session, mut events: Events, shared: Arc<Shared>, size:
             Ok(event) => {
                 let duty = shared.pages().apply(&event);
                 match duty {
-                    Some(Duty::Prepare(session)) => prepare(&browser.sibling(session), size),
-                    Some(Duty::LetRun(session)) => {
+                    Some(FollowUp::Prepare(session)) => prepare(&browser.sibling(session), size),
+                    Some(FollowUp::LetRun(session)) => {
                         browser.sibling(session).post(&runtime::RunIfWaitingForDebugger::default());
                     }
                     None => {}

@@ -6,10 +6,10 @@ use apprentice_cdp::domain::input::{
     DispatchDragEvent, DispatchKeyEvent, DispatchMouseEvent, DragEventKind, DragIntercepted, InsertText,
     MouseButton, MouseEventKind, SetInterceptDrags,
 };
-use apprentice_cdp::{EventFilter, Happening, Session};
+use apprentice_cdp::{EventFilter, EventPayload, Session};
 use apprentice_protocol::{Button, Chord, Clock, Key, ScreenPoint, Why};
 
-use super::driver::{Browser, Trouble, lost};
+use super::driver::{ActionError, Browser, lost};
 use super::keyboard;
 
 /// Pixels scrolled per notch of the wheel.
@@ -19,7 +19,7 @@ const DRAG_MOVES: u32 = 6;
 
 /// Position of the pointer and the buttons held between actions.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Hands {
+pub(super) struct InputState {
     x: f64,
     y: f64,
     buttons: u8,
@@ -55,7 +55,7 @@ pub(super) struct Click<'a> {
     pub(super) hold: Option<&'a Chord>,
 }
 
-impl Hands {
+impl InputState {
     pub(super) fn place(&self) -> (f64, f64) {
         (self.x, self.y)
     }
@@ -75,14 +75,14 @@ impl Hands {
     }
 
     /// Moves the pointer, keeping held buttons down.
-    pub(super) async fn go(&mut self, browser: &Browser, x: f64, y: f64) -> Result<(), Trouble> {
+    pub(super) async fn go(&mut self, browser: &Browser, x: f64, y: f64) -> Result<(), ActionError> {
         (self.x, self.y) = (x, y);
         let button = named(self.buttons);
         self.send(browser, self.event(MouseEventKind::MouseMoved, button)).await
     }
 
     /// Clicks at the pointer's position.
-    pub(super) async fn click(&mut self, browser: &Browser, click: Click<'_>) -> Result<(), Trouble> {
+    pub(super) async fn click(&mut self, browser: &Browser, click: Click<'_>) -> Result<(), ActionError> {
         let session = front(browser)?;
         let keys = click.hold.map(Chord::keys).unwrap_or_default();
         let mut release_keys = Release { session: &session, held: None };
@@ -113,21 +113,21 @@ impl Hands {
     }
 
     /// Presses a button and keeps it down.
-    pub(super) async fn press(&mut self, browser: &Browser, button: Button) -> Result<(), Trouble> {
+    pub(super) async fn press(&mut self, browser: &Browser, button: Button) -> Result<(), ActionError> {
         self.buttons |= bit(button);
         let event = self.event(MouseEventKind::MousePressed, Pressed(button).into());
         self.send(browser, DispatchMouseEvent { click_count: 1, ..event }).await
     }
 
     /// Releases a button.
-    pub(super) async fn release(&mut self, browser: &Browser, button: Button) -> Result<(), Trouble> {
+    pub(super) async fn release(&mut self, browser: &Browser, button: Button) -> Result<(), ActionError> {
         self.buttons &= !bit(button);
         let event = self.event(MouseEventKind::MouseReleased, Pressed(button).into());
         self.send(browser, DispatchMouseEvent { click_count: 1, ..event }).await
     }
 
     /// Turns the wheel at the pointer's position.
-    pub(super) async fn scroll(&mut self, browser: &Browser, dx: i32, dy: i32) -> Result<(), Trouble> {
+    pub(super) async fn scroll(&mut self, browser: &Browser, dx: i32, dy: i32) -> Result<(), ActionError> {
         let event = self.event(MouseEventKind::MouseWheel, MouseButton::None);
         let (delta_x, delta_y) = (f64::from(dx) * NOTCH, f64::from(dy) * NOTCH);
         self.send(browser, DispatchMouseEvent { delta_x, delta_y, ..event }).await
@@ -139,7 +139,7 @@ impl Hands {
         browser: &Browser,
         path: &[ScreenPoint],
         button: Button,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ActionError> {
         let session = front(browser)?;
         let mut filter = EventFilter::named([DragIntercepted::METHOD]);
         filter.session = session.id().cloned();
@@ -156,7 +156,7 @@ impl Hands {
         path: &[ScreenPoint],
         button: Button,
         dragged: &mut apprentice_cdp::Events,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ActionError> {
         let Some(first) = path.first() else { return Ok(()) };
         let session = &front(browser)?;
         self.go(browser, f64::from(first.x), f64::from(first.y)).await?;
@@ -193,13 +193,13 @@ impl Hands {
         session: &Session,
         kind: DragEventKind,
         data: Option<&serde_json::Value>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ActionError> {
         let Some(data) = data.cloned() else { return Ok(()) };
         browser.call(session, &DispatchDragEvent { kind, x: self.x, y: self.y, data }).await?;
         Ok(())
     }
 
-    async fn send(&self, browser: &Browser, event: DispatchMouseEvent) -> Result<(), Trouble> {
+    async fn send(&self, browser: &Browser, event: DispatchMouseEvent) -> Result<(), ActionError> {
         browser.call(&front(browser)?, &event).await?;
         Ok(())
     }
@@ -211,7 +211,7 @@ pub(super) async fn press_chord(
     clock: &dyn Clock,
     keys: &[Key],
     hold: Option<Duration>,
-) -> Result<(), Trouble> {
+) -> Result<(), ActionError> {
     let session = front(browser)?;
     let mut release = Release { session: &session, held: Some(Held::Keys(keyboard::release(keys))) };
     strike(browser, &session, &keyboard::press(keys)).await?;
@@ -223,7 +223,7 @@ pub(super) async fn press_chord(
 }
 
 /// Types text at the caret. Line breaks and tabs are sent as keys.
-pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), Trouble> {
+pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), ActionError> {
     let session = front(browser)?;
     let text = text.replace("\r\n", "\n");
     let mut rest = text.as_str();
@@ -244,14 +244,18 @@ pub(super) async fn type_text(browser: &Browser, text: &str) -> Result<(), Troub
     Ok(())
 }
 
-async fn strike(browser: &Browser, session: &Session, events: &[DispatchKeyEvent]) -> Result<(), Trouble> {
+async fn strike(
+    browser: &Browser,
+    session: &Session,
+    events: &[DispatchKeyEvent],
+) -> Result<(), ActionError> {
     for event in events {
         browser.call(session, event).await?;
     }
     Ok(())
 }
 
-fn front(browser: &Browser) -> Result<Session, Trouble> {
+fn front(browser: &Browser) -> Result<Session, ActionError> {
     Ok(browser.session(&browser.front()?.session))
 }
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use apprentice_cdp::read_endpoint;
-use apprentice_protocol::{ChildProcess, Command, Machine, MachineError, Size, WorldError, WorldFault};
+use apprentice_cdp::parse_endpoint;
+use apprentice_protocol::{ChildProcess, Command, Machine, MachineError, Size, WorldError, WorldErrorKind};
 use tokio::task::JoinHandle;
 
 /// How long Chromium may take to announce its port.
 const START: Duration = Duration::from_secs(40);
 /// Bytes of Chromium's output that are kept for the error message of a failed start.
-const STORY: usize = 2000;
+const OUTPUT_LIMIT: usize = 2000;
 
 /// The DevTools port inside the cell. OSWorld's getters use this port too.
 pub(super) const PORT: u16 = 9222;
@@ -134,21 +134,21 @@ async fn await_announcement(child: &mut dyn ChildProcess) -> Result<Result<Strin
     loop {
         let bytes = child.read().await?;
         if bytes.is_empty() {
-            let from = said.len().saturating_sub(STORY);
+            let from = said.len().saturating_sub(OUTPUT_LIMIT);
             let from = (from..said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(said.len());
             return Ok(Err(said[from..].trim().to_owned()));
         }
         said.push_str(&String::from_utf8_lossy(&bytes));
         // The last line may be incomplete.
         let whole = said.rfind('\n').map_or(0, |end| end + 1);
-        if let Some(path) = said[..whole].lines().find_map(read_endpoint) {
+        if let Some(path) = said[..whole].lines().find_map(parse_endpoint) {
             return Ok(Ok(path.to_owned()));
         }
     }
 }
 
 fn start(story: String) -> WorldError {
-    WorldError::new(WorldFault::Start, story)
+    WorldError::new(WorldErrorKind::Start, story)
 }
 
 /// Advice for the user when Chromium's own sandbox prevents the start.
@@ -162,5 +162,5 @@ fn remedy(said: &str) -> &'static str {
 
 fn missing(program: &str) -> WorldError {
     let story = format!("{program} is not installed: install the package chromium");
-    WorldError::new(WorldFault::MissingProgram, story)
+    WorldError::new(WorldErrorKind::MissingProgram, story)
 }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, Dial, DirEntry, Image, Machine, MachineError, Offers, Output,
-    PortFuture, TreeBudget, UiTree, Window,
+    Capability, ChildProcess, Command, DirEntry, Image, Machine, MachineError, MachineInfo, Output,
+    PortForward, PortFuture, TreeBudget, UiTree, Window,
 };
 
-use super::driver::{Browser, Trouble};
+use super::driver::{ActionError, Browser};
 use super::snapshot::dialog_tree;
 
 /// Chromium's profile folder, relative to the home folder.
 const PROFILE: &str = ".config/chromium";
 /// How long Chromium may take to write its profile.
-const WRITTEN: Duration = Duration::from_secs(10);
+const PROFILE_WRITE: Duration = Duration::from_secs(10);
 
 /// A browser world as setup and checks see it.
 pub(super) struct BrowserMachine {
     cell: Arc<dyn Machine>,
     browser: Arc<Browser>,
-    offers: Offers,
+    offers: MachineInfo,
 }
 
 impl BrowserMachine {
@@ -33,7 +33,7 @@ impl BrowserMachine {
 }
 
 impl BrowserMachine {
-    fn is_of_profile(&self, path: &str) -> bool {
+    fn is_in_profile(&self, path: &str) -> bool {
         let home = &self.offers.home;
         let inside = path.strip_prefix("~/").or_else(|| path.strip_prefix(home.as_str()));
         inside.unwrap_or(path).trim_start_matches('/').starts_with(PROFILE)
@@ -47,18 +47,18 @@ impl BrowserMachine {
         // the pattern from matching the shell's own command line.
         let line =
             "pid=$(pgrep -fo -- '[-]-remote-debugging-port=') && tail --pid=\"$pid\" -s 0.05 -f /dev/null";
-        self.cell.run(&Command::shell(line).within(WRITTEN)).await.map(|_| ())
+        self.cell.run(&Command::shell(line).within(PROFILE_WRITE)).await.map(|_| ())
     }
 }
 
 impl Machine for BrowserMachine {
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &MachineInfo {
         &self.offers
     }
 
     fn read<'a>(&'a self, path: &'a str) -> PortFuture<'a, Result<Vec<u8>, MachineError>> {
         Box::pin(async move {
-            if self.is_of_profile(path) {
+            if self.is_in_profile(path) {
                 self.write_profile().await?;
             }
             self.cell.read(path).await
@@ -95,7 +95,7 @@ impl Machine for BrowserMachine {
     fn tree<'a>(&'a self, budget: &'a TreeBudget) -> PortFuture<'a, Result<UiTree, MachineError>> {
         Box::pin(async move {
             match self.browser.tree(budget).await {
-                Err(Trouble::Dialog(dialog)) => Ok(dialog_tree(dialog.describe())),
+                Err(ActionError::Dialog(dialog)) => Ok(dialog_tree(dialog.describe())),
                 other => other.map_err(|trouble| refuse("the tree", trouble)),
             }
         })
@@ -109,14 +109,14 @@ impl Machine for BrowserMachine {
         self.cell.windows()
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
         self.cell.dial(port)
     }
 }
 
-fn refuse(what: &str, trouble: Trouble) -> MachineError {
+fn refuse(what: &str, trouble: ActionError) -> MachineError {
     match trouble {
-        Trouble::World(error) => MachineError::Lost(error.message),
+        ActionError::World(error) => MachineError::Lost(error.message),
         other => MachineError::Refused { what: what.to_owned(), why: other.to_string() },
     }
 }

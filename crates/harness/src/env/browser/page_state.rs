@@ -1,5 +1,5 @@
 //! The state of tabs, frames, dialogs and downloads, computed from the browser's events. Pure: the task that reads the
-//! events carries out what [`Pages::apply`] returns.
+//! events carries out what [`BrowserState::apply`] returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use apprentice_cdp::domain::page::{
 use apprentice_cdp::domain::target::{
     AttachedToTarget, DetachedFromTarget, TargetCrashed, TargetInfo, TargetInfoChanged,
 };
-use apprentice_cdp::{Event, Happening, SessionId};
+use apprentice_cdp::{Event, EventPayload, SessionId};
 
 /// An open dialog of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct PageDialog {
 
 /// A file input that waits for files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Chooser {
+pub(super) struct FileChooser {
     pub(super) session: SessionId,
     pub(super) node: i64,
     pub(super) several: bool,
@@ -42,14 +42,14 @@ pub(super) struct PageTab {
     pub(super) title: String,
     pub(super) url: String,
     pub(super) dialog: Option<PageDialog>,
-    pub(super) chooser: Option<Chooser>,
+    pub(super) chooser: Option<FileChooser>,
     /// How the tab's process died, if it did.
     pub(super) crashed: Option<String>,
 }
 
 /// A session belonging to a tab: the tab's own, or one of an out-of-process frame.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct TabSession {
     /// The tab's own session.
     pub(super) tab: SessionId,
     /// The session under which it was attached. `None` for the tab's own.
@@ -70,7 +70,7 @@ pub(super) struct Download {
 
 /// What the reader of the events has to do after an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Duty {
+pub(super) enum FollowUp {
     /// Turn on the events of a new page or frame, then let it run.
     Prepare(SessionId),
     /// Let a target run that is not observed.
@@ -79,11 +79,11 @@ pub(super) enum Duty {
 
 /// The state of the browser's pages.
 #[derive(Debug, Default)]
-pub(super) struct Pages {
+pub(super) struct BrowserState {
     tabs: Vec<PageTab>,
     /// Tabs from the least to the most recently active; the last one is the active tab.
     order: Vec<SessionId>,
-    parts: BTreeMap<SessionId, Part>,
+    parts: BTreeMap<SessionId, TabSession>,
     downloads: BTreeMap<String, Download>,
     named: u32,
     /// Whether a page opened by another becomes the active tab.
@@ -94,7 +94,7 @@ pub(super) struct Pages {
     pub(super) over: bool,
 }
 
-impl Pages {
+impl BrowserState {
     pub(super) fn new() -> Self {
         Self { follow: true, ..Self::default() }
     }
@@ -114,7 +114,7 @@ impl Pages {
     }
 
     /// Makes a tab the active one.
-    pub(super) fn bring_forward(&mut self, session: &SessionId) {
+    pub(super) fn make_active(&mut self, session: &SessionId) {
         if let Some(at) = self.order.iter().position(|other| other == session) {
             let session = self.order.remove(at);
             self.order.push(session);
@@ -122,8 +122,8 @@ impl Pages {
     }
 
     /// The sessions of a tab: its own first, and parents before children.
-    pub(super) fn parts_of(&self, tab: &SessionId) -> Vec<(SessionId, Part)> {
-        let mut found: Vec<(SessionId, Part)> = Vec::new();
+    pub(super) fn sessions_of(&self, tab: &SessionId) -> Vec<(SessionId, TabSession)> {
+        let mut found: Vec<(SessionId, TabSession)> = Vec::new();
         let mut waiting = vec![tab.clone()];
         while let Some(session) = waiting.pop() {
             waiting.extend(
@@ -149,7 +149,7 @@ impl Pages {
     }
 
     /// Whether the tab waits for the response to a request that may change the page.
-    pub(super) fn is_asking(&self, tab: &SessionId) -> bool {
+    pub(super) fn has_pending_requests(&self, tab: &SessionId) -> bool {
         self.parts.values().any(|part| part.tab == *tab && !part.requests.is_empty())
     }
 
@@ -164,13 +164,13 @@ impl Pages {
     }
 
     /// Takes the file input that waits for files in the active tab.
-    pub(super) fn take_chooser(&mut self) -> Option<Chooser> {
+    pub(super) fn take_file_chooser(&mut self) -> Option<FileChooser> {
         let front = self.order.last()?.clone();
         self.tabs.iter_mut().find(|tab| tab.session == front)?.chooser.take()
     }
 
     /// Applies one event. Events of unexpected form are ignored.
-    pub(super) fn apply(&mut self, event: &Event) -> Option<Duty> {
+    pub(super) fn apply(&mut self, event: &Event) -> Option<FollowUp> {
         match &*event.method {
             AttachedToTarget::METHOD => return self.attach(read(event)?, event.session.as_ref()),
             DetachedFromTarget::METHOD => self.detach(&read::<DetachedFromTarget>(event)?.session_id),
@@ -222,7 +222,7 @@ impl Pages {
                 let chooser: FileChooserOpened = read(event)?;
                 let node = chooser.backend_node_id?;
                 let several = chooser.mode == "selectMultiple";
-                self.tab_of(event)?.chooser = Some(Chooser { session: session.clone(), node, several });
+                self.tab_of(event)?.chooser = Some(FileChooser { session: session.clone(), node, several });
             }
             FrameStartedLoading::METHOD => {
                 let frame = read::<FrameStartedLoading>(event)?.frame_id;
@@ -256,23 +256,23 @@ impl Pages {
         Some(())
     }
 
-    fn attach(&mut self, attached: AttachedToTarget, under: Option<&SessionId>) -> Option<Duty> {
+    fn attach(&mut self, attached: AttachedToTarget, under: Option<&SessionId>) -> Option<FollowUp> {
         let AttachedToTarget { session_id: session, target_info: info, .. } = attached;
         let parent = under.filter(|under| self.parts.contains_key(under));
         let tab = match (info.kind.as_str(), parent) {
             ("page", _) => session.clone(),
             ("iframe", Some(parent)) => self.parts.get(parent)?.tab.clone(),
-            _ => return Some(Duty::LetRun(session)),
+            _ => return Some(FollowUp::LetRun(session)),
         };
         let is_page = tab == session;
         let parent = if is_page { None } else { parent.cloned() };
         let (loading, requests) = (BTreeSet::new(), BTreeSet::new());
-        let part = Part { tab, parent, target: info.target_id.clone(), loading, requests };
+        let part = TabSession { tab, parent, target: info.target_id.clone(), loading, requests };
         self.parts.insert(session.clone(), part);
         if is_page {
             self.add_tab(session.clone(), info);
         }
-        Some(Duty::Prepare(session))
+        Some(FollowUp::Prepare(session))
     }
 
     fn add_tab(&mut self, session: SessionId, info: TargetInfo) {
@@ -316,6 +316,6 @@ impl Pages {
     }
 }
 
-fn read<T: Happening>(event: &Event) -> Option<T> {
+fn read<T: EventPayload>(event: &Event) -> Option<T> {
     event.read()?.ok()
 }

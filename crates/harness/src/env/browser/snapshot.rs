@@ -7,12 +7,12 @@ use apprentice_cdp::SessionId;
 use apprentice_cdp::domain::accessibility::{AxNode, GetFullAxTree};
 use apprentice_cdp::domain::dom::{CaptureSnapshot, DocumentSnapshot, GetFrameOwner, Snapshot};
 use apprentice_cdp::domain::page::{Frame, FrameTree, GetFrameTree};
-use apprentice_protocol::{NodeRef, Rect, Role, State, TreeBudget, Truncated, UiNode, UiTree};
+use apprentice_protocol::{NodeRef, Rect, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use serde_json::Value;
 
-use super::driver::{Browser, Trouble};
+use super::driver::{ActionError, Browser};
 use super::element::{NodeKey, Refs};
-use super::page_state::Part;
+use super::page_state::TabSession;
 
 /// Roles that Chromium names differently from ARIA.
 const ROLES: &[(&str, &str)] = &[
@@ -38,7 +38,7 @@ const SKIPPED: &[&str] =
     &["inlinetextbox", "linebreak", "listmarker", "none", "generic", "ignored", "labeltext", "menulistpopup"];
 
 /// The accessibility tree of one frame.
-struct Reading {
+struct FrameReading {
     session: SessionId,
     frame: Frame,
     /// The parent frame, and the element in it that contains this frame.
@@ -48,26 +48,26 @@ struct Reading {
 
 /// The trees and boxes read within the time budget.
 #[derive(Default)]
-struct Readings {
-    frames: Vec<Reading>,
+struct FrameReadings {
+    frames: Vec<FrameReading>,
     /// Boxes in the coordinates of the tab's viewport, by session and node.
     boxes: HashMap<(SessionId, i64), Rect>,
 }
 
 impl Browser {
     /// Reads the interface of the active tab within the budget.
-    pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, Trouble> {
+    pub(super) async fn tree(&self, budget: &TreeBudget) -> Result<UiTree, ActionError> {
         let front = self.front()?;
         if let Some(dialog) = front.dialog {
-            return Err(Trouble::Dialog(dialog));
+            return Err(ActionError::Dialog(dialog));
         }
-        let parts = self.watch().with(|pages| pages.parts_of(&front.session));
-        let readings = Mutex::new(Readings::default());
+        let parts = self.watch().with(|pages| pages.sessions_of(&front.session));
+        let readings = Mutex::new(FrameReadings::default());
         let read = async {
             for (session, part) in &parts {
                 match self.read_part(session, part, &readings).await {
                     // A frame that is removed meanwhile is left out.
-                    Ok(()) | Err(Trouble::Replaced(_)) => {}
+                    Ok(()) | Err(ActionError::Replaced(_)) => {}
                     Err(other) => return Err(other),
                 }
             }
@@ -80,7 +80,7 @@ impl Browser {
         let readings = readings.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut tree = Assembly::of(&readings, &mut self.refs(), budget).run();
         if !in_time {
-            tree.truncated = Some(Truncated::Time);
+            tree.truncated = Some(TruncationCause::Time);
         }
         Ok(tree)
     }
@@ -88,9 +88,9 @@ impl Browser {
     async fn read_part(
         &self,
         id: &SessionId,
-        part: &Part,
-        readings: &Mutex<Readings>,
-    ) -> Result<(), Trouble> {
+        part: &TabSession,
+        readings: &Mutex<FrameReadings>,
+    ) -> Result<(), ActionError> {
         let session = self.session(id);
         let snapshot = CaptureSnapshot { computed_styles: Vec::new() };
         let calls = async { tokio::try_join!(session.call(&GetFrameTree {}), session.call(&snapshot)) };
@@ -115,7 +115,7 @@ impl Browser {
             };
             let tree = GetFullAxTree { depth: None, frame_id: Some(frame.id.clone()) };
             let nodes = self.call(&session, &tree).await?.nodes;
-            found.push(Reading { session: id.clone(), frame, owner, nodes });
+            found.push(FrameReading { session: id.clone(), frame, owner, nodes });
         }
         let mut readings = readings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         readings.frames.extend(found);
@@ -164,14 +164,14 @@ fn round(x: f64, y: f64, width: f64, height: f64) -> Rect {
 
 /// The position of a node in the assembled tree.
 #[derive(Clone, Copy)]
-struct Place {
+struct NodePlace {
     parent: Option<u32>,
     depth: u32,
 }
 
 /// Joins the frames' trees into one.
 struct Assembly<'a> {
-    readings: &'a Readings,
+    readings: &'a FrameReadings,
     refs: &'a mut Refs,
     budget: &'a TreeBudget,
     /// For each frame, its nodes by id.
@@ -182,8 +182,8 @@ struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    fn of(readings: &'a Readings, refs: &'a mut Refs, budget: &'a TreeBudget) -> Self {
-        let by_id = |reading: &'a Reading| -> HashMap<&'a str, &'a AxNode> {
+    fn of(readings: &'a FrameReadings, refs: &'a mut Refs, budget: &'a TreeBudget) -> Self {
+        let by_id = |reading: &'a FrameReading| -> HashMap<&'a str, &'a AxNode> {
             reading.nodes.iter().map(|node| (node.node_id.as_str(), node)).collect()
         };
         let nodes = readings.frames.iter().map(by_id).collect();
@@ -197,16 +197,16 @@ impl<'a> Assembly<'a> {
         // Depth first with an explicit stack: pages may nest deeper than the thread's stack allows.
         let mut stack = Vec::new();
         if let Some(root) = self.readings.frames.first().and_then(|frame| frame.nodes.first()) {
-            stack.push((0, root, Place { parent: None, depth: 0 }));
+            stack.push((0, root, NodePlace { parent: None, depth: 0 }));
         }
         while let Some((frame, node, place)) = stack.pop() {
             let below = if is_shown(node) {
                 if self.tree.nodes.len() >= self.budget.nodes as usize {
-                    self.tree.truncated = Some(Truncated::Nodes);
+                    self.tree.truncated = Some(TruncationCause::Nodes);
                     break;
                 }
                 if place.depth >= self.budget.depth {
-                    self.tree.truncated = Some(Truncated::Depth);
+                    self.tree.truncated = Some(TruncationCause::Depth);
                     continue;
                 }
                 self.add(frame, node, place)
@@ -220,10 +220,10 @@ impl<'a> Assembly<'a> {
 
     fn push_children(
         &self,
-        stack: &mut Vec<(usize, &'a AxNode, Place)>,
+        stack: &mut Vec<(usize, &'a AxNode, NodePlace)>,
         frame: usize,
         node: &'a AxNode,
-        place: Place,
+        place: NodePlace,
     ) {
         let reading = &self.readings.frames[frame];
         let owned = node.backend_dom_node_id.map(|id| (reading.frame.id.as_str(), id));
@@ -235,7 +235,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds a node and returns the place of its children.
-    fn add(&mut self, frame: usize, node: &AxNode, place: Place) -> Place {
+    fn add(&mut self, frame: usize, node: &AxNode, place: NodePlace) -> NodePlace {
         let reading = &self.readings.frames[frame];
         let name = text(node.name.as_ref().map(|name| &name.value));
         let role = role(node);
@@ -264,7 +264,7 @@ impl<'a> Assembly<'a> {
             role: Role::new(role),
         });
         let index = u32::try_from(self.tree.nodes.len() - 1).ok();
-        Place { parent: index, depth: place.depth + 1 }
+        NodePlace { parent: index, depth: place.depth + 1 }
     }
 }
 

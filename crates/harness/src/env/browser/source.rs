@@ -6,14 +6,14 @@ use std::time::Duration;
 use apprentice_cdp::Connection;
 use apprentice_cdp::domain::browser::{DownloadBehavior, SetDownloadBehavior};
 use apprentice_protocol::{
-    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldFault, WorldSpec,
+    Clock, EnvironmentKind, EnvironmentSource, PortFuture, World, WorldError, WorldErrorKind, WorldSpec,
 };
 
 use super::driver::Browser;
-use super::input::Hands;
+use super::input::InputState;
 use super::launch::{BrowserSandbox, Chromium, PORT, launch};
 use super::machine::BrowserMachine;
-use super::world::BrowserWorld;
+use super::world::BrowserEnvironment;
 use apprentice_sandbox::{Cell, CellSpec};
 
 /// Deadline of the handshake after Chromium has announced its port.
@@ -39,7 +39,7 @@ impl EnvironmentSource for BrowserSource {
 
 impl BrowserSource {
     async fn open_one(&self, spec: &WorldSpec) -> Result<World, WorldError> {
-        let start = |story: String| WorldError::new(WorldFault::Start, story);
+        let start = |story: String| WorldError::new(WorldErrorKind::Start, story);
         if spec.environment != EnvironmentKind::Browser {
             return Err(start(format!("this source opens browser worlds, not {:?}", spec.environment)));
         }
@@ -67,25 +67,25 @@ impl BrowserSource {
         }
         let isolation = cell.isolation();
         let machine = Arc::new(BrowserMachine::new(machine, Arc::clone(&browser)));
-        let environment = BrowserWorld {
+        let environment = BrowserEnvironment {
             browser,
             machine: machine.clone(),
             clock: Arc::clone(&self.clock),
-            hands: Hands::default(),
+            hands: InputState::default(),
             calm: false,
-            ending: Ending { chromium, cell },
+            ending: Teardown { chromium, cell },
         };
         Ok(World { environment: Box::new(environment), machine, isolation })
     }
 }
 
 /// The parts of a world that must be ended, in this order.
-pub(super) struct Ending {
+pub(super) struct Teardown {
     chromium: Chromium,
     cell: Cell,
 }
 
-impl Ending {
+impl Teardown {
     /// Ends all parts within the deadline.
     pub(super) fn end(self, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
         let Self { chromium, cell } = self;

@@ -10,7 +10,7 @@ use apprentice_cdp::domain::target::{CloseTarget, CreateTarget};
 use apprentice_protocol::{History, Tab, TabAction};
 
 use super::address;
-use super::driver::{Browser, Trouble, lost};
+use super::driver::{ActionError, Browser, lost};
 use super::page_state::PageTab;
 
 /// How long a server may take to respond.
@@ -20,32 +20,32 @@ const TAB: Duration = Duration::from_secs(10);
 
 impl Browser {
     /// Navigates the active tab to an address.
-    pub(super) async fn navigate(&self, written: &str) -> Result<(), Trouble> {
-        let url = address::complete(written).map_err(Trouble::Refused)?;
+    pub(super) async fn navigate(&self, written: &str) -> Result<(), ActionError> {
+        let url = address::complete(written).map_err(ActionError::Refused)?;
         let session = self.session(&self.front()?.session);
         let navigate = Navigate { url: url.clone() };
         let patient = session.within(NAVIGATION * 2);
         let opening = tokio::time::timeout(NAVIGATION, self.call(&patient, &navigate));
         let Ok(navigated) = opening.await else {
             session.post(&StopLoading::default());
-            return Err(Trouble::refused(format!("{url} did not answer within {NAVIGATION:?}")));
+            return Err(ActionError::refused(format!("{url} did not answer within {NAVIGATION:?}")));
         };
         let navigated = match navigated {
             // This is how the browser reports a URL that it cannot parse.
-            Err(Trouble::Replaced(why)) => {
-                return Err(Trouble::refused(format!("{url} was not opened: {why}")));
+            Err(ActionError::Replaced(why)) => {
+                return Err(ActionError::refused(format!("{url} was not opened: {why}")));
             }
             other => other?,
         };
         match navigated.error_text {
             Some(_) if navigated.is_download => Ok(()),
-            Some(error) => Err(Trouble::refused(format!("{url} was not opened: {error}"))),
+            Some(error) => Err(ActionError::refused(format!("{url} was not opened: {error}"))),
             None => Ok(()),
         }
     }
 
     /// Moves through the history of the active tab.
-    pub(super) async fn go(&self, way: History) -> Result<(), Trouble> {
+    pub(super) async fn go(&self, way: History) -> Result<(), ActionError> {
         let session = self.session(&self.front()?.session);
         let (step, end) = match way {
             History::Reload => return self.call(&session, &Reload::default()).await.map(|_| ()),
@@ -55,13 +55,13 @@ impl Browser {
         let history = self.call(&session, &GetNavigationHistory {}).await?;
         let index = usize::try_from(history.current_index + step).ok();
         let entry = index.and_then(|index| history.entries.get(index));
-        let entry = entry.ok_or_else(|| Trouble::refused(end))?;
+        let entry = entry.ok_or_else(|| ActionError::refused(end))?;
         self.call(&session, &NavigateToHistoryEntry { entry_id: entry.id }).await?;
         Ok(())
     }
 
     /// Opens, switches to or closes a tab.
-    pub(super) async fn tab(&self, action: &TabAction) -> Result<(), Trouble> {
+    pub(super) async fn tab(&self, action: &TabAction) -> Result<(), ActionError> {
         match action {
             TabAction::Open { url } => self.open_tab(url.as_deref()).await,
             TabAction::Switch { id } => self.show_tab(&self.named(id)?).await,
@@ -70,7 +70,7 @@ impl Browser {
     }
 
     /// Switches to the tab `step` places further in the list of tabs, wrapping around.
-    pub(super) async fn step_tab(&self, step: isize) -> Result<(), Trouble> {
+    pub(super) async fn step_tab(&self, step: isize) -> Result<(), ActionError> {
         let front = self.front()?;
         let next = self.watch().with(|pages| {
             let tabs = pages.tabs();
@@ -82,18 +82,20 @@ impl Browser {
         self.show_tab(&next.unwrap_or(front)).await
     }
 
-    fn named(&self, name: &str) -> Result<PageTab, Trouble> {
+    fn named(&self, name: &str) -> Result<PageTab, ActionError> {
         self.watch().with(|pages| {
             let tabs = pages.tabs();
             let names = || tabs.iter().map(|tab| tab.name.as_str()).collect::<Vec<_>>().join(", ");
             let tab = tabs.iter().find(|tab| tab.name == name).cloned();
-            tab.ok_or_else(|| Trouble::refused(format!("there is no tab {name:?}; the tabs are {}", names())))
+            tab.ok_or_else(|| {
+                ActionError::refused(format!("there is no tab {name:?}; the tabs are {}", names()))
+            })
         })
     }
 
-    async fn open_tab(&self, url: Option<&str>) -> Result<(), Trouble> {
+    async fn open_tab(&self, url: Option<&str>) -> Result<(), ActionError> {
         let url = url.map_or_else(|| Ok("about:blank".to_owned()), address::complete);
-        let url = url.map_err(Trouble::Refused)?;
+        let url = url.map_err(ActionError::Refused)?;
         let create = CreateTarget { url };
         let created = self.guard(self.root().call(&create)).await?;
         let target = created.target_id;
@@ -105,29 +107,29 @@ impl Browser {
         }
     }
 
-    async fn show_tab(&self, tab: &PageTab) -> Result<(), Trouble> {
+    async fn show_tab(&self, tab: &PageTab) -> Result<(), ActionError> {
         self.bring_to_front(&tab.target, &tab.session).await
     }
 
-    async fn close_tab(&self, tab: &PageTab) -> Result<(), Trouble> {
+    async fn close_tab(&self, tab: &PageTab) -> Result<(), ActionError> {
         if self.watch().with(|pages| pages.tabs().len()) == 1 {
-            return Err(Trouble::refused("the last tab cannot be closed"));
+            return Err(ActionError::refused("the last tab cannot be closed"));
         }
         let close = CloseTarget { target_id: tab.target.clone() };
         self.guard(self.root().call(&close)).await?;
         let gone = self.watch().until(|pages| pages.by_target(&tab.target).is_none().then_some(()));
         if tokio::time::timeout(TAB, gone).await.is_err() {
-            return Err(Trouble::refused(format!("tab {} did not close", tab.name)));
+            return Err(ActionError::refused(format!("tab {} did not close", tab.name)));
         }
         // The browser picks another tab by its own rule; ours is the one that was active before.
         self.show_tab(&self.front()?).await
     }
 
     /// Answers the dialog of the active tab.
-    pub(super) async fn answer(&self, accept: bool, text: Option<&str>) -> Result<(), Trouble> {
+    pub(super) async fn answer(&self, accept: bool, text: Option<&str>) -> Result<(), ActionError> {
         let front = self.front()?;
         let Some(dialog) = front.dialog else {
-            return Err(Trouble::refused("no page dialog is open"));
+            return Err(ActionError::refused("no page dialog is open"));
         };
         // An accepted prompt without a text keeps its initial text.
         let prompt_text = text.map(str::to_owned).or_else(|| dialog.default.clone());

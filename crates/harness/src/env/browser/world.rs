@@ -10,12 +10,12 @@ use apprentice_protocol::{
     ScreenPoint, TabAction, Target, Want, WorldError,
 };
 
-use super::driver::{Browser, Trouble, lost};
-use super::element::Aim;
-use super::input::{Click, Hands, press_chord, type_text};
-use super::page_state::{Chooser, Download};
+use super::driver::{ActionError, Browser, lost};
+use super::element::PointerTarget;
+use super::input::{Click, InputState, press_chord, type_text};
+use super::page_state::{Download, FileChooser};
 use super::snapshot::dialog_tree;
-use super::source::Ending;
+use super::source::Teardown;
 
 const FOCUS: &str = include_str!("page/focus.js");
 
@@ -23,17 +23,17 @@ const FOCUS: &str = include_str!("page/focus.js");
 const LONGEST_HOLD: Duration = Duration::from_secs(30);
 
 /// The agent's handle on an open browser.
-pub(super) struct BrowserWorld {
+pub(super) struct BrowserEnvironment {
     pub(super) browser: Arc<Browser>,
     pub(super) machine: Arc<dyn Machine>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) hands: Hands,
+    pub(super) hands: InputState,
     /// Whether the page has settled since the last action.
     pub(super) calm: bool,
-    pub(super) ending: Ending,
+    pub(super) ending: Teardown,
 }
 
-impl Environment for BrowserWorld {
+impl Environment for BrowserEnvironment {
     fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
         Box::pin(self.look(want))
     }
@@ -50,13 +50,13 @@ impl Environment for BrowserWorld {
     }
 }
 
-impl BrowserWorld {
+impl BrowserEnvironment {
     async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
         // A dialog may open or a process may change during the observation; then it is repeated.
         for _ in 0..3 {
             match self.try_look(want).await {
                 Ok(seen) => return Ok(seen),
-                Err(Trouble::Dialog(dialog)) => {
+                Err(ActionError::Dialog(dialog)) => {
                     let message = dialog.describe();
                     return Ok(Observation {
                         tree: want.tree.map(|_| dialog_tree(message.clone())),
@@ -65,14 +65,14 @@ impl BrowserWorld {
                         ..Observation::default()
                     });
                 }
-                Err(Trouble::World(error)) => return Err(error),
-                Err(Trouble::Replaced(_) | Trouble::Refused(_)) => self.calm = false,
+                Err(ActionError::World(error)) => return Err(error),
+                Err(ActionError::Replaced(_) | ActionError::Refused(_)) => self.calm = false,
             }
         }
         Err(lost("the page is replaced repeatedly and cannot be read"))
     }
 
-    async fn try_look(&mut self, want: Want) -> Result<Observation, Trouble> {
+    async fn try_look(&mut self, want: Want) -> Result<Observation, ActionError> {
         if !std::mem::take(&mut self.calm) {
             self.browser.settle().await?;
         }
@@ -91,7 +91,8 @@ impl BrowserWorld {
             Ok(tab) => tab,
             Err(trouble) => return trouble.report(),
         };
-        let harmless = action.only_looks() || matches!(action, Action::Dialog { .. } | Action::Wait { .. });
+        let harmless =
+            action.is_observation_only() || matches!(action, Action::Dialog { .. } | Action::Wait { .. });
         if let Some(dialog) = before.dialog.filter(|_| !harmless) {
             let what = dialog.describe();
             return Ok(ActReport::refused(format!("a dialog is open ({what}); answer it first")));
@@ -99,7 +100,7 @@ impl BrowserWorld {
         if let Err(trouble) = self.perform(action).await {
             return trouble.report();
         }
-        if action.only_looks() {
+        if action.is_observation_only() {
             return Ok(ActReport::delivered());
         }
         match self.browser.settle().await {
@@ -109,11 +110,11 @@ impl BrowserWorld {
         if let Err(trouble) = self.browser.refresh_tabs().await {
             return trouble.report();
         }
-        let text = self.news(&before.name, action);
+        let text = self.side_effects(&before.name, action);
         Ok(ActReport { text, ..ActReport::delivered() })
     }
 
-    async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<(), Trouble> {
+    async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<(), ActionError> {
         match action {
             Action::Click { at, button, count, hold } => {
                 self.click(at, Click { button: *button, count: *count, hold: hold.as_ref() }).await
@@ -129,7 +130,7 @@ impl BrowserWorld {
             }
             Action::Drag { path, button } => {
                 if path.len() < 2 {
-                    return Err(Trouble::refused("a drag needs at least two points"));
+                    return Err(ActionError::refused("a drag needs at least two points"));
                 }
                 path.iter().try_for_each(|point| self.check(*point))?;
                 self.hands.drag(&self.browser, path, *button).await
@@ -147,18 +148,18 @@ impl BrowserWorld {
         }
     }
 
-    async fn click(&mut self, at: &Target<ScreenPoint>, click: Click<'_>) -> Result<(), Trouble> {
+    async fn click(&mut self, at: &Target<ScreenPoint>, click: Click<'_>) -> Result<(), ActionError> {
         let (x, y) = match at {
             Target::Point(point) => {
                 self.check(*point)?;
                 (f64::from(point.x), f64::from(point.y))
             }
             Target::Ref(node) => match self.browser.aim(node).await? {
-                Aim::At(x, y) => (x, y),
+                PointerTarget::At(x, y) => (x, y),
                 // Clicking an option chooses it, whether or not its list could be opened.
-                Aim::Choice(option) => return self.browser.choose(&option, "").await,
-                Aim::List => {
-                    return Err(Trouble::refused(
+                PointerTarget::Choice(option) => return self.browser.choose(&option, "").await,
+                PointerTarget::List => {
+                    return Err(ActionError::refused(
                         "this is a native list box: choose an option with select, or click the option itself",
                     ));
                 }
@@ -168,14 +169,14 @@ impl BrowserWorld {
         // As in any browser, a link opened with Ctrl or the middle button stays in the background.
         let behind = click.button == Button::Middle || click.hold.is_some_and(holds_control);
         self.browser.watch().with(|pages| {
-            pages.take_chooser();
+            pages.take_file_chooser();
             pages.follow = !behind;
         });
         self.hands.click(&self.browser, click).await
     }
 
     /// Moves the pointer to a target. Without a target, the pointer stays where it is.
-    async fn point(&mut self, target: Option<&Target<ScreenPoint>>) -> Result<(), Trouble> {
+    async fn point(&mut self, target: Option<&Target<ScreenPoint>>) -> Result<(), ActionError> {
         let (x, y) = match target {
             None => self.hands.place(),
             Some(Target::Point(point)) => {
@@ -183,43 +184,50 @@ impl BrowserWorld {
                 (f64::from(point.x), f64::from(point.y))
             }
             Some(Target::Ref(node)) => match self.browser.aim(node).await? {
-                Aim::At(x, y) => (x, y),
-                Aim::List | Aim::Choice(_) => {
-                    return Err(Trouble::refused("a native list box can only be chosen from with select"));
+                PointerTarget::At(x, y) => (x, y),
+                PointerTarget::List | PointerTarget::Choice(_) => {
+                    return Err(ActionError::refused(
+                        "a native list box can only be chosen from with select",
+                    ));
                 }
             },
         };
         self.hands.go(&self.browser, x, y).await
     }
 
-    async fn scroll(&mut self, at: Option<&Target<ScreenPoint>>, dx: i32, dy: i32) -> Result<(), Trouble> {
+    async fn scroll(
+        &mut self,
+        at: Option<&Target<ScreenPoint>>,
+        dx: i32,
+        dy: i32,
+    ) -> Result<(), ActionError> {
         self.point(at).await?;
         self.hands.scroll(&self.browser, dx, dy).await
     }
 
-    async fn type_text(&mut self, text: &str) -> Result<(), Trouble> {
-        if let Some(chooser) = self.browser.watch().with(super::page_state::Pages::take_chooser) {
+    async fn type_text(&mut self, text: &str) -> Result<(), ActionError> {
+        if let Some(chooser) = self.browser.watch().with(super::page_state::BrowserState::take_file_chooser) {
             return self.choose_files(&chooser, text).await;
         }
         let session = self.browser.session(&self.browser.front()?.session);
         if !self.browser.evaluate::<bool>(&session, FOCUS.to_owned()).await? {
-            return Err(Trouble::refused("nothing that takes text has the focus: click the field first"));
+            return Err(ActionError::refused("nothing that takes text has the focus: click the field first"));
         }
         type_text(&self.browser, text).await
     }
 
     /// Gives a waiting file input the typed paths, one per line.
-    async fn choose_files(&self, chooser: &Chooser, text: &str) -> Result<(), Trouble> {
+    async fn choose_files(&self, chooser: &FileChooser, text: &str) -> Result<(), ActionError> {
         let files: Vec<String> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
         if files.is_empty() || (files.len() > 1 && !chooser.several) {
-            return Err(Trouble::refused("this file chooser takes exactly one path"));
+            return Err(ActionError::refused("this file chooser takes exactly one path"));
         }
         for file in &files {
             let there = self.machine.run(&Command::new(["test", "-f", file.as_str()])).await;
             let there = there.map_err(|error| lost(format!("a file could not be looked for: {error}")))?;
             if there.code != 0 {
-                return Err(Trouble::refused(format!(
+                return Err(ActionError::refused(format!(
                     "there is no file {file}; the file chooser was closed"
                 )));
             }
@@ -229,9 +237,11 @@ impl BrowserWorld {
         Ok(())
     }
 
-    async fn key(&mut self, chord: &Chord, hold_ms: Option<u32>) -> Result<(), Trouble> {
+    async fn key(&mut self, chord: &Chord, hold_ms: Option<u32>) -> Result<(), ActionError> {
         let text = chord.to_string();
-        if text == "escape" && self.browser.watch().with(super::page_state::Pages::take_chooser).is_some() {
+        if text == "escape"
+            && self.browser.watch().with(super::page_state::BrowserState::take_file_chooser).is_some()
+        {
             return Ok(());
         }
         // Chords that the browser handles itself never reach a page.
@@ -247,7 +257,7 @@ impl BrowserWorld {
             "alt+right" => self.browser.go(History::Forward).await,
             "f5" | "ctrl+r" | "ctrl+f5" | "ctrl+shift+r" => self.browser.go(History::Reload).await,
             "ctrl+l" | "alt+d" | "f6" => {
-                Err(Trouble::refused("this browser shows no address bar: open addresses with navigate"))
+                Err(ActionError::refused("this browser shows no address bar: open addresses with navigate"))
             }
             _ => {
                 let hold = hold_ms.map(|ms| Duration::from_millis(u64::from(ms)).min(LONGEST_HOLD));
@@ -256,7 +266,7 @@ impl BrowserWorld {
         }
     }
 
-    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> Result<(), Trouble> {
+    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> Result<(), ActionError> {
         let element = match at {
             Target::Ref(node) => self.browser.find(node).await?,
             Target::Point(point) => {
@@ -267,20 +277,20 @@ impl BrowserWorld {
         self.browser.choose(&element, option).await
     }
 
-    fn check(&self, point: ScreenPoint) -> Result<(), Trouble> {
+    fn check(&self, point: ScreenPoint) -> Result<(), ActionError> {
         let size = self.browser.size;
         let inside = |value: i32, end: u32| u32::try_from(value).is_ok_and(|value| value < end);
         if inside(point.x, size.width) && inside(point.y, size.height) {
             return Ok(());
         }
-        Err(Trouble::refused(format!(
+        Err(ActionError::refused(format!(
             "point ({}, {}) lies outside the page of {} by {} pixels",
             point.x, point.y, size.width, size.height
         )))
     }
 
     /// Reports side effects of an action: downloads, a new active tab, a waiting file input.
-    fn news(&self, tab_before: &str, action: &Action<ScreenPoint>) -> Option<String> {
+    fn side_effects(&self, tab_before: &str, action: &Action<ScreenPoint>) -> Option<String> {
         let mut lines = Vec::new();
         self.browser.watch().with(|pages| {
             pages.follow = true;

@@ -13,11 +13,11 @@ use std::time::Duration;
 use apprentice_protocol::{
     ActReport, Action, Chord, Clock, Environment, EnvironmentSource, Machine, MachineError, NodeRef,
     Observation, PortFuture, ScreenPoint, Size, Target, TreeBudget, UiTree, Want, World, WorldError,
-    WorldFault, WorldSpec,
+    WorldErrorKind, WorldSpec,
 };
 
 use apprentice_sandbox::{Cell, CellIsolation, CellSpec, Pointer};
-use target::Aim;
+use target::Reach;
 
 /// Most notches of the wheel in one action.
 const NOTCHES: u32 = 50;
@@ -58,7 +58,7 @@ impl DesktopSource {
         let spec = CellSpec { screen: Some(screen), isolation, program, argument, state, golden };
         let cell = Cell::start(&spec, self.clock.clone()).await?;
         let (machine, isolation) = (cell.machine(), cell.isolation());
-        let desktop = Desktop { cell, machine: machine.clone(), screen };
+        let desktop = DesktopEnvironment { cell, machine: machine.clone(), screen };
         Ok(World { environment: Box::new(desktop), machine, isolation })
     }
 }
@@ -70,34 +70,34 @@ impl EnvironmentSource for DesktopSource {
 }
 
 /// A running desktop.
-struct Desktop {
+struct DesktopEnvironment {
     cell: Cell,
     machine: Arc<dyn Machine>,
     screen: Size,
 }
 
 /// Why an action was not delivered.
-enum Hitch {
+enum ActionError {
     /// The model can correct the action.
     Refused(String),
     /// The world is at fault.
     World(WorldError),
 }
 
-impl From<WorldError> for Hitch {
+impl From<WorldError> for ActionError {
     fn from(error: WorldError) -> Self {
         Self::World(error)
     }
 }
 
-type Done = Result<ActReport, Hitch>;
+type ActionResult = Result<ActReport, ActionError>;
 
-fn refuse<T>(problem: impl Into<String>) -> Result<T, Hitch> {
-    Err(Hitch::Refused(problem.into()))
+fn refuse<T>(problem: impl Into<String>) -> Result<T, ActionError> {
+    Err(ActionError::Refused(problem.into()))
 }
 
-impl Desktop {
-    async fn perform(&self, action: &Action<ScreenPoint>) -> Done {
+impl DesktopEnvironment {
+    async fn perform(&self, action: &Action<ScreenPoint>) -> ActionResult {
         if let Some(loss) = self.cell.loss() {
             return Err(loss.into());
         }
@@ -141,13 +141,13 @@ impl Desktop {
     }
 
     /// Performs a pointer action at a target, and waits until the screen has settled.
-    async fn point_and(&self, at: Option<&Target<ScreenPoint>>, what: Pointer) -> Done {
+    async fn point_and(&self, at: Option<&Target<ScreenPoint>>, what: Pointer) -> ActionResult {
         let at = match at {
             None => None,
             Some(Target::Point(point)) => Some(self.inside(*point)?),
             Some(Target::Ref(node)) => match self.aim(node, &what).await? {
-                Aim::Point(point) => Some(point),
-                Aim::Press => return self.press_node(node).await,
+                Reach::Point(point) => Some(point),
+                Reach::Press => return self.press_node(node).await,
             },
         };
         let done = self.cell.on_screen(move |screen, stop| {
@@ -165,7 +165,7 @@ impl Desktop {
     }
 
     /// Returns the point if it lies on the screen.
-    fn inside(&self, point: ScreenPoint) -> Result<ScreenPoint, Hitch> {
+    fn inside(&self, point: ScreenPoint) -> Result<ScreenPoint, ActionError> {
         let (width, height) = (self.screen.width, self.screen.height);
         if (0..width.cast_signed()).contains(&point.x) && (0..height.cast_signed()).contains(&point.y) {
             Ok(point)
@@ -174,37 +174,37 @@ impl Desktop {
         }
     }
 
-    async fn aim(&self, node: &NodeRef, what: &Pointer) -> Result<Aim, Hitch> {
+    async fn aim(&self, node: &NodeRef, what: &Pointer) -> Result<Reach, ActionError> {
         let facts = match self.cell.node(node).await {
             Ok(facts) => facts,
-            Err(error) => return Err(self.hitch(error)),
+            Err(error) => return Err(self.action_error(error)),
         };
-        target::aim(node, &facts, what, self.screen).map_err(Hitch::Refused)
+        target::aim(node, &facts, what, self.screen).map_err(ActionError::Refused)
     }
 
     /// Performs a node's own action, because the node cannot be pointed at.
-    async fn press_node(&self, node: &NodeRef) -> Done {
-        self.disturb().await?;
+    async fn press_node(&self, node: &NodeRef) -> ActionResult {
+        self.record_disturbance().await?;
         if let Err(error) = self.cell.press(node).await {
-            return Err(self.hitch(error));
+            return Err(self.action_error(error));
         }
         self.settle().await
     }
 
-    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> Done {
+    async fn select(&self, at: &Target<ScreenPoint>, option: &str) -> ActionResult {
         let Target::Ref(node) = at else {
             return refuse("name the list box by its reference, or click it and then its option");
         };
         self.aim(node, &Pointer::Move).await?;
-        self.disturb().await?;
+        self.record_disturbance().await?;
         if let Err(error) = self.cell.choose(node, option).await {
-            return Err(self.hitch(error));
+            return Err(self.action_error(error));
         }
         self.settle().await
     }
 
     /// Records that the screen is about to change for another reason than input.
-    async fn disturb(&self) -> Result<(), Hitch> {
+    async fn record_disturbance(&self) -> Result<(), ActionError> {
         let noted = self.cell.on_screen(|screen, _| {
             screen.disturbed();
             Ok(())
@@ -212,12 +212,12 @@ impl Desktop {
         Ok(noted.await?)
     }
 
-    async fn settle(&self) -> Done {
+    async fn settle(&self) -> ActionResult {
         self.cell.on_screen(|screen, stop| screen.settle(stop)).await?;
         Ok(ActReport::delivered())
     }
 
-    async fn type_text(&self, text: String) -> Done {
+    async fn type_text(&self, text: String) -> ActionResult {
         let typed = self.cell.on_screen(move |screen, stop| {
             screen.disturbed();
             let untypable = screen.type_text(&text, stop)?;
@@ -232,7 +232,7 @@ impl Desktop {
         Ok(ActReport { text, ..ActReport::delivered() })
     }
 
-    async fn press_chord(&self, chord: Chord, hold: Option<u32>) -> Done {
+    async fn press_chord(&self, chord: Chord, hold: Option<u32>) -> ActionResult {
         let hold = hold.map(|ms| Duration::from_millis(u64::from(ms)));
         if hold.is_some_and(|hold| hold > LONGEST_HOLD) {
             return refuse(format!("keys may be held for up to {LONGEST_HOLD:?}"));
@@ -252,23 +252,25 @@ impl Desktop {
     }
 
     /// Converts an error of the supervisor into the outcome of an action.
-    fn hitch(&self, error: MachineError) -> Hitch {
+    fn action_error(&self, error: MachineError) -> ActionError {
         match error {
             MachineError::NotFound(what) => {
-                Hitch::Refused(format!("{what} is gone; look at the new list of elements"))
+                ActionError::Refused(format!("{what} is gone; look at the new list of elements"))
             }
-            MachineError::Refused { what, why } => Hitch::Refused(format!("{what}: {why}")),
+            MachineError::Refused { what, why } => ActionError::Refused(format!("{what}: {why}")),
             MachineError::TimedOut(what) => {
-                Hitch::Refused(format!("{what} does not answer; it may be busy: wait, then look again"))
+                ActionError::Refused(format!("{what} does not answer; it may be busy: wait, then look again"))
             }
-            MachineError::Unsupported(_) => Hitch::Refused("elements cannot be named in this world".into()),
-            MachineError::MissingProgram(_) | MachineError::Lost(_) => Hitch::World(self.loss(&error)),
+            MachineError::Unsupported(_) => {
+                ActionError::Refused("elements cannot be named in this world".into())
+            }
+            MachineError::MissingProgram(_) | MachineError::Lost(_) => ActionError::World(self.loss(&error)),
         }
     }
 
     /// The reason why the world was lost, preferably as the cell reports it.
     fn loss(&self, error: &MachineError) -> WorldError {
-        self.cell.loss().unwrap_or_else(|| WorldError::new(WorldFault::Lost, error.to_string()))
+        self.cell.loss().unwrap_or_else(|| WorldError::new(WorldErrorKind::Lost, error.to_string()))
     }
 
     async fn look(&self, want: Want) -> Result<Observation, WorldError> {
@@ -300,7 +302,7 @@ impl Desktop {
     }
 }
 
-impl Environment for Desktop {
+impl Environment for DesktopEnvironment {
     fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
         Box::pin(self.look(want))
     }
@@ -312,8 +314,8 @@ impl Environment for Desktop {
         Box::pin(async move {
             match self.perform(action).await {
                 Ok(report) => Ok(report),
-                Err(Hitch::Refused(problem)) => Ok(ActReport::refused(problem)),
-                Err(Hitch::World(error)) => Err(error),
+                Err(ActionError::Refused(problem)) => Ok(ActReport::refused(problem)),
+                Err(ActionError::World(error)) => Err(error),
             }
         })
     }

@@ -6,7 +6,7 @@ use apprentice_sandbox::{NodeFacts, Pointer};
 
 /// How an element is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Aim {
+pub(super) enum Reach {
     /// By the pointer, at this point.
     Point(ScreenPoint),
     /// By the element's own action, because it is not on the screen.
@@ -14,7 +14,7 @@ pub(super) enum Aim {
 }
 
 /// Decides how to reach an element, from the current facts about it.
-pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Size) -> Result<Aim, String> {
+pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Size) -> Result<Reach, String> {
     let name = if facts.name.is_empty() {
         format!("{} {node}", facts.role.as_str())
     } else {
@@ -30,7 +30,7 @@ pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Siz
         .and_then(|area| area.centre())
         .filter(|centre| (0..width).contains(&centre.x) && (0..height).contains(&centre.y));
     if let Some(centre) = centre {
-        return Ok(Aim::Point(centre));
+        return Ok(Reach::Point(centre));
     }
     let plain_click = match what {
         Pointer::Click { button, count, hold } => *button == Button::Left && *count == 1 && hold.is_none(),
@@ -43,7 +43,7 @@ pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Siz
     // Items of closed menus and lists work while hidden; the button of a hidden dialog must not be pressed.
     let unseen = ["menuitem", "menuitemcheckbox", "menuitemradio", "option"].contains(&facts.role.as_str());
     if plain_click && facts.pressable && (unseen || !is(State::Hidden)) {
-        return Ok(Aim::Press);
+        return Ok(Reach::Press);
     }
     Err(format!("{name} is not on the screen: open what holds it, or scroll it into view"))
 }
@@ -52,7 +52,7 @@ pub(super) fn aim(node: &NodeRef, facts: &NodeFacts, what: &Pointer, screen: Siz
 mod tests {
     use apprentice_protocol::{Button, NodeRef, Rect, Role, ScreenPoint, Size, State};
 
-    use super::{Aim, aim};
+    use super::{Reach, aim};
     use apprentice_sandbox::{NodeFacts, Pointer};
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
                      states: &[State],
                      pressable,
                      what: Pointer,
-                     expected: Result<Aim, &str>| {
+                     expected: Result<Reach, &str>| {
             let (role, name, states) = (Role::new("menuitem"), "Save".to_owned(), states.to_vec());
             let facts = NodeFacts { role, name, states, bounds, pressable };
             let got = aim(&NodeRef("n4".into()), &facts, &what, Size::new(800, 600));
@@ -79,8 +79,8 @@ mod tests {
         let there = Some(Rect::new(10, 10, 20, 20));
         let off =
             Err("menuitem n4 \"Save\" is not on the screen: open what holds it, or scroll it into view");
-        check(there, &[], true, click(), Ok(Aim::Point(ScreenPoint::new(20, 20))));
-        check(there, &[State::Hidden], true, click(), Ok(Aim::Press));
+        check(there, &[], true, click(), Ok(Reach::Point(ScreenPoint::new(20, 20))));
+        check(there, &[State::Hidden], true, click(), Ok(Reach::Press));
         check(None, &[State::Hidden], false, click(), off);
         check(None, &[State::Hidden], true, Pointer::Scroll { dx: 0, dy: 1 }, off);
         check(Some(Rect::new(900, 10, 20, 20)), &[], false, click(), off);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apprentice_protocol::WorldFault;
+use apprentice_protocol::WorldErrorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -129,7 +129,7 @@ pub struct Fault {
     pub after: u32,
     /// Kind of the error. Without one, the operation hangs.
     #[serde(default)]
-    pub fault: Option<WorldFault>,
+    pub fault: Option<WorldErrorKind>,
     /// Limits the fault to this many worlds, the first that a source opens from this scene. All worlds if absent.
     #[serde(default)]
     pub first_worlds: Option<u32>,

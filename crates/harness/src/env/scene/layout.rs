@@ -13,7 +13,7 @@ const TOP: i32 = 32;
 
 /// A control with its place.
 #[derive(Clone, Debug)]
-pub(super) struct Spot<'s> {
+pub(super) struct PlacedControl<'s> {
     /// Identity of the control within the scene: page and indices.
     pub(super) key: String,
     /// Index of the parent control's spot.
@@ -28,7 +28,7 @@ pub(super) struct Spot<'s> {
 
 /// The open menus of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Popups {
+pub(super) struct OpenMenus {
     /// Keys of the open menus, from the outermost to the innermost.
     pub(super) menus: Vec<String>,
     /// Key of the control whose context menu is open, and the menu's position.
@@ -50,9 +50,9 @@ pub(super) fn lay_out<'s>(
     name: &str,
     page: &'s Page,
     values: &BTreeMap<String, Value>,
-    popups: &Popups,
+    popups: &OpenMenus,
     screen: Size,
-) -> Vec<Spot<'s>> {
+) -> Vec<PlacedControl<'s>> {
     let bottom = screen.height.cast_signed().max(TOP + 3 * ROW);
     let has_menus = page.controls.iter().any(|control| control.role == "menu");
     let first_row = if has_menus { TOP + ROW } else { TOP };
@@ -73,8 +73,8 @@ pub(super) fn lay_out<'s>(
 
 struct Plan<'s, 'v> {
     values: &'v BTreeMap<String, Value>,
-    popups: &'v Popups,
-    spots: Vec<Spot<'s>>,
+    popups: &'v OpenMenus,
+    spots: Vec<PlacedControl<'s>>,
     bar: i32,
     row: ScreenPoint,
     first_row: i32,
@@ -87,7 +87,7 @@ impl<'s> Plan<'s, '_> {
             return;
         }
         let bounds = if control.role == "menu" { self.next_in_bar(control) } else { self.next_row() };
-        let index = self.push(Spot { key, parent, control, bounds: Some(bounds), popup: false });
+        let index = self.push(PlacedControl { key, parent, control, bounds: Some(bounds), popup: false });
         if opens_menu(control) {
             let corner = ScreenPoint::new(bounds.x, bounds.y + bounds.height);
             self.place_menu(index, &control.items, "", corner);
@@ -114,7 +114,8 @@ impl<'s> Plan<'s, '_> {
             y += bounds.height;
             let key = format!("{parent_key}/{mark}{place}");
             let bounds_now = open.then_some(bounds);
-            let spot = Spot { key, parent: Some(parent), control: item, bounds: bounds_now, popup: true };
+            let spot =
+                PlacedControl { key, parent: Some(parent), control: item, bounds: bounds_now, popup: true };
             let index = self.push(spot);
             if opens_menu(item) {
                 let beside = ScreenPoint::new(bounds.x + bounds.width, bounds.y);
@@ -131,7 +132,7 @@ impl<'s> Plan<'s, '_> {
         }
     }
 
-    fn push(&mut self, spot: Spot<'s>) -> usize {
+    fn push(&mut self, spot: PlacedControl<'s>) -> usize {
         self.spots.push(spot);
         self.spots.len() - 1
     }

@@ -3,34 +3,34 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, Dial, DirEntry, EntryKind, Image, Machine, MachineError, Offers,
-    Output, PortFuture, Rect, TreeBudget, UiTree, Window, WorldError,
+    Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError, MachineInfo,
+    Output, PortForward, PortFuture, Rect, TreeBudget, UiTree, Window, WorldError,
 };
 
 use super::definition::{Fault, FaultPlace};
 use super::paint::paint;
-use super::scene_state::Stage;
+use super::scene_state::SceneState;
 use super::source::STATE_FILE;
 
 /// The stage shared by both handles of a world, with its simulated faults.
 pub(super) struct Shared {
-    stage: Mutex<Stage>,
+    stage: Mutex<SceneState>,
     faults: Vec<Fault>,
     used: Mutex<[u32; 5]>,
 }
 
 impl Shared {
-    pub(super) fn new(stage: Stage, faults: Vec<Fault>) -> Self {
+    pub(super) fn new(stage: SceneState, faults: Vec<Fault>) -> Self {
         Self { stage: Mutex::new(stage), faults, used: Mutex::new([0; 5]) }
     }
 
     /// Runs a function on the stage under its lock.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Stage) -> T) -> T {
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut SceneState) -> T) -> T {
         work(&mut self.stage.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Counts one operation of a kind and raises the fault that is due, if there is one.
-    pub(super) async fn use_place(&self, place: FaultPlace) -> Result<(), WorldError> {
+    pub(super) async fn raise_due_fault(&self, place: FaultPlace) -> Result<(), WorldError> {
         let before = {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             let count = &mut used[place as usize];
@@ -70,18 +70,18 @@ impl Shared {
 /// A scene as setup and checks see it.
 pub(super) struct SceneMachine {
     pub(super) shared: Arc<Shared>,
-    pub(super) offers: Offers,
+    pub(super) offers: MachineInfo,
 }
 
 impl SceneMachine {
     /// Runs a function on the stage, unless a fault is due.
     fn work<'a, T: Send + 'a>(
         &'a self,
-        work: impl FnOnce(&mut Stage) -> Result<T, MachineError> + Send + 'a,
+        work: impl FnOnce(&mut SceneState) -> Result<T, MachineError> + Send + 'a,
     ) -> PortFuture<'a, Result<T, MachineError>> {
         Box::pin(async move {
             let lost = |error: WorldError| MachineError::Lost(error.message);
-            self.shared.use_place(FaultPlace::Machine).await.map_err(lost)?;
+            self.shared.raise_due_fault(FaultPlace::Machine).await.map_err(lost)?;
             self.shared.with(work)
         })
     }
@@ -92,7 +92,7 @@ fn unsupported<T: Send + 'static>(what: Capability) -> PortFuture<'static, Resul
 }
 
 impl Machine for SceneMachine {
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &MachineInfo {
         &self.offers
     }
 
@@ -173,7 +173,7 @@ impl Machine for SceneMachine {
         Box::pin(std::future::ready(Ok(self.shared.windows())))
     }
 
-    fn dial(&self, _port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+    fn dial(&self, _port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
         unsupported(Capability::Ports)
     }
 }

@@ -8,25 +8,25 @@ use apprentice_protocol::{
 use serde_json::{Value, json};
 
 use super::definition::{Control, Effect, Page, Scene};
-use super::layout::{Popups, Spot, holds, lay_out, opens_menu};
+use super::layout::{OpenMenus, PlacedControl, holds, lay_out, opens_menu};
 
 /// A running scene.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct SceneState {
     pages: std::sync::Arc<BTreeMap<String, Page>>,
     page: String,
     values: BTreeMap<String, Value>,
     /// File contents by path.
     pub(super) files: BTreeMap<String, Vec<u8>>,
     screen: Size,
-    popups: Popups,
+    popups: OpenMenus,
     focus: Option<String>,
     all_selected: bool,
     refs: BTreeMap<String, NodeRef>,
     said: Vec<String>,
 }
 
-impl Stage {
+impl SceneState {
     pub(super) fn new(scene: Scene, screen: Size) -> Self {
         Self {
             pages: std::sync::Arc::new(scene.pages),
@@ -34,7 +34,7 @@ impl Stage {
             values: scene.state,
             files: scene.files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
             screen,
-            popups: Popups::default(),
+            popups: OpenMenus::default(),
             focus: None,
             all_selected: false,
             refs: BTreeMap::new(),
@@ -55,7 +55,7 @@ impl Stage {
         self.screen
     }
 
-    fn spots<'p>(&self, pages: &'p BTreeMap<String, Page>) -> Vec<Spot<'p>> {
+    fn spots<'p>(&self, pages: &'p BTreeMap<String, Page>) -> Vec<PlacedControl<'p>> {
         pages
             .get(&self.page)
             .map_or_else(Vec::new, |page| lay_out(&self.page, page, &self.values, &self.popups, self.screen))
@@ -101,7 +101,7 @@ impl Stage {
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     }
 
-    fn states_of(&self, spot: &Spot<'_>) -> std::collections::BTreeSet<State> {
+    fn states_of(&self, spot: &PlacedControl<'_>) -> std::collections::BTreeSet<State> {
         let control = spot.control;
         let bound = control.bind.as_ref().and_then(|name| self.values.get(name));
         let mut states = std::collections::BTreeSet::new();
@@ -183,7 +183,7 @@ impl Stage {
                 let key = self.refs.iter().find(|(_, known)| *known == node).map(|(key, _)| key);
                 let Some(key) = key else { return Err(format!("there is no element #{node}")) };
                 match spots.iter().find(|spot| spot.key == *key) {
-                    Some(Spot { bounds: Some(_), .. }) => Ok(Some(key.clone())),
+                    Some(PlacedControl { bounds: Some(_), .. }) => Ok(Some(key.clone())),
                     Some(_) => Err(format!("element #{node} is not on the screen: its menu is closed")),
                     None if key.ends_with('/') => Ok(None),
                     None => Err(format!("element #{node} is not there any more")),
@@ -198,13 +198,13 @@ impl Stage {
         let spots = self.spots(&pages);
         let spot = key.and_then(|key| spots.into_iter().find(|spot| spot.key == key));
         let Some(spot) = spot.filter(|spot| holds(&spot.control.enabled_when, &self.values)) else {
-            self.popups = Popups::default();
+            self.popups = OpenMenus::default();
             return Ok(());
         };
         match button {
             Button::Left => self.click_spot(&spot, count),
             Button::Right => {
-                self.popups = Popups::default();
+                self.popups = OpenMenus::default();
                 let corner = match at {
                     Target::Point(point) => Some(*point),
                     Target::Ref(_) => spot.bounds.and_then(|bounds| bounds.centre()),
@@ -218,7 +218,7 @@ impl Stage {
         Ok(())
     }
 
-    fn click_spot(&mut self, spot: &Spot<'_>, count: u8) {
+    fn click_spot(&mut self, spot: &PlacedControl<'_>, count: u8) {
         if opens_menu(spot.control) {
             let was_open = self.popups.menus.contains(&spot.key);
             self.popups.menus.retain(|open| spot.key.starts_with(&format!("{open}/")));
@@ -227,7 +227,7 @@ impl Stage {
             }
             return;
         }
-        self.popups = Popups::default();
+        self.popups = OpenMenus::default();
         self.all_selected = count > 1 && spot.control.role == "textbox";
         if !spot.popup {
             self.focus = Some(spot.key.clone());
@@ -315,7 +315,7 @@ impl Stage {
     fn press_named(&mut self, chord: &str) {
         let pages = self.pages.clone();
         match chord {
-            "escape" if self.popups.menus.pop().is_none() => self.popups = Popups::default(),
+            "escape" if self.popups.menus.pop().is_none() => self.popups = OpenMenus::default(),
             "ctrl+a" => self.all_selected = true,
             "backspace" | "delete" => self.edit(|text| _ = text.pop()),
             "tab" => self.focus_next(&pages),
@@ -358,7 +358,7 @@ impl Stage {
                 Effect::Toggle(name) => self.toggle(name),
                 Effect::Go(page) => {
                     self.page.clone_from(page);
-                    self.popups = Popups::default();
+                    self.popups = OpenMenus::default();
                     self.focus = None;
                 }
                 Effect::Write(files) => {

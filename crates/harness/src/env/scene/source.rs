@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    ActReport, Action, Capability, Environment, EnvironmentSource, Isolation, Observation, Offers,
-    PortFuture, ScreenPoint, Want, World, WorldError, WorldFault, WorldSpec,
+    ActReport, Action, Capability, Environment, EnvironmentSource, Isolation, MachineInfo, Observation,
+    PortFuture, ScreenPoint, Want, World, WorldError, WorldErrorKind, WorldSpec,
 };
 
 use super::definition::{Effect, FaultPlace, Scene};
 use super::machine::{SceneMachine, Shared};
-use super::scene_state::Stage;
+use super::scene_state::SceneState;
 
 /// The file with the current page and state values as JSON, for checks: `{"page":…,"values":{…}}`.
 pub const STATE_FILE: &str = "/state.json";
@@ -37,14 +37,14 @@ impl EnvironmentSource for SceneSource {
     fn open<'a>(&'a self, spec: &'a WorldSpec) -> PortFuture<'a, Result<World, WorldError>> {
         Box::pin(async move {
             let before = self.count(spec);
-            let mut scene = read_scene(spec).map_err(|why| WorldError::new(WorldFault::Start, why))?;
+            let mut scene = read_scene(spec).map_err(|why| WorldError::new(WorldErrorKind::Start, why))?;
             scene.faults.retain(|fault| fault.first_worlds.is_none_or(|first| before < first));
             let faults = scene.faults.clone();
-            let shared = Arc::new(Shared::new(Stage::new(scene, spec.screen), faults));
-            shared.use_place(FaultPlace::Open).await?;
+            let shared = Arc::new(Shared::new(SceneState::new(scene, spec.screen), faults));
+            shared.raise_due_fault(FaultPlace::Open).await?;
             let capabilities =
                 [Capability::Files, Capability::Tree, Capability::Screenshots, Capability::Windows];
-            let offers = Offers {
+            let offers = MachineInfo {
                 capabilities: BTreeSet::from(capabilities),
                 home: "/home/user".into(),
                 screen: Some(spec.screen),
@@ -100,11 +100,11 @@ struct SceneEnvironment {
 impl Environment for SceneEnvironment {
     fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
         Box::pin(async move {
-            self.shared.use_place(FaultPlace::Observe).await?;
+            self.shared.raise_due_fault(FaultPlace::Observe).await?;
             let picture = want.screenshot.then(|| self.shared.picture()).transpose();
             Ok(Observation {
-                screenshot: picture.map_err(|why| WorldError::new(WorldFault::Lost, why))?,
-                tree: want.tree.map(|_| self.shared.with(Stage::tree)),
+                screenshot: picture.map_err(|why| WorldError::new(WorldErrorKind::Lost, why))?,
+                tree: want.tree.map(|_| self.shared.with(SceneState::tree)),
                 windows: self.shared.windows(),
                 ..Observation::default()
             })
@@ -116,17 +116,17 @@ impl Environment for SceneEnvironment {
         action: &'a Action<ScreenPoint>,
     ) -> PortFuture<'a, Result<ActReport, WorldError>> {
         Box::pin(async move {
-            self.shared.use_place(FaultPlace::Act).await?;
+            self.shared.raise_due_fault(FaultPlace::Act).await?;
             Ok(self.shared.with(|stage| stage.act(action)))
         })
     }
 
     fn close(self: Box<Self>, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
         Box::pin(async move {
-            let closing = self.shared.use_place(FaultPlace::Close);
-            tokio::time::timeout(deadline, closing)
-                .await
-                .unwrap_or_else(|_| Err(WorldError::new(WorldFault::Lost, "the scene did not close in time")))
+            let closing = self.shared.raise_due_fault(FaultPlace::Close);
+            tokio::time::timeout(deadline, closing).await.unwrap_or_else(|_| {
+                Err(WorldError::new(WorldErrorKind::Lost, "the scene did not close in time"))
+            })
         })
     }
 }

@@ -14,7 +14,7 @@ const PLAYER: u16 = 8080;
 
 /// The address of one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MachineAddress {
     base: Url,
     /// Pairs of inside and outside ports, where they differ. `None`: each port is published as itself.
     published: Option<Vec<(u16, u16)>>,
@@ -27,9 +27,9 @@ pub struct Place {
     "{0:?} names no machine: give an address such as http://10.0.0.5:5000, or HOST:SERVER:BROWSER:SCREEN:PLAYER \
      with the ports published for 5000, 9222, the remote screen and 8080"
 )]
-pub struct PlaceError(pub String);
+pub struct MachineAddressError(pub String);
 
-impl Place {
+impl MachineAddress {
     /// The URL of one of the server's paths.
     pub(super) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base.as_str().trim_end_matches('/'))
@@ -49,18 +49,18 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MachineAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl FromStr for Place {
-    type Err = PlaceError;
+impl FromStr for MachineAddress {
+    type Err = MachineAddressError;
 
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
+    fn from_str(text: &str) -> Result<Self, MachineAddressError> {
         let text = text.trim();
-        let wrong = || PlaceError(text.to_owned());
+        let wrong = || MachineAddressError(text.to_owned());
         let url = |address: &str| Url::parse(address).ok().filter(Url::has_host).ok_or_else(wrong);
         let parts: Vec<&str> = text.split(':').collect();
         if let ([host, ports @ ..], false) = (parts.as_slice(), text.contains('/') || text.contains('['))
@@ -95,7 +95,7 @@ impl FromStr for Place {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::MachineAddress;
 
     #[test]
     fn places_are_read_in_each_form() {
@@ -108,14 +108,14 @@ mod tests {
             ("localhost:5003:9225:8009:8083", "http://localhost:5003/screenshot", Some(9225)),
             ("localhost:5003:0:0:0", "http://localhost:5003/screenshot", None),
         ] {
-            let place: Place = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            let place: MachineAddress = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!((place.at("/screenshot").as_str(), place.port(9222)), (server, browser), "{text}");
             assert_eq!(place.to_string(), text);
         }
-        let place: Place = "[::1]:5001".parse().expect("a place");
+        let place: MachineAddress = "[::1]:5001".parse().expect("a place");
         assert_eq!(place.host(), "::1");
         for text in ["", "a b", "ftp://h", "h:1:2:3:x", "http://", "http://h/?a=1", "h:99999"] {
-            assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(text.parse::<MachineAddress>().is_err(), "{text}");
         }
     }
 }

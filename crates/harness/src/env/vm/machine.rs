@@ -6,35 +6,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Capability, ChildProcess, Command, Dial, DirEntry, EntryKind, Image, Machine, MachineError, Offers,
-    Output, PortFuture, Size, TreeBudget, Truncated, UiTree, Window,
+    Capability, ChildProcess, Command, DirEntry, EntryKind, Image, Machine, MachineError, MachineInfo,
+    Output, PortForward, PortFuture, Size, TreeBudget, TruncationCause, UiTree, Window,
 };
 use serde_json::Value;
 
 use super::server::{Executed, Server};
-use super::tree::{self, Names};
+use super::tree::{self, ElementRefs};
 use super::windows;
 
 /// The server's own command timeout.
-const SERVERS_OWN: Duration = Duration::from_secs(120);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Time allowed for an answer beyond the command's deadline.
-const ON_THE_WAY: Duration = Duration::from_secs(30);
+const REPLY_MARGIN: Duration = Duration::from_secs(30);
 /// Exit code of `timeout` when it ended the command.
-const ENDED: i32 = 124;
+const TIMED_OUT: i32 = 124;
 /// Exit code of `env` when the program does not exist.
 const NO_PROGRAM: i32 = 127;
 
 /// A machine as setup and checks see it.
 pub(super) struct VmMachine {
     server: Arc<Server>,
-    names: Arc<Mutex<Names>>,
-    offers: Offers,
+    names: Arc<Mutex<ElementRefs>>,
+    offers: MachineInfo,
     /// Numbers the files that hold commands' standard input.
     inputs: AtomicU64,
 }
 
 impl VmMachine {
-    pub(super) fn new(server: Arc<Server>, names: Arc<Mutex<Names>>, home: String, screen: Size) -> Self {
+    pub(super) fn new(
+        server: Arc<Server>,
+        names: Arc<Mutex<ElementRefs>>,
+        home: String,
+        screen: Size,
+    ) -> Self {
         let capabilities = [
             Capability::Files,
             Capability::Commands,
@@ -43,26 +48,27 @@ impl VmMachine {
             Capability::Windows,
             Capability::Ports,
         ];
-        let offers = Offers { capabilities: capabilities.into_iter().collect(), home, screen: Some(screen) };
+        let offers =
+            MachineInfo { capabilities: capabilities.into_iter().collect(), home, screen: Some(screen) };
         Self { server, names, offers, inputs: AtomicU64::new(0) }
     }
 
     /// Runs a command directly, within the server's own timeout.
     async fn plain(&self, words: &[String]) -> Result<Output, MachineError> {
-        Ok(output(self.server.execute(words, SERVERS_OWN + ON_THE_WAY).await?))
+        Ok(output(self.server.execute(words, SERVER_TIMEOUT + REPLY_MARGIN).await?))
     }
 
     /// Runs a command with features that the server lacks: a working directory, variables, standard input, a deadline.
-    async fn dressed(&self, command: &Command) -> Result<Output, MachineError> {
-        let time = Duration::from_millis(command.timeout_ms).min(SERVERS_OWN);
-        let limited = time < SERVERS_OWN;
+    async fn run_with_env(&self, command: &Command) -> Result<Output, MachineError> {
+        let time = Duration::from_millis(command.timeout_ms).min(SERVER_TIMEOUT);
+        let limited = time < SERVER_TIMEOUT;
         let mut words = Vec::new();
         if limited {
             let seconds = format!("{}.{:03}", time.as_secs(), time.subsec_millis());
             words.extend(["timeout", "-k", "2"].map(str::to_owned));
             words.push(seconds);
         }
-        words.extend(around(command));
+        words.extend(env_command(command));
         let input = if command.stdin.is_empty() { None } else { Some(self.put(&command.stdin).await?) };
         if let Some(path) = &input {
             let line = "f=$1; shift; \"$@\" <\"$f\"; c=$?; rm -f \"$f\"; exit $c";
@@ -70,8 +76,8 @@ impl VmMachine {
             words.splice(0..0, shell);
         }
         words.extend(command.argv.iter().cloned());
-        let mut output = output(self.server.execute(&words, time + ON_THE_WAY).await?);
-        output.timed_out = limited && output.code == ENDED;
+        let mut output = output(self.server.execute(&words, time + REPLY_MARGIN).await?);
+        output.timed_out = limited && output.code == TIMED_OUT;
         let program = command.argv.first().map_or("", String::as_str);
         let said = String::from_utf8_lossy(&output.stderr);
         if output.code == NO_PROGRAM && said.contains("No such file or directory") && said.contains(program) {
@@ -89,7 +95,7 @@ impl VmMachine {
 }
 
 /// An `env` command line with the directory and variables of a command. It also detects a program that does not exist.
-fn around(command: &Command) -> Vec<String> {
+fn env_command(command: &Command) -> Vec<String> {
     let mut words = vec!["env".to_owned()];
     if let Some(folder) = &command.cwd {
         words.extend(["-C".to_owned(), folder.clone()]);
@@ -131,7 +137,7 @@ fn entries(tree: &Value, above: &str, found: &mut Vec<DirEntry>) {
 }
 
 impl Machine for VmMachine {
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &MachineInfo {
         &self.offers
     }
 
@@ -171,10 +177,13 @@ impl Machine for VmMachine {
 
     fn run<'a>(&'a self, command: &'a Command) -> PortFuture<'a, Result<Output, MachineError>> {
         Box::pin(async move {
-            let long = Duration::from_millis(command.timeout_ms) >= SERVERS_OWN;
+            let long = Duration::from_millis(command.timeout_ms) >= SERVER_TIMEOUT;
             let bare = command.cwd.is_none() && command.env.is_empty() && command.stdin.is_empty();
-            let output =
-                if long && bare { self.plain(&command.argv).await? } else { self.dressed(command).await? };
+            let output = if long && bare {
+                self.plain(&command.argv).await?
+            } else {
+                self.run_with_env(command).await?
+            };
             Ok(cut(output, command.output_limit))
         })
     }
@@ -192,7 +201,7 @@ impl Machine for VmMachine {
                 return self.server.launch(&command.argv).await;
             }
             let words: Vec<String> =
-                around(command).into_iter().chain(command.argv.iter().cloned()).collect();
+                env_command(command).into_iter().chain(command.argv.iter().cloned()).collect();
             self.server.launch(&words).await
         })
     }
@@ -202,7 +211,7 @@ impl Machine for VmMachine {
             let xml = match self.server.tree().await {
                 // Some programs' trees take minutes there. The world is still usable.
                 Err(MachineError::TimedOut(_)) => {
-                    return Ok(UiTree { truncated: Some(Truncated::Time), ..UiTree::default() });
+                    return Ok(UiTree { truncated: Some(TruncationCause::Time), ..UiTree::default() });
                 }
                 other => other?,
             };
@@ -231,7 +240,7 @@ impl Machine for VmMachine {
         })
     }
 
-    fn dial(&self, port: u16) -> PortFuture<'_, Result<Dial, MachineError>> {
+    fn dial(&self, port: u16) -> PortFuture<'_, Result<PortForward, MachineError>> {
         Box::pin(async move {
             let place = self.server.place();
             let refused = |why: String| MachineError::Refused {
@@ -243,7 +252,7 @@ impl Machine for VmMachine {
             let mut found = found.map_err(|error| refused(error.to_string()))?;
             let address: SocketAddr =
                 found.next().ok_or_else(|| refused("the host has no address".into()))?;
-            Ok(Dial { address, guard: Box::new(()) })
+            Ok(PortForward { address, guard: Box::new(()) })
         })
     }
 }
@@ -253,7 +262,7 @@ mod tests {
     use apprentice_protocol::{Command, EntryKind};
     use serde_json::json;
 
-    use super::{Executed, around, cut, entries, output};
+    use super::{Executed, cut, entries, env_command, output};
 
     #[test]
     fn what_a_command_left_is_read() {
@@ -269,7 +278,7 @@ mod tests {
             env: vec![("A".into(), "b c".into())],
             ..Command::new(["x"])
         };
-        assert_eq!(around(&command), ["env", "-C", "/tmp", "A=b c"]);
+        assert_eq!(env_command(&command), ["env", "-C", "/tmp", "A=b c"]);
     }
 
     #[test]

@@ -16,5 +16,5 @@ mod typing;
 mod windows;
 mod world;
 
-pub use address::{Place, PlaceError};
+pub use address::{MachineAddress, MachineAddressError};
 pub use source::{VmConfig, VmSource};

@@ -10,7 +10,7 @@ const SHOWN: usize = 80;
 
 /// Relation of a screenshot's size to the screen that the pointer moves on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum ScreenScale {
     /// Equal sizes.
     #[default]
     Same,
@@ -18,7 +18,7 @@ pub(super) enum Fit {
     Scaled(Size, Size),
 }
 
-impl Fit {
+impl ScreenScale {
     /// Compares a screenshot's size with the screen's. An error if the screenshot cannot show that screen.
     pub(super) fn of(shown: Size, screen: Size) -> Result<Self, String> {
         if shown == screen {
@@ -50,7 +50,7 @@ impl Fit {
 }
 
 /// Decodes a screenshot. A plain PNG of the right size is kept byte for byte.
-pub(super) fn read(bytes: Vec<u8>, fit: Fit) -> Result<Image, String> {
+pub(super) fn read(bytes: Vec<u8>, fit: ScreenScale) -> Result<Image, String> {
     let Some(kind) = Kind::of(&bytes) else {
         let said: String = String::from_utf8_lossy(&bytes).chars().take(SHOWN).collect();
         return Err(format!("{} bytes that are neither PNG nor JPEG: {said:?}", bytes.len()));
@@ -84,7 +84,7 @@ mod tests {
     use apprentice_pixels::{Frame, encode_png};
     use apprentice_protocol::Size;
 
-    use super::{Fit, read};
+    use super::{ScreenScale, read};
 
     fn png(width: u32, height: u32) -> Vec<u8> {
         let rgb = vec![90; (width * height * 3) as usize];
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_is_no_picture_is_told() {
-        let told = |bytes: &[u8]| read(bytes.to_vec(), Fit::Same).expect_err("no picture");
+        let told = |bytes: &[u8]| read(bytes.to_vec(), ScreenScale::Same).expect_err("no picture");
         assert_eq!(told(b"<html>"), "6 bytes that are neither PNG nor JPEG: \"<html>\"");
         assert_eq!(told(b""), "0 bytes that are neither PNG nor JPEG: \"\"");
         let whole = png(40, 30);
@@ -102,20 +102,22 @@ mod tests {
 
     #[test]
     fn pictures_are_of_the_size_that_the_pointer_knows() {
-        let size = |(width, height): (u32, u32), fit: Fit| read(png(width, height), fit).expect("reads").size;
-        assert_eq!(size((40, 30), Fit::Same), Size::new(40, 30));
-        let half = Fit::of(Size::new(80, 60), Size::new(40, 30)).expect("fits");
+        let size = |(width, height): (u32, u32), fit: ScreenScale| {
+            read(png(width, height), fit).expect("reads").size
+        };
+        assert_eq!(size((40, 30), ScreenScale::Same), Size::new(40, 30));
+        let half = ScreenScale::of(Size::new(80, 60), Size::new(40, 30)).expect("fits");
         assert_eq!(size((80, 60), half), Size::new(40, 30));
         // The screen has changed its size since.
         assert_eq!(size((64, 48), half), Size::new(32, 24));
         // A row more or less is rounding; a second monitor is not.
-        assert!(Fit::of(Size::new(2560, 1601), Size::new(1280, 800)).is_ok());
-        let two = Fit::of(Size::new(2560, 800), Size::new(1280, 800)).expect_err("two screens");
+        assert!(ScreenScale::of(Size::new(2560, 1601), Size::new(1280, 800)).is_ok());
+        let two = ScreenScale::of(Size::new(2560, 800), Size::new(1280, 800)).expect_err("two screens");
         assert!(
             two.contains("pictures of 2560 by 800 pixels, and its pointer moves on 1280 by 800"),
             "{two}"
         );
         let plain = png(40, 30);
-        assert_eq!(read(plain.clone(), Fit::Same).expect("reads").bytes.0.as_ref(), plain.as_slice());
+        assert_eq!(read(plain.clone(), ScreenScale::Same).expect("reads").bytes.0.as_ref(), plain.as_slice());
     }
 }

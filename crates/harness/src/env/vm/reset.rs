@@ -3,30 +3,34 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use apprentice_protocol::{WorldError, WorldFault};
+use apprentice_protocol::{WorldError, WorldErrorKind};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-use super::address::Place;
+use super::address::MachineAddress;
 
 /// Most bytes kept of a command's output.
-const SAID: u64 = 64 << 10;
+const OUTPUT_LIMIT: u64 = 64 << 10;
 /// How long to wait for the remaining output of a command that has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const OUTPUT_DRAIN: Duration = Duration::from_millis(500);
 
 /// Values passed to a command as environment variables.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct ResetContext<'a> {
     /// Number of the machine, from 0: `APPRENTICE_VM_SLOT`.
     pub(super) slot: usize,
     /// Address of the machine, if known: `APPRENTICE_VM_URL`.
-    pub(super) place: Option<&'a Place>,
+    pub(super) place: Option<&'a MachineAddress>,
 }
 
 /// Runs a shell command line. If the last line of its output is an address, that is the machine's address now.
-pub(super) async fn run(line: &str, told: Told<'_>, within: Duration) -> Result<Option<Place>, WorldError> {
+pub(super) async fn run(
+    line: &str,
+    told: ResetContext<'_>,
+    within: Duration,
+) -> Result<Option<MachineAddress>, WorldError> {
     let failed = |story: String| {
-        WorldError::new(WorldFault::Start, format!("the machine was not reset: {line:?} {story}"))
+        WorldError::new(WorldErrorKind::Start, format!("the machine was not reset: {line:?} {story}"))
     };
     let mut command = Command::new("sh");
     command.args(["-c", line]).env("APPRENTICE_VM_SLOT", told.slot.to_string());
@@ -44,7 +48,7 @@ pub(super) async fn run(line: &str, told: Told<'_>, within: Duration) -> Result<
             tokio::select! {
                 ended = child.wait() => {
                     // Background processes may keep the output open; the output so far is enough.
-                    let _ = tokio::time::timeout(LAST_WORDS, &mut said).await;
+                    let _ = tokio::time::timeout(OUTPUT_DRAIN, &mut said).await;
                     ended
                 }
                 _ = &mut said => child.wait().await,
@@ -69,7 +73,7 @@ pub(super) async fn run(line: &str, told: Told<'_>, within: Duration) -> Result<
 /// Reads the output. A broken pipe only ends the reading.
 async fn read(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut stream) = stream else { return };
-    let _ = (&mut stream).take(SAID).read_to_end(kept).await;
+    let _ = (&mut stream).take(OUTPUT_LIMIT).read_to_end(kept).await;
     // Drains further output, so that the command does not block.
     let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
 }
@@ -78,13 +82,13 @@ async fn read(stream: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
 mod tests {
     use std::time::Duration;
 
-    use super::{Told, run};
+    use super::{ResetContext, run};
 
     const SOON: Duration = Duration::from_secs(20);
 
     #[tokio::test]
     async fn a_command_may_say_where_the_machine_is() {
-        let told = Told { slot: 3, place: Some(&"h:5001".parse().expect("a place")) };
+        let told = ResetContext { slot: 3, place: Some(&"h:5001".parse().expect("a place")) };
         let said =
             async |line: &str| run(line, told, SOON).await.map(|place| place.map(|place| place.to_string()));
         for (line, expected) in [
@@ -101,14 +105,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_hangs_is_ended() {
-        let told = Told { slot: 0, place: None };
+        let told = ResetContext { slot: 0, place: None };
         let error = run("exec tail -f /dev/null", told, Duration::from_millis(100)).await.expect_err("hangs");
         assert!(error.to_string().contains("did not end within"), "{error}");
     }
 
     #[tokio::test]
     async fn what_a_command_leaves_running_does_not_hold_it_up() {
-        let told = Told { slot: 0, place: None };
+        let told = ResetContext { slot: 0, place: None };
         let line = "sleep 5 & echo h:5001";
         let place = run(line, told, SOON).await.expect("ends");
         assert_eq!(place.map(|place| place.to_string()).as_deref(), Some("h:5001"));

@@ -4,15 +4,15 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use apprentice_protocol::{Clock, Image, MachineError, Why, WorldError, WorldFault};
+use apprentice_protocol::{Clock, Image, MachineError, Why, WorldError, WorldErrorKind};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Method, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::address::Place;
-use super::picture::{self, Fit};
+use super::address::MachineAddress;
+use super::picture::{self, ScreenScale};
 
 /// Deadline for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -23,19 +23,19 @@ const FILE: Duration = Duration::from_secs(600);
 /// Deadline for the interface tree: some programs have thousands of elements, each read over a bus.
 const TREE: Duration = Duration::from_secs(120);
 /// Attempts at a request that changes nothing.
-const TRIES: u32 = 4;
+const ATTEMPTS: u32 = 4;
 /// Pause before another attempt.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Largest answer, in bytes.
 const LIMIT: usize = 1 << 30;
 
 /// An HTTP answer of the server.
-pub(super) struct Answer {
+pub(super) struct ServerReply {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
 }
 
-impl Answer {
+impl ServerReply {
     pub(super) fn is_good(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -66,17 +66,17 @@ type Body = (&'static str, Vec<u8>);
 /// Client of one machine's server.
 pub(super) struct Server {
     client: Client,
-    place: Place,
+    place: MachineAddress,
     clock: Arc<dyn Clock>,
     /// Held while a screenshot or tree is read: servers keep the screenshot in one file, and two concurrent tree
     /// requests have crashed some.
     looking: Mutex<()>,
     /// Relation of screenshots to the screen, when it is known.
-    fit: OnceLock<Fit>,
+    fit: OnceLock<ScreenScale>,
 }
 
 impl Server {
-    pub(super) fn new(place: Place, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
+    pub(super) fn new(place: MachineAddress, clock: Arc<dyn Clock>) -> Result<Self, WorldError> {
         // Another part of the process may have installed a provider already; then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
@@ -84,16 +84,16 @@ impl Server {
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .build()
-            .map_err(|error| WorldError::new(WorldFault::Start, error.to_string()))?;
+            .map_err(|error| WorldError::new(WorldErrorKind::Start, error.to_string()))?;
         Ok(Self { client, place, clock, looking: Mutex::new(()), fit: OnceLock::new() })
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &MachineAddress {
         &self.place
     }
 
     /// Sets the relation of screenshots to the screen.
-    pub(super) fn set_fit(&self, fit: Fit) {
+    pub(super) fn set_fit(&self, fit: ScreenScale) {
         // Called only when the world opens.
         let _ = self.fit.set(fit);
     }
@@ -103,63 +103,68 @@ impl Server {
     }
 
     /// Sends a single request.
-    async fn once(
+    async fn send_request(
         &self,
         (method, path): (Method, &str),
         body: Option<&Body>,
         within: Duration,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<ServerReply, RequestError> {
         let mut request = self.client.request(method, self.place.at(path)).timeout(within);
         if let Some((kind, bytes)) = body {
             request = request.header(CONTENT_TYPE, *kind).body(bytes.clone());
         }
-        let mut response = request.send().await.map_err(Trouble::of)?;
+        let mut response = request.send().await.map_err(RequestError::of)?;
         let (status, mut body) = (response.status().as_u16(), Vec::new());
-        while let Some(piece) = response.chunk().await.map_err(Trouble::of)? {
+        while let Some(piece) = response.chunk().await.map_err(RequestError::of)? {
             body.extend_from_slice(&piece);
             if body.len() > LIMIT {
                 let why = format!("its answer is larger than {} MB", LIMIT >> 20);
-                return Err(Trouble { kind: TroubleKind::Broken, why });
+                return Err(RequestError { kind: RequestErrorKind::Broken, why });
             }
         }
-        Ok(Answer { status, body })
+        Ok(ServerReply { status, body })
     }
 
     /// Sends a repeatable request. Server errors and lost connections are retried.
-    async fn ask(
+    async fn send_repeatable(
         &self,
         (method, path): (Method, &str),
         body: Option<Body>,
         within: Duration,
-    ) -> Result<Answer, MachineError> {
+    ) -> Result<ServerReply, MachineError> {
         let mut tried = 1;
         loop {
-            let answer = self.once((method.clone(), path), body.as_ref(), within).await;
-            let last = tried >= TRIES;
+            let answer = self.send_request((method.clone(), path), body.as_ref(), within).await;
+            let last = tried >= ATTEMPTS;
             match answer {
                 Ok(answer) if answer.status < 500 || last => return Ok(answer),
-                Err(trouble) if last || trouble.kind == TroubleKind::Late => {
+                Err(trouble) if last || trouble.kind == RequestErrorKind::Late => {
                     return Err(trouble.told(path, &self.place));
                 }
                 Ok(_) | Err(_) => {}
             }
             tried += 1;
-            self.clock.pause(AGAIN, Why::Backoff).await;
+            self.clock.pause(RETRY_PAUSE, Why::Backoff).await;
         }
     }
 
     /// Sends a request that must not be executed twice. Only a failure to connect is retried.
-    async fn order(&self, path: &str, body: &Value, within: Duration) -> Result<Answer, MachineError> {
+    async fn send_once(
+        &self,
+        path: &str,
+        body: &Value,
+        within: Duration,
+    ) -> Result<ServerReply, MachineError> {
         let body = ("application/json", body.to_string().into_bytes());
         let mut tried = 1;
         loop {
-            match self.once((Method::POST, path), Some(&body), within).await {
+            match self.send_request((Method::POST, path), Some(&body), within).await {
                 Ok(answer) => return Ok(answer),
-                Err(trouble) if trouble.kind == TroubleKind::Unreached && tried < TRIES => {}
+                Err(trouble) if trouble.kind == RequestErrorKind::Unreached && tried < ATTEMPTS => {}
                 Err(trouble) => return Err(trouble.told(path, &self.place)),
             }
             tried += 1;
-            self.clock.pause(AGAIN, Why::Backoff).await;
+            self.clock.pause(RETRY_PAUSE, Why::Backoff).await;
         }
     }
 
@@ -168,23 +173,25 @@ impl Server {
         let _turn = self.looking.lock().await;
         let mut tried = 1;
         loop {
-            let answer = self.ask((Method::GET, "/screenshot"), None, PICTURE).await?;
+            let answer = self.send_repeatable((Method::GET, "/screenshot"), None, PICTURE).await?;
             let read = if answer.is_good() { self.image(answer.body) } else { Err(answer.complaint()) };
             match read {
                 Ok(image) => return Ok(image),
                 // A screenshot that is read while the server writes the file is truncated.
-                Err(_) if tried < TRIES => {}
+                Err(_) if tried < ATTEMPTS => {}
                 Err(why) => return Err(MachineError::Lost(format!("its picture of the screen: {why}"))),
             }
             tried += 1;
-            self.clock.pause(AGAIN, Why::Backoff).await;
+            self.clock.pause(RETRY_PAUSE, Why::Backoff).await;
         }
     }
 
     /// Takes a screenshot without retries, to see whether the machine is ready.
     pub(super) async fn is_ready(&self) -> Result<Image, String> {
-        let answer =
-            self.once((Method::GET, "/screenshot"), None, PICTURE).await.map_err(|trouble| trouble.why)?;
+        let answer = self
+            .send_request((Method::GET, "/screenshot"), None, PICTURE)
+            .await
+            .map_err(|trouble| trouble.why)?;
         if answer.is_good() { self.image(answer.body) } else { Err(answer.complaint()) }
     }
 
@@ -196,7 +203,7 @@ impl Server {
             xml: String,
         }
         let _turn = self.looking.lock().await;
-        let answer = self.ask((Method::GET, "/accessibility"), None, TREE).await?;
+        let answer = self.send_repeatable((Method::GET, "/accessibility"), None, TREE).await?;
         let refused = |why: String| MachineError::Refused { what: "the interface tree".into(), why };
         if !answer.is_good() {
             return Err(refused(answer.complaint()));
@@ -208,7 +215,7 @@ impl Server {
     /// Reads a file (`POST /file`).
     pub(super) async fn read(&self, path: &str) -> Result<Vec<u8>, MachineError> {
         let form = ("application/x-www-form-urlencoded", form("file_path", path));
-        let answer = self.ask((Method::POST, "/file"), Some(form), FILE).await?;
+        let answer = self.send_repeatable((Method::POST, "/file"), Some(form), FILE).await?;
         match answer.status {
             404 => Err(MachineError::NotFound(path.to_owned())),
             _ if answer.is_good() => Ok(answer.body),
@@ -218,7 +225,8 @@ impl Server {
 
     /// Writes a file and creates its parent folders (`POST /setup/upload`).
     pub(super) async fn write(&self, path: &str, bytes: &[u8]) -> Result<(), MachineError> {
-        let answer = self.ask((Method::POST, "/setup/upload"), Some(upload(path, bytes)), FILE).await?;
+        let answer =
+            self.send_repeatable((Method::POST, "/setup/upload"), Some(upload(path, bytes)), FILE).await?;
         if answer.is_good() {
             return Ok(());
         }
@@ -228,7 +236,7 @@ impl Server {
     /// Lists a folder (`POST /list_directory`). `None` if it is not a folder.
     pub(super) async fn list(&self, path: &str) -> Result<Option<Value>, MachineError> {
         let body = ("application/json", json!({"path": path}).to_string().into_bytes());
-        let answer = self.ask((Method::POST, "/list_directory"), Some(body), FILE).await?;
+        let answer = self.send_repeatable((Method::POST, "/list_directory"), Some(body), FILE).await?;
         if answer.is_good() {
             let found: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             return Ok(found.get("directory_tree").cloned());
@@ -241,7 +249,7 @@ impl Server {
 
     /// Runs a command to its end (`POST /execute`).
     pub(super) async fn execute(&self, words: &[String], within: Duration) -> Result<Executed, MachineError> {
-        let answer = self.order("/execute", &json!({"command": words, "shell": false}), within).await?;
+        let answer = self.send_once("/execute", &json!({"command": words, "shell": false}), within).await?;
         let what = || words.first().cloned().unwrap_or_default();
         if !answer.is_good() {
             return Err(refusal(&answer, &what()));
@@ -252,7 +260,8 @@ impl Server {
 
     /// Starts a program that keeps running (`POST /setup/launch`).
     pub(super) async fn launch(&self, words: &[String]) -> Result<(), MachineError> {
-        let answer = self.order("/setup/launch", &json!({"command": words, "shell": false}), FILE).await?;
+        let answer =
+            self.send_once("/setup/launch", &json!({"command": words, "shell": false}), FILE).await?;
         if answer.is_good() {
             return Ok(());
         }
@@ -261,7 +270,7 @@ impl Server {
 }
 
 /// Converts the answer to a command that was not run into an error.
-fn refusal(answer: &Answer, program: &str) -> MachineError {
+fn refusal(answer: &ServerReply, program: &str) -> MachineError {
     let why = answer.complaint();
     if why.contains("No such file or directory") && why.contains(program) {
         return MachineError::MissingProgram(program.to_owned());
@@ -273,13 +282,13 @@ fn refusal(answer: &Answer, program: &str) -> MachineError {
 }
 
 /// Why a request got no answer.
-struct Trouble {
-    kind: TroubleKind,
+struct RequestError {
+    kind: RequestErrorKind,
     why: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum TroubleKind {
+enum RequestErrorKind {
     /// The connection was not established, so the request was not sent.
     Unreached,
     /// The deadline passed.
@@ -288,13 +297,13 @@ enum TroubleKind {
     Broken,
 }
 
-impl Trouble {
+impl RequestError {
     #[expect(clippy::needless_pass_by_value, reason = "the form that `map_err` wants")]
     fn of(error: reqwest::Error) -> Self {
         let kind = match (error.is_connect(), error.is_timeout()) {
-            (true, _) => TroubleKind::Unreached,
-            (false, true) => TroubleKind::Late,
-            (false, false) => TroubleKind::Broken,
+            (true, _) => RequestErrorKind::Unreached,
+            (false, true) => RequestErrorKind::Late,
+            (false, false) => RequestErrorKind::Broken,
         };
         let mut cause: &dyn std::error::Error = &error;
         while let Some(inner) = cause.source() {
@@ -303,10 +312,10 @@ impl Trouble {
         Self { kind, why: cause.to_string() }
     }
 
-    fn told(self, path: &str, place: &Place) -> MachineError {
+    fn told(self, path: &str, place: &MachineAddress) -> MachineError {
         match self.kind {
-            TroubleKind::Late => MachineError::TimedOut(format!("{path} of the machine at {place}")),
-            TroubleKind::Unreached | TroubleKind::Broken => {
+            RequestErrorKind::Late => MachineError::TimedOut(format!("{path} of the machine at {place}")),
+            RequestErrorKind::Unreached | RequestErrorKind::Broken => {
                 MachineError::Lost(format!("the machine at {place} does not answer {path}: {}", self.why))
             }
         }

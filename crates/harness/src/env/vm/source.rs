@@ -4,23 +4,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apprentice_protocol::{
-    Clock, EnvironmentSource, Image, Isolation, PortFuture, Size, Why, World, WorldError, WorldFault,
+    Clock, EnvironmentSource, Image, Isolation, PortFuture, Size, Why, World, WorldError, WorldErrorKind,
     WorldSpec,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::address::Place;
+use super::address::MachineAddress;
 use super::machine::VmMachine;
-use super::picture::Fit;
-use super::reset::{self, Told};
+use super::picture::ScreenScale;
+use super::reset::{self, ResetContext};
 use super::server::Server;
-use super::tree::Names;
-use super::world::Vm;
+use super::tree::ElementRefs;
+use super::world::VmEnvironment;
 
 /// Shortest pause between two polls of a machine that is starting.
-const FLOOR: Duration = Duration::from_millis(500);
+const POLL_FLOOR: Duration = Duration::from_millis(500);
 /// How long the machine's first answers may take once it shows its screen.
-const FIRST: Duration = Duration::from_secs(60);
+const MACHINE_INFO_DEADLINE: Duration = Duration::from_secs(60);
 /// The home folder in OSWorld's images, used when a machine does not report its own.
 const HOME: &str = "/home/user";
 
@@ -28,7 +28,7 @@ const HOME: &str = "/home/user";
 #[derive(Clone, Debug)]
 pub struct VmConfig {
     /// Addresses of the machines. Each serves one attempt at a time. Empty if the reset command prints the address.
-    pub places: Vec<Place>,
+    pub places: Vec<MachineAddress>,
     /// Shell command line, run on the host before each attempt, that resets a machine.
     pub reset: Option<String>,
     /// Shell command line, run on the host after each attempt, that releases a machine.
@@ -41,18 +41,19 @@ pub struct VmConfig {
     pub ready_within: Duration,
 }
 
-/// Python code that prints the fields of [`First`].
-const FIRST_QUESTION: &str = "import os, pyautogui; print(os.path.expanduser('~')); print(*pyautogui.size())";
+/// Python code that prints the fields of [`MachineInfo`].
+const MACHINE_INFO_SCRIPT: &str =
+    "import os, pyautogui; print(os.path.expanduser('~')); print(*pyautogui.size())";
 
 /// A machine's home folder and screen size, as the machine reports them.
 #[derive(Debug, PartialEq, Eq)]
-struct First {
+struct MachineInfo {
     home: String,
     /// The screen that the pointer moves on, if the machine reports it.
     screen: Option<Size>,
 }
 
-impl First {
+impl MachineInfo {
     fn read(output: &str) -> Self {
         let mut lines = output.trim().lines();
         let home = lines.next().map(str::trim).filter(|home| home.starts_with('/')).unwrap_or(HOME);
@@ -67,12 +68,12 @@ impl First {
 pub struct VmSource {
     config: Arc<VmConfig>,
     clock: Arc<dyn Clock>,
-    free: Arc<Free>,
+    free: Arc<FreeSlots>,
     places: Arc<Semaphore>,
 }
 
 /// Numbers of the free machines.
-type Free = Mutex<Vec<usize>>;
+type FreeSlots = Mutex<Vec<usize>>;
 
 impl VmSource {
     /// Creates a source of worlds on these machines.
@@ -87,7 +88,7 @@ impl VmSource {
     }
 
     async fn lease(&self) -> Result<Lease, WorldError> {
-        let gone = || WorldError::new(WorldFault::Start, "no machine is left");
+        let gone = || WorldError::new(WorldErrorKind::Start, "no machine is left");
         let permit = Arc::clone(&self.places).acquire_owned().await.map_err(|_| gone())?;
         let slot = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().ok_or_else(gone)?;
         let place = self.config.places.get(slot).cloned();
@@ -97,25 +98,25 @@ impl VmSource {
     async fn start(&self) -> Result<World, WorldError> {
         let mut lease = self.lease().await?;
         if let Some(line) = &self.config.reset {
-            let told = Told { slot: lease.slot, place: lease.place.as_ref() };
+            let told = ResetContext { slot: lease.slot, place: lease.place.as_ref() };
             let said = reset::run(line, told, self.config.reset_within).await?;
             lease.place = said.or(lease.place.take());
         }
         let place = lease.place.clone().ok_or_else(|| {
             let story =
                 "no machine is known: set vm.url, or let the last line that vm.reset prints be its address";
-            WorldError::new(WorldFault::Start, story)
+            WorldError::new(WorldErrorKind::Start, story)
         })?;
         let server = Arc::new(Server::new(place, self.clock.clone())?);
         let shown = self.ready(&server).await?.size;
-        let First { home, screen } = self.first_answers(&server).await?;
+        let MachineInfo { home, screen } = self.machine_info(&server).await?;
         let screen = screen.unwrap_or(shown);
-        server.set_fit(Fit::of(shown, screen).map_err(|why| {
-            WorldError::new(WorldFault::Start, format!("the machine at {} {why}", server.place()))
+        server.set_fit(ScreenScale::of(shown, screen).map_err(|why| {
+            WorldError::new(WorldErrorKind::Start, format!("the machine at {} {why}", server.place()))
         })?);
-        let names = Arc::new(Mutex::new(Names::default()));
+        let names = Arc::new(Mutex::new(ElementRefs::default()));
         let machine = Arc::new(VmMachine::new(server.clone(), names.clone(), home, screen));
-        let vm = Vm {
+        let vm = VmEnvironment {
             server,
             machine: machine.clone(),
             names,
@@ -136,26 +137,26 @@ impl VmSource {
                 Err(why) if self.clock.mono() >= deadline => {
                     let (place, time) = (server.place(), self.config.ready_within.as_secs());
                     let story = format!("the machine at {place} was not ready within {time} s: {why}");
-                    return Err(WorldError::new(WorldFault::Start, story));
+                    return Err(WorldError::new(WorldErrorKind::Start, story));
                 }
-                Err(_) => self.clock.pause(FLOOR, Why::PollFloor).await,
+                Err(_) => self.clock.pause(POLL_FLOOR, Why::PollFloor).await,
             }
         }
     }
 
     /// Asks for the home folder and the screen. This also verifies that commands run and `pyautogui` works.
-    async fn first_answers(&self, server: &Server) -> Result<First, WorldError> {
+    async fn machine_info(&self, server: &Server) -> Result<MachineInfo, WorldError> {
         let failed = |fault, why: String| {
             Err(WorldError::new(fault, format!("the machine at {} {why}", server.place())))
         };
-        let words = ["python", "-c", FIRST_QUESTION].map(str::to_owned);
-        match server.execute(&words, FIRST).await {
-            Ok(done) if done.returncode == 0 => Ok(First::read(&done.output)),
+        let words = ["python", "-c", MACHINE_INFO_SCRIPT].map(str::to_owned);
+        match server.execute(&words, MACHINE_INFO_DEADLINE).await {
+            Ok(done) if done.returncode == 0 => Ok(MachineInfo::read(&done.output)),
             Ok(done) => {
                 let last = done.error.trim().lines().last().unwrap_or_default().to_owned();
-                failed(WorldFault::MissingProgram, format!("has no python with pyautogui: {last}"))
+                failed(WorldErrorKind::MissingProgram, format!("has no python with pyautogui: {last}"))
             }
-            Err(error) => failed(WorldFault::Start, format!("runs no commands: {error}")),
+            Err(error) => failed(WorldErrorKind::Start, format!("runs no commands: {error}")),
         }
     }
 }
@@ -177,9 +178,9 @@ impl EnvironmentSource for VmSource {
 /// Exclusive use of one machine. Dropping it frees the machine.
 pub(super) struct Lease {
     slot: usize,
-    place: Option<Place>,
+    place: Option<MachineAddress>,
     config: Arc<VmConfig>,
-    free: Arc<Free>,
+    free: Arc<FreeSlots>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -187,7 +188,7 @@ impl Lease {
     /// Releases the machine with the user's own command, if one is configured.
     pub(super) async fn end(self, deadline: Duration) -> Result<(), WorldError> {
         let Some(line) = &self.config.release else { return Ok(()) };
-        let told = Told { slot: self.slot, place: self.place.as_ref() };
+        let told = ResetContext { slot: self.slot, place: self.place.as_ref() };
         reset::run(line, told, deadline.max(self.config.reset_within)).await.map(|_| ())
     }
 }
@@ -202,12 +203,12 @@ impl Drop for Lease {
 mod tests {
     use apprentice_protocol::Size;
 
-    use super::First;
+    use super::MachineInfo;
 
     #[test]
     fn a_machine_says_its_home_and_its_screen() {
-        let read = |output: &str| First::read(output);
-        let first = |home: &str, screen| First { home: home.into(), screen };
+        let read = |output: &str| MachineInfo::read(output);
+        let first = |home: &str, screen| MachineInfo { home: home.into(), screen };
         assert_eq!(read("/home/user\n1920 1080\n"), first("/home/user", Some(Size::new(1920, 1080))));
         assert_eq!(read("C:\\Users\n0 1080\n"), first("/home/user", None));
         assert_eq!(read("/root\n"), first("/root", None));

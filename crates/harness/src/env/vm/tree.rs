@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use apprentice_protocol::{
-    HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, Truncated, UiNode, UiTree,
+    HiddenNodes, NodeRef, Rect, Role, ScreenPoint, State, TreeBudget, TruncationCause, UiNode, UiTree,
 };
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -16,12 +16,12 @@ const LEVELS: u32 = 400;
 
 /// The references given out in one world, and the elements of the latest tree.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct ElementRefs {
     known: HashMap<String, NodeRef>,
     now: HashMap<NodeRef, (String, Option<Rect>)>,
 }
 
-impl Names {
+impl ElementRefs {
     fn name(&mut self, identity: &str) -> NodeRef {
         let next = self.known.len() + 1;
         self.known.entry(identity.to_owned()).or_insert_with(|| NodeRef(format!("n{next}"))).clone()
@@ -38,7 +38,7 @@ impl Names {
 }
 
 /// Parses a document within a budget.
-pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut Names) -> Result<UiTree, String> {
+pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut ElementRefs) -> Result<UiTree, String> {
     let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
     names.now.clear();
@@ -51,7 +51,7 @@ pub(super) fn read(xml: &str, budget: &TreeBudget, names: &mut Names) -> Result<
 
 struct Walk<'n> {
     budget: TreeBudget,
-    names: &'n mut Names,
+    names: &'n mut ElementRefs,
     tree: UiTree,
     /// Identities of this tree's elements. Equal ones are numbered in order.
     seen: HashSet<String>,
@@ -59,14 +59,14 @@ struct Walk<'n> {
 
 impl Walk<'_> {
     fn take(&mut self, node: Node<'_, '_>, parent: Option<u32>, depth: u32, above: &str) {
-        let facts = Facts::of(node);
+        let facts = ElementProperties::of(node);
         if self.budget.hidden == HiddenNodes::Skip && !facts.shows && !shows_below(node, 0) {
             return;
         }
         let at = u32::try_from(self.tree.nodes.len()).unwrap_or(u32::MAX);
         let out = match (at >= self.budget.nodes, depth >= self.budget.depth.min(LEVELS)) {
-            (true, _) => Some(Truncated::Nodes),
-            (false, true) => Some(Truncated::Depth),
+            (true, _) => Some(TruncationCause::Nodes),
+            (false, true) => Some(TruncationCause::Depth),
             (false, false) => None,
         };
         if out.is_some() {
@@ -95,7 +95,7 @@ impl Walk<'_> {
 }
 
 /// The properties of one element.
-struct Facts {
+struct ElementProperties {
     role: Role,
     name: String,
     value: Option<String>,
@@ -104,7 +104,7 @@ struct Facts {
     shows: bool,
 }
 
-impl Facts {
+impl ElementProperties {
     fn of(node: Node<'_, '_>) -> Self {
         let (tag, name) = (node.tag_name().name(), node.attribute("name").unwrap_or_default().to_owned());
         let role = role(tag, &name, is(node, "editable"));
@@ -226,10 +226,10 @@ fn states(node: Node<'_, '_>, tag: &str) -> BTreeSet<State> {
 #[cfg(test)]
 mod tests {
     use apprentice_protocol::{
-        HiddenNodes, NodeRef, Rect, ScreenPoint, State, TreeBudget, Truncated, UiTree,
+        HiddenNodes, NodeRef, Rect, ScreenPoint, State, TreeBudget, TruncationCause, UiTree,
     };
 
-    use super::{Names, read};
+    use super::{ElementRefs, read};
 
     const SHOWN: &str = "st:showing=\"true\" st:visible=\"true\" st:sensitive=\"true\" st:enabled=\"true\"";
 
@@ -241,7 +241,7 @@ mod tests {
         )
     }
 
-    fn look(names: &mut Names, inner: &str, budget: TreeBudget) -> UiTree {
+    fn look(names: &mut ElementRefs, inner: &str, budget: TreeBudget) -> UiTree {
         read(&document(inner), &budget, names).expect("reads")
     }
 
@@ -262,7 +262,7 @@ mod tests {
         let slider = format!("<slider name=\"Size\" val:value=\"12.0\" {SHOWN}/>");
         let hidden = "<menu name=\"File\" st:showing=\"true\"><menu-item name=\"Open\"/></menu>";
         let inner = form(&format!("{}{entry}{slider}{hidden}", button("OK", 10)));
-        let mut names = Names::default();
+        let mut names = ElementRefs::default();
         let tree = look(&mut names, &inner, TreeBudget::default());
         let told: Vec<(&str, &str, Option<&str>)> = tree
             .nodes
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn references_live_as_long_as_their_elements_and_are_never_given_again() {
-        let mut names = Names::default();
+        let mut names = ElementRefs::default();
         let budget = TreeBudget::default();
         let id = |tree: &UiTree, name: &str| -> Vec<NodeRef> {
             tree.nodes.iter().filter(|node| node.name == name).map(|node| node.id.clone()).collect()
@@ -308,12 +308,12 @@ mod tests {
 
     #[test]
     fn budgets_and_broken_documents_are_told() {
-        let mut names = Names::default();
+        let mut names = ElementRefs::default();
         let many = form(&button("x", 1).repeat(50));
         let tree = look(&mut names, &many, TreeBudget { nodes: 10, ..TreeBudget::default() });
-        assert_eq!((tree.nodes.len(), tree.truncated), (10, Some(Truncated::Nodes)));
+        assert_eq!((tree.nodes.len(), tree.truncated), (10, Some(TruncationCause::Nodes)));
         let tree = look(&mut names, &many, TreeBudget { depth: 2, ..TreeBudget::default() });
-        assert_eq!((tree.nodes.len(), tree.truncated), (2, Some(Truncated::Depth)));
+        assert_eq!((tree.nodes.len(), tree.truncated), (2, Some(TruncationCause::Depth)));
         for broken in ["", "<a", "not xml", "<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>"] {
             assert!(read(broken, &TreeBudget::default(), &mut names).is_err(), "{broken}");
         }

@@ -14,7 +14,7 @@ const KEYS: &str = include_str!("keys.py");
 
 /// How characters are typed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum TypingMethod {
     /// With `pyautogui.write`.
     Own,
     /// With a temporary key binding each.
@@ -23,14 +23,14 @@ enum By {
 
 /// Builds the script. Consecutive characters typed the same way share one call.
 #[derive(Default)]
-struct Lines {
+struct ScriptBuilder {
     text: String,
     run: String,
-    by: Option<By>,
+    by: Option<TypingMethod>,
 }
 
-impl Lines {
-    fn character(&mut self, c: char, by: By) {
+impl ScriptBuilder {
+    fn character(&mut self, c: char, by: TypingMethod) {
         if self.by != Some(by) {
             self.flush();
             self.by = Some(by);
@@ -47,8 +47,8 @@ impl Lines {
         let run = quoted(&std::mem::take(&mut self.run));
         let _ = match self.by.take() {
             None => Ok(()),
-            Some(By::Own) => write!(self.text, "pyautogui.write({run}, interval=0.01); "),
-            Some(By::Lent) => write!(self.text, "keys.strike({run}); "),
+            Some(TypingMethod::Own) => write!(self.text, "pyautogui.write({run}, interval=0.01); "),
+            Some(TypingMethod::Lent) => write!(self.text, "keys.strike({run}); "),
         };
     }
 }
@@ -61,17 +61,17 @@ pub(super) fn typed(text: &str) -> Result<Script, String> {
     if text.chars().filter(|c| !c.is_ascii()).count() > LENT {
         return Err(format!("type at most {LENT} characters beyond ASCII at a time"));
     }
-    let (mut lines, mut lent, mut untyped) = (Lines::default(), String::new(), String::new());
+    let (mut lines, mut lent, mut untyped) = (ScriptBuilder::default(), String::new(), String::new());
     for c in text.chars() {
         match c {
             '\n' => lines.call("pyautogui.press('enter'); "),
             '\t' => lines.call("pyautogui.press('tab'); "),
             '<' => lines.call("pyautogui.hotkey('shift', ','); "),
             '\r' => {}
-            ' '..='~' => lines.character(c, By::Own),
+            ' '..='~' => lines.character(c, TypingMethod::Own),
             c if c.is_control() => untyped.push(c),
             c => {
-                lines.character(c, By::Lent);
+                lines.character(c, TypingMethod::Lent);
                 lent.push(c);
             }
         }
@@ -87,7 +87,7 @@ pub(super) fn typed(text: &str) -> Result<Script, String> {
 }
 
 /// Reports the characters of a typed text that were left out. `output` is what the machine printed.
-pub(super) fn untold(untyped: &str, lent: &str, output: &str) -> Option<String> {
+pub(super) fn untyped_report(untyped: &str, lent: &str, output: &str) -> Option<String> {
     let said = output.trim().lines().last().and_then(|last| serde_json::from_str::<String>(last).ok());
     // If the machine reports nothing, assume that no temporary binding worked.
     let missed = if lent.is_empty() { String::new() } else { said.unwrap_or_else(|| lent.to_owned()) };
@@ -111,7 +111,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEYS, quoted, typed, untold};
+    use super::{KEYS, quoted, typed, untyped_report};
     use crate::env::vm::pyautogui::{BEGIN, Script};
 
     #[test]
@@ -134,10 +134,10 @@ mod tests {
 
     #[test]
     fn what_was_not_typed_is_named() {
-        assert_eq!(untold("", "", "anything"), None);
-        assert_eq!(untold("", "ü", "\"\"\n"), None);
+        assert_eq!(untyped_report("", "", "anything"), None);
+        assert_eq!(untyped_report("", "ü", "\"\"\n"), None);
         let told = |text: &str| Some(format!("characters that no key types were left out: {text:?}"));
-        assert_eq!(untold("\u{1b}", "üß", "\"\\u00df\"\n"), told("\u{1b}ß"));
-        assert_eq!(untold("", "üß", "no display"), told("üß"));
+        assert_eq!(untyped_report("\u{1b}", "üß", "\"\\u00df\"\n"), told("\u{1b}ß"));
+        assert_eq!(untyped_report("", "üß", "no display"), told("üß"));
     }
 }

@@ -5,28 +5,28 @@ use std::time::Duration;
 
 use apprentice_protocol::{
     ActReport, Action, Clock, Environment, Image, Machine, MachineError, Observation, PortFuture,
-    ScreenPoint, Size, Want, Why, WorldError, WorldFault,
+    ScreenPoint, Size, Want, Why, WorldError, WorldErrorKind,
 };
 
 use super::machine::VmMachine;
 use super::pyautogui::{self, Script};
 use super::server::Server;
 use super::source::Lease;
-use super::tree::Names;
+use super::tree::ElementRefs;
 use super::typing;
 
 /// Deadline for an action, the same as in OSWorld's own harness.
 const ACTION: Duration = Duration::from_secs(90);
 /// Longest wait for the screen to settle after an action.
-const REST: Duration = Duration::from_secs(3);
+const SETTLE_LIMIT: Duration = Duration::from_secs(3);
 /// Shortest pause between two screenshots of a changing screen.
-const FLOOR: Duration = Duration::from_millis(100);
+const POLL_FLOOR: Duration = Duration::from_millis(100);
 
 /// A machine that an agent works on.
-pub(super) struct Vm {
+pub(super) struct VmEnvironment {
     pub(super) server: Arc<Server>,
     pub(super) machine: Arc<VmMachine>,
-    pub(super) names: Arc<Mutex<Names>>,
+    pub(super) names: Arc<Mutex<ElementRefs>>,
     pub(super) screen: Size,
     pub(super) clock: Arc<dyn Clock>,
     /// Time of the last action, until the screen has settled.
@@ -34,7 +34,7 @@ pub(super) struct Vm {
     pub(super) lease: Lease,
 }
 
-impl Vm {
+impl VmEnvironment {
     async fn perform(&mut self, action: &Action<ScreenPoint>) -> Result<ActReport, WorldError> {
         let script = {
             let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,18 +51,18 @@ impl Vm {
         if done.returncode != 0 {
             let last = done.error.trim().lines().last().unwrap_or_default();
             let story = format!("python on the machine could not perform the action: {last}");
-            return Err(WorldError::new(WorldFault::Input, story));
+            return Err(WorldError::new(WorldErrorKind::Input, story));
         }
-        let text = typing::untold(&untyped, &lent, &done.output);
+        let text = typing::untyped_report(&untyped, &lent, &done.output);
         Ok(ActReport { text, ..ActReport::delivered() })
     }
 
     /// Returns a screenshot once two consecutive ones are equal, or after the longest wait.
-    async fn picture_at_rest(&mut self) -> Result<Image, WorldError> {
+    async fn settled_picture(&mut self) -> Result<Image, WorldError> {
         let mut picture = self.server.screenshot().await.map_err(|error| lost(&error))?;
         let Some(disturbed) = self.disturbed.take() else { return Ok(picture) };
-        while self.clock.mono().saturating_sub(disturbed) < REST {
-            self.clock.pause(FLOOR, Why::PollFloor).await;
+        while self.clock.mono().saturating_sub(disturbed) < SETTLE_LIMIT {
+            self.clock.pause(POLL_FLOOR, Why::PollFloor).await;
             let next = self.server.screenshot().await.map_err(|error| lost(&error))?;
             let rests = next.hash == picture.hash;
             picture = next;
@@ -76,7 +76,7 @@ impl Vm {
     async fn look(&mut self, want: Want) -> Result<Observation, WorldError> {
         // Before the screen has settled, a tree would be useless too.
         let screenshot = if want.screenshot || self.disturbed.is_some() {
-            Some(self.picture_at_rest().await?).filter(|_| want.screenshot)
+            Some(self.settled_picture().await?).filter(|_| want.screenshot)
         } else {
             None
         };
@@ -91,12 +91,12 @@ impl Vm {
 
 fn lost(error: &MachineError) -> WorldError {
     let fault = match error {
-        MachineError::MissingProgram(_) => WorldFault::MissingProgram,
+        MachineError::MissingProgram(_) => WorldErrorKind::MissingProgram,
         MachineError::Unsupported(_)
         | MachineError::NotFound(_)
         | MachineError::Refused { .. }
         | MachineError::Lost(_)
-        | MachineError::TimedOut(_) => WorldFault::Lost,
+        | MachineError::TimedOut(_) => WorldErrorKind::Lost,
     };
     WorldError::new(fault, error.to_string())
 }
@@ -105,7 +105,7 @@ fn lost(error: &MachineError) -> WorldError {
 fn input(error: &MachineError) -> WorldError {
     match error {
         MachineError::Refused { .. } | MachineError::TimedOut(_) => {
-            WorldError::new(WorldFault::Input, error.to_string())
+            WorldError::new(WorldErrorKind::Input, error.to_string())
         }
         MachineError::Unsupported(_)
         | MachineError::NotFound(_)
@@ -114,7 +114,7 @@ fn input(error: &MachineError) -> WorldError {
     }
 }
 
-impl Environment for Vm {
+impl Environment for VmEnvironment {
     fn observe(&mut self, want: Want) -> PortFuture<'_, Result<Observation, WorldError>> {
         Box::pin(self.look(want))
     }

@@ -6,14 +6,15 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::Spoken;
+use super::ModelOutput;
 use super::arguments::{Arguments, chord, milliseconds, notches, whole};
 
-pub(crate) const COMPUTER: Prompt = Prompt::new("tool/computer", include_str!("prompts/computer.md"), &[]);
+pub(crate) const COMPUTER_PROMPT: Prompt =
+    Prompt::new("tool/computer", include_str!("prompts/computer.md"), &[]);
 /// The maximum number of repeats of one key.
-const MOST_REPEATS: f64 = 100.0;
+const MAX_REPEATS: f64 = 100.0;
 /// Distances up to this are wheel notches, longer ones pixels: Qwen's agents write both.
-const MOST_NOTCHES: f64 = 20.0;
+const MAX_NOTCHES: f64 = 20.0;
 
 /// The function tool for models without a native computer tool.
 pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
@@ -70,16 +71,16 @@ pub(crate) fn computer_tool(world: WorldTool) -> ToolSpec {
             json!({ "type": "string", "description": "The address of `navigate` or `open_tab`." });
         schema["properties"]["tab"] = json!({ "type": "string", "description": "The tab's id." });
     }
-    ToolSpec { name: "computer".into(), description: COMPUTER.text().trim_end().into(), schema }
+    ToolSpec { name: "computer".into(), description: COMPUTER_PROMPT.text().trim_end().into(), schema }
 }
 
 /// Reads one call. `member` is the action's name, from wherever the provider puts it.
-pub(crate) fn read_computer(member: &str, input: &Value) -> Result<Spoken, String> {
+pub(crate) fn read_computer(member: &str, input: &Value) -> Result<ModelOutput, String> {
     let given = Arguments(input);
     if let Some(finish) = finish(member, given)? {
-        return Ok(Spoken::Finish(finish));
+        return Ok(ModelOutput::Finish(finish));
     }
-    let one = |action| Ok(Spoken::Acts(vec![action]));
+    let one = |action| Ok(ModelOutput::Actions(vec![action]));
     match member {
         "left_click" | "click" => click(given, Button::Left, 1),
         "right_click" => click(given, Button::Right, 1),
@@ -147,12 +148,12 @@ fn finish(member: &str, given: Arguments<'_>) -> Result<Option<Finish>, String> 
 }
 
 /// Without a target, the click happens at the pointer.
-fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<Spoken, String> {
+fn click(given: Arguments<'_>, button: Button, count: u8) -> Result<ModelOutput, String> {
     let hold = match given.get("text") {
         Some(_) => given.optional_chord("text")?,
         None => given.optional_chord("keys")?,
     };
-    Ok(Spoken::Acts(match given.target("coordinate")? {
+    Ok(ModelOutput::Actions(match given.target("coordinate")? {
         Some(at) => vec![Action::Click { at, button, count, hold }],
         None if hold.is_some() => return Err("a click with held keys needs a coordinate".into()),
         None => (0..count)
@@ -177,19 +178,19 @@ fn scroll(member: &str, given: Arguments<'_>) -> Result<Action<ImagePoint>, Stri
     let Some(direction) = given.optional_text("scroll_direction")? else {
         // Qwen's format: positive is up, or right.
         let far = given.number("pixels")?;
-        let turned = if far.abs() <= MOST_NOTCHES { whole(far) } else { notches(far) };
+        let turned = if far.abs() <= MAX_NOTCHES { whole(far) } else { notches(far) };
         return Ok(match member {
             "hscroll" => Action::Scroll { at, dx: turned, dy: 0 },
             _ => Action::Scroll { at, dx: 0, dy: -turned },
         });
     };
     let amount = whole(given.number_or("scroll_amount", 3.0)?.abs());
-    let (dx, dy) = towards(direction, amount)?;
+    let (dx, dy) = scroll_delta(direction, amount)?;
     Ok(Action::Scroll { at, dx, dy })
 }
 
 /// Converts a direction to notches, horizontal and vertical.
-pub(crate) fn towards(direction: &str, amount: i32) -> Result<(i32, i32), String> {
+pub(crate) fn scroll_delta(direction: &str, amount: i32) -> Result<(i32, i32), String> {
     Ok(match direction {
         "up" => (0, -amount),
         "down" => (0, amount),
@@ -199,17 +200,17 @@ pub(crate) fn towards(direction: &str, amount: i32) -> Result<(i32, i32), String
     })
 }
 
-fn keys(given: Arguments<'_>) -> Result<Spoken, String> {
+fn keys(given: Arguments<'_>) -> Result<ModelOutput, String> {
     let name = if given.get("text").is_some() { "text" } else { "keys" };
     let chord: Chord = given.optional_chord(name)?.ok_or("text is missing")?;
-    Ok(Spoken::Acts(repeated(&chord, given)?))
+    Ok(ModelOutput::Actions(repeated(&chord, given)?))
 }
 
 /// Repeats the chord as often as `repeat` says.
 pub(crate) fn repeated(chord: &Chord, given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
     let times = given.number_or("repeat", 1.0)?;
-    if !(1.0..=MOST_REPEATS).contains(&times) {
-        return Err(format!("repeat must be from 1 to {MOST_REPEATS}"));
+    if !(1.0..=MAX_REPEATS).contains(&times) {
+        return Err(format!("repeat must be from 1 to {MAX_REPEATS}"));
     }
     Ok((0..whole(times)).map(|_| Action::Key { chord: chord.clone(), hold_ms: None }).collect())
 }
@@ -242,13 +243,13 @@ mod tests {
     use apprentice_protocol::{Size, WorldTool};
     use serde_json::{Value, json};
 
-    use super::{Spoken, computer_tool, read_computer};
+    use super::{ModelOutput, computer_tool, read_computer};
 
     fn check(member: &str, input: impl Into<Value>, expected: impl Into<Value>) {
         let input = input.into();
         let read = match read_computer(member, &input) {
-            Ok(Spoken::Acts(actions)) => serde_json::to_value(actions).expect("writes"),
-            Ok(Spoken::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
+            Ok(ModelOutput::Actions(actions)) => serde_json::to_value(actions).expect("writes"),
+            Ok(ModelOutput::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
             Err(problem) => problem.into(),
         };
         assert_eq!(read, expected.into(), "{member} {input}");

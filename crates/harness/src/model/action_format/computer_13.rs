@@ -3,12 +3,12 @@
 use apprentice_protocol::{Action, Button, Finish, ImagePoint, Target};
 use serde_json::Value;
 
-use super::Spoken;
+use super::ModelOutput;
 use super::arguments::{Arguments, chord, whole};
 use super::computer::click_at;
 
 /// Reads one object, or a word such as `DONE`.
-pub(crate) fn read_flat(value: &Value) -> Result<Spoken, String> {
+pub(crate) fn read_computer_13(value: &Value) -> Result<ModelOutput, String> {
     let given = Arguments(value);
     let kind = match value {
         Value::String(word) => word.as_str(),
@@ -23,8 +23,8 @@ pub(crate) fn read_flat(value: &Value) -> Result<Spoken, String> {
     let here = || at()?.ok_or_else(|| "x and y are missing".to_owned());
     let target = || Ok::<_, String>(at()?.map(Target::Point));
     let action = match kind.to_uppercase().as_str() {
-        "DONE" => return Ok(Spoken::Finish(Finish::Done)),
-        "FAIL" => return Ok(Spoken::Finish(Finish::GiveUp { reason: "it cannot be done".into() })),
+        "DONE" => return Ok(ModelOutput::Finish(Finish::Done)),
+        "FAIL" => return Ok(ModelOutput::Finish(Finish::GiveUp { reason: "it cannot be done".into() })),
         "WAIT" => Action::Wait { ms: 2000 },
         "MOVE_TO" => Action::Move { to: Target::Point(here()?) },
         "CLICK" => return click(at()?, button(given)?, given.number_or("num_clicks", 1.0)?),
@@ -32,7 +32,7 @@ pub(crate) fn read_flat(value: &Value) -> Result<Spoken, String> {
         "DOUBLE_CLICK" => return click(at()?, Button::Left, 2.0),
         "MOUSE_DOWN" => Action::Press { at: target()?, button: button(given)? },
         "MOUSE_UP" => Action::Release { at: target()?, button: button(given)? },
-        "DRAG_TO" => return Ok(Spoken::Acts(drag_here(here()?))),
+        "DRAG_TO" => return Ok(ModelOutput::Actions(drag_here(here()?))),
         "SCROLL" => {
             let (dx, dy) = (given.number_or("dx", 0.0)?, given.number_or("dy", 0.0)?);
             // Positive is up in this format.
@@ -47,13 +47,13 @@ pub(crate) fn read_flat(value: &Value) -> Result<Spoken, String> {
         "KEY_DOWN" | "KEY_UP" => return Err("keys cannot be held between actions; use HOTKEY".into()),
         other => return Err(format!("there is no action {other:?} in this form")),
     };
-    Ok(Spoken::Acts(vec![action]))
+    Ok(ModelOutput::Actions(vec![action]))
 }
 
-fn click(at: Option<ImagePoint>, button: Button, count: f64) -> Result<Spoken, String> {
+fn click(at: Option<ImagePoint>, button: Button, count: f64) -> Result<ModelOutput, String> {
     let count = u8::try_from(whole(count)).ok().filter(|count| (1..=3).contains(count));
     let count = count.ok_or("num_clicks must be 1, 2 or 3")?;
-    Ok(Spoken::Acts(match at {
+    Ok(ModelOutput::Actions(match at {
         Some(at) => vec![click_at(at, button, count, None)],
         None => (0..count)
             .flat_map(|_| [Action::Press { at: None, button }, Action::Release { at: None, button }])
@@ -81,13 +81,13 @@ fn button(given: Arguments<'_>) -> Result<Button, String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Spoken, read_flat};
+    use super::{ModelOutput, read_computer_13};
 
     fn check(value: impl Into<Value>, expected: impl Into<Value>) {
         let value = value.into();
-        let read = match read_flat(&value) {
-            Ok(Spoken::Acts(actions)) => serde_json::to_value(actions).expect("writes"),
-            Ok(Spoken::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
+        let read = match read_computer_13(&value) {
+            Ok(ModelOutput::Actions(actions)) => serde_json::to_value(actions).expect("writes"),
+            Ok(ModelOutput::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
             Err(problem) => problem.into(),
         };
         assert_eq!(read, expected.into(), "{value}");

@@ -13,27 +13,27 @@ mod ui_tars;
 use apprentice_protocol::{Action, CallBody, Finish, ImagePoint, Target};
 
 pub(crate) use arguments::{Arguments, chord, milliseconds, node_ref, notches, whole};
-pub(crate) use computer::{COMPUTER, computer_tool, read_computer, region, repeated, towards};
-pub(crate) use computer_13::read_flat;
+pub(crate) use computer::{COMPUTER_PROMPT, computer_tool, read_computer, region, repeated, scroll_delta};
+pub(crate) use computer_13::read_computer_13;
 pub(crate) use outcome::{pictures, summary, texts};
 pub(crate) use page::{PAGE, PAGE_TOOL, page_tool, read_page};
-pub(crate) use pyautogui::read_python;
-pub(crate) use ui_tars::read_boxes;
+pub(crate) use pyautogui::read_pyautogui;
+pub(crate) use ui_tars::read_ui_tars;
 
 /// A model's output, parsed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Spoken {
+pub(crate) enum ModelOutput {
     /// Actions, in order.
-    Acts(Vec<Action<ImagePoint>>),
+    Actions(Vec<Action<ImagePoint>>),
     /// The end of the attempt, as the model declares it.
     Finish(Finish),
 }
 
-impl Spoken {
+impl ModelOutput {
     /// Converts the result to a call body. A parse error becomes a text for the model.
     pub(crate) fn body(read: Result<Self, String>) -> CallBody {
         match read {
-            Ok(Self::Acts(actions)) => CallBody::World { actions },
+            Ok(Self::Actions(actions)) => CallBody::World { actions },
             Ok(Self::Finish(finish)) => CallBody::Finish(finish),
             Err(problem) => CallBody::Unusable { problem },
         }
@@ -41,7 +41,7 @@ impl Spoken {
 }
 
 /// Returns the point of an action that has exactly one.
-pub(crate) fn pointed(action: &Action<ImagePoint>) -> Option<ImagePoint> {
+pub(crate) fn target_point(action: &Action<ImagePoint>) -> Option<ImagePoint> {
     match action {
         Action::Click { at: Target::Point(point), .. } | Action::Move { to: Target::Point(point) } => {
             Some(*point)

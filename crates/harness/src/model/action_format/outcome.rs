@@ -1,6 +1,6 @@
 //! Renders the result of a call as the text and pictures that a model receives.
 
-use apprentice_protocol::{CallResult, Content, Image, PerAction};
+use apprentice_protocol::{ActionOutcome, CallResult, Content, Image};
 
 /// Describes the results of the actions; empty when there were no actions.
 pub(crate) fn summary(result: &CallResult) -> String {
@@ -10,10 +10,10 @@ pub(crate) fn summary(result: &CallResult) -> String {
         .filter_map(|(place, one)| {
             let place = if many { format!("Action {place}: ") } else { String::new() };
             match one {
-                PerAction::Done { text: Some(text) } => Some(format!("{place}{text}")),
-                PerAction::Done { text: None } => None,
-                PerAction::Failed { problem } => Some(format!("{place}failed: {problem}")),
-                PerAction::NotExecuted => {
+                ActionOutcome::Done { text: Some(text) } => Some(format!("{place}{text}")),
+                ActionOutcome::Done { text: None } => None,
+                ActionOutcome::Failed { problem } => Some(format!("{place}failed: {problem}")),
+                ActionOutcome::NotExecuted => {
                     Some(format!("{place}not executed, because an earlier action of this turn failed"))
                 }
             }
@@ -41,22 +41,22 @@ pub(crate) fn pictures(content: &[Content]) -> impl Iterator<Item = &Image> {
 
 #[cfg(test)]
 mod tests {
-    use apprentice_protocol::{CallId, CallResult, PerAction};
+    use apprentice_protocol::{ActionOutcome, CallId, CallResult};
 
     use super::summary;
 
     #[test]
     fn each_action_of_a_batch_is_told_of() {
-        let check = |per_action: Vec<PerAction>, expected: &str| {
+        let check = |per_action: Vec<ActionOutcome>, expected: &str| {
             let result =
                 CallResult { id: CallId::new("c"), per_action, content: Vec::new(), is_error: false };
             assert_eq!(summary(&result), expected);
         };
-        let done = || PerAction::Done { text: None };
+        let done = || ActionOutcome::Done { text: None };
         check(vec![], "");
         check(vec![done(), done()], "Done.");
         check(
-            vec![done(), PerAction::Failed { problem: "no".into() }, PerAction::NotExecuted],
+            vec![done(), ActionOutcome::Failed { problem: "no".into() }, ActionOutcome::NotExecuted],
             "Action 2: failed: no\nAction 3: not executed, because an earlier action of this turn failed",
         );
     }

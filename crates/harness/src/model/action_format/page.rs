@@ -3,7 +3,7 @@
 use apprentice_protocol::{Action, Prompt, ToolSpec};
 use serde_json::{Value, json};
 
-use super::Spoken;
+use super::ModelOutput;
 use super::arguments::Arguments;
 use super::computer::read_browsing;
 
@@ -36,7 +36,7 @@ pub(crate) fn page_tool() -> ToolSpec {
 }
 
 /// Reads one call of the tool.
-pub(crate) fn read_page(input: &Value) -> Result<Spoken, String> {
+pub(crate) fn read_page(input: &Value) -> Result<ModelOutput, String> {
     let given = Arguments(input);
     let action = match given.text("action")? {
         "select" => {
@@ -45,5 +45,5 @@ pub(crate) fn read_page(input: &Value) -> Result<Spoken, String> {
         }
         member => read_browsing(member, given)?,
     };
-    Ok(Spoken::Acts(vec![action]))
+    Ok(ModelOutput::Actions(vec![action]))
 }

@@ -3,30 +3,30 @@
 use apprentice_protocol::{Action, Button, Chord, Finish, ImagePoint, Target};
 use serde_json::Value;
 
-use super::Spoken;
+use super::ModelOutput;
 use super::arguments::{Arguments, chord, milliseconds, whole};
 use super::computer::click_at;
-use super::python_calls::{ScriptCall, read_script};
+use super::python_calls::{PythonCall, read_python_calls};
 
 /// State carried from one call to the next.
 #[derive(Default)]
-struct Hands {
+struct InputState {
     at: Option<ImagePoint>,
     held: Vec<String>,
     actions: Vec<Action<ImagePoint>>,
 }
 
 /// Reads a block of code into actions, or into the end of the attempt.
-pub(crate) fn read_python(code: &str) -> Result<Spoken, String> {
+pub(crate) fn read_pyautogui(code: &str) -> Result<ModelOutput, String> {
     let word = code.trim().trim_matches('`').to_uppercase();
     match word.as_str() {
-        "DONE" => return Ok(Spoken::Finish(Finish::Done)),
-        "FAIL" => return Ok(Spoken::Finish(Finish::GiveUp { reason: "it cannot be done".into() })),
-        "WAIT" => return Ok(Spoken::Acts(vec![Action::Wait { ms: 2000 }])),
+        "DONE" => return Ok(ModelOutput::Finish(Finish::Done)),
+        "FAIL" => return Ok(ModelOutput::Finish(Finish::GiveUp { reason: "it cannot be done".into() })),
+        "WAIT" => return Ok(ModelOutput::Actions(vec![Action::Wait { ms: 2000 }])),
         _ => {}
     }
-    let mut hands = Hands::default();
-    for call in read_script(code)? {
+    let mut hands = InputState::default();
+    for call in read_python_calls(code)? {
         let name = call.name.rsplit('.').next().unwrap_or_default().to_owned();
         if name == "terminate" {
             let failed =
@@ -35,7 +35,7 @@ pub(crate) fn read_python(code: &str) -> Result<Spoken, String> {
             if hands.actions.is_empty() {
                 let reason = || "it cannot be done".to_owned();
                 let finish = if failed { Finish::GiveUp { reason: reason() } } else { Finish::Done };
-                return Ok(Spoken::Finish(finish));
+                return Ok(ModelOutput::Finish(finish));
             }
             break;
         }
@@ -44,12 +44,12 @@ pub(crate) fn read_python(code: &str) -> Result<Spoken, String> {
     match (hands.held.is_empty(), hands.actions.is_empty()) {
         (false, _) => Err(format!("{} is never released", hands.held.join("+"))),
         (true, true) => Err("the code holds no action".into()),
-        (true, false) => Ok(Spoken::Acts(hands.actions)),
+        (true, false) => Ok(ModelOutput::Actions(hands.actions)),
     }
 }
 
-impl Hands {
-    fn play(&mut self, name: &str, call: &ScriptCall) -> Result<(), String> {
+impl InputState {
+    fn play(&mut self, name: &str, call: &PythonCall) -> Result<(), String> {
         match name {
             "click" | "leftClick" => {
                 let count = call.get("clicks", 2).and_then(Value::as_f64).unwrap_or(1.0);
@@ -107,7 +107,7 @@ impl Hands {
         if self.held.is_empty() { Ok(None) } else { chord(&self.held.join("+")).map(Some) }
     }
 
-    fn click(&mut self, call: &ScriptCall, button: Button, count: i32) -> Result<(), String> {
+    fn click(&mut self, call: &PythonCall, button: Button, count: i32) -> Result<(), String> {
         let count = u8::try_from(count).ok().filter(|count| (1..=3).contains(count));
         let count = count.ok_or("a click has 1 to 3 presses")?;
         let hold = self.hold()?;
@@ -131,7 +131,7 @@ impl Hands {
     }
 
     /// A drag starts at the last pointer position.
-    fn drag(&mut self, call: &ScriptCall) -> Result<(), String> {
+    fn drag(&mut self, call: &PythonCall) -> Result<(), String> {
         let to = place(call)?.ok_or("dragTo needs x and y")?;
         let button = button(call.get("button", 9))?;
         match self.at.replace(to) {
@@ -144,7 +144,7 @@ impl Hands {
         }
     }
 
-    fn scroll(&mut self, name: &str, call: &ScriptCall) -> Result<(), String> {
+    fn scroll(&mut self, name: &str, call: &PythonCall) -> Result<(), String> {
         let far = call.get("clicks", 0).and_then(Value::as_f64).ok_or("scroll needs a number")?;
         let far = if far.abs() > 20.0 { super::arguments::notches(far) } else { whole(far) };
         let at = match (call.get("x", 1), call.get("y", 2)) {
@@ -157,7 +157,7 @@ impl Hands {
         })
     }
 
-    fn write(&mut self, call: &ScriptCall) -> Result<(), String> {
+    fn write(&mut self, call: &PythonCall) -> Result<(), String> {
         match call.get("message", 0) {
             Some(Value::String(text)) => self.push(Action::Type { text: text.clone() }),
             Some(Value::Array(keys)) => texts(keys)?.iter().try_for_each(|key| self.key(key)),
@@ -165,7 +165,7 @@ impl Hands {
         }
     }
 
-    fn press(&mut self, call: &ScriptCall) -> Result<(), String> {
+    fn press(&mut self, call: &PythonCall) -> Result<(), String> {
         let keys = match call.get("keys", 0).or_else(|| call.get("key", 0)) {
             Some(Value::String(key)) => vec![key.clone()],
             Some(Value::Array(keys)) => texts(keys)?,
@@ -188,7 +188,7 @@ impl Hands {
     }
 }
 
-fn place(call: &ScriptCall) -> Result<Option<ImagePoint>, String> {
+fn place(call: &PythonCall) -> Result<Option<ImagePoint>, String> {
     match (call.get("x", 0), call.get("y", 1)) {
         (Some(Value::Array(_)), _) => {
             let fields = serde_json::json!({ "x": call.get("x", 0) });
@@ -214,7 +214,7 @@ fn button(value: Option<&Value>) -> Result<Button, String> {
     }
 }
 
-fn key_of(call: &ScriptCall) -> Result<String, String> {
+fn key_of(call: &PythonCall) -> Result<String, String> {
     let key = call.get("key", 0).and_then(Value::as_str);
     key.map(str::to_owned).ok_or_else(|| "a key is missing".into())
 }
@@ -231,12 +231,12 @@ fn texts(values: &[Value]) -> Result<Vec<String>, String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Spoken, read_python};
+    use super::{ModelOutput, read_pyautogui};
 
     fn check(code: &str, expected: impl Into<Value>) {
-        let read = match read_python(code) {
-            Ok(Spoken::Acts(actions)) => serde_json::to_value(actions).expect("writes"),
-            Ok(Spoken::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
+        let read = match read_pyautogui(code) {
+            Ok(ModelOutput::Actions(actions)) => serde_json::to_value(actions).expect("writes"),
+            Ok(ModelOutput::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
             Err(problem) => problem.into(),
         };
         assert_eq!(read, expected.into(), "{code}");

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ScriptCall {
+pub(super) struct PythonCall {
     /// Dotted name of the function.
     pub(super) name: String,
     /// Positional arguments.
@@ -14,7 +14,7 @@ pub(super) struct ScriptCall {
     pub(super) named: serde_json::Map<String, Value>,
 }
 
-impl ScriptCall {
+impl PythonCall {
     /// Returns the keyword argument `name`, else the positional one at `place`.
     pub(super) fn get(&self, name: &str, place: usize) -> Option<&Value> {
         self.named.get(name).or_else(|| self.args.get(place)).filter(|value| !value.is_null())
@@ -23,7 +23,7 @@ impl ScriptCall {
 
 /// Parses every call of a text, in order. Imports, comments and blank lines are skipped; any other statement is an
 /// error.
-pub(super) fn read_script(text: &str) -> Result<Vec<ScriptCall>, String> {
+pub(super) fn read_python_calls(text: &str) -> Result<Vec<PythonCall>, String> {
     let mut reader = Reader { rest: text };
     let mut calls = Vec::new();
     loop {
@@ -66,17 +66,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn trouble(&self, what: &str) -> String {
+    fn syntax_error(&self, what: &str) -> String {
         let near: String = self.rest.chars().take(30).collect();
         format!("{what} at {near:?}")
     }
 
-    fn call(&mut self) -> Result<ScriptCall, String> {
+    fn call(&mut self) -> Result<PythonCall, String> {
         let name = self.take(|c| c.is_alphanumeric() || matches!(c, '_' | '.')).to_owned();
         if name.is_empty() || !self.eat('(') {
-            return Err(self.trouble("expected a call"));
+            return Err(self.syntax_error("expected a call"));
         }
-        let mut call = ScriptCall { name, args: Vec::new(), named: serde_json::Map::new() };
+        let mut call = PythonCall { name, args: Vec::new(), named: serde_json::Map::new() };
         while !self.eat(')') {
             let before = self.rest;
             let word = self.take(|c| c.is_alphanumeric() || c == '_').to_owned();
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
                 call.args.push(value);
             }
             if !self.eat(',') && !self.rest.trim_start().starts_with(')') {
-                return Err(self.trouble("expected `,` or `)`"));
+                return Err(self.syntax_error("expected `,` or `)`"));
             }
         }
         Ok(call)
@@ -104,14 +104,14 @@ impl<'a> Reader<'a> {
             _ => return self.word(),
         };
         if depth > 4 {
-            return Err(self.trouble("too many brackets"));
+            return Err(self.syntax_error("too many brackets"));
         }
         self.rest = &self.rest[1..];
         let mut items = Vec::new();
         while !self.eat(closing) {
             items.push(self.value(depth + 1)?);
             if !self.eat(',') && !self.rest.trim_start().starts_with(closing) {
-                return Err(self.trouble("expected `,`"));
+                return Err(self.syntax_error("expected `,`"));
             }
         }
         Ok(items.into())
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
             _ => word
                 .parse::<f64>()
                 .map(Value::from)
-                .map_err(|_| self.trouble(&format!("{word:?} is no value"))),
+                .map_err(|_| self.syntax_error(&format!("{word:?} is no value"))),
         }
     }
 
@@ -170,11 +170,11 @@ mod tests {
     use proptest::prelude::proptest;
     use serde_json::json;
 
-    use super::read_script;
+    use super::read_python_calls;
 
     #[test]
     fn calls_are_read_and_the_rest_is_refused() {
-        let calls = read_script(
+        let calls = read_python_calls(
             "import pyautogui\n# a comment\npyautogui.click(x=10, y=2.5)\npyautogui.write('it\\'s\\n', interval=0.1); f(['a', (1, 2)], None)",
         )
         .expect("reads");
@@ -183,14 +183,14 @@ mod tests {
         assert_eq!(calls[1].args, [json!("it's\n")]);
         assert_eq!(calls[2].args, [json!(["a", [1.0, 2.0]]), json!(null)]);
         for wrong in ["x = 1", "f(", "f('a", "f(1 2)", "for i in x: f()", "f(g())", "f([1)"] {
-            assert!(read_script(wrong).is_err(), "{wrong}");
+            assert!(read_python_calls(wrong).is_err(), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in ".{0,80}") {
-            let _ = read_script(&text);
+            let _ = read_python_calls(&text);
         }
     }
 }

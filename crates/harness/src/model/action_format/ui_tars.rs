@@ -3,10 +3,10 @@
 use apprentice_protocol::{Action, Button, Finish, ImagePoint, Target};
 use serde_json::Value;
 
-use super::Spoken;
+use super::ModelOutput;
 use super::arguments::{chord, point_text};
-use super::computer::{click_at, towards};
-use super::python_calls::{ScriptCall, read_script};
+use super::computer::{click_at, scroll_delta};
+use super::python_calls::{PythonCall, read_python_calls};
 
 /// Wheel notches of one `scroll`.
 const NOTCHES: i32 = 5;
@@ -14,29 +14,33 @@ const NOTCHES: i32 = 5;
 const WAIT_MS: u32 = 5000;
 
 /// Reads the calls after `Action:`.
-pub(crate) fn read_boxes(text: &str) -> Result<Spoken, String> {
+pub(crate) fn read_ui_tars(text: &str) -> Result<ModelOutput, String> {
     let mut actions = Vec::new();
-    for call in read_script(text)? {
+    for call in read_python_calls(text)? {
         match call.name.as_str() {
             // Actions before the end are executed first; the model finishes in its next turn.
             "finished" | "call_user" if !actions.is_empty() => break,
             "finished" => {
                 let text = call.get("content", 0).and_then(Value::as_str).unwrap_or_default().trim();
-                return Ok(Spoken::Finish(match text.is_empty() {
+                return Ok(ModelOutput::Finish(match text.is_empty() {
                     true => Finish::Done,
                     false => Finish::Answer { text: text.to_owned() },
                 }));
             }
             "call_user" => {
-                return Ok(Spoken::Finish(Finish::GiveUp { reason: "it needs a person".into() }));
+                return Ok(ModelOutput::Finish(Finish::GiveUp { reason: "it needs a person".into() }));
             }
             _ => actions.extend(act(&call)?),
         }
     }
-    if actions.is_empty() { Err("the reply holds no action".into()) } else { Ok(Spoken::Acts(actions)) }
+    if actions.is_empty() {
+        Err("the reply holds no action".into())
+    } else {
+        Ok(ModelOutput::Actions(actions))
+    }
 }
 
-fn act(call: &ScriptCall) -> Result<Vec<Action<ImagePoint>>, String> {
+fn act(call: &PythonCall) -> Result<Vec<Action<ImagePoint>>, String> {
     let one = |action| Ok(vec![action]);
     match call.name.as_str() {
         "click" | "left_single" => one(click_at(place(call, "start_box", 0)?, Button::Left, 1, None)),
@@ -59,7 +63,7 @@ fn act(call: &ScriptCall) -> Result<Vec<Action<ImagePoint>>, String> {
         "scroll" => {
             let at = call.get("start_box", 0).map(|_| place(call, "start_box", 0)).transpose()?;
             let direction = call.get("direction", 1).and_then(Value::as_str).ok_or("direction is missing")?;
-            let (dx, dy) = towards(direction, NOTCHES)?;
+            let (dx, dy) = scroll_delta(direction, NOTCHES)?;
             one(Action::Scroll { at: at.map(Target::Point), dx, dy })
         }
         "wait" => one(Action::Wait { ms: WAIT_MS }),
@@ -67,7 +71,7 @@ fn act(call: &ScriptCall) -> Result<Vec<Action<ImagePoint>>, String> {
     }
 }
 
-fn place(call: &ScriptCall, name: &str, index: usize) -> Result<ImagePoint, String> {
+fn place(call: &PythonCall, name: &str, index: usize) -> Result<ImagePoint, String> {
     let spellings = [name, &name.replace("box", "point"), "point"];
     let named = spellings.iter().find_map(|spelling| call.named.get(*spelling));
     let value = named.or_else(|| call.args.get(index)).ok_or_else(|| format!("{name} is missing"))?;
@@ -82,12 +86,12 @@ fn place(call: &ScriptCall, name: &str, index: usize) -> Result<ImagePoint, Stri
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Spoken, read_boxes};
+    use super::{ModelOutput, read_ui_tars};
 
     fn check(text: &str, expected: impl Into<Value>) {
-        let read = match read_boxes(text) {
-            Ok(Spoken::Acts(actions)) => serde_json::to_value(actions).expect("writes"),
-            Ok(Spoken::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
+        let read = match read_ui_tars(text) {
+            Ok(ModelOutput::Actions(actions)) => serde_json::to_value(actions).expect("writes"),
+            Ok(ModelOutput::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
             Err(problem) => problem.into(),
         };
         assert_eq!(read, expected.into(), "{text}");

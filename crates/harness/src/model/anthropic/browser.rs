@@ -4,7 +4,7 @@ use apprentice_protocol::{Action, Button, Chord, History, ImagePoint, Target};
 use serde_json::Value;
 
 use crate::model::action_format::{
-    Arguments, Spoken, chord, milliseconds, node_ref, region, repeated, towards, whole,
+    Arguments, ModelOutput, chord, milliseconds, node_ref, region, repeated, scroll_delta, whole,
 };
 
 /// Members that are not served. The model sees pages as pictures; tabs, dialogs and list boxes are handled by a
@@ -26,12 +26,12 @@ pub(super) const NOT_SERVED: &[&str] = &[
 ];
 
 /// Reads one call of a member.
-pub(super) fn read_browser(member: &str, input: &Value) -> Result<Spoken, String> {
+pub(super) fn read_browser(member: &str, input: &Value) -> Result<ModelOutput, String> {
     let given = Arguments(input);
     if given.get("tab_id").is_some() {
         return Err("actions go to the tab in front; bring it to the front first".into());
     }
-    let one = |action| Ok(Spoken::Acts(vec![action]));
+    let one = |action| Ok(ModelOutput::Actions(vec![action]));
     match member {
         "navigate" => one(match given.text("url")? {
             "back" => Action::History { go: History::Back },
@@ -55,7 +55,7 @@ pub(super) fn read_browser(member: &str, input: &Value) -> Result<Spoken, String
         "left_mouse_up" => one(Action::Release { at: Some(target(given, "target")?), button: Button::Left }),
         "scroll" => {
             let amount = whole(given.number_or("scroll_amount", 3.0)?.abs());
-            let (dx, dy) = towards(given.text("scroll_direction")?, amount)?;
+            let (dx, dy) = scroll_delta(given.text("scroll_direction")?, amount)?;
             one(Action::Scroll { at: Some(target(given, "target")?), dx, dy })
         }
         "type" => one(Action::Type { text: given.text("text")?.to_owned() }),
@@ -64,7 +64,11 @@ pub(super) fn read_browser(member: &str, input: &Value) -> Result<Spoken, String
             for keys in given.text("text")?.split_whitespace() {
                 actions.extend(repeated(&chord(keys)?, given)?);
             }
-            if actions.is_empty() { Err("text names no key".into()) } else { Ok(Spoken::Acts(actions)) }
+            if actions.is_empty() {
+                Err("text names no key".into())
+            } else {
+                Ok(ModelOutput::Actions(actions))
+            }
         }
         "hold_key" => {
             let hold_ms = Some(milliseconds(given.number("duration")?)?);
@@ -103,12 +107,12 @@ fn spot(given: Arguments<'_>, name: &str) -> Result<ImagePoint, String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Spoken, read_browser};
+    use super::{ModelOutput, read_browser};
 
     fn check(member: &str, input: &Value, expected: impl Into<Value>) {
         let read = match read_browser(member, input) {
-            Ok(Spoken::Acts(actions)) => serde_json::to_value(actions).expect("writes"),
-            Ok(Spoken::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
+            Ok(ModelOutput::Actions(actions)) => serde_json::to_value(actions).expect("writes"),
+            Ok(ModelOutput::Finish(finish)) => serde_json::to_value(finish).expect("writes"),
             Err(problem) => problem.into(),
         };
         assert_eq!(read, expected.into(), "{member} {input}");

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use super::browser::read_browser;
 use super::encode::acts;
-use crate::model::action_format::{Spoken, read_computer, read_page};
-use crate::model::http::{Decoded, Unreadable, read_body, value_of};
+use crate::model::action_format::{ModelOutput, read_computer, read_page};
+use crate::model::http::{DecodeError, ParsedReply, read_body, value_of};
 use crate::model::price::Tokens;
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ struct Body<'a> {
 }
 
 /// Parses a response body. Blocks of unknown kinds are kept and sent back, and otherwise ignored.
-pub(super) fn reply(body: &[u8]) -> Result<Decoded, Unreadable> {
+pub(super) fn reply(body: &[u8]) -> Result<ParsedReply, DecodeError> {
     let body: Body<'_> = read_body(body)?;
     let (mut say, mut calls) = (Vec::new(), Vec::new());
     for raw in &body.content {
@@ -46,7 +46,7 @@ pub(super) fn reply(body: &[u8]) -> Result<Decoded, Unreadable> {
         last.body =
             CallBody::Unusable { problem: "the reply was cut at its limit; say it again, shorter".into() };
     }
-    Ok(Decoded {
+    Ok(ParsedReply {
         raw: RawContent { blocks: body.content.iter().map(|raw| raw.get().to_owned()).collect() },
         say,
         calls,
@@ -57,19 +57,19 @@ pub(super) fn reply(body: &[u8]) -> Result<Decoded, Unreadable> {
 }
 
 /// A call belongs to the toolset that it names: a function may share its name with a toolset's member.
-fn call(block: &Value) -> Result<Call, Unreadable> {
-    let id = block["id"].as_str().ok_or_else(|| Unreadable::form("a tool_use block has no id"))?;
+fn call(block: &Value) -> Result<Call, DecodeError> {
+    let id = block["id"].as_str().ok_or_else(|| DecodeError::form("a tool_use block has no id"))?;
     let name = block["name"].as_str().unwrap_or_default();
     let input = &block["input"];
     let body = match block["toolset_name"].as_str() {
-        Some("computer") => Spoken::body(read_computer(name, input)),
-        Some("browser") => Spoken::body(read_browser(name, input)),
+        Some("computer") => ModelOutput::body(read_computer(name, input)),
+        Some("browser") => ModelOutput::body(read_browser(name, input)),
         Some(other) => CallBody::Unusable { problem: format!("there is no toolset {other:?}") },
         None if name == "computer" => match input["action"].as_str() {
-            Some(member) => Spoken::body(read_computer(member, input)),
+            Some(member) => ModelOutput::body(read_computer(member, input)),
             None => CallBody::Unusable { problem: "action is missing".into() },
         },
-        None if acts(name) => Spoken::body(read_page(input)),
+        None if acts(name) => ModelOutput::body(read_page(input)),
         None => CallBody::Tool { name: name.to_owned(), arguments: input.clone() },
     };
     Ok(Call { id: CallId::new(id), body })

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    Call, CallBody, CallId, CallResult, ChatRequest, Content, Message, ModelError, ModelFault, PerAction,
-    ToolSpec, WorldTool,
+    ActionOutcome, Call, CallBody, CallId, CallResult, ChatRequest, Content, Message, ModelError,
+    ModelErrorKind, ToolSpec, WorldTool,
 };
 use serde_json::{Map, Value, json};
 
 use super::browser::NOT_SERVED;
 use super::{AnthropicConfig, Thinking};
 use crate::model::action_format::{PAGE_TOOL, page_tool, summary};
-use crate::model::http::{Fragments, Json, Optional, list, lowered, media_type, object};
+use crate::model::http::{Json, OptionalProperties, PictureCache, list, media_type, object, strict_schema};
 
 /// The result that the API requires for each skipped world action, per toolset.
 const NOT_EXECUTED: &str = "Not executed: an earlier computer action in this turn failed.";
@@ -21,19 +21,19 @@ const NOT_SERVED_ON_DESKTOPS: &[&str] = &["cursor_position"];
 const CONTEXT_EDITING: &str = "context-management-2025-06-27";
 /// How many tool results the server's context editing keeps, and the least it clears.
 const KEPT_RESULTS: u32 = 10;
-const FORGOTTEN_AT_LEAST: u32 = 40_000;
+const CLEAR_AT_LEAST: u32 = 40_000;
 /// Reasoning tokens, for models that take a budget.
 const THINKING_TOKENS: u32 = 4096;
 
 /// Returns the beta features that a request needs.
 pub(super) fn betas(config: &AnthropicConfig, request: &ChatRequest) -> Option<String> {
     let tool = request.world.and_then(|_| config.facts.tool.legacy()).map(|(_, beta)| beta);
-    let editing = forgets(config, request).then_some(CONTEXT_EDITING);
+    let editing = clears_context(config, request).then_some(CONTEXT_EDITING);
     let all: Vec<&str> = tool.into_iter().chain(editing).collect();
     (!all.is_empty()).then(|| all.join(","))
 }
 
-fn forgets(config: &AnthropicConfig, request: &ChatRequest) -> bool {
+fn clears_context(config: &AnthropicConfig, request: &ChatRequest) -> bool {
     config.forget_above.is_some() && request.world.is_some()
 }
 
@@ -41,7 +41,7 @@ fn forgets(config: &AnthropicConfig, request: &ChatRequest) -> bool {
 pub(super) fn body(
     config: &AnthropicConfig,
     request: &ChatRequest,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Vec<u8>, ModelError> {
     let mut body = object([
         ("model", config.model.as_str().into()),
@@ -62,12 +62,12 @@ pub(super) fn body(
     body = body
         .with_some("thinking", thinking(config, request))
         .with_some("output_config", output(config, request));
-    if let Some(above) = config.forget_above.filter(|_| forgets(config, request)) {
+    if let Some(above) = config.forget_above.filter(|_| clears_context(config, request)) {
         let mut edit = json!({
             "type": "clear_tool_uses_20250919",
             "trigger": { "type": "input_tokens", "value": above },
             "keep": { "type": "tool_uses", "value": KEPT_RESULTS },
-            "clear_at_least": { "type": "input_tokens", "value": FORGOTTEN_AT_LEAST },
+            "clear_at_least": { "type": "input_tokens", "value": CLEAR_AT_LEAST },
         });
         // Context editing clears observations but no function results: a skill's text among them may still be needed.
         let functions: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -78,7 +78,7 @@ pub(super) fn body(
     }
     let body = body.with("messages", Json::List(messages(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
+        ModelError::never(ModelErrorKind::Request, format!("cannot encode the request: {error}"))
     })
 }
 
@@ -98,7 +98,7 @@ fn output(config: &AnthropicConfig, request: &ChatRequest) -> Option<Value> {
         output.insert("effort".into(), effort.as_str().into());
     }
     if let Some(schema) = &request.schema {
-        let schema = lowered(&schema.schema, Optional::Absent);
+        let schema = strict_schema(&schema.schema, OptionalProperties::Absent);
         output.insert("format".into(), json!({ "type": "json_schema", "schema": schema }));
     }
     (!output.is_empty()).then_some(output.into())
@@ -139,16 +139,16 @@ fn declare(tool: &ToolSpec) -> Json {
     json!({ "name": tool.name, "description": tool.description, "input_schema": tool.schema }).into()
 }
 
-fn messages(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+fn messages(request: &ChatRequest, fragments: &PictureCache) -> Result<Vec<Json>, ModelError> {
     let mut messages = Vec::new();
-    let mut asked: BTreeMap<&CallId, (&Call, Family)> = BTreeMap::new();
+    let mut asked: BTreeMap<&CallId, (&Call, Toolset)> = BTreeMap::new();
     for message in &request.messages {
         match message {
             Message::User { content } => messages.push(turn("user", blocks(content, fragments)?)),
             Message::Assistant { raw, calls, .. } => {
-                let (kept, families) = kept_blocks(&raw.blocks)?;
+                let (kept, families) = original_blocks(&raw.blocks)?;
                 let family =
-                    |call: &Call| families.get(call.id.as_str()).copied().unwrap_or(Family::Function);
+                    |call: &Call| families.get(call.id.as_str()).copied().unwrap_or(Toolset::Function);
                 asked.extend(calls.iter().map(|call| (&call.id, (call, family(call)))));
                 if !kept.is_empty() {
                     messages.push(turn("assistant", kept));
@@ -161,7 +161,7 @@ fn messages(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, M
                     answers.push(answer(
                         result,
                         call,
-                        family.unwrap_or(Family::Function),
+                        family.unwrap_or(Toolset::Function),
                         (fragments, &mut below),
                     )?);
                 }
@@ -180,22 +180,22 @@ fn turn(role: &str, content: Vec<Json>) -> Json {
 
 /// The toolset of a call, which its result must name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+enum Toolset {
     Function,
     Computer,
     Browser,
 }
 
 /// Returns the blocks of an assistant turn as received, and each call's toolset.
-fn kept_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Family>), ModelError> {
+fn original_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Toolset>), ModelError> {
     let mut kept = Vec::with_capacity(raw.len());
     let mut families = BTreeMap::new();
     for block in raw {
-        let value: Value = serde_json::from_str(block).map_err(|_| not_ours())?;
+        let value: Value = serde_json::from_str(block).map_err(|_| foreign_reply())?;
         let family = match value["toolset_name"].as_str() {
-            Some("computer") => Family::Computer,
-            Some("browser") => Family::Browser,
-            Some(_) | None => Family::Function,
+            Some("computer") => Toolset::Computer,
+            Some("browser") => Toolset::Browser,
+            Some(_) | None => Toolset::Function,
         };
         if let Some(id) = value["id"].as_str() {
             families.insert(id.to_owned(), family);
@@ -204,16 +204,19 @@ fn kept_blocks(raw: &[String]) -> Result<(Vec<Json>, BTreeMap<String, Family>), 
         if value["type"] == "text" && value["text"].as_str().is_some_and(str::is_empty) {
             continue;
         }
-        kept.push(Json::raw(block).map_err(|_| not_ours())?);
+        kept.push(Json::raw(block).map_err(|_| foreign_reply())?);
     }
     Ok((kept, families))
 }
 
-fn not_ours() -> ModelError {
-    ModelError::never(ModelFault::Request, "a stored reply is not JSON; it was not written by this adapter")
+fn foreign_reply() -> ModelError {
+    ModelError::never(
+        ModelErrorKind::Request,
+        "a stored reply is not JSON; it was not written by this adapter",
+    )
 }
 
-fn blocks(content: &[Content], fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+fn blocks(content: &[Content], fragments: &PictureCache) -> Result<Vec<Json>, ModelError> {
     content
         .iter()
         .filter(|part| part.as_text() != Some(""))
@@ -237,22 +240,22 @@ fn blocks(content: &[Content], fragments: &Fragments) -> Result<Vec<Json>, Model
 fn answer(
     result: &CallResult,
     call: Option<&Call>,
-    family: Family,
-    (fragments, below): (&Fragments, &mut Vec<Json>),
+    family: Toolset,
+    (fragments, below): (&PictureCache, &mut Vec<Json>),
 ) -> Result<Json, ModelError> {
     let mut answer = object([("type", "tool_result".into()), ("tool_use_id", result.id.as_str().into())]);
     answer = match family {
-        Family::Function => answer,
-        Family::Computer => answer.with("toolset_name", "computer"),
-        Family::Browser => answer.with("toolset_name", "browser"),
+        Toolset::Function => answer,
+        Toolset::Computer => answer.with("toolset_name", "computer"),
+        Toolset::Browser => answer.with("toolset_name", "browser"),
     };
     let world = call.is_some_and(|call| matches!(&call.body, CallBody::World { .. }));
     let skipped = !result.per_action.is_empty()
-        && result.per_action.iter().all(|one| matches!(one, PerAction::NotExecuted));
+        && result.per_action.iter().all(|one| matches!(one, ActionOutcome::NotExecuted));
     if result.is_error {
         let words = match (skipped, family) {
-            (true, Family::Browser) => NOT_EXECUTED_IN_BROWSER.to_owned(),
-            (true, Family::Computer | Family::Function) => NOT_EXECUTED.to_owned(),
+            (true, Toolset::Browser) => NOT_EXECUTED_IN_BROWSER.to_owned(),
+            (true, Toolset::Computer | Toolset::Function) => NOT_EXECUTED.to_owned(),
             (false, _) if world => summary(result),
             (false, _) => {
                 let words: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();

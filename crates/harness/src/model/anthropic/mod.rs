@@ -9,11 +9,11 @@ mod model_defaults;
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 use serde_json::Value;
 
-use crate::model::http::{Endpoint, Fragments, Transport};
-use crate::model::identity::{ModelIdentity, Served, described, said};
+use crate::model::http::{Endpoint, PictureCache, Transport};
+use crate::model::identity::{IdentitySource, ModelIdentity, fetch_identity, non_empty_text};
 use crate::model::price::Tariff;
 
-pub use model_defaults::{ApiVersion, ComputerTool, Effort, ModelFacts, Thinking};
+pub use model_defaults::{ApiVersion, ComputerTool, Effort, ModelDefaults, Thinking};
 
 /// The settings of one Anthropic model.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct AnthropicConfig {
     /// The version of the API to use.
     pub version: ApiVersion,
     /// The built-in settings of the model.
-    pub facts: ModelFacts,
+    pub facts: ModelDefaults,
     /// The reasoning effort; `None` leaves the provider's default.
     pub effort: Option<Effort>,
     /// Input tokens above which the server clears old tool results; `None` turns that off.
@@ -40,14 +40,14 @@ pub struct Anthropic {
     config: AnthropicConfig,
     profile: ModelProfile,
     transport: Transport,
-    fragments: Fragments,
+    fragments: PictureCache,
 }
 
 impl Anthropic {
     /// Creates a client of the Messages API.
     pub fn new(config: AnthropicConfig, transport: Transport) -> Self {
         let profile = config.facts.model_profile(&format!("anthropic/{}", config.model));
-        Self { config, profile, transport, fragments: Fragments::default() }
+        Self { config, profile, transport, fragments: PictureCache::default() }
     }
 
     /// Returns the body of a request as it is sent.
@@ -93,17 +93,17 @@ impl ChatModel for Anthropic {
     }
 }
 
-impl Served for Anthropic {
+impl IdentitySource for Anthropic {
     fn identity(&self) -> PortFuture<'_, ModelIdentity> {
-        Box::pin(described(self.describe(), identity, &self.transport))
+        Box::pin(fetch_identity(self.describe(), identity, &self.transport))
     }
 }
 
 /// Reads the model's identity from the server's description.
 fn identity(told: &Value) -> ModelIdentity {
     ModelIdentity {
-        id: said(&told["id"]),
-        revision: said(&told["created_at"]),
+        id: non_empty_text(&told["id"]),
+        revision: non_empty_text(&told["created_at"]),
         context_tokens: told["max_input_tokens"].as_u64(),
         ..ModelIdentity::default()
     }

@@ -121,14 +121,14 @@ impl Effort {
 /// The built-in settings of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ModelFacts {
+pub struct ModelDefaults {
     /// The computer tool it supports.
     pub tool: ComputerTool,
     /// How reasoning is requested.
     pub thinking: Thinking,
 }
 
-impl ModelFacts {
+impl ModelDefaults {
     /// Returns the settings for a model id.
     pub fn of(model: &str) -> Self {
         let newest = Self { tool: ComputerTool::Toolset, thinking: Thinking::Adaptive };
@@ -156,13 +156,14 @@ impl ModelFacts {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{ComputerTool, ModelFacts, SHIPPED, Thinking};
+    use super::{ComputerTool, ModelDefaults, SHIPPED, Thinking};
 
     #[test]
     fn the_longest_beginning_holds() {
-        toml::from_str::<BTreeMap<String, ModelFacts>>(SHIPPED).expect("is sound");
-        let check =
-            |model: &str, tool, thinking| assert_eq!(ModelFacts::of(model), ModelFacts { tool, thinking });
+        toml::from_str::<BTreeMap<String, ModelDefaults>>(SHIPPED).expect("is sound");
+        let check = |model: &str, tool, thinking| {
+            assert_eq!(ModelDefaults::of(model), ModelDefaults { tool, thinking });
+        };
         check("claude-opus-5-5", ComputerTool::Toolset, Thinking::Adaptive);
         check("claude-opus-4-5-20251101", ComputerTool::November2025, Thinking::Enabled);
         check("claude-haiku-4-5", ComputerTool::January2025, Thinking::Enabled);

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::profile::{Dialect, StudentProfile};
+use super::profile::{ActionFormat, StudentProfile};
 use super::text_format::{body_of, read_text};
-use crate::model::http::{Decoded, Json, Unreadable, list, object, read_body, value_of};
+use crate::model::http::{DecodeError, Json, ParsedReply, list, object, read_body, value_of};
 use crate::model::price::Tokens;
 
 #[derive(Deserialize)]
@@ -43,9 +43,9 @@ pub(super) fn reply(
     body: &[u8],
     student: &StudentProfile,
     request: &ChatRequest,
-) -> Result<Decoded, Unreadable> {
+) -> Result<ParsedReply, DecodeError> {
     let body: Body<'_> = read_body(body)?;
-    let choice = body.choices.first().ok_or_else(|| Unreadable::form("choices is empty"))?;
+    let choice = body.choices.first().ok_or_else(|| DecodeError::form("choices is empty"))?;
     let turn = request.messages.iter().filter(|one| matches!(one, Message::Assistant { .. })).count() + 1;
     let text = choice.message.content.map(text_of).unwrap_or_default();
     let mut calls = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn reply(
         fragments.push(fragment);
     }
     // Without a world, every call is a function call, whatever the student's action format.
-    let dialect = if request.world.is_some() { student.dialect } else { Dialect::Tools };
+    let dialect = if request.world.is_some() { student.dialect } else { ActionFormat::Tools };
     let (say, found) = read_text(dialect, &text, turn);
     let may_call = request.world.is_some() || !request.tools.is_empty();
     if calls.is_empty() && may_call {
@@ -68,7 +68,7 @@ pub(super) fn reply(
         message = message.with("tool_calls", list(fragments));
     }
     let refused = choice.message.refusal.as_deref().is_some_and(|words| !words.trim().is_empty());
-    Ok(Decoded {
+    Ok(ParsedReply {
         raw: RawContent { blocks: vec![serde_json::to_string(&message)?] },
         stop: stop(choice.finish_reason.as_deref(), refused, calls.is_empty()),
         say,
@@ -89,10 +89,10 @@ fn text_of(raw: &RawValue) -> String {
 
 /// Reads one function call, and the fragment that is sent back for it. The fragment is the server's own, unless the
 /// call had no id, or arguments that servers fail to parse when they are sent back.
-fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), Unreadable> {
+fn call_of(raw: &RawValue, turn: usize, place: usize) -> Result<(Call, Json), DecodeError> {
     let mut value = value_of(raw);
     if !value.is_object() {
-        return Err(Unreadable::form("a tool call is not an object"));
+        return Err(DecodeError::form("a tool call is not an object"));
     }
     let name = value["function"]["name"].as_str().unwrap_or_default().to_owned();
     let arguments = match &value["function"]["arguments"] {
@@ -156,14 +156,14 @@ mod tests {
     use apprentice_protocol::{CallBody, ChatRequest, ReplyStop, Size, ToolSpec, WorldTool};
     use serde_json::json;
 
-    use super::{StudentProfile, Unreadable, reply};
+    use super::{DecodeError, StudentProfile, reply};
 
     fn request() -> ChatRequest {
         let world = Some(WorldTool { browser: false, display: Size::new(1280, 720) });
         ChatRequest { world, ..ChatRequest::default() }
     }
 
-    fn read(body: &str) -> Result<super::Decoded, Unreadable> {
+    fn read(body: &str) -> Result<super::ParsedReply, DecodeError> {
         reply(body.as_bytes(), &StudentProfile::load("generic").expect("is sound"), &request())
     }
 
@@ -218,15 +218,15 @@ mod tests {
         assert_eq!(stop(&unsaid), ReplyStop::EndTurn);
         for call in [json!(7), json!("x"), json!([])] {
             let odd = message(json!({ "content": null, "tool_calls": [call] }), "tool_calls");
-            assert!(matches!(read(&odd), Err(Unreadable::Form(_))), "{odd}");
+            assert!(matches!(read(&odd), Err(DecodeError::Form(_))), "{odd}");
         }
         for function in [json!(7), json!([]), json!({ "name": "computer", "arguments": "[1]" })] {
             let odd = json!({ "content": null, "tool_calls": [{ "id": "c", "function": function }] });
             let odd = read(&message(odd, "tool_calls")).expect("reads");
             assert!(odd.raw.blocks[0].contains("\"arguments\":\"{}\""), "{odd:?}");
         }
-        assert!(matches!(read("{\"choices\":[]}"), Err(Unreadable::Form(_))));
-        assert!(matches!(read("<html>"), Err(Unreadable::Form(_))));
-        assert!(matches!(read(r#"{"error":{"code":"server_error"}}"#), Err(Unreadable::Error(_))));
+        assert!(matches!(read("{\"choices\":[]}"), Err(DecodeError::Form(_))));
+        assert!(matches!(read("<html>"), Err(DecodeError::Form(_))));
+        assert!(matches!(read(r#"{"error":{"code":"server_error"}}"#), Err(DecodeError::Error(_))));
     }
 }

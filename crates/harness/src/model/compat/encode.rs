@@ -1,23 +1,23 @@
 //! Encodes `/chat/completions` requests.
 
 use apprentice_protocol::{
-    CallResult, ChatRequest, Content, Message, ModelError, ModelFault, NamedSchema, ToolSpec,
+    CallResult, ChatRequest, Content, Message, ModelError, ModelErrorKind, NamedSchema, ToolSpec,
 };
 use serde_json::{Value, json};
 
-use super::profile::{Dialect, Structured, TokenField};
+use super::profile::{ActionFormat, Structured, TokenField};
 use super::{CompatConfig, text_format};
 use crate::model::action_format::{computer_tool, pictures, summary, texts};
-use crate::model::http::{Fragments, Json, Optional, list, lowered, object};
+use crate::model::http::{Json, OptionalProperties, PictureCache, list, object, strict_schema};
 
 /// Replaces a picture in a tool's result; the picture follows in a user message.
-const PICTURE_BELOW: &str = "[the picture follows]";
+const PICTURE_FOLLOWS: &str = "[the picture follows]";
 
 /// Encodes the body of a request.
 pub(super) fn body(
     config: &CompatConfig,
     request: &ChatRequest,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Vec<u8>, ModelError> {
     let student = &config.student;
     let limit = match student.token_field {
@@ -32,25 +32,25 @@ pub(super) fn body(
     if !student.stop.is_empty() {
         body = body.with("stop", list(student.stop.iter().map(|word| word.as_str().into())));
     }
-    let tools = declared(config, request);
+    let tools = server_tools(config, request);
     if !tools.is_empty() {
         body = body.with("tools", list(tools.iter().map(declare)));
     }
     let enforced = match (&request.schema, request.world, student.dialect) {
         (Some(schema), _, _) => Some(schema.clone()),
-        (None, Some(world), Dialect::Json) => Some(text_format::turn_schema(request, world)),
+        (None, Some(world), ActionFormat::Json) => Some(text_format::turn_schema(request, world)),
         (None, _, _) => None,
     };
     let body = body.with_some("response_format", enforced.and_then(|one| format(&one, student.structured)));
     body.to_bytes(4096).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
+        ModelError::never(ModelErrorKind::Request, format!("cannot encode the request: {error}"))
     })
 }
 
 /// Returns the tools that the server itself presents to the model.
-fn declared(config: &CompatConfig, request: &ChatRequest) -> Vec<ToolSpec> {
+fn server_tools(config: &CompatConfig, request: &ChatRequest) -> Vec<ToolSpec> {
     // A conversation without a world (a manager's) uses the server's function calling.
-    let by_server = config.student.dialect == Dialect::Tools || request.world.is_none();
+    let by_server = config.student.dialect == ActionFormat::Tools || request.world.is_none();
     if !by_server {
         return Vec::new();
     }
@@ -69,7 +69,7 @@ fn format(schema: &NamedSchema, structured: Structured) -> Option<Json> {
     match structured {
         Structured::JsonSchema => Some(
             json!({ "type": "json_schema", "json_schema": {
-                "name": name, "strict": true, "schema": lowered(&schema.schema, Optional::Null),
+                "name": name, "strict": true, "schema": strict_schema(&schema.schema, OptionalProperties::Null),
             } })
             .into(),
         ),
@@ -81,7 +81,7 @@ fn format(schema: &NamedSchema, structured: Structured) -> Option<Json> {
 fn messages(
     config: &CompatConfig,
     request: &ChatRequest,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Vec<Json>, ModelError> {
     let mut system = request.system.clone();
     let told = text_format::instructions(&config.student, request);
@@ -104,7 +104,7 @@ fn messages(
                 for block in &raw.blocks {
                     let Ok(json) = Json::raw(block) else {
                         let story = "a stored reply is not JSON; it was not written by this adapter";
-                        return Err(ModelError::never(ModelFault::Request, story));
+                        return Err(ModelError::never(ModelErrorKind::Request, story));
                     };
                     called =
                         serde_json::from_str::<Value>(block).is_ok_and(|one| one["tool_calls"].is_array());
@@ -125,7 +125,7 @@ fn answers(
     results: &[CallResult],
     notices: &[Content],
     called: bool,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Vec<Json>, ModelError> {
     if !called {
         let told: Vec<Content> = results.iter().map(|result| Content::text(summary(result))).collect();
@@ -144,7 +144,7 @@ fn answers(
         let summary = summary(result);
         let mut words: Vec<&str> = std::iter::once(summary.as_str()).chain(texts(&result.content)).collect();
         if pictures(&result.content).next().is_some() {
-            words.push(PICTURE_BELOW);
+            words.push(PICTURE_FOLLOWS);
             below.extend(result.content.iter().filter(|part| part.as_text().is_none()));
         }
         words.retain(|text| !text.is_empty());
@@ -162,7 +162,7 @@ fn answers(
 }
 
 /// Encodes a user message. Text alone is sent as a plain string, because the smallest servers do not support parts.
-fn user(parts: &[&Content], fragments: &Fragments) -> Result<Json, ModelError> {
+fn user(parts: &[&Content], fragments: &PictureCache) -> Result<Json, ModelError> {
     let plain = parts.iter().all(|part| part.as_text().is_some());
     let content = if plain {
         parts.iter().filter_map(|part| part.as_text()).collect::<Vec<_>>().join("\n\n").into()
@@ -172,7 +172,7 @@ fn user(parts: &[&Content], fragments: &Fragments) -> Result<Json, ModelError> {
     Ok(object([("role", "user".into()), ("content", content)]))
 }
 
-fn part_of(part: &Content, fragments: &Fragments) -> Result<Json, ModelError> {
+fn part_of(part: &Content, fragments: &PictureCache) -> Result<Json, ModelError> {
     Ok(match part {
         Content::Text { text } => object([("type", "text".into()), ("text", text.as_str().into())]),
         Content::Image { image } => {

@@ -7,24 +7,24 @@ use serde_json::{Value, json};
 
 use super::CompatConfig;
 use crate::model::http::Transport;
-use crate::model::identity::{ModelIdentity, PATIENCE, said};
+use crate::model::identity::{IDENTITY_TIMEOUT, ModelIdentity, non_empty_text};
 
 /// Timeout of one request.
-const ONE: Duration = Duration::from_secs(4);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Returns the identity that the server reports for the model.
 pub(super) async fn ask(config: &CompatConfig, transport: &Transport) -> ModelIdentity {
-    let asker = Asker { config, transport };
-    let told = tokio::time::timeout(PATIENCE, asker.identity()).await.unwrap_or_default();
-    told.cleaned(transport)
+    let asker = IdentityClient { config, transport };
+    let told = tokio::time::timeout(IDENTITY_TIMEOUT, asker.identity()).await.unwrap_or_default();
+    told.redacted(transport)
 }
 
-struct Asker<'a> {
+struct IdentityClient<'a> {
     config: &'a CompatConfig,
     transport: &'a Transport,
 }
 
-impl Asker<'_> {
+impl IdentityClient<'_> {
     async fn identity(&self) -> ModelIdentity {
         let base = &self.config.endpoint.base_url;
         let model = self.config.model.as_str();
@@ -64,14 +64,14 @@ impl Asker<'_> {
     async fn get(&self, url: &str) -> Value {
         let bearer = self.config.endpoint.bearer();
         let headers = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect::<Vec<_>>();
-        let answer = tokio::time::timeout(ONE, self.transport.get(url, &headers)).await;
+        let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.transport.get(url, &headers)).await;
         answer.ok().and_then(Result::ok).map(|answer| read(&answer.body)).unwrap_or_default()
     }
 
     async fn post(&self, url: &str, body: Vec<u8>) -> Value {
         let bearer = self.config.endpoint.bearer();
         let headers = bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect::<Vec<_>>();
-        let answer = tokio::time::timeout(ONE, self.transport.post(url, &headers, body)).await;
+        let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.transport.post(url, &headers, body)).await;
         answer.ok().and_then(Result::ok).map(|answer| read(&answer.body)).unwrap_or_default()
     }
 }
@@ -90,14 +90,14 @@ fn entry<'a>(list: &'a Value, model: &str) -> Option<&'a Value> {
 
 /// Reads the identity from an entry of the list.
 fn listed(entry: &Value) -> ModelIdentity {
-    let id = said(&entry["root"]).or_else(|| said(&entry["id"]));
+    let id = non_empty_text(&entry["root"]).or_else(|| non_empty_text(&entry["id"]));
     ModelIdentity {
         // A model from the hub's cache lies in a folder named after its commit.
         revision: id.as_deref().and_then(|id| snapshot(id)).map(str::to_owned),
         id,
         quantization: None,
         context_tokens: entry["max_model_len"].as_u64().or_else(|| entry["context_length"].as_u64()),
-        server: said(&entry["owned_by"]),
+        server: non_empty_text(&entry["owned_by"]),
     }
 }
 
@@ -107,31 +107,32 @@ fn snapshot(path: &str) -> Option<&str> {
 }
 
 fn vllm(version: &Value) -> ModelIdentity {
-    let server = said(&version["version"]).map(|version| format!("vllm {version}"));
+    let server = non_empty_text(&version["version"]).map(|version| format!("vllm {version}"));
     ModelIdentity { server, ..ModelIdentity::default() }
 }
 
 fn sglang(model: &Value, server: &Value) -> ModelIdentity {
-    let id = said(&model["model_path"]);
-    let version = said(&server["version"]).map(|version| format!("sglang {version}"));
+    let id = non_empty_text(&model["model_path"]);
+    let version = non_empty_text(&server["version"]).map(|version| format!("sglang {version}"));
     ModelIdentity {
-        revision: said(&server["revision"]).or_else(|| id.as_deref().and_then(snapshot).map(str::to_owned)),
+        revision: non_empty_text(&server["revision"])
+            .or_else(|| id.as_deref().and_then(snapshot).map(str::to_owned)),
         id,
-        quantization: said(&server["quantization"]),
+        quantization: non_empty_text(&server["quantization"]),
         context_tokens: server["context_length"].as_u64(),
         server: version,
     }
 }
 
 fn llama(props: &Value) -> ModelIdentity {
-    let id = said(&props["model_path"]);
+    let id = non_empty_text(&props["model_path"]);
     ModelIdentity {
-        quantization: said(&props["model_ftype"])
+        quantization: non_empty_text(&props["model_ftype"])
             .or_else(|| id.as_deref().and_then(quantization).map(str::to_owned)),
         id,
         revision: None,
         context_tokens: props["default_generation_settings"]["n_ctx"].as_u64(),
-        server: said(&props["build_info"]).map(|build| format!("llamacpp {build}")),
+        server: non_empty_text(&props["build_info"]).map(|build| format!("llamacpp {build}")),
     }
 }
 
@@ -154,12 +155,12 @@ fn ollama(model: &str, (show, tags, version): (&Value, &Value, &Value)) -> Model
         let name = entry["name"].as_str().unwrap_or_default();
         name == model || name.strip_suffix(":latest") == Some(model)
     });
-    let revision = own.next().and_then(|entry| said(&entry["digest"]));
-    let version = said(&version["version"]).map(|version| format!("ollama {version}"));
+    let revision = own.next().and_then(|entry| non_empty_text(&entry["digest"]));
+    let version = non_empty_text(&version["version"]).map(|version| format!("ollama {version}"));
     ModelIdentity {
         id: None,
         revision,
-        quantization: said(&show["details"]["quantization_level"]),
+        quantization: non_empty_text(&show["details"]["quantization_level"]),
         // The model's maximum context is ignored: it does not tell what the server grants.
         context_tokens: show["parameters"].as_str().and_then(window),
         server: version,

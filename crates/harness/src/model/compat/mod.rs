@@ -9,11 +9,11 @@ mod text_format;
 
 use apprentice_protocol::{ChatModel, ChatReply, ChatRequest, ModelError, ModelProfile, PortFuture};
 
-use crate::model::http::{Endpoint, Fragments, Transport};
-use crate::model::identity::{ModelIdentity, Served};
+use crate::model::http::{Endpoint, PictureCache, Transport};
+use crate::model::identity::{IdentitySource, ModelIdentity};
 use crate::model::price::Tariff;
 
-pub use profile::{Dialect, ProfileError, Space, Structured, StudentProfile};
+pub use profile::{ActionFormat, ProfileError, Space, Structured, StudentProfile};
 pub(crate) use text_format::PROMPTS;
 
 /// The settings of one model behind such a server.
@@ -35,14 +35,14 @@ pub struct Compat {
     config: CompatConfig,
     profile: ModelProfile,
     transport: Transport,
-    fragments: Fragments,
+    fragments: PictureCache,
 }
 
 impl Compat {
     /// Creates a client of this server.
     pub fn new(config: CompatConfig, transport: Transport) -> Self {
         let profile = config.student.model_profile(&format!("compat/{}", config.model));
-        Self { config, profile, transport, fragments: Fragments::default() }
+        Self { config, profile, transport, fragments: PictureCache::default() }
     }
 
     /// Returns the body of a request as it is sent.
@@ -71,7 +71,7 @@ impl ChatModel for Compat {
     }
 }
 
-impl Served for Compat {
+impl IdentitySource for Compat {
     fn identity(&self) -> PortFuture<'_, ModelIdentity> {
         Box::pin(identity::ask(&self.config, &self.transport))
     }

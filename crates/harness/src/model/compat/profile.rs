@@ -27,7 +27,7 @@ const PATCH: u32 = 28;
 /// The action format of a student.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Dialect {
+pub enum ActionFormat {
     /// Function calls, parsed by the server.
     Tools,
     /// `<tool_call>{"name":"computer_use",…}</tool_call>` in the text.
@@ -86,7 +86,7 @@ pub struct StudentProfile {
     /// The consumer class under which skill counters are kept.
     pub consumer: String,
     /// The action format.
-    pub dialect: Dialect,
+    pub dialect: ActionFormat,
     /// The coordinate space of its points.
     pub space: CoordinateSpace,
     /// The picture sizes it takes.
@@ -125,12 +125,12 @@ pub enum TokenField {
 /// The file format of a profile.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ProfileFile {
     consumer: String,
     /// Parts of a model's name, in lower case. The profile matches when the name contains one of them.
     #[serde(default, rename = "match")]
     matches: Vec<String>,
-    dialect: Dialect,
+    dialect: ActionFormat,
     space: Spanned<Space>,
     images: Spanned<Pictures>,
     #[serde(default = "three")]
@@ -218,7 +218,7 @@ impl StudentProfile {
     pub fn for_model(model: &str) -> Result<Self, ProfileError> {
         let lower = model.to_lowercase();
         for (name, text) in SHIPPED {
-            let written: Written = read(name, text)?;
+            let written: ProfileFile = read(name, text)?;
             if written.matches.iter().any(|part| lower.contains(part.as_str())) {
                 return Self::parse(name, name, text);
             }
@@ -228,7 +228,7 @@ impl StudentProfile {
 
     /// Parses a profile; `path` is used in errors.
     pub fn parse(name: &str, path: &str, text: &str) -> Result<Self, ProfileError> {
-        let written: Written = read(path, text)?;
+        let written: ProfileFile = read(path, text)?;
         let wrong = |spot: std::ops::Range<usize>, problem: &str| ProfileError::Form {
             path: path.to_owned(),
             line: line_of(text, spot.start),

@@ -5,8 +5,10 @@ use apprentice_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::profile::{Dialect, StudentProfile};
-use crate::model::action_format::{Spoken, computer_tool, read_boxes, read_computer, read_flat, read_python};
+use super::profile::{ActionFormat, StudentProfile};
+use crate::model::action_format::{
+    ModelOutput, computer_tool, read_computer, read_computer_13, read_pyautogui, read_ui_tars,
+};
 
 const QWEN: Prompt = Prompt::new("student/qwen", include_str!("prompts/qwen.md"), &["width", "height"]);
 const BOXES: Prompt = Prompt::new("student/boxes", include_str!("prompts/boxes.md"), &["width", "height"]);
@@ -26,24 +28,24 @@ const FINISH: &str = "finish";
 pub(super) fn instructions(student: &StudentProfile, request: &ChatRequest) -> String {
     let Some(world) = request.world else { return String::new() };
     let (text, ends_by_tool) = match student.dialect {
-        Dialect::Tools => return String::new(),
-        Dialect::Qwen => (QWEN, false),
-        Dialect::Boxes => (BOXES, false),
-        Dialect::Pyautogui => (PYAUTOGUI, false),
-        Dialect::Json => (JSON, true),
-        Dialect::Computer13 => (COMPUTER_13, false),
+        ActionFormat::Tools => return String::new(),
+        ActionFormat::Qwen => (QWEN, false),
+        ActionFormat::Boxes => (BOXES, false),
+        ActionFormat::Pyautogui => (PYAUTOGUI, false),
+        ActionFormat::Json => (JSON, true),
+        ActionFormat::Computer13 => (COMPUTER_13, false),
     };
     let (width, height) = resolution(student, world);
     let mut lent: Vec<ToolSpec> =
         request.tools.iter().filter(|tool| ends_by_tool || tool.name != FINISH).cloned().collect();
-    if student.dialect == Dialect::Json {
+    if student.dialect == ActionFormat::Json {
         lent.insert(0, computer_tool(world));
     }
     let lines = lent.iter().map(line_of).collect::<Vec<_>>().join("\n");
     let told = text.fill(&[("width", &width), ("height", &height), ("tools", &lines)]);
     match student.dialect {
         _ if lent.is_empty() => told,
-        Dialect::Json => told,
+        ActionFormat::Json => told,
         _ => format!("{told}\n\n{}", TOOLS.fill(&[("tools", &lines)])),
     }
 }
@@ -83,10 +85,10 @@ pub(super) fn turn_schema(request: &ChatRequest, world: WorldTool) -> NamedSchem
 }
 
 /// Splits a reply into its words and its calls, whose ids contain `turn`.
-pub(super) fn read_text(dialect: Dialect, text: &str, turn: usize) -> (Vec<String>, Vec<Call>) {
+pub(super) fn read_text(dialect: ActionFormat, text: &str, turn: usize) -> (Vec<String>, Vec<Call>) {
     let words = without_thoughts(text);
     let tagged = tagged_calls(words);
-    let bodies = if tagged.is_empty() { own_form(dialect, words) } else { tagged };
+    let bodies = if tagged.is_empty() { native_format(dialect, words) } else { tagged };
     let calls =
         (1..).zip(bodies).map(|(place, body)| Call { id: CallId::new(format!("call_{turn}_{place}")), body });
     let calls: Vec<Call> = calls.collect();
@@ -94,25 +96,28 @@ pub(super) fn read_text(dialect: Dialect, text: &str, turn: usize) -> (Vec<Strin
     (say, calls)
 }
 
-fn own_form(dialect: Dialect, words: &str) -> Vec<CallBody> {
+fn native_format(dialect: ActionFormat, words: &str) -> Vec<CallBody> {
     match dialect {
-        Dialect::Qwen => Vec::new(),
-        Dialect::Tools => match object_of(words) {
+        ActionFormat::Qwen => Vec::new(),
+        ActionFormat::Tools => match object_of(words) {
             Some(value) if value.get("name").is_some() || value.get("tool").is_some() => vec![named(&value)],
             Some(_) | None => Vec::new(),
         },
-        Dialect::Boxes => {
+        ActionFormat::Boxes => {
             let script = words.rsplit_once("Action:").map(|(_, script)| script);
-            script.map(|script| Spoken::body(read_boxes(script))).into_iter().collect()
+            script.map(|script| ModelOutput::body(read_ui_tars(script))).into_iter().collect()
         }
-        Dialect::Pyautogui => match fence(words) {
-            Some(code) => vec![Spoken::body(read_python(code))],
+        ActionFormat::Pyautogui => match fence(words) {
+            Some(code) => vec![ModelOutput::body(read_pyautogui(code))],
             None => Vec::new(),
         },
-        Dialect::Json => object_of(words).map(|value| named(&value)).into_iter().collect(),
-        Dialect::Computer13 => match fence(words).unwrap_or(words).trim() {
-            word @ ("DONE" | "FAIL" | "WAIT") => vec![Spoken::body(read_flat(&word.into()))],
-            other => object_of(other).map(|value| Spoken::body(read_flat(&value))).into_iter().collect(),
+        ActionFormat::Json => object_of(words).map(|value| named(&value)).into_iter().collect(),
+        ActionFormat::Computer13 => match fence(words).unwrap_or(words).trim() {
+            word @ ("DONE" | "FAIL" | "WAIT") => vec![ModelOutput::body(read_computer_13(&word.into()))],
+            other => object_of(other)
+                .map(|value| ModelOutput::body(read_computer_13(&value)))
+                .into_iter()
+                .collect(),
         },
     }
 }
@@ -155,7 +160,7 @@ fn named(value: &Value) -> CallBody {
 pub(super) fn body_of(name: &str, arguments: Value) -> CallBody {
     match name {
         "computer" | "computer_use" => match arguments.get("action").and_then(Value::as_str) {
-            Some(action) => Spoken::body(read_computer(action, &arguments)),
+            Some(action) => ModelOutput::body(read_computer(action, &arguments)),
             None => CallBody::Unusable { problem: "action is missing".into() },
         },
         _ => CallBody::Tool { name: name.to_owned(), arguments },
@@ -187,10 +192,10 @@ mod tests {
     use apprentice_protocol::{ChatRequest, Size, ToolSpec, WorldTool};
     use serde_json::{Value, json};
 
-    use super::{Dialect, instructions, read_text};
+    use super::{ActionFormat, instructions, read_text};
     use crate::model::compat::StudentProfile;
 
-    fn check(dialect: Dialect, text: &str, expected: impl Into<Value>) {
+    fn check(dialect: ActionFormat, text: &str, expected: impl Into<Value>) {
         let (_, calls) = read_text(dialect, text, 1);
         let found: Vec<Value> =
             calls.iter().map(|call| serde_json::to_value(&call.body).expect("writes")).collect();
@@ -203,25 +208,29 @@ mod tests {
             { "do": "click", "at": { "point": { "x": 3.0, "y": 4.0 } }, "button": "left", "count": 1 }
         ] });
         check(
-            Dialect::Qwen,
+            ActionFormat::Qwen,
             "<think>where?</think>Action: click it.\n<tool_call>\n{\"name\": \"computer_use\", \"arguments\": {\"action\": \"left_click\", \"coordinate\": [3, 4]}}\n</tool_call>",
             json!([click]),
         );
-        check(Dialect::Boxes, "Thought: there.\nAction: click(start_box='(3,4)')", json!([click]));
-        check(Dialect::Pyautogui, "## Code:\n```python\npyautogui.click(x=3, y=4)\n```", json!([click]));
+        check(ActionFormat::Boxes, "Thought: there.\nAction: click(start_box='(3,4)')", json!([click]));
+        check(ActionFormat::Pyautogui, "## Code:\n```python\npyautogui.click(x=3, y=4)\n```", json!([click]));
         check(
-            Dialect::Json,
+            ActionFormat::Json,
             "{\"thought\":\"x\",\"tool\":\"computer\",\"arguments\":{\"action\":\"left_click\",\"coordinate\":[3,4]}}",
             json!([click]),
         );
-        check(Dialect::Json, "```json\n{\"action\": \"click\", \"coordinate\": [3, 4]}\n```", json!([click]));
         check(
-            Dialect::Computer13,
+            ActionFormat::Json,
+            "```json\n{\"action\": \"click\", \"coordinate\": [3, 4]}\n```",
+            json!([click]),
+        );
+        check(
+            ActionFormat::Computer13,
             "```json\n{\"action_type\": \"CLICK\", \"x\": 3, \"y\": 4}\n```",
             json!([click]),
         );
         check(
-            Dialect::Tools,
+            ActionFormat::Tools,
             "{\"name\":\"computer\",\"arguments\":{\"action\":\"click\",\"coordinate\":[3,4]}}",
             json!([click]),
         );
@@ -230,14 +239,14 @@ mod tests {
     #[test]
     fn other_tools_words_and_broken_calls() {
         check(
-            Dialect::Boxes,
+            ActionFormat::Boxes,
             "<tool_call>{\"name\":\"skill_view\",\"arguments\":{\"skill\":\"os/x\"}}</tool_call>",
             json!([{ "call": "tool", "name": "skill_view", "arguments": { "skill": "os/x" } }]),
         );
-        check(Dialect::Computer13, "DONE", json!([{ "call": "finish", "finish": "done" }]));
-        check(Dialect::Qwen, "Just words, {\"no\": \"call\"}.", json!([]));
-        check(Dialect::Tools, "Just words, {\"no\": \"call\"}.", json!([]));
-        let (_, calls) = read_text(Dialect::Qwen, "<tool_call>{\"name\": </tool_call>", 4);
+        check(ActionFormat::Computer13, "DONE", json!([{ "call": "finish", "finish": "done" }]));
+        check(ActionFormat::Qwen, "Just words, {\"no\": \"call\"}.", json!([]));
+        check(ActionFormat::Tools, "Just words, {\"no\": \"call\"}.", json!([]));
+        let (_, calls) = read_text(ActionFormat::Qwen, "<tool_call>{\"name\": </tool_call>", 4);
         assert_eq!(calls[0].id.as_str(), "call_4_1");
         assert!(
             matches!(&calls[0].body, apprentice_protocol::CallBody::Unusable { problem } if problem.contains("no JSON"))

@@ -1,14 +1,14 @@
 //! Validates a server's response to an embedding request.
 
-use apprentice_protocol::{ModelError, ModelFault, Retry};
+use apprentice_protocol::{ModelError, ModelErrorKind, Retry};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::http::{Transport, read_error};
+use crate::model::http::{Transport, error_in_success};
 
 /// A valid response: one vector per text, in order.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct EmbeddingResponse {
     pub(super) vectors: Vec<Vec<f32>>,
     pub(super) tokens: u64,
 }
@@ -38,9 +38,9 @@ pub(super) fn read(
     body: &[u8],
     texts: usize,
     dimensions: Option<u32>,
-) -> Result<Answer, ModelError> {
+) -> Result<EmbeddingResponse, ModelError> {
     let whole: Value = serde_json::from_slice(body).map_err(|error| transport.not_json(body, &error))?;
-    if let Some(error) = read_error(&whole) {
+    if let Some(error) = error_in_success(&whole) {
         return Err(transport.redacted(error));
     }
     let Body { data, usage } =
@@ -59,7 +59,7 @@ pub(super) fn read(
     }
     let vectors: Vec<Vec<f32>> = vectors.into_iter().flatten().collect();
     one_length(&vectors)?;
-    Ok(Answer { vectors, tokens: usage.total_tokens })
+    Ok(EmbeddingResponse { vectors, tokens: usage.total_tokens })
 }
 
 fn unusable(vector: &[f32], dimensions: Option<u32>) -> Option<String> {
@@ -84,5 +84,5 @@ pub(super) fn one_length(vectors: &[Vec<f32>]) -> Result<(), ModelError> {
 /// The error for a response in the wrong format. A retry may help, so it is allowed.
 pub(super) fn broken(what: &str) -> ModelError {
     let message = format!("the server's vectors cannot be used: {what}");
-    ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message }
+    ModelError { fault: ModelErrorKind::Protocol, retry: Retry::Now, message }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::model::http::{Endpoint, Transport};
-use crate::model::middleware::{Entry, Ledger, Patience, patiently, set_aside};
+use crate::model::middleware::{Entry, Ledger, RetryPolicy, reserve_all, with_retries};
 
 pub use cached::{Cached, StoreError};
 
@@ -59,11 +59,11 @@ impl<T> Sides<T> {
 
 /// The retry and budget middleware of an embedder.
 #[derive(Clone)]
-pub struct Surround {
+pub struct EmbeddingMiddleware {
     /// The clock for backoff.
     pub clock: Arc<dyn Clock>,
     /// The retry policy.
-    pub patience: Patience,
+    pub patience: RetryPolicy,
     /// The ledgers in which calls are booked.
     pub ledgers: Vec<Arc<Ledger>>,
 }
@@ -73,7 +73,7 @@ pub struct Embeddings {
     config: EmbeddingsConfig,
     name: String,
     transport: Transport,
-    around: Surround,
+    around: EmbeddingMiddleware,
     draws: AtomicU64,
 }
 
@@ -90,7 +90,7 @@ struct Body<'a> {
 
 impl Embeddings {
     /// Creates a client of this server.
-    pub fn new(config: EmbeddingsConfig, transport: Transport, around: Surround) -> Self {
+    pub fn new(config: EmbeddingsConfig, transport: Transport, around: EmbeddingMiddleware) -> Self {
         let name = named(&config);
         Self { config, name, transport, around, draws: AtomicU64::default() }
     }
@@ -118,16 +118,16 @@ impl Embeddings {
         let letters: usize = input.iter().map(|text| text.chars().count()).sum();
         let worst = self.price(u64::try_from(letters / CHARS_PER_TOKEN + input.len()).unwrap_or(u64::MAX));
         let clock = self.around.clock.as_ref();
-        let reserved = set_aside(&self.around.ledgers, &self.name, worst, clock.now())?;
+        let reserved = reserve_all(&self.around.ledgers, &self.name, worst, clock.now())?;
         let exchange = || self.exchange(&body, texts.len());
-        let (answer, _) = patiently(clock, self.around.patience, &self.draws, exchange).await?;
+        let (answer, _) = with_retries(clock, self.around.patience, &self.draws, exchange).await?;
         let usd = self.price(answer.tokens).unwrap_or_default();
         let entry = Entry { at: clock.now(), model: self.name.clone(), purpose: Purpose::Embed, usd };
         reserved.into_iter().for_each(|one| one.settle(&entry));
         Ok(answer.vectors)
     }
 
-    async fn exchange(&self, body: &[u8], texts: usize) -> Result<answer::Answer, ModelError> {
+    async fn exchange(&self, body: &[u8], texts: usize) -> Result<answer::EmbeddingResponse, ModelError> {
         let bearer = self.config.endpoint.key.as_ref().map(|key| format!("Bearer {}", key.reveal()));
         let headers: Vec<(&'static str, &str)> =
             bearer.iter().map(|bearer| ("authorization", bearer.as_str())).collect();

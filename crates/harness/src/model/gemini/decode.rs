@@ -1,21 +1,21 @@
 //! Parses Interactions replies.
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelFault, RawContent,
-    ReplyStop, Retry, Target,
+    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelErrorKind,
+    RawContent, ReplyStop, Retry, Target,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::model::action_format::{
-    Arguments, PAGE_TOOL, Spoken, chord, milliseconds, notches, read_page, towards, whole,
+    Arguments, ModelOutput, PAGE_TOOL, chord, milliseconds, notches, read_page, scroll_delta, whole,
 };
-use crate::model::http::{Decoded, Unreadable, read_body, read_error, value_of};
+use crate::model::http::{DecodeError, ParsedReply, error_in_success, read_body, value_of};
 use crate::model::price::Tokens;
 
 /// The distance of a `scroll` without one, in pixels.
-const FAR: f64 = 300.0;
+const DEFAULT_SCROLL_PIXELS: f64 = 300.0;
 
 #[derive(Deserialize)]
 struct Body<'a> {
@@ -31,7 +31,7 @@ struct Body<'a> {
 }
 
 /// Parses a response body. Also returns the pending safety checks.
-pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
+pub(super) fn reply(body: &[u8]) -> Result<(ParsedReply, Vec<String>), DecodeError> {
     let body: Body<'_> = read_body(body)?;
     let blocked = failure(&body)?;
     let (mut say, mut calls, mut concerns, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -67,11 +67,11 @@ pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
     };
     let tokens = tokens(&body.usage);
     let raw = RawContent { blocks: kept };
-    Ok((Decoded { raw, say, calls, stop, tokens, provider_model: body.model }, concerns))
+    Ok((ParsedReply { raw, say, calls, stop, tokens, provider_model: body.model }, concerns))
 }
 
 /// Classifies an interaction that failed or never ended. Returns true when a policy blocked it.
-fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
+fn failure(body: &Body<'_>) -> Result<bool, DecodeError> {
     match body.status.as_str() {
         "completed" | "requires_action" | "incomplete" => Ok(false),
         "failed" | "cancelled" | "budget_exceeded" => {
@@ -80,14 +80,14 @@ fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
             if ["safety", "blocked", "prohibited"].iter().any(|part| code.contains(part)) {
                 return Ok(true);
             }
-            let told = read_error(&json!({ "error": error }));
-            Err(Unreadable::Error(told.unwrap_or_else(|| ModelError {
-                fault: ModelFault::Unavailable,
+            let told = error_in_success(&json!({ "error": error }));
+            Err(DecodeError::Error(told.unwrap_or_else(|| ModelError {
+                fault: ModelErrorKind::Unavailable,
                 retry: Retry::Now,
                 message: "the interaction failed without a reason".into(),
             })))
         }
-        other => Err(Unreadable::form(&format!("the status of a finished interaction is {other:?}"))),
+        other => Err(DecodeError::form(&format!("the status of a finished interaction is {other:?}"))),
     }
 }
 
@@ -97,15 +97,15 @@ fn concern(decision: &Value) -> Option<String> {
     (word != "regular" && word != "allowed").then(|| format!("{word}: {why}"))
 }
 
-fn call(step: &Value) -> Result<Call, Unreadable> {
+fn call(step: &Value) -> Result<Call, DecodeError> {
     let id = step["id"].as_str().filter(|id| !id.is_empty());
-    let id = id.ok_or_else(|| Unreadable::form("a function_call step has no id"))?;
+    let id = id.ok_or_else(|| DecodeError::form("a function_call step has no id"))?;
     let name = step["name"].as_str().unwrap_or_default();
     let arguments = &step["arguments"];
     let body = match name {
-        PAGE_TOOL => Spoken::body(read_page(arguments)),
+        PAGE_TOOL => ModelOutput::body(read_page(arguments)),
         _ => match read_function(name, Arguments(arguments)) {
-            Some(read) => Spoken::body(read.map(Spoken::Acts)),
+            Some(read) => ModelOutput::body(read.map(ModelOutput::Actions)),
             None => CallBody::Tool { name: name.to_owned(), arguments: arguments.clone() },
         },
     };
@@ -188,11 +188,11 @@ fn scroll(given: Arguments<'_>) -> Result<Vec<Action<ImagePoint>>, String> {
     let amount = match given.get("magnitude_in_wheel_clicks") {
         Some(_) => whole(given.number("magnitude_in_wheel_clicks")?.abs()),
         None => {
-            let absent = given.number_or("magnitude", FAR)?;
+            let absent = given.number_or("magnitude", DEFAULT_SCROLL_PIXELS)?;
             notches(given.number_or("magnitude_in_pixels", absent)?.abs())
         }
     };
-    let (dx, dy) = towards(given.text("direction")?, amount)?;
+    let (dx, dy) = scroll_delta(given.text("direction")?, amount)?;
     let at = given.get("x").map(|_| at(given)).transpose()?;
     Ok(vec![Action::Scroll { at, dx, dy }])
 }
@@ -215,7 +215,7 @@ mod tests {
     use apprentice_protocol::{CallBody, ReplyStop};
     use serde_json::{Value, json};
 
-    use super::{Arguments, Unreadable, read_function, reply};
+    use super::{Arguments, DecodeError, read_function, reply};
 
     fn check(name: &str, input: &Value, expected: impl Into<Value>) {
         let read = match read_function(name, Arguments(input)) {
@@ -284,8 +284,8 @@ mod tests {
         assert_eq!(stop("completed", json!([])).expect("reads"), ReplyStop::EndTurn);
         assert_eq!(stop("incomplete", json!([])).expect("reads"), ReplyStop::MaxTokens);
         assert_eq!(stop("failed", json!([{ "code": "SAFETY_BLOCKED" }])).expect("reads"), ReplyStop::Refusal);
-        assert!(matches!(stop("failed", json!([{ "code": "INTERNAL" }])), Err(Unreadable::Error(_))));
-        assert!(matches!(stop("in_progress", json!([])), Err(Unreadable::Form(_))));
-        assert!(matches!(reply(b"{}"), Err(Unreadable::Form(_))));
+        assert!(matches!(stop("failed", json!([{ "code": "INTERNAL" }])), Err(DecodeError::Error(_))));
+        assert!(matches!(stop("in_progress", json!([])), Err(DecodeError::Form(_))));
+        assert!(matches!(reply(b"{}"), Err(DecodeError::Form(_))));
     }
 }

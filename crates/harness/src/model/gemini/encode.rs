@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    CallResult, ChatRequest, Content, Message, ModelError, ModelFault, ToolSpec, WorldTool,
+    CallResult, ChatRequest, Content, Message, ModelError, ModelErrorKind, ToolSpec, WorldTool,
 };
 use serde_json::{Map, Value, json};
 
 use crate::model::action_format::{page_tool, summary};
-use crate::model::hosted::Hosted;
-use crate::model::http::{Fragments, Json, Optional, lowered, media_type, object};
+use crate::model::hosted::HostedConfig;
+use crate::model::http::{Json, OptionalProperties, PictureCache, media_type, object, strict_schema};
 
 /// Predefined functions that no world of ours supports: keys are pressed as chords only.
 const NOT_SERVED: &[&str] = &["key_down", "key_up"];
@@ -18,9 +18,9 @@ const ACKNOWLEDGED: &str = "{\"safety_acknowledgement\":true}";
 
 /// Encodes the body of a request.
 pub(super) fn body(
-    config: &Hosted,
+    config: &HostedConfig,
     request: &ChatRequest,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Vec<u8>, ModelError> {
     let mut generation = Map::new();
     generation.insert("max_output_tokens".into(), request.max_output_tokens.into());
@@ -32,7 +32,7 @@ pub(super) fn body(
         generation.insert("thinking_level".into(), effort.as_str().into());
     }
     let format = request.schema.as_ref().map(|schema| {
-        let schema = lowered(&schema.schema, Optional::Absent);
+        let schema = strict_schema(&schema.schema, OptionalProperties::Absent);
         json!({ "type": "text", "mime_type": "application/json", "schema": schema })
     });
     let body = object([("model", config.model.as_str().into())])
@@ -44,7 +44,7 @@ pub(super) fn body(
     let body = if tools.is_empty() { body } else { body.with("tools", Json::List(tools)) };
     let body = body.with("input", Json::List(steps(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
+        ModelError::never(ModelErrorKind::Request, format!("cannot encode the request: {error}"))
     })
 }
 
@@ -69,26 +69,26 @@ fn declare(tool: &ToolSpec) -> Json {
 
 /// The parts of a call that its result must repeat.
 #[derive(Debug)]
-struct Asked {
+struct PendingCall {
     name: String,
     confirmed: bool,
 }
 
-fn steps(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+fn steps(request: &ChatRequest, fragments: &PictureCache) -> Result<Vec<Json>, ModelError> {
     let mut steps = Vec::new();
-    let mut asked: BTreeMap<String, Asked> = BTreeMap::new();
+    let mut asked: BTreeMap<String, PendingCall> = BTreeMap::new();
     for message in &request.messages {
         match message {
             Message::User { content } => steps.extend(user(content, fragments)?),
             Message::Assistant { raw, .. } => {
                 for block in &raw.blocks {
-                    let value: Value = serde_json::from_str(block).map_err(|_| not_ours())?;
+                    let value: Value = serde_json::from_str(block).map_err(|_| foreign_reply())?;
                     if let (Some(id), Some(name)) = (value["id"].as_str(), value["name"].as_str()) {
                         // The attempt continued past the call, so the decision was confirmed.
                         let confirmed = value["arguments"].get("safety_decision").is_some();
-                        asked.insert(id.to_owned(), Asked { name: name.to_owned(), confirmed });
+                        asked.insert(id.to_owned(), PendingCall { name: name.to_owned(), confirmed });
                     }
-                    steps.push(Json::raw(block).map_err(|_| not_ours())?);
+                    steps.push(Json::raw(block).map_err(|_| foreign_reply())?);
                 }
             }
             Message::Results { results, notices } => {
@@ -102,16 +102,19 @@ fn steps(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, Mode
     Ok(steps)
 }
 
-fn not_ours() -> ModelError {
-    ModelError::never(ModelFault::Request, "a stored reply is not JSON; it was not written by this adapter")
+fn foreign_reply() -> ModelError {
+    ModelError::never(
+        ModelErrorKind::Request,
+        "a stored reply is not JSON; it was not written by this adapter",
+    )
 }
 
-fn user(content: &[Content], fragments: &Fragments) -> Result<Option<Json>, ModelError> {
+fn user(content: &[Content], fragments: &PictureCache) -> Result<Option<Json>, ModelError> {
     let parts = parts(content, fragments)?;
     Ok((!parts.is_empty()).then(|| object([("type", "user_input".into()), ("content", Json::List(parts))])))
 }
 
-fn parts(content: &[Content], fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+fn parts(content: &[Content], fragments: &PictureCache) -> Result<Vec<Json>, ModelError> {
     content
         .iter()
         .filter(|part| part.as_text() != Some(""))
@@ -134,8 +137,8 @@ fn text_part(text: &str) -> Json {
 
 fn function_result(
     result: &CallResult,
-    asked: Option<&Asked>,
-    fragments: &Fragments,
+    asked: Option<&PendingCall>,
+    fragments: &PictureCache,
 ) -> Result<Json, ModelError> {
     let mut told = Vec::new();
     if asked.is_some_and(|asked| asked.confirmed) {

@@ -9,9 +9,9 @@ use apprentice_protocol::{
 };
 use serde_json::Value;
 
-use crate::model::hosted::Hosted;
-use crate::model::http::{Fragments, Transport};
-use crate::model::identity::{ModelIdentity, Served, described, said};
+use crate::model::hosted::HostedConfig;
+use crate::model::http::{PictureCache, Transport};
+use crate::model::identity::{IdentitySource, ModelIdentity, fetch_identity, non_empty_text};
 
 const MAX_REQUEST_BYTES: u64 = 18 << 20;
 /// Points are given from 0 to 999, in thousandths of the picture.
@@ -20,17 +20,17 @@ const GRID: u32 = 1000;
 /// A Gemini model. It sends one request per reply and does not retry.
 #[derive(Debug)]
 pub struct Gemini {
-    config: Hosted,
+    config: HostedConfig,
     profile: ModelProfile,
     transport: Transport,
-    fragments: Fragments,
+    fragments: PictureCache,
 }
 
 impl Gemini {
     /// Creates a client of the Interactions API.
-    pub fn new(config: Hosted, transport: Transport) -> Self {
+    pub fn new(config: HostedConfig, transport: Transport) -> Self {
         let profile = config.profile("gemini", CoordinateSpace::Grid { max: GRID }, MAX_REQUEST_BYTES);
-        Self { config, profile, transport, fragments: Fragments::default() }
+        Self { config, profile, transport, fragments: PictureCache::default() }
     }
 
     /// Returns the body of a request as it is sent.
@@ -72,17 +72,17 @@ impl ChatModel for Gemini {
     }
 }
 
-impl Served for Gemini {
+impl IdentitySource for Gemini {
     fn identity(&self) -> PortFuture<'_, ModelIdentity> {
-        Box::pin(described(self.describe(), identity, &self.transport))
+        Box::pin(fetch_identity(self.describe(), identity, &self.transport))
     }
 }
 
 /// Reads the model's identity from the server's description.
 fn identity(told: &Value) -> ModelIdentity {
     ModelIdentity {
-        id: said(&told["name"]),
-        revision: said(&told["version"]),
+        id: non_empty_text(&told["name"]),
+        revision: non_empty_text(&told["version"]),
         context_tokens: told["inputTokenLimit"].as_u64(),
         ..ModelIdentity::default()
     }

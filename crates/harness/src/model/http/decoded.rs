@@ -6,12 +6,12 @@ use apprentice_protocol::{Call, ChatReply, ModelError, RawContent, ReplyStop, Ti
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Transport, read_error};
+use super::{Transport, error_in_success};
 use crate::model::price::{Tariff, Tokens};
 
 /// A parsed reply.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Decoded {
+pub(crate) struct ParsedReply {
     pub(crate) raw: RawContent,
     pub(crate) say: Vec<String>,
     pub(crate) calls: Vec<Call>,
@@ -20,7 +20,7 @@ pub(crate) struct Decoded {
     pub(crate) provider_model: Option<String>,
 }
 
-impl Decoded {
+impl ParsedReply {
     /// Adds time and cost, and returns the reply.
     pub(crate) fn into_reply(self, took: Duration, tariff: Option<&Tariff>) -> ChatReply {
         let working_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -39,20 +39,20 @@ impl Decoded {
 
 /// A response body that is not a reply.
 #[derive(Debug)]
-pub(crate) enum Unreadable {
+pub(crate) enum DecodeError {
     /// It does not match the API's schema.
     Form(serde_json::Error),
     /// It is an error sent with a success status.
     Error(ModelError),
 }
 
-impl From<serde_json::Error> for Unreadable {
+impl From<serde_json::Error> for DecodeError {
     fn from(error: serde_json::Error) -> Self {
         Self::Form(error)
     }
 }
 
-impl Unreadable {
+impl DecodeError {
     /// A mismatch with the API that has no parser error.
     pub(crate) fn form(problem: &str) -> Self {
         Self::Form(serde::de::Error::custom(problem))
@@ -68,13 +68,13 @@ impl Unreadable {
 }
 
 /// Parses the body, unless it is an error sent with a success status.
-pub(crate) fn read_body<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
+pub(crate) fn read_body<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, DecodeError> {
     // Parsing as the reply comes first; only a body that fails is checked for an error.
     match serde_json::from_slice::<T>(body) {
         Ok(read) => Ok(read),
-        Err(error) => match serde_json::from_slice::<Value>(body).ok().as_ref().and_then(read_error) {
-            Some(told) => Err(Unreadable::Error(told)),
-            None => Err(Unreadable::Form(error)),
+        Err(error) => match serde_json::from_slice::<Value>(body).ok().as_ref().and_then(error_in_success) {
+            Some(told) => Err(DecodeError::Error(told)),
+            None => Err(DecodeError::Form(error)),
         },
     }
 }

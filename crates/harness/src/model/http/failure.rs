@@ -3,27 +3,27 @@
 
 use std::time::Duration;
 
-use apprentice_protocol::{BoundedText, ModelError, ModelFault, Retry, TextBudget};
+use apprentice_protocol::{BoundedText, ModelError, ModelErrorKind, Retry, TextBudget};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use serde_json::Value;
 
 /// A server that asks for a longer delay than this is not asked again.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
-const STORY_BUDGET: TextBudget = TextBudget(600);
+const MAX_WAIT: Duration = Duration::from_secs(120);
+const MESSAGE_BUDGET: TextBudget = TextBudget(600);
 
 /// Parts of error codes for limits that only payment or a person can lift.
-const SPENT: &[&str] =
+const QUOTA_CODES: &[&str] =
     &["insufficient_quota", "spend_limit", "billing", "credit", "quota_exceeded_permanently"];
 /// Error codes of requests that exceed the context.
-const TOO_LONG: &[&str] = &[
+const CONTEXT_CODES: &[&str] = &[
     "context_length_exceeded",
     "request_too_large",
     "exceed_context_size_error",
     "model_context_window_exceeded",
 ];
 /// Error texts for the same: open-source servers send no code for it.
-const TOO_LONG_WORDS: &[&str] = &[
+const CONTEXT_PHRASES: &[&str] = &[
     "prompt is too long",
     "maximum context length",
     "maximum model length",
@@ -37,7 +37,7 @@ const TOO_LONG_WORDS: &[&str] = &[
     "`max_new_tokens` must be",
 ];
 /// Error texts of servers whose model takes no pictures, or fewer than were sent.
-const NO_PICTURES: &[&str] = &[
+const NO_IMAGE_PHRASES: &[&str] = &[
     "not a multimodal model",
     "does not support image",
     "doesn't support image",
@@ -48,7 +48,7 @@ const NO_PICTURES: &[&str] = &[
 
 /// The parts of an error body, in any provider's format.
 #[derive(Debug, Default)]
-struct Told {
+struct ErrorBody {
     code: String,
     message: String,
     /// The delay in the body (Google's `RetryInfo`), if any.
@@ -56,18 +56,18 @@ struct Told {
 }
 
 /// Classifies a status outside 200..=299. `headers` looks up a header by its lower-case name.
-pub(crate) fn refused(
+pub(crate) fn classify_status(
     status: u16,
     headers: &dyn Fn(&str) -> Option<String>,
     body: &[u8],
     now: Timestamp,
 ) -> ModelError {
     let told = told(body);
-    let story = BoundedText::cut(&told.message, STORY_BUDGET);
+    let story = BoundedText::cut(&told.message, MESSAGE_BUDGET);
     let request = headers("request-id").or_else(|| headers("x-request-id"));
     let request = request.map_or_else(String::new, |id| format!(" (request {id})"));
     let message = format!("the server answered {status}: {}{request}", story.as_str());
-    if let Some(error) = lasting(status, &told, &message) {
+    if let Some(error) = permanent_error(status, &told, &message) {
         return error;
     }
     let again = match headers("x-should-retry").as_deref() {
@@ -77,89 +77,91 @@ pub(crate) fn refused(
     };
     if !again {
         let fault = if status >= 500 || matches!(status, 408 | 409 | 429) {
-            ModelFault::Unavailable
+            ModelErrorKind::Unavailable
         } else {
-            ModelFault::Request
+            ModelErrorKind::Request
         };
         return ModelError::never(fault, message);
     }
     let retry = match wait(headers, now).or(told.delay) {
-        Some(time) if time > LONGEST_WAIT => {
+        Some(time) if time > MAX_WAIT => {
             let message = format!("{message}; it asks to wait {} s, which is too long", time.as_secs());
-            return ModelError::never(ModelFault::Unavailable, message);
+            return ModelError::never(ModelErrorKind::Unavailable, message);
         }
         Some(time) => Retry::After(time),
         None => Retry::Now,
     };
-    ModelError { fault: ModelFault::Unavailable, retry, message }
+    ModelError { fault: ModelErrorKind::Unavailable, retry, message }
 }
 
 /// Returns an error for refusals that a retry cannot resolve, whatever the server advises.
-fn lasting(status: u16, told: &Told, message: &str) -> Option<ModelError> {
+fn permanent_error(status: u16, told: &ErrorBody, message: &str) -> Option<ModelError> {
     let code = told.code.to_lowercase();
     let words = told.message.to_lowercase();
     let never = |fault, hint: &str| Some(ModelError::never(fault, format!("{message}{hint}")));
-    if TOO_LONG.contains(&code.as_str())
+    if CONTEXT_CODES.contains(&code.as_str())
         || status == 413
-        || TOO_LONG_WORDS.iter().any(|part| words.contains(part))
+        || CONTEXT_PHRASES.iter().any(|part| words.contains(part))
     {
-        return never(ModelFault::ContextFull, "");
+        return never(ModelErrorKind::ContextFull, "");
     }
     match status {
-        401 | 403 => never(ModelFault::Unavailable, "; check the key"),
-        402 => never(ModelFault::Unavailable, "; check the account's balance"),
-        404 | 405 => never(ModelFault::Unavailable, "; check the model's name and the base URL"),
+        401 | 403 => never(ModelErrorKind::Unavailable, "; check the key"),
+        402 => never(ModelErrorKind::Unavailable, "; check the account's balance"),
+        404 | 405 => never(ModelErrorKind::Unavailable, "; check the model's name and the base URL"),
         300..=399 => {
-            never(ModelFault::Unavailable, "; it sends one on to another address: set that as base_url")
+            never(ModelErrorKind::Unavailable, "; it sends one on to another address: set that as base_url")
         }
-        _ if NO_PICTURES.iter().any(|part| words.contains(part)) => {
+        _ if NO_IMAGE_PHRASES.iter().any(|part| words.contains(part)) => {
             let hint =
                 "; choose a profile that sends fewer pictures (history_images), or none (--profile text)";
-            never(ModelFault::Request, hint)
+            never(ModelErrorKind::Request, hint)
         }
-        429 if SPENT.iter().any(|part| code.contains(part)) => {
-            never(ModelFault::Unavailable, "; a spending limit does not pass by waiting")
+        429 if QUOTA_CODES.iter().any(|part| code.contains(part)) => {
+            never(ModelErrorKind::Unavailable, "; a spending limit does not pass by waiting")
         }
         _ => None,
     }
 }
 
 /// Returns the error inside a body with status 200, if there is one.
-pub(crate) fn read_error(body: &Value) -> Option<ModelError> {
+pub(crate) fn error_in_success(body: &Value) -> Option<ModelError> {
     let error = body.get("error").filter(|error| !error.is_null())?;
-    let told = told_of(error);
-    let story = BoundedText::cut(&told.message, STORY_BUDGET);
+    let told = error_body_of(error);
+    let story = BoundedText::cut(&told.message, MESSAGE_BUDGET);
     let message = format!("the server answered 200 with an error inside: {} {}", told.code, story.as_str());
     let code = told.code.to_lowercase();
-    if TOO_LONG.contains(&code.as_str()) {
-        return Some(ModelError::never(ModelFault::ContextFull, message));
+    if CONTEXT_CODES.contains(&code.as_str()) {
+        return Some(ModelError::never(ModelErrorKind::ContextFull, message));
     }
     let passing =
         ["server_error", "rate_limit", "overloaded", "unavailable", "internal", "timeout", "50", "429"];
     Some(match passing.iter().any(|part| code.contains(part)) {
-        true => ModelError { fault: ModelFault::Unavailable, retry: Retry::Now, message },
-        false => ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message },
+        true => ModelError { fault: ModelErrorKind::Unavailable, retry: Retry::Now, message },
+        false => ModelError { fault: ModelErrorKind::Protocol, retry: Retry::Now, message },
     })
 }
 
-fn told(body: &[u8]) -> Told {
+fn told(body: &[u8]) -> ErrorBody {
     match serde_json::from_slice::<Value>(body) {
         // Gemini wraps errors in a list when it streams.
-        Ok(Value::Array(items)) => items.first().map(|item| told_of(&item["error"])).unwrap_or_default(),
-        Ok(value) if value.get("error").is_some() => told_of(&value["error"]),
-        Ok(value) => told_of(&value),
+        Ok(Value::Array(items)) => {
+            items.first().map(|item| error_body_of(&item["error"])).unwrap_or_default()
+        }
+        Ok(value) if value.get("error").is_some() => error_body_of(&value["error"]),
+        Ok(value) => error_body_of(&value),
         Err(_) => {
             let text = String::from_utf8_lossy(body);
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let message = if words.is_empty() { "no words".into() } else { words };
-            Told { message, ..Told::default() }
+            ErrorBody { message, ..ErrorBody::default() }
         }
     }
 }
 
-fn told_of(error: &Value) -> Told {
+fn error_body_of(error: &Value) -> ErrorBody {
     if let Some(text) = error.as_str() {
-        return Told { message: text.to_owned(), ..Told::default() };
+        return ErrorBody { message: text.to_owned(), ..ErrorBody::default() };
     }
     let word = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
@@ -168,7 +170,7 @@ fn told_of(error: &Value) -> Told {
     };
     let codes = [&error["details"]["error_code"], &error["code"], &error["type"], &error["status"]];
     let message = word(&error["message"]).or_else(|| word(&error["detail"]));
-    Told {
+    ErrorBody {
         code: codes.into_iter().find_map(word).unwrap_or_default(),
         message: message.unwrap_or_else(|| error.to_string()),
         delay: delay(&error["details"]),
@@ -201,20 +203,20 @@ fn wait(headers: &dyn Fn(&str) -> Option<String>, now: Timestamp) -> Option<Dura
 mod tests {
     use std::time::Duration;
 
-    use apprentice_protocol::{ModelFault, Retry};
+    use apprentice_protocol::{ModelErrorKind, Retry};
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{read_error, refused};
+    use super::{classify_status, error_in_success};
 
-    fn check(status: u16, headers: &[(&str, &str)], body: &str, expected: (ModelFault, Retry)) {
+    fn check(status: u16, headers: &[(&str, &str)], body: &str, expected: (ModelErrorKind, Retry)) {
         let find =
             |name: &str| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        let error = refused(status, &find, body.as_bytes(), Timestamp::UNIX_EPOCH);
+        let error = classify_status(status, &find, body.as_bytes(), Timestamp::UNIX_EPOCH);
         assert_eq!((error.fault, error.retry), expected, "{status} {headers:?} {body}: {error}");
     }
 
-    const UNAVAILABLE: ModelFault = ModelFault::Unavailable;
+    const UNAVAILABLE: ModelErrorKind = ModelErrorKind::Unavailable;
 
     #[test]
     fn the_servers_word_comes_first_and_then_the_status() {
@@ -239,12 +241,12 @@ mod tests {
         check(429, &[], r#"{"error":{"code":"insufficient_quota"}}"#, (UNAVAILABLE, Retry::Never));
         check(401, &[("x-should-retry", "true")], "{}", (UNAVAILABLE, Retry::Never));
         check(404, &[], "not here", (UNAVAILABLE, Retry::Never));
-        check(400, &[], r#"{"error":{"message":"wrong field"}}"#, (ModelFault::Request, Retry::Never));
+        check(400, &[], r#"{"error":{"message":"wrong field"}}"#, (ModelErrorKind::Request, Retry::Never));
         let long = r#"{"error":{"code":"context_length_exceeded"}}"#;
-        check(400, &[], long, (ModelFault::ContextFull, Retry::Never));
+        check(400, &[], long, (ModelErrorKind::ContextFull, Retry::Never));
         let vllm = r#"{"object":"error","message":"This model's maximum context length is 4096 tokens"}"#;
-        check(400, &[], vllm, (ModelFault::ContextFull, Retry::Never));
-        check(413, &[], "", (ModelFault::ContextFull, Retry::Never));
+        check(400, &[], vllm, (ModelErrorKind::ContextFull, Retry::Never));
+        check(413, &[], "", (ModelErrorKind::ContextFull, Retry::Never));
         for (status, words) in [
             (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."),
             (400, "The input (8192 tokens) is longer than the model's context length (4096 tokens)."),
@@ -253,29 +255,30 @@ mod tests {
             (422, "`inputs` tokens + `max_new_tokens` must be <= 4096."),
         ] {
             let body = json!({ "error": { "message": words } }).to_string();
-            check(status, &[], &body, (ModelFault::ContextFull, Retry::Never));
+            check(status, &[], &body, (ModelErrorKind::ContextFull, Retry::Never));
         }
     }
 
     #[test]
     fn what_a_person_can_mend_is_said() {
-        let told = |status, body: &str| refused(status, &|_| None, body.as_bytes(), Timestamp::UNIX_EPOCH);
+        let told =
+            |status, body: &str| classify_status(status, &|_| None, body.as_bytes(), Timestamp::UNIX_EPOCH);
         let moved = told(308, "");
         assert_eq!((moved.fault, moved.retry), (UNAVAILABLE, Retry::Never));
         assert!(moved.message.contains("base_url"), "{moved}");
         let blind = told(400, r#"{"error":{"message":"At most 0 image(s) may be provided in one prompt."}}"#);
-        assert_eq!(blind.fault, ModelFault::Request);
+        assert_eq!(blind.fault, ModelErrorKind::Request);
         assert!(blind.message.contains("--profile text"), "{blind}");
     }
 
     #[test]
     fn an_error_inside_a_200_is_one() {
-        let fault = |body| read_error(&body).map(|error| (error.fault, error.retry));
+        let fault = |body| error_in_success(&body).map(|error| (error.fault, error.retry));
         assert_eq!(fault(json!({ "error": null })), None);
         assert_eq!(fault(json!({ "error": { "code": "server_error" } })), Some((UNAVAILABLE, Retry::Now)));
         assert_eq!(
             fault(json!({ "error": { "code": "invalid_image" } })),
-            Some((ModelFault::Protocol, Retry::Now))
+            Some((ModelErrorKind::Protocol, Retry::Now))
         );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use apprentice_protocol::{BlobHash, Image, MediaType, ModelError, ModelFault};
+use apprentice_protocol::{BlobHash, Image, MediaType, ModelError, ModelErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
@@ -12,12 +12,12 @@ use super::Json;
 
 /// Encoded pictures by hash. An entry lives as long as a conversation holds the picture's bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Fragments {
-    kept: Mutex<HashMap<BlobHash, Kept>>,
+pub(crate) struct PictureCache {
+    kept: Mutex<HashMap<BlobHash, EncodedPicture>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct EncodedPicture {
     bytes: Weak<[u8]>,
     plain: Option<Arc<RawValue>>,
     url: Option<Arc<RawValue>>,
@@ -32,7 +32,7 @@ pub(crate) fn media_type(media: MediaType) -> &'static str {
     }
 }
 
-impl Fragments {
+impl PictureCache {
     /// Returns the picture as a JSON string of base64.
     pub(crate) fn base64(&self, image: &Image) -> Result<Json, ModelError> {
         self.get(image, "", |kept| &mut kept.plain)
@@ -48,17 +48,17 @@ impl Fragments {
         &self,
         image: &Image,
         head: &str,
-        form: impl Fn(&mut Kept) -> &mut Option<Arc<RawValue>>,
+        form: impl Fn(&mut EncodedPicture) -> &mut Option<Arc<RawValue>>,
     ) -> Result<Json, ModelError> {
         if image.bytes.0.is_empty() {
             let story = format!("the picture {} has no bytes; it was loaded from a trace", image.hash);
-            return Err(ModelError::never(ModelFault::Request, story));
+            return Err(ModelError::never(ModelErrorKind::Request, story));
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.contains_key(&image.hash) {
             kept.retain(|_, one| one.bytes.strong_count() > 0);
         }
-        let fresh = || Kept { bytes: Arc::downgrade(&image.bytes.0), plain: None, url: None };
+        let fresh = || EncodedPicture { bytes: Arc::downgrade(&image.bytes.0), plain: None, url: None };
         let place = form(kept.entry(image.hash.clone()).or_insert_with(fresh));
         if let Some(raw) = place {
             return Ok(Json::Raw(Arc::clone(raw)));
@@ -69,7 +69,7 @@ impl Fragments {
         STANDARD.encode_string(&image.bytes.0, &mut text);
         text.push('"');
         let raw: Arc<RawValue> = RawValue::from_string(text)
-            .map_err(|error| ModelError::never(ModelFault::Request, format!("a picture: {error}")))?
+            .map_err(|error| ModelError::never(ModelErrorKind::Request, format!("a picture: {error}")))?
             .into();
         *place = Some(Arc::clone(&raw));
         Ok(Json::Raw(raw))
@@ -86,7 +86,7 @@ impl Fragments {
 mod tests {
     use apprentice_protocol::{BlobHash, Image, ImageBytes, MediaType, Size};
 
-    use super::Fragments;
+    use super::PictureCache;
 
     fn image(name: &str) -> Image {
         let bytes = ImageBytes(name.as_bytes().into());
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_picture_is_encoded_once_and_forgotten_with_its_conversation() {
-        let fragments = Fragments::default();
+        let fragments = PictureCache::default();
         let first = image("one");
         let text = |json: super::Json| String::from_utf8(json.to_bytes(0).expect("writes")).expect("UTF-8");
         assert_eq!(text(fragments.base64(&first).expect("encodes")), "\"b25l\"");

@@ -10,8 +10,8 @@ mod schema;
 mod transport;
 
 pub(crate) use body::{Json, list, object};
-pub(crate) use decoded::{Decoded, Unreadable, read_body, value_of};
-pub(crate) use failure::read_error;
-pub(crate) use fragment::{Fragments, media_type};
-pub(crate) use schema::{Optional, lowered};
-pub use transport::{Answer, Deadlines, Endpoint, Secret, Transport, TransportError};
+pub(crate) use decoded::{DecodeError, ParsedReply, read_body, value_of};
+pub(crate) use failure::error_in_success;
+pub(crate) use fragment::{PictureCache, media_type};
+pub(crate) use schema::{OptionalProperties, strict_schema};
+pub use transport::{Endpoint, HttpResponse, Secret, Timeouts, Transport, TransportError};

@@ -24,7 +24,7 @@ const FORMATS: &[&str] =
 
 /// The treatment of optional properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Optional {
+pub(crate) enum OptionalProperties {
     /// They may be omitted.
     Absent,
     /// Every property is required; optional ones may be null.
@@ -33,15 +33,15 @@ pub(crate) enum Optional {
 
 /// Returns the schema in the form that strict providers accept: closed objects, `anyOf` for `oneOf`, and every
 /// unsupported keyword written into the description.
-pub(crate) fn lowered(schema: &Value, optional: Optional) -> Value {
+pub(crate) fn strict_schema(schema: &Value, optional: OptionalProperties) -> Value {
     match schema {
-        Value::Object(fields) => Value::Object(lower_object(fields, optional)),
+        Value::Object(fields) => Value::Object(strict_object(fields, optional)),
         Value::Bool(true) => json!({}),
         other => other.clone(),
     }
 }
 
-fn lower_object(fields: &Map<String, Value>, optional: Optional) -> Map<String, Value> {
+fn strict_object(fields: &Map<String, Value>, optional: OptionalProperties) -> Map<String, Value> {
     let mut kept = Map::new();
     let mut words = Vec::new();
     for (name, value) in fields {
@@ -55,7 +55,7 @@ fn lower_object(fields: &Map<String, Value>, optional: Optional) -> Map<String, 
                 kept.insert(name.clone(), each_named(value, optional));
             }
             "items" => {
-                kept.insert(name.clone(), lowered(value, optional));
+                kept.insert(name.clone(), strict_schema(value, optional));
             }
             "additionalProperties" => {}
             "format" if !FORMATS.iter().any(|known| value == known) => {
@@ -76,8 +76,8 @@ fn lower_object(fields: &Map<String, Value>, optional: Optional) -> Map<String, 
     kept
 }
 
-/// Closes an object. With [`Optional::Null`] every property becomes required.
-fn close(fields: &mut Map<String, Value>, optional: Optional) {
+/// Closes an object. With [`OptionalProperties::Null`] every property becomes required.
+fn close(fields: &mut Map<String, Value>, optional: OptionalProperties) {
     let is_object = fields.get("type").is_some_and(|kind| {
         kind == "object" || kind.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "object"))
     });
@@ -90,7 +90,7 @@ fn close(fields: &mut Map<String, Value>, optional: Optional) {
         .and_then(Value::as_array)
         .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         .unwrap_or_default();
-    if optional == Optional::Absent {
+    if optional == OptionalProperties::Absent {
         return;
     }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
@@ -114,17 +114,17 @@ fn nullable(property: Value) -> Value {
     json!({ "anyOf": [property, { "type": "null" }] })
 }
 
-fn each(value: &Value, optional: Optional) -> Value {
+fn each(value: &Value, optional: OptionalProperties) -> Value {
     match value {
-        Value::Array(items) => items.iter().map(|item| lowered(item, optional)).collect(),
+        Value::Array(items) => items.iter().map(|item| strict_schema(item, optional)).collect(),
         other => other.clone(),
     }
 }
 
-fn each_named(value: &Value, optional: Optional) -> Value {
+fn each_named(value: &Value, optional: OptionalProperties) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
-            fields.iter().map(|(name, value)| (name.clone(), lowered(value, optional))).collect(),
+            fields.iter().map(|(name, value)| (name.clone(), strict_schema(value, optional))).collect(),
         ),
         other => other.clone(),
     }
@@ -134,7 +134,7 @@ fn each_named(value: &Value, optional: Optional) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{Optional, lowered};
+    use super::{OptionalProperties, strict_schema};
 
     #[test]
     fn what_cannot_be_enforced_goes_into_words() {
@@ -147,7 +147,7 @@ mod tests {
             },
         });
         assert_eq!(
-            lowered(&schema, Optional::Absent),
+            strict_schema(&schema, OptionalProperties::Absent),
             json!({
                 "type": "object", "required": ["a"], "additionalProperties": false,
                 "properties": {
@@ -161,7 +161,7 @@ mod tests {
                 },
             })
         );
-        let strict = lowered(&schema, Optional::Null);
+        let strict = strict_schema(&schema, OptionalProperties::Null);
         assert_eq!(strict["required"], json!(["a", "b", "c"]));
         assert_eq!(strict["properties"]["c"]["anyOf"][1], json!({ "type": "null" }));
         assert_eq!(strict["properties"]["b"]["anyOf"].as_array().map(Vec::len), Some(2));

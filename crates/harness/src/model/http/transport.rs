@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_protocol::{Clock, ModelError, ModelFault, Retry};
+use apprentice_protocol::{Clock, ModelError, ModelErrorKind, Retry};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::failure::refused;
+use super::failure::classify_status;
 use apprentice_trace::Redactor;
 
 /// Limit on the bytes of a response.
-const LARGEST_ANSWER: usize = 64 << 20;
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
 /// An API key. Its `Debug` output hides the value.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Endpoint {
 
 /// The timeouts of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
+pub struct Timeouts {
     /// Timeout of the connection.
     pub connect: Duration,
     /// Timeout between two chunks of the response, once it has begun.
@@ -67,7 +67,7 @@ pub struct Deadlines {
     pub whole: Duration,
 }
 
-impl Default for Deadlines {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -84,7 +84,7 @@ pub struct TransportError(#[from] reqwest::Error);
 
 /// A successful response.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     /// The response body.
     pub body: Vec<u8>,
     /// Duration of the request.
@@ -97,7 +97,7 @@ pub struct Transport {
     client: reqwest::Client,
     clock: Arc<dyn Clock>,
     redactor: Arc<Redactor>,
-    deadlines: Deadlines,
+    deadlines: Timeouts,
 }
 
 impl fmt::Debug for Transport {
@@ -111,7 +111,7 @@ impl Transport {
     pub fn new(
         clock: Arc<dyn Clock>,
         redactor: Arc<Redactor>,
-        deadlines: Deadlines,
+        deadlines: Timeouts,
     ) -> Result<Self, TransportError> {
         // Another part of the process may have installed a crypto provider already; that one is used then.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -129,13 +129,13 @@ impl Transport {
         url: &str,
         headers: &[(&'static str, &str)],
         body: Vec<u8>,
-    ) -> Result<Answer, ModelError> {
+    ) -> Result<HttpResponse, ModelError> {
         let request = self.client.post(url).headers(self.headers(headers)?).body(body);
         self.exchange(request).await
     }
 
     /// Gets a resource and reads the whole response.
-    pub async fn get(&self, url: &str, headers: &[(&'static str, &str)]) -> Result<Answer, ModelError> {
+    pub async fn get(&self, url: &str, headers: &[(&'static str, &str)]) -> Result<HttpResponse, ModelError> {
         self.exchange(self.client.get(url).headers(self.headers(headers)?)).await
     }
 
@@ -147,7 +147,7 @@ impl Transport {
                 let story = format!(
                     "the value of the header {name} contains characters that are not allowed in a header"
                 );
-                ModelError::never(ModelFault::Request, story)
+                ModelError::never(ModelErrorKind::Request, story)
             })?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
@@ -165,14 +165,14 @@ impl Transport {
         serde_json::from_slice(&answer.body).map_err(|error| self.not_json(&answer.body, &error))
     }
 
-    async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<Answer, ModelError> {
+    async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<HttpResponse, ModelError> {
         let begun = self.clock.mono();
         let done = tokio::time::timeout(self.deadlines.whole, self.talk(request)).await;
         let done = done.unwrap_or_else(|_| {
             Err(self.lost(&format!("no complete response within {} s", self.deadlines.whole.as_secs_f64())))
         });
         let body = done?;
-        Ok(Answer { body, took: self.clock.mono().saturating_sub(begun) })
+        Ok(HttpResponse { body, took: self.clock.mono().saturating_sub(begun) })
     }
 
     async fn talk(&self, request: reqwest::RequestBuilder) -> Result<Vec<u8>, ModelError> {
@@ -187,16 +187,16 @@ impl Transport {
                 .map_err(|error| self.failed(&error))?;
             let Some(piece) = piece else { break };
             body.extend_from_slice(&piece);
-            if body.len() > LARGEST_ANSWER {
-                let story = format!("the response is larger than {} MB", LARGEST_ANSWER >> 20);
-                return Err(ModelError::never(ModelFault::Protocol, story));
+            if body.len() > MAX_RESPONSE_BYTES {
+                let story = format!("the response is larger than {} MB", MAX_RESPONSE_BYTES >> 20);
+                return Err(ModelError::never(ModelErrorKind::Protocol, story));
             }
         }
         if (200..300).contains(&status) {
             return Ok(body);
         }
         let find = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Err(self.redacted(refused(status, &find, &body, self.clock.now())))
+        Err(self.redacted(classify_status(status, &find, &body, self.clock.now())))
     }
 
     /// A transport error with its innermost cause in words.
@@ -212,7 +212,7 @@ impl Transport {
 
     fn lost(&self, words: &str) -> ModelError {
         let message = format!("the model's server was not reached: {}", self.redactor.apply(words));
-        ModelError { fault: ModelFault::Unavailable, retry: Retry::Now, message }
+        ModelError { fault: ModelErrorKind::Unavailable, retry: Retry::Now, message }
     }
 
     /// Removes secrets from a server's text.
@@ -234,6 +234,6 @@ impl Transport {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let message = format!("the server's response does not match its API ({error}): {text}");
         let message = self.redactor.apply(&message).into_owned();
-        ModelError { fault: ModelFault::Protocol, retry: Retry::Now, message }
+        ModelError { fault: ModelErrorKind::Protocol, retry: Retry::Now, message }
     }
 }

@@ -90,9 +90,9 @@ pub enum CassetteError {
 
 /// Counts the exchanges of one conversation by purpose.
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<BTreeMap<String, u32>>);
+pub(super) struct ExchangeCounters(Mutex<BTreeMap<String, u32>>);
 
-impl Places {
+impl ExchangeCounters {
     pub(super) fn next(&self, purpose: Purpose) -> u32 {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = places.entry(format!("{purpose:?}")).or_insert(0);

@@ -9,10 +9,10 @@ mod retry;
 mod spending;
 
 pub use cassette::CassetteError;
-pub use rate_limit::{Limited, Pace};
-pub use recording::{Recorded, RecordedVectors, Tape};
-pub use replay::{Cassette, Played, PlayedVectors};
-pub(crate) use retry::patiently;
-pub use retry::{Patience, Retrying};
+pub use rate_limit::{AdaptiveLimit, Limited};
+pub use recording::{Recorded, RecordedVectors, Recording};
+pub use replay::{Cassette, ReplayedModel, ReplayedVectors};
+pub(crate) use retry::with_retries;
+pub use retry::{RetryPolicy, Retrying};
 pub use spending::{Budgeted, Ledger, LedgerError};
-pub(crate) use spending::{Entry, set_aside};
+pub(crate) use spending::{Entry, reserve_all};

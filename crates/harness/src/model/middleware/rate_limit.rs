@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelFault, ModelProfile, PortFuture,
+    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelErrorKind, ModelProfile, PortFuture,
 };
 use tokio::sync::Notify;
 
 /// The number of parallel calls that one key may have. Shared by all models that use the key.
 #[derive(Debug)]
-pub struct Pace {
+pub struct AdaptiveLimit {
     state: Mutex<State>,
     freed: Notify,
     most: f64,
@@ -22,7 +22,7 @@ struct State {
     allowed: f64,
 }
 
-impl Pace {
+impl AdaptiveLimit {
     /// Starts with a limit of `most` parallel calls, at least one.
     pub fn new(most: u32) -> Self {
         let most = f64::from(most.max(1));
@@ -46,14 +46,14 @@ impl Pace {
         free
     }
 
-    async fn enter(self: &Arc<Self>) -> Place {
+    async fn enter(self: &Arc<Self>) -> Slot {
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
             // Registers before the check, so that a slot freed between check and wait is not missed.
             freed.as_mut().enable();
             if self.take() {
-                return Place { pace: Arc::clone(self) };
+                return Slot { pace: Arc::clone(self) };
             }
             freed.await;
         }
@@ -74,11 +74,11 @@ fn whole(allowed: f64) -> u32 {
 }
 
 /// The slot of a running call. It is released on drop, also when the call is cancelled.
-struct Place {
-    pace: Arc<Pace>,
+struct Slot {
+    pace: Arc<AdaptiveLimit>,
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut state = self.pace.lock();
         state.under_way = state.under_way.saturating_sub(1);
@@ -90,13 +90,13 @@ impl Drop for Place {
 /// A model that waits for a slot.
 pub struct Limited<M> {
     inner: M,
-    pace: Arc<Pace>,
+    pace: Arc<AdaptiveLimit>,
     clock: Arc<dyn Clock>,
 }
 
 impl<M: ChatModel> Limited<M> {
     /// Wraps `inner` with the limit of its key.
-    pub fn new(inner: M, pace: Arc<Pace>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(inner: M, pace: Arc<AdaptiveLimit>, clock: Arc<dyn Clock>) -> Self {
         Self { inner, pace, clock }
     }
 
@@ -108,7 +108,7 @@ impl<M: ChatModel> Limited<M> {
         match &answered {
             // A wait in the retry wrapper inside means that the provider was too busy.
             Ok(reply) => self.pace.learn(reply.timing.waiting_ms > 0),
-            Err(error) if error.fault == ModelFault::Unavailable => self.pace.learn(true),
+            Err(error) if error.fault == ModelErrorKind::Unavailable => self.pace.learn(true),
             // A rejected request tells nothing about the provider's load.
             Err(_) => {}
         }
@@ -137,11 +137,11 @@ mod tests {
 
     use futures_util::FutureExt as _;
 
-    use super::Pace;
+    use super::AdaptiveLimit;
 
     #[tokio::test]
     async fn a_freed_place_is_given_on_and_a_rate_limit_halves_the_pace() {
-        let pace = Arc::new(Pace::new(4));
+        let pace = Arc::new(AdaptiveLimit::new(4));
         let first = pace.enter().await;
         let others = [pace.enter().await, pace.enter().await, pace.enter().await];
         assert!(pace.enter().now_or_never().is_none(), "four are under way");
@@ -162,7 +162,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_waits_for_ever() {
-        let pace = Arc::new(Pace::new(2));
+        let pace = Arc::new(AdaptiveLimit::new(2));
         let mut calls = tokio::task::JoinSet::new();
         for _ in 0..50 {
             let pace = Arc::clone(&pace);

@@ -7,16 +7,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelFault, ModelProfile,
+    ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelErrorKind, ModelProfile,
     PortFuture, Side,
 };
 
-use super::cassette::{CassetteError, Exchange, Line, Places, VERSION, Vector, parts, text_hash};
+use super::cassette::{CassetteError, Exchange, ExchangeCounters, Line, VERSION, Vector, parts, text_hash};
 use apprentice_trace::Redactor;
 
 /// A cassette in recording. Shared by all models of a command.
 #[derive(Debug)]
-pub struct Tape {
+pub struct Recording {
     state: Mutex<Writing>,
 }
 
@@ -28,7 +28,7 @@ struct Writing {
     redactor: Redactor,
 }
 
-impl Tape {
+impl Recording {
     /// Creates a cassette. An existing file is never overwritten.
     pub fn create(path: &Path, redactor: Redactor) -> Result<Self, CassetteError> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
@@ -79,23 +79,23 @@ impl Tape {
 }
 
 fn unwritten(error: &dyn std::fmt::Display) -> ModelError {
-    ModelError::never(ModelFault::Request, format!("the cassette could not be written: {error}"))
+    ModelError::never(ModelErrorKind::Request, format!("the cassette could not be written: {error}"))
 }
 
 /// A model whose exchanges are recorded. Create one for each take of a trial.
 pub struct Recorded<M> {
     inner: M,
-    tape: Arc<Tape>,
+    tape: Arc<Recording>,
     trial: String,
     take: u32,
-    places: Places,
+    places: ExchangeCounters,
 }
 
 impl<M: ChatModel> Recorded<M> {
     /// Records the exchanges of `inner` under the name of a trial.
-    pub fn new(inner: M, tape: Arc<Tape>, trial: &str) -> Self {
+    pub fn new(inner: M, tape: Arc<Recording>, trial: &str) -> Self {
         let take = tape.take(inner.profile(), trial);
-        Self { inner, tape, trial: trial.to_owned(), take, places: Places::default() }
+        Self { inner, tape, trial: trial.to_owned(), take, places: ExchangeCounters::default() }
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -128,12 +128,12 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
 /// An embedder whose vectors are recorded.
 pub struct RecordedVectors<E> {
     inner: E,
-    tape: Arc<Tape>,
+    tape: Arc<Recording>,
 }
 
 impl<E: Embedder> RecordedVectors<E> {
     /// Records the vectors of `inner`.
-    pub fn new(inner: E, tape: Arc<Tape>) -> Self {
+    pub fn new(inner: E, tape: Arc<Recording>) -> Self {
         Self { inner, tape }
     }
 

@@ -6,20 +6,20 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelFault, ModelProfile,
+    ChatModel, ChatReply, ChatRequest, EmbedError, Embedder, ModelError, ModelErrorKind, ModelProfile,
     PortFuture, Side,
 };
 
-use super::cassette::{CassetteError, Exchange, Line, Places, Vector, lines, parts, text_hash};
+use super::cassette::{CassetteError, Exchange, ExchangeCounters, Line, Vector, lines, parts, text_hash};
 
 /// The recorded embeddings of a cassette, found by text, in any order.
 #[derive(Debug)]
-pub struct PlayedVectors {
+pub struct ReplayedVectors {
     name: String,
     vectors: BTreeMap<(bool, String), Vec<f32>>,
 }
 
-impl PlayedVectors {
+impl ReplayedVectors {
     /// Reads a cassette that holds the vectors of exactly one embedder.
     pub fn load(path: &Path) -> Result<Self, CassetteError> {
         let mut found: BTreeMap<String, BTreeMap<(bool, String), Vec<f32>>> = BTreeMap::new();
@@ -43,7 +43,7 @@ impl PlayedVectors {
     }
 }
 
-impl Embedder for PlayedVectors {
+impl Embedder for ReplayedVectors {
     fn name(&self) -> &str {
         &self.name
     }
@@ -97,23 +97,28 @@ impl Cassette {
     }
 
     /// Returns the recorded model for this trial. Each call starts the next take.
-    pub fn play(self: &Arc<Self>, trial: &str) -> Played {
+    pub fn play(self: &Arc<Self>, trial: &str) -> ReplayedModel {
         let mut takes = self.takes.lock().unwrap_or_else(PoisonError::into_inner);
         let take = takes.entry(trial.to_owned()).or_insert(0);
         *take += 1;
-        Played { cassette: Arc::clone(self), trial: trial.to_owned(), take: *take, places: Places::default() }
+        ReplayedModel {
+            cassette: Arc::clone(self),
+            trial: trial.to_owned(),
+            take: *take,
+            places: ExchangeCounters::default(),
+        }
     }
 }
 
 /// One conversation of a cassette, in replay.
-pub struct Played {
+pub struct ReplayedModel {
     cassette: Arc<Cassette>,
     trial: String,
     take: u32,
-    places: Places,
+    places: ExchangeCounters,
 }
 
-impl Played {
+impl ReplayedModel {
     fn answer(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let ordinal = self.places.next(request.purpose);
         let place =
@@ -126,21 +131,21 @@ impl Played {
         });
         let Some(exchange) = found else {
             return Err(ModelError::never(
-                ModelFault::Unavailable,
+                ModelErrorKind::Unavailable,
                 format!("the cassette does not hold {place}"),
             ));
         };
         match difference(&exchange.parts, &parts(request)) {
             None => Ok(exchange.reply.clone()),
             Some(differs) => Err(ModelError::never(
-                ModelFault::Unavailable,
+                ModelErrorKind::Unavailable,
                 format!("{place} differs from the recorded one: {differs}"),
             )),
         }
     }
 }
 
-impl ChatModel for Played {
+impl ChatModel for ReplayedModel {
     fn profile(&self) -> &ModelProfile {
         &self.cassette.profile
     }
@@ -171,7 +176,7 @@ mod tests {
 
     use apprentice_protocol::{ChatModel, ChatRequest, Content, Message, Purpose};
 
-    use super::super::{Recorded, Tape};
+    use super::super::{Recorded, Recording};
     use super::Cassette;
     use crate::model::scripted::{Scripted, ScriptedReply};
     use apprentice_trace::Redactor;
@@ -191,14 +196,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.jsonl");
         let redactor = Redactor::new(["hunter22"]).expect("builds");
-        let tape = Arc::new(Tape::create(&path, redactor.clone()).expect("begins"));
+        let tape = Arc::new(Recording::create(&path, redactor.clone()).expect("begins"));
         let model = Recorded::new(script(), Arc::clone(&tape), "task/0");
         model.reply(&request("a")).await.expect("answers");
         let reflect = ChatRequest { purpose: Purpose::Reflect, ..request("r") };
         model.reply(&reflect).await.expect("answers");
         model.reply(&request("b")).await.expect("answers");
         assert!(!std::fs::read_to_string(&path).expect("reads").contains("hunter22"));
-        assert!(Tape::create(&path, redactor).is_err(), "is never overwritten");
+        assert!(Recording::create(&path, redactor).is_err(), "is never overwritten");
 
         let cassette = Arc::new(Cassette::load(&path, None).expect("loads"));
         let played = cassette.play("task/0");

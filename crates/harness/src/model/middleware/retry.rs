@@ -10,7 +10,7 @@ use apprentice_protocol::{
 
 /// Limits and delays of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// Retries after the first attempt.
     pub retries: u32,
     /// The first delay when the server names none; it doubles with each retry.
@@ -21,7 +21,7 @@ pub struct Patience {
     pub seed: u64,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self { retries: 6, first: Duration::from_millis(500), longest: Duration::from_secs(8), seed: 0 }
     }
@@ -31,18 +31,19 @@ impl Default for Patience {
 pub struct Retrying<M> {
     inner: M,
     clock: Arc<dyn Clock>,
-    patience: Patience,
+    patience: RetryPolicy,
     draws: AtomicU64,
 }
 
 impl<M: ChatModel> Retrying<M> {
     /// Wraps `inner` with the retry policy `patience`.
-    pub fn new(inner: M, clock: Arc<dyn Clock>, patience: Patience) -> Self {
+    pub fn new(inner: M, clock: Arc<dyn Clock>, patience: RetryPolicy) -> Self {
         Self { inner, clock, patience, draws: AtomicU64::new(0) }
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let asked = patiently(self.clock.as_ref(), self.patience, &self.draws, || self.inner.reply(request));
+        let asked =
+            with_retries(self.clock.as_ref(), self.patience, &self.draws, || self.inner.reply(request));
         let (mut reply, waited) = asked.await?;
         let waited = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         reply.timing.waiting_ms = reply.timing.waiting_ms.saturating_add(waited);
@@ -51,9 +52,9 @@ impl<M: ChatModel> Retrying<M> {
 }
 
 /// Runs a request with retries. Also returns the time from the first attempt to the start of the successful one.
-pub(crate) async fn patiently<T, F: Future<Output = Result<T, ModelError>>>(
+pub(crate) async fn with_retries<T, F: Future<Output = Result<T, ModelError>>>(
     clock: &dyn Clock,
-    patience: Patience,
+    patience: RetryPolicy,
     draws: &AtomicU64,
     exchange: impl Fn() -> F,
 ) -> Result<(T, Duration), ModelError> {
@@ -81,7 +82,7 @@ pub(crate) async fn patiently<T, F: Future<Output = Result<T, ModelError>>>(
 }
 
 /// Exponential backoff with up to a quarter of downward jitter, so that clients do not retry in step.
-fn backoff(patience: Patience, tried: u32, draws: &AtomicU64) -> Duration {
+fn backoff(patience: RetryPolicy, tried: u32, draws: &AtomicU64) -> Duration {
     let whole = patience.first.saturating_mul(1u32 << tried.min(16)).min(patience.longest);
     let draw = draws.fetch_add(1, Ordering::Relaxed);
     whole.mul_f64(1.0 - 0.25 * fraction(patience.seed.wrapping_add(draw)))
@@ -111,14 +112,14 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use apprentice_protocol::{ChatModel, ChatRequest, Clock as _, ModelError, ModelFault, Retry};
+    use apprentice_protocol::{ChatModel, ChatRequest, Clock as _, ModelError, ModelErrorKind, Retry};
 
-    use super::{Patience, Retrying};
+    use super::{RetryPolicy, Retrying};
     use crate::model::scripted::{Scripted, ScriptedReply};
-    use apprentice_protocol::SteppedClock;
+    use apprentice_protocol::VirtualClock;
 
     fn error(retry: Retry) -> ModelError {
-        ModelError { fault: ModelFault::Unavailable, retry, message: "busy".into() }
+        ModelError { fault: ModelErrorKind::Unavailable, retry, message: "busy".into() }
     }
 
     fn failing(errors: Vec<ModelError>) -> Scripted {
@@ -128,21 +129,21 @@ mod tests {
 
     #[tokio::test]
     async fn waiting_is_booked_apart_and_follows_the_servers_word() {
-        let clock = Arc::new(SteppedClock::default());
+        let clock = Arc::new(VirtualClock::default());
         let wait = Retry::After(Duration::from_millis(1500));
         let script = failing(vec![error(wait), error(wait)])
             .then_reply(ScriptedReply { say: Some("hello".into()), ..ScriptedReply::default() })
             .expect("a reply");
-        let model = Retrying::new(script, clock.clone(), Patience::default());
+        let model = Retrying::new(script, clock.clone(), RetryPolicy::default());
         let reply = model.reply(&ChatRequest::default()).await.expect("answers");
         assert_eq!((reply.timing.waiting_ms, clock.mono().as_millis()), (3000, 3000));
     }
 
     #[tokio::test]
     async fn patience_ends_and_lasting_errors_are_not_tried_again() {
-        let clock = Arc::new(SteppedClock::default());
+        let clock = Arc::new(VirtualClock::default());
         let script = failing(vec![error(Retry::Now), error(Retry::Now), error(Retry::Now)]);
-        let patience = Patience { retries: 2, ..Patience::default() };
+        let patience = RetryPolicy { retries: 2, ..RetryPolicy::default() };
         let model = Retrying::new(script, clock.clone(), patience);
         let told = model.reply(&ChatRequest::default()).await.expect_err("gives up");
         assert_eq!((told.message.as_str(), told.retry), ("busy (tried 3 times)", Retry::Never));

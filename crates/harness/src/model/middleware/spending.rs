@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelFault, ModelProfile, PortFuture, Purpose,
+    ChatModel, ChatReply, ChatRequest, Clock, ModelError, ModelErrorKind, ModelProfile, PortFuture, Purpose,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +24,12 @@ pub struct Ledger {
 struct Account {
     spent: f64,
     reserved: f64,
-    daybook: Option<Daybook>,
+    daybook: Option<DailyLedger>,
 }
 
 /// The spending of one day across all processes: a file with one line per call.
 #[derive(Debug)]
-struct Daybook {
+struct DailyLedger {
     folder: PathBuf,
     day: String,
     reader: File,
@@ -63,8 +63,8 @@ impl Ledger {
     }
 
     /// Opens the ledger of the day, a file in `folder` that other processes share.
-    pub fn of_day(folder: &Path, cap: Option<f64>, now: jiff::Timestamp) -> Result<Self, LedgerError> {
-        let daybook = Daybook::open(folder, now)?;
+    pub fn daily(folder: &Path, cap: Option<f64>, now: jiff::Timestamp) -> Result<Self, LedgerError> {
+        let daybook = DailyLedger::open(folder, now)?;
         let mut account = Account { daybook: Some(daybook), ..Account::default() };
         account.catch_up(folder)?;
         Ok(Self { scope: "day", cap, state: Mutex::new(account) })
@@ -85,11 +85,11 @@ impl Ledger {
     }
 
     /// Reserves the worst-case price, or returns an error that explains why it does not fit.
-    fn reserve(self: &Arc<Self>, worst: f64, now: jiff::Timestamp) -> Result<Reserved, ModelError> {
+    fn reserve(self: &Arc<Self>, worst: f64, now: jiff::Timestamp) -> Result<Reservation, ModelError> {
         let mut account = self.lock();
-        if let Err(error) = account.turn_to(now) {
+        if let Err(error) = account.roll_over(now) {
             // A cap must not be ignored because its daybook cannot be read.
-            return Err(ModelError::never(ModelFault::Budget, format!("{error}: {}", error.source)));
+            return Err(ModelError::never(ModelErrorKind::Budget, format!("{error}: {}", error.source)));
         }
         if let Some(cap) = self.cap
             && account.spent + account.reserved + worst > cap
@@ -98,20 +98,20 @@ impl Ledger {
                 "this call may cost ${worst:.4}; of the {}'s ${cap:.2} cap, ${:.4} is spent and ${:.4} reserved",
                 self.scope, account.spent, account.reserved
             );
-            return Err(ModelError::never(ModelFault::Budget, story));
+            return Err(ModelError::never(ModelErrorKind::Budget, story));
         }
         account.reserved += worst;
-        Ok(Reserved { ledger: Arc::clone(self), worst })
+        Ok(Reservation { ledger: Arc::clone(self), worst })
     }
 }
 
 impl Account {
     /// Switches to the next day's daybook at midnight, and reads what other processes have spent.
-    fn turn_to(&mut self, now: jiff::Timestamp) -> Result<(), LedgerError> {
+    fn roll_over(&mut self, now: jiff::Timestamp) -> Result<(), LedgerError> {
         let Some(daybook) = &self.daybook else { return Ok(()) };
         let folder = daybook.folder.clone();
         if daybook.day != day(now) {
-            self.daybook = Some(Daybook::open(&folder, now)?);
+            self.daybook = Some(DailyLedger::open(&folder, now)?);
             self.spent = 0.0;
         }
         self.catch_up(&folder)
@@ -133,7 +133,7 @@ impl Account {
     }
 }
 
-impl Daybook {
+impl DailyLedger {
     fn open(folder: &Path, now: jiff::Timestamp) -> Result<Self, LedgerError> {
         let day = day(now);
         let path = folder.join(format!("{day}.jsonl"));
@@ -151,12 +151,12 @@ fn day(now: jiff::Timestamp) -> String {
 }
 
 /// Money reserved for one call. It is released on drop, also when the call is cancelled.
-pub(crate) struct Reserved {
+pub(crate) struct Reservation {
     ledger: Arc<Ledger>,
     worst: f64,
 }
 
-impl Reserved {
+impl Reservation {
     pub(crate) fn settle(self, entry: &Entry) {
         let mut account = self.ledger.lock();
         match &mut account.daybook {
@@ -172,7 +172,7 @@ impl Reserved {
     }
 }
 
-impl Drop for Reserved {
+impl Drop for Reservation {
     fn drop(&mut self) {
         let mut account = self.ledger.lock();
         account.reserved = (account.reserved - self.worst).max(0.0);
@@ -201,8 +201,8 @@ impl<M: ChatModel> Budgeted<M> {
     }
 
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let worst = self.tariff.as_ref().map(|tariff| tariff.worst(request, self.longest_ms));
-        let reserved = set_aside(&self.ledgers, &self.profile().name, worst, self.clock.now())?;
+        let worst = self.tariff.as_ref().map(|tariff| tariff.worst_case_cost(request, self.longest_ms));
+        let reserved = reserve_all(&self.ledgers, &self.profile().name, worst, self.clock.now())?;
         let reply = self.inner.reply(request).await?;
         let entry = Entry {
             at: self.clock.now(),
@@ -217,12 +217,12 @@ impl<M: ChatModel> Budgeted<M> {
 
 /// Reserves the worst-case price of a call in all ledgers. A call without a price is refused when one of them has a
 /// cap.
-pub(crate) fn set_aside(
+pub(crate) fn reserve_all(
     ledgers: &[Arc<Ledger>],
     model: &str,
     worst: Option<f64>,
     now: jiff::Timestamp,
-) -> Result<Vec<Reserved>, ModelError> {
+) -> Result<Vec<Reservation>, ModelError> {
     let capped = ledgers.iter().find(|ledger| ledger.cap.is_some());
     let worst = match (worst, capped) {
         (Some(worst), _) => worst,
@@ -232,7 +232,7 @@ pub(crate) fn set_aside(
                 "{model} has no price, but the {} has a cap: set a price in the settings, or remove the cap",
                 ledger.scope
             );
-            return Err(ModelError::never(ModelFault::Budget, story));
+            return Err(ModelError::never(ModelErrorKind::Budget, story));
         }
     };
     ledgers.iter().map(|ledger| ledger.reserve(worst, now)).collect()
@@ -252,12 +252,12 @@ impl<M: ChatModel> ChatModel for Budgeted<M> {
 mod tests {
     use std::sync::Arc;
 
-    use apprentice_protocol::{ChatModel, ChatRequest, Clock as _, ModelFault};
+    use apprentice_protocol::{ChatModel, ChatRequest, Clock as _, ModelErrorKind};
 
     use super::{Budgeted, Ledger};
     use crate::model::price::{Price, Tariff};
     use crate::model::scripted::{Scripted, ScriptedReply};
-    use apprentice_protocol::SteppedClock;
+    use apprentice_protocol::VirtualClock;
 
     fn tariff() -> Tariff {
         Tariff::Tokens(Price { output: 100.0, ..Price::default() })
@@ -266,7 +266,7 @@ mod tests {
     fn model(ledgers: Vec<Arc<Ledger>>, tariff: Option<Tariff>) -> impl ChatModel {
         let reply = ScriptedReply { say: Some("a".into()), cost_usd: Some(0.4), ..ScriptedReply::default() };
         let script = Scripted::new(vec![reply; 9]).expect("a script").in_order();
-        Budgeted::new(script, ledgers, tariff, 0, Arc::new(SteppedClock::default()))
+        Budgeted::new(script, ledgers, tariff, 0, Arc::new(VirtualClock::default()))
     }
 
     /// At a hundred dollars per million tokens this may cost one dollar.
@@ -283,7 +283,7 @@ mod tests {
         }
         assert!((run.spent() - 1.2).abs() < 1e-9);
         let error = model.reply(&request()).await.expect_err("does not fit");
-        assert_eq!(error.fault, ModelFault::Budget);
+        assert_eq!(error.fault, ModelErrorKind::Budget);
         assert_eq!(
             error.message,
             "this call may cost $1.0000; of the run's $2.00 cap, $1.2000 is spent and $0.0000 reserved"
@@ -302,8 +302,8 @@ mod tests {
     #[tokio::test]
     async fn the_days_book_is_shared_by_processes_and_survives_them() {
         let folder = tempfile::tempdir().expect("a folder");
-        let now = SteppedClock::default().now();
-        let day = || Arc::new(Ledger::of_day(folder.path(), Some(2.0), now).expect("a ledger"));
+        let now = VirtualClock::default().now();
+        let day = || Arc::new(Ledger::daily(folder.path(), Some(2.0), now).expect("a ledger"));
         let (one, two) = (day(), day());
         let first = model(vec![Arc::clone(&one)], Some(tariff()));
         first.reply(&request()).await.expect("fits");

@@ -1,15 +1,15 @@
 //! Parses Responses replies.
 
 use apprentice_protocol::{
-    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelFault, RawContent,
-    ReplyStop, Retry, Target,
+    Action, Button, Call, CallBody, CallId, Chord, History, ImagePoint, ModelError, ModelErrorKind,
+    RawContent, ReplyStop, Retry, Target,
 };
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::model::action_format::{Arguments, PAGE_TOOL, Spoken, notches, read_page};
-use crate::model::http::{Decoded, Unreadable, read_body, read_error, value_of};
+use crate::model::action_format::{Arguments, ModelOutput, PAGE_TOOL, notches, read_page};
+use crate::model::http::{DecodeError, ParsedReply, error_in_success, read_body, value_of};
 use crate::model::price::Tokens;
 
 /// Duration of `wait`, in milliseconds.
@@ -32,7 +32,7 @@ struct Body<'a> {
 }
 
 /// Parses a response body. Also returns the pending safety checks.
-pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
+pub(super) fn reply(body: &[u8]) -> Result<(ParsedReply, Vec<String>), DecodeError> {
     let body: Body<'_> = read_body(body)?;
     let refused = failure(&body)?;
     let (mut say, mut calls, mut concerns) = (Vec::new(), Vec::new(), Vec::new());
@@ -69,7 +69,7 @@ pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
         () if cut || !final_words => ReplyStop::MaxTokens,
         () => ReplyStop::EndTurn,
     };
-    let decoded = Decoded {
+    let decoded = ParsedReply {
         raw: RawContent { blocks: body.output.iter().map(|raw| raw.get().to_owned()).collect() },
         say,
         calls,
@@ -81,7 +81,7 @@ pub(super) fn reply(body: &[u8]) -> Result<(Decoded, Vec<String>), Unreadable> {
 }
 
 /// Classifies a response that failed or never ended. Returns true when a policy refused it.
-fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
+fn failure(body: &Body<'_>) -> Result<bool, DecodeError> {
     match body.status.as_deref() {
         None | Some("completed" | "incomplete") => Ok(false),
         Some("failed") => {
@@ -89,20 +89,20 @@ fn failure(body: &Body<'_>) -> Result<bool, Unreadable> {
             if code.ends_with("_policy") || code.ends_with("policy_violation") {
                 return Ok(true);
             }
-            let told = read_error(&serde_json::json!({ "error": body.error }));
-            Err(Unreadable::Error(told.unwrap_or_else(|| ModelError {
-                fault: ModelFault::Unavailable,
+            let told = error_in_success(&serde_json::json!({ "error": body.error }));
+            Err(DecodeError::Error(told.unwrap_or_else(|| ModelError {
+                fault: ModelErrorKind::Unavailable,
                 retry: Retry::Now,
                 message: "the response failed without a reason".into(),
             })))
         }
-        Some(other) => Err(Unreadable::form(&format!("the status of a finished response is {other:?}"))),
+        Some(other) => Err(DecodeError::form(&format!("the status of a finished response is {other:?}"))),
     }
 }
 
-fn id_of(item: &Value) -> Result<CallId, Unreadable> {
+fn id_of(item: &Value) -> Result<CallId, DecodeError> {
     let id = item["call_id"].as_str().filter(|id| !id.is_empty());
-    id.map(CallId::new).ok_or_else(|| Unreadable::form("a call has no call_id"))
+    id.map(CallId::new).ok_or_else(|| DecodeError::form("a call has no call_id"))
 }
 
 fn concern(check: &Value) -> String {
@@ -118,7 +118,7 @@ fn concern(check: &Value) -> String {
 fn function(item: &Value) -> CallBody {
     let name = item["name"].as_str().unwrap_or_default();
     match serde_json::from_str::<Value>(item["arguments"].as_str().unwrap_or("{}")) {
-        Ok(arguments) if name == PAGE_TOOL => Spoken::body(read_page(&arguments)),
+        Ok(arguments) if name == PAGE_TOOL => ModelOutput::body(read_page(&arguments)),
         Ok(arguments) => CallBody::Tool { name: name.to_owned(), arguments },
         Err(error) => {
             CallBody::Unusable { problem: format!("the arguments of {name:?} are no JSON: {error}") }
@@ -137,7 +137,7 @@ fn computer(item: &Value) -> CallBody {
         ([], Some(action)) => read_action(action).map(|action| vec![action]),
         (batch, _) => batch.iter().map(read_action).collect(),
     };
-    Spoken::body(actions.map(Spoken::Acts))
+    ModelOutput::body(actions.map(ModelOutput::Actions))
 }
 
 fn read_action(action: &Value) -> Result<Action<ImagePoint>, String> {
@@ -207,7 +207,7 @@ mod tests {
     use apprentice_protocol::{CallBody, ReplyStop};
     use serde_json::{Value, json};
 
-    use super::{Unreadable, read_action, reply};
+    use super::{DecodeError, read_action, reply};
 
     fn check(action: &Value, expected: impl Into<Value>) {
         let read = match read_action(action) {
@@ -286,7 +286,7 @@ mod tests {
         );
         ends(json!({ "status": "completed", "output": [{ "type": "from_later" }] }), ReplyStop::MaxTokens);
         let failed = stop(json!({ "status": "failed", "error": { "code": "server_error" }, "output": [] }));
-        assert!(matches!(failed, Err(Unreadable::Error(_))));
-        assert!(matches!(stop(json!({ "status": "queued", "output": [] })), Err(Unreadable::Form(_))));
+        assert!(matches!(failed, Err(DecodeError::Error(_))));
+        assert!(matches!(stop(json!({ "status": "queued", "output": [] })), Err(DecodeError::Form(_))));
     }
 }

@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{
-    CallResult, ChatRequest, Content, Image, Message, ModelError, ModelFault, NamedSchema, ToolSpec,
+    CallResult, ChatRequest, Content, Image, Message, ModelError, ModelErrorKind, NamedSchema, ToolSpec,
 };
 use serde_json::{Value, json};
 
 use crate::model::action_format::{page_tool, pictures, summary, texts};
-use crate::model::hosted::Hosted;
-use crate::model::http::{Fragments, Json, Optional, list, lowered, object};
+use crate::model::hosted::HostedConfig;
+use crate::model::http::{Json, OptionalProperties, PictureCache, list, object, strict_schema};
 
 /// The only detail level at which points are exact.
 const DETAIL: &str = "original";
 
 /// Encodes the body of a request.
 pub(super) fn body(
-    config: &Hosted,
+    config: &HostedConfig,
     request: &ChatRequest,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Vec<u8>, ModelError> {
     let reasoning = config.effort.as_ref().map(|effort| json!({ "effort": effort }));
     let body = object([("model", config.model.as_str().into())])
@@ -33,14 +33,14 @@ pub(super) fn body(
     let body = if tools.is_empty() { body } else { body.with("tools", Json::List(tools)) };
     let body = body.with("input", Json::List(input(request, fragments)?));
     body.to_bytes(8192).map_err(|error| {
-        ModelError::never(ModelFault::Request, format!("cannot encode the request: {error}"))
+        ModelError::never(ModelErrorKind::Request, format!("cannot encode the request: {error}"))
     })
 }
 
 fn format(schema: &NamedSchema) -> Value {
     let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let name: String = schema.name.chars().map(legal).take(64).collect();
-    let schema = lowered(&schema.schema, Optional::Null);
+    let schema = strict_schema(&schema.schema, OptionalProperties::Null);
     json!({ "format": { "type": "json_schema", "name": name, "strict": true, "schema": schema } })
 }
 
@@ -60,15 +60,15 @@ fn declare(tool: &ToolSpec) -> Json {
 
 /// The kind of a call, which decides the form of its result.
 #[derive(Debug)]
-enum Asked {
+enum PendingCall {
     Function,
     /// A computer call, with the safety checks that are acknowledged because the attempt continued.
     Computer(Value),
 }
 
-fn input(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, ModelError> {
+fn input(request: &ChatRequest, fragments: &PictureCache) -> Result<Vec<Json>, ModelError> {
     let mut items = Vec::new();
-    let mut asked: BTreeMap<String, Asked> = BTreeMap::new();
+    let mut asked: BTreeMap<String, PendingCall> = BTreeMap::new();
     let mut seen: Option<&Image> = None;
     for message in &request.messages {
         match message {
@@ -78,17 +78,17 @@ fn input(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, Mode
             }
             Message::Assistant { raw, .. } => {
                 for block in &raw.blocks {
-                    let value: Value = serde_json::from_str(block).map_err(|_| not_ours())?;
+                    let value: Value = serde_json::from_str(block).map_err(|_| foreign_reply())?;
                     let call = value["call_id"].as_str().map(str::to_owned);
                     match (call, value["type"].as_str()) {
                         (Some(id), Some("computer_call")) => {
                             let checks = value["pending_safety_checks"].as_array().cloned();
-                            asked.insert(id, Asked::Computer(checks.unwrap_or_default().into()));
+                            asked.insert(id, PendingCall::Computer(checks.unwrap_or_default().into()));
                         }
-                        (Some(id), _) => drop(asked.insert(id, Asked::Function)),
+                        (Some(id), _) => drop(asked.insert(id, PendingCall::Function)),
                         (None, _) => {}
                     }
-                    items.push(Json::raw(block).map_err(|_| not_ours())?);
+                    items.push(Json::raw(block).map_err(|_| foreign_reply())?);
                 }
             }
             Message::Results { results, notices } => {
@@ -97,8 +97,10 @@ fn input(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, Mode
                 let mut below = Vec::new();
                 for result in results {
                     let (item, rest) = match asked.get(result.id.as_str()) {
-                        Some(Asked::Computer(checks)) => view(result, checks, seen, fragments)?,
-                        Some(Asked::Function) | None => (function_output(result, fragments)?, Vec::new()),
+                        Some(PendingCall::Computer(checks)) => view(result, checks, seen, fragments)?,
+                        Some(PendingCall::Function) | None => {
+                            (function_output(result, fragments)?, Vec::new())
+                        }
                     };
                     items.push(item);
                     below.extend(rest);
@@ -110,14 +112,17 @@ fn input(request: &ChatRequest, fragments: &Fragments) -> Result<Vec<Json>, Mode
     Ok(items)
 }
 
-fn not_ours() -> ModelError {
-    ModelError::never(ModelFault::Request, "a stored reply is not JSON; it was not written by this adapter")
+fn foreign_reply() -> ModelError {
+    ModelError::never(
+        ModelErrorKind::Request,
+        "a stored reply is not JSON; it was not written by this adapter",
+    )
 }
 
 /// Encodes a user message, unless it is empty.
 fn user<'a>(
     content: impl Iterator<Item = &'a Content>,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Option<Json>, ModelError> {
     let parts = parts(content, fragments)?;
     Ok((!parts.is_empty()).then(|| object([("role", "user".into()), ("content", Json::List(parts))])))
@@ -125,7 +130,7 @@ fn user<'a>(
 
 fn parts<'a>(
     content: impl Iterator<Item = &'a Content>,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<Vec<Json>, ModelError> {
     content
         .filter(|part| part.as_text() != Some(""))
@@ -151,12 +156,12 @@ fn view(
     result: &CallResult,
     checks: &Value,
     seen: Option<&Image>,
-    fragments: &Fragments,
+    fragments: &PictureCache,
 ) -> Result<(Json, Vec<Content>), ModelError> {
     let image = pictures(&result.content).last().or(seen).ok_or_else(|| {
         let story =
             "a computer call can only be answered with a picture, and there is none; this model needs them";
-        ModelError::never(ModelFault::Request, story)
+        ModelError::never(ModelErrorKind::Request, story)
     })?;
     let output = object([
         ("type", "computer_screenshot".into()),
@@ -177,7 +182,7 @@ fn view(
     Ok((item, words.map(Content::text).collect()))
 }
 
-fn function_output(result: &CallResult, fragments: &Fragments) -> Result<Json, ModelError> {
+fn function_output(result: &CallResult, fragments: &PictureCache) -> Result<Json, ModelError> {
     let told = summary(result);
     let head = (!told.is_empty()).then(|| text_part(&told));
     let mut output: Vec<Json> = head.into_iter().chain(parts(result.content.iter(), fragments)?).collect();

@@ -9,26 +9,26 @@ use apprentice_protocol::{
 };
 use serde_json::Value;
 
-use crate::model::hosted::Hosted;
-use crate::model::http::{Fragments, Transport};
-use crate::model::identity::{ModelIdentity, Served, described, said};
+use crate::model::hosted::HostedConfig;
+use crate::model::http::{PictureCache, Transport};
+use crate::model::identity::{IdentitySource, ModelIdentity, fetch_identity, non_empty_text};
 
 const MAX_REQUEST_BYTES: u64 = 45 << 20;
 
 /// An OpenAI model. It sends one request per reply and does not retry.
 #[derive(Debug)]
 pub struct OpenAi {
-    config: Hosted,
+    config: HostedConfig,
     profile: ModelProfile,
     transport: Transport,
-    fragments: Fragments,
+    fragments: PictureCache,
 }
 
 impl OpenAi {
     /// Creates a client of the Responses API.
-    pub fn new(config: Hosted, transport: Transport) -> Self {
+    pub fn new(config: HostedConfig, transport: Transport) -> Self {
         let profile = config.profile("openai", CoordinateSpace::ImagePixels, MAX_REQUEST_BYTES);
-        Self { config, profile, transport, fragments: Fragments::default() }
+        Self { config, profile, transport, fragments: PictureCache::default() }
     }
 
     /// Returns the body of a request as it is sent.
@@ -71,16 +71,16 @@ impl ChatModel for OpenAi {
     }
 }
 
-impl Served for OpenAi {
+impl IdentitySource for OpenAi {
     fn identity(&self) -> PortFuture<'_, ModelIdentity> {
-        Box::pin(described(self.describe(), identity, &self.transport))
+        Box::pin(fetch_identity(self.describe(), identity, &self.transport))
     }
 }
 
 /// Reads the model's identity from the server's description.
 fn identity(told: &Value) -> ModelIdentity {
     ModelIdentity {
-        id: said(&told["id"]),
+        id: non_empty_text(&told["id"]),
         revision: told["created"].as_u64().map(|seconds| seconds.to_string()),
         context_tokens: None,
         ..ModelIdentity::default()

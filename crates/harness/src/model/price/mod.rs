@@ -61,13 +61,13 @@ pub struct Price {
     pub cache_write_long: Option<f64>,
     /// Another price for the whole request when its input exceeds a threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub above: Option<Above>,
+    pub above: Option<LongPromptPrice>,
 }
 
 /// The price of long prompts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Above {
+pub struct LongPromptPrice {
     /// The threshold in input tokens.
     pub tokens: u64,
     /// The price above the threshold.
@@ -134,7 +134,7 @@ impl Tariff {
 
     /// Returns the most that a request can cost, in US dollars: all input fresh or written to a cache, and the longest
     /// output. `longest_ms` is the deadline of a request.
-    pub fn worst(&self, request: &ChatRequest, longest_ms: u64) -> f64 {
+    pub fn worst_case_cost(&self, request: &ChatRequest, longest_ms: u64) -> f64 {
         match self {
             Self::Tokens(price) => {
                 let input = estimate(request);
@@ -262,7 +262,7 @@ mod tests {
             let tariff = Tariff::Tokens(PriceList::shipped().of("openai/gpt-6.1-sol").expect("a price").clone());
             let tokens = Tokens { fresh: text.len() as u64 / 3, output: u64::from(output), ..Tokens::default() };
             prop_assert!(estimate(&request) >= tokens.fresh);
-            prop_assert!(tariff.worst(&request, 0) >= tariff.cost(&tokens, 0));
+            prop_assert!(tariff.worst_case_cost(&request, 0) >= tariff.cost(&tokens, 0));
         }
     }
 }

@@ -19,22 +19,22 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadBuf};
 use tokio::task::AbortHandle;
 
-use super::spec::{McpServerSpec, Reach};
+use super::spec::{McpServerSpec, McpTransport};
 
 /// Timeout from the start of a server to its list of tools.
-const READY: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Delay between two attempts to connect to a server that was just started.
-const AGAIN: Duration = Duration::from_millis(200);
+const RECONNECT_DELAY: Duration = Duration::from_millis(200);
 const BUFFER: usize = 64 << 10;
 /// Limit on the bytes of one message; a server that exceeds it is abandoned.
-const LONGEST: usize = 16 << 20;
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// The reason why a server provides no tools.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The servers file does not define it.
     #[error("no server of that name is described")]
-    Unknown,
+    NotDefined,
     /// It would run, or be reached, outside the world.
     #[error("it is outside the world, and --mcp-on-host is not given")]
     Outside,
@@ -49,39 +49,39 @@ pub enum ConnectError {
     Start(#[from] std::io::Error),
     /// It was unreachable, or did not speak the protocol.
     #[error("it does not speak the protocol: {0}")]
-    Greeting(String),
+    Handshake(String),
     /// It failed to list its tools.
     #[error("it does not list its tools: {0}")]
     Tools(#[from] ServiceError),
     /// It was not ready within the timeout.
-    #[error("it was not ready after {} s", READY.as_secs())]
-    Late,
+    #[error("it was not ready after {} s", START_TIMEOUT.as_secs())]
+    TimedOut,
     /// It failed before, and starting it again would cost the same time.
     #[error("it is not started again, since it failed before: {0}")]
-    GivenUp(String),
+    FailedBefore(String),
 }
 
 /// A connection to a running server. Dropping it ends the connection and the processes started for it.
-pub(super) struct Conversation {
-    pub(super) service: RunningService<RoleClient, Ear>,
+pub(super) struct McpConnection {
+    pub(super) service: RunningService<RoleClient, McpClient>,
     /// Guards that must live as long as the connection: a program, or a tunnel into the world.
-    kept: Vec<Kept>,
+    kept: Vec<Guard>,
 }
 
 /// The client side of the protocol: our identity, and whether the server announced a new list of tools.
-pub(super) struct Ear {
+pub(super) struct McpClient {
     config: ClientConfig,
     changed: AtomicBool,
 }
 
-impl Ear {
+impl McpClient {
     /// Returns whether the tools have changed since the last call.
-    pub(super) fn take_change(&self) -> bool {
+    pub(super) fn take_tools_changed(&self) -> bool {
         self.changed.swap(false, Ordering::Relaxed)
     }
 }
 
-impl ClientHandler for Ear {
+impl ClientHandler for McpClient {
     fn get_info(&self) -> ClientConfig {
         self.config.clone()
     }
@@ -96,19 +96,19 @@ impl ClientHandler for Ear {
 }
 
 /// A server's output stream. It fails when a line exceeds the limit, so that an endless message ends the connection.
-struct Lines<R> {
+struct LimitedLines<R> {
     inner: R,
     /// Bytes since the last line break.
     open: usize,
 }
 
-impl<R> Lines<R> {
+impl<R> LimitedLines<R> {
     fn of(inner: R) -> Self {
         Self { inner, open: 0 }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for LimitedLines<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -121,15 +121,15 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
             Some(last) => news.len() - last - 1,
             None => self.open + news.len(),
         };
-        if self.open > LONGEST {
-            let why = format!("a message of more than {LONGEST} bytes");
+        if self.open > MAX_MESSAGE_BYTES {
+            let why = format!("a message of more than {MAX_MESSAGE_BYTES} bytes");
             return Poll::Ready(Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why)));
         }
         Poll::Ready(Ok(()))
     }
 }
 
-enum Kept {
+enum Guard {
     Way {
         _guard: Box<dyn Send + Sync>,
     },
@@ -143,7 +143,7 @@ enum Kept {
     Pump(AbortHandle),
 }
 
-impl Drop for Kept {
+impl Drop for Guard {
     fn drop(&mut self) {
         match self {
             Self::Pump(pump) => pump.abort(),
@@ -160,19 +160,19 @@ impl Drop for Kept {
 }
 
 /// The place where servers are started.
-pub(super) struct Place<'a> {
+pub(super) struct LaunchContext<'a> {
     pub(super) machine: Option<&'a dyn Machine>,
     pub(super) on_host: bool,
     pub(super) clock: &'a dyn Clock,
 }
 
-impl Place<'_> {
+impl LaunchContext<'_> {
     /// Starts a server if it needs starting, and initializes the connection.
-    pub(super) async fn connect(&self, spec: &McpServerSpec) -> Result<Conversation, ConnectError> {
+    pub(super) async fn connect(&self, spec: &McpServerSpec) -> Result<McpConnection, ConnectError> {
         match &spec.reach {
-            Reach::Streams if self.on_host => self.speak_here(spec).await,
-            Reach::Streams => self.speak_inside(spec).await,
-            Reach::Http(url) => self.speak_by_http(spec, url).await,
+            McpTransport::Streams if self.on_host => self.speak_here(spec).await,
+            McpTransport::Streams => self.speak_inside(spec).await,
+            McpTransport::Http(url) => self.speak_by_http(spec, url).await,
         }
     }
 
@@ -180,68 +180,68 @@ impl Place<'_> {
         self.machine.ok_or(ConnectError::NoWorld)
     }
 
-    async fn speak_inside(&self, spec: &McpServerSpec) -> Result<Conversation, ConnectError> {
+    async fn speak_inside(&self, spec: &McpServerSpec) -> Result<McpConnection, ConnectError> {
         let child = self.world()?.spawn(&command(spec)).await?;
         let (near, far) = tokio::io::duplex(BUFFER);
         let pump = tokio::spawn(carry(child, far)).abort_handle();
         let (reading, writing) = tokio::io::split(near);
-        greet((Lines::of(reading), writing), vec![Kept::Pump(pump)]).await
+        initialize((LimitedLines::of(reading), writing), vec![Guard::Pump(pump)]).await
     }
 
-    async fn speak_here(&self, spec: &McpServerSpec) -> Result<Conversation, ConnectError> {
+    async fn speak_here(&self, spec: &McpServerSpec) -> Result<McpConnection, ConnectError> {
         let mut child = program(spec).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(ConnectError::Greeting("its streams are not there".to_owned()));
+            return Err(ConnectError::Handshake("its streams are not there".to_owned()));
         };
-        greet((Lines::of(output), input), vec![Kept::Program { child }]).await
+        initialize((LimitedLines::of(output), input), vec![Guard::Program { child }]).await
     }
 
-    async fn speak_by_http(&self, spec: &McpServerSpec, url: &Url) -> Result<Conversation, ConnectError> {
+    async fn speak_by_http(&self, spec: &McpServerSpec, url: &Url) -> Result<McpConnection, ConnectError> {
         let inside = is_loopback(url) && !self.on_host;
         if !inside && !self.on_host {
             return Err(ConnectError::Outside);
         }
         let client = client()?;
-        let until = self.clock.mono() + READY;
+        let until = self.clock.mono() + START_TIMEOUT;
         let started = self.start(spec).await?;
         loop {
             let (address, way) = if inside { self.way(url).await? } else { (url.clone(), None) };
             let config = StreamableHttpClientTransportConfig::with_uri(String::from(address));
             let transport = StreamableHttpClientTransport::with_client(client.clone(), config);
-            match greet(transport, way.into_iter().collect()).await {
+            match initialize(transport, way.into_iter().collect()).await {
                 Ok(mut conversation) => {
                     conversation.kept.extend(started);
                     return Ok(conversation);
                 }
                 // A server that was just started may not listen yet.
                 Err(error) if started.is_none() || self.clock.mono() >= until => return Err(error),
-                Err(_) => self.clock.pause(AGAIN, Why::PollFloor).await,
+                Err(_) => self.clock.pause(RECONNECT_DELAY, Why::PollFloor).await,
             }
         }
     }
 
     /// Starts the program behind an address, if the spec names one.
-    async fn start(&self, spec: &McpServerSpec) -> Result<Option<Kept>, ConnectError> {
+    async fn start(&self, spec: &McpServerSpec) -> Result<Option<Guard>, ConnectError> {
         if spec.argv.is_empty() {
             return Ok(None);
         }
         if self.on_host {
             let child = program(spec).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-            return Ok(Some(Kept::Program { child }));
+            return Ok(Some(Guard::Program { child }));
         }
-        Ok(Some(Kept::Inside { _child: self.world()?.spawn(&command(spec)).await? }))
+        Ok(Some(Guard::Inside { _child: self.world()?.spawn(&command(spec)).await? }))
     }
 
     /// Opens a tunnel to a port inside the world, and returns the address on this side.
-    async fn way(&self, url: &Url) -> Result<(Url, Option<Kept>), ConnectError> {
+    async fn way(&self, url: &Url) -> Result<(Url, Option<Guard>), ConnectError> {
         let port = url.port_or_known_default().unwrap_or(80);
         let dial = self.world()?.dial(port).await?;
         let mut address = url.clone();
         let set = address.set_ip_host(dial.address.ip()).is_ok()
             && address.set_port(Some(dial.address.port())).is_ok();
         match set {
-            true => Ok((address, Some(Kept::Way { _guard: dial.guard }))),
-            false => Err(ConnectError::Greeting(format!("{url} cannot be reached through the world"))),
+            true => Ok((address, Some(Guard::Way { _guard: dial.guard }))),
+            false => Err(ConnectError::Handshake(format!("{url} cannot be reached through the world"))),
         }
     }
 }
@@ -257,10 +257,10 @@ fn client() -> Result<reqwest::Client, ConnectError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
     let built = builder.redirect(reqwest::redirect::Policy::none()).no_proxy().build();
-    built.map_err(|error| ConnectError::Greeting(error.to_string()))
+    built.map_err(|error| ConnectError::Handshake(error.to_string()))
 }
 
-async fn greet<T, E, A>(transport: T, kept: Vec<Kept>) -> Result<Conversation, ConnectError>
+async fn initialize<T, E, A>(transport: T, kept: Vec<Guard>) -> Result<McpConnection, ConnectError>
 where
     T: rmcp::transport::IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -269,11 +269,13 @@ where
         ClientCapabilities::default(),
         Implementation::new("apprentice", env!("CARGO_PKG_VERSION")),
     );
-    let ear = Ear { config, changed: AtomicBool::new(false) };
-    let greeted = tokio::time::timeout(READY, ear.serve(transport)).await.map_err(|_| ConnectError::Late)?;
+    let ear = McpClient { config, changed: AtomicBool::new(false) };
+    let greeted = tokio::time::timeout(START_TIMEOUT, ear.serve(transport))
+        .await
+        .map_err(|_| ConnectError::TimedOut)?;
     let service =
-        greeted.map_err(|error: ClientInitializeError| ConnectError::Greeting(error.to_string()))?;
-    Ok(Conversation { service, kept })
+        greeted.map_err(|error: ClientInitializeError| ConnectError::Handshake(error.to_string()))?;
+    Ok(McpConnection { service, kept })
 }
 
 fn command(spec: &McpServerSpec) -> Command {

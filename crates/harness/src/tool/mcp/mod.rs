@@ -7,4 +7,4 @@ mod spec;
 
 pub use connect::ConnectError;
 pub use serve::{CallableTool, McpServers};
-pub use spec::{McpServerSpec, Reach, SpecError, read_specs};
+pub use spec::{McpServerSpec, McpTransport, SpecError, read_specs};

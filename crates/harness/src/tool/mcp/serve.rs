@@ -15,25 +15,25 @@ use rmcp::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::connect::{ConnectError, Conversation, Place};
+use super::connect::{ConnectError, LaunchContext, McpConnection};
 use super::spec::McpServerSpec;
 
 /// Timeout of a call; after it, the model gets an error.
-const CALL: Duration = Duration::from_secs(60);
-const CLOSE: Duration = Duration::from_secs(2);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Limit on the text of one result, in characters.
-const ANSWER: TextBudget = TextBudget(12_000);
+const RESULT_BUDGET: TextBudget = TextBudget(12_000);
 /// Limit on a server's description of one tool, in characters.
-const ABOUT: TextBudget = TextBudget(600);
+const DESCRIPTION_BUDGET: TextBudget = TextBudget(600);
 /// Limit on the error text of one call, in characters.
-const FAULT: TextBudget = TextBudget(1000);
+const ERROR_BUDGET: TextBudget = TextBudget(1000);
 /// Limit on a tool's name, in bytes, from the protocol.
-const NAME: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 /// A server may fail to start this many times. A server that timed out is not started again.
-const STARTS: u32 = 2;
+const MAX_STARTS: u32 = 2;
 /// Limit on the tools of one server; no further pages are requested beyond it.
-const TOOLS: usize = 400;
-const PAGES: usize = 40;
+const MAX_TOOLS: usize = 400;
+const MAX_PAGES: usize = 40;
 
 /// A tool of a server, ready to call.
 pub type CallableTool = Arc<dyn Tool>;
@@ -45,30 +45,30 @@ pub struct McpServers {
     clock: Arc<dyn Clock>,
     world: OnceLock<Arc<dyn Machine>>,
     /// Locked while a server starts, so that it starts only once.
-    open: Mutex<Doors>,
+    open: Mutex<ServerStates>,
 }
 
 #[derive(Default)]
-struct Doors {
+struct ServerStates {
     left: bool,
-    servers: BTreeMap<String, (Conversation, Vec<CallableTool>)>,
+    servers: BTreeMap<String, (McpConnection, Vec<CallableTool>)>,
     /// Per server: the number of failed starts, and the last error.
     failed: BTreeMap<String, (u32, String)>,
 }
 
-impl Doors {
+impl ServerStates {
     /// Stores a failure that another start would only repeat.
     fn note(&mut self, server: &str, error: &ConnectError) {
         let weight = match error {
-            ConnectError::Late => STARTS,
+            ConnectError::TimedOut => MAX_STARTS,
             ConnectError::World(_)
             | ConnectError::Start(_)
-            | ConnectError::Greeting(_)
+            | ConnectError::Handshake(_)
             | ConnectError::Tools(_) => 1,
-            ConnectError::Unknown
+            ConnectError::NotDefined
             | ConnectError::Outside
             | ConnectError::NoWorld
-            | ConnectError::GivenUp(_) => return,
+            | ConnectError::FailedBefore(_) => return,
         };
         let (times, why) = self.failed.entry(server.to_owned()).or_default();
         *times += weight;
@@ -97,7 +97,7 @@ impl McpServers {
         let mut doors = self.open.lock().await;
         doors.left = true;
         for (_, (mut conversation, _)) in std::mem::take(&mut doors.servers) {
-            if let Err(error) = conversation.service.close_with_timeout(CLOSE).await {
+            if let Err(error) = conversation.service.close_with_timeout(CLOSE_TIMEOUT).await {
                 tracing::debug!(%error, "an MCP server did not shut down cleanly");
             }
         }
@@ -113,13 +113,13 @@ impl McpServers {
             && !conversation.service.is_closed()
             && !conversation.service.peer().is_transport_closed()
         {
-            if conversation.service.service().take_change() {
+            if conversation.service.service().take_tools_changed() {
                 *tools = listed(server, conversation.service.peer()).await?;
             }
             return Ok(tools.clone());
         }
-        if let Some((_, why)) = doors.failed.get(server).filter(|(times, _)| *times >= STARTS) {
-            return Err(ConnectError::GivenUp(why.clone()));
+        if let Some((_, why)) = doors.failed.get(server).filter(|(times, _)| *times >= MAX_STARTS) {
+            return Err(ConnectError::FailedBefore(why.clone()));
         }
         match self.start(server).await {
             Ok(opened) => {
@@ -134,10 +134,10 @@ impl McpServers {
         }
     }
 
-    async fn start(&self, server: &str) -> Result<(Conversation, Vec<CallableTool>), ConnectError> {
-        let spec = self.specs.get(server).ok_or(ConnectError::Unknown)?;
+    async fn start(&self, server: &str) -> Result<(McpConnection, Vec<CallableTool>), ConnectError> {
+        let spec = self.specs.get(server).ok_or(ConnectError::NotDefined)?;
         let machine = self.world.get().map(AsRef::as_ref);
-        let place = Place { machine, on_host: self.on_host, clock: self.clock.as_ref() };
+        let place = LaunchContext { machine, on_host: self.on_host, clock: self.clock.as_ref() };
         let conversation = place.connect(spec).await?;
         let tools = listed(server, conversation.service.peer()).await?;
         Ok((conversation, tools))
@@ -148,27 +148,27 @@ impl McpServers {
 async fn listed(server: &str, peer: &Peer<RoleClient>) -> Result<Vec<CallableTool>, ConnectError> {
     let pages = async {
         let (mut tools, mut cursor) = (Vec::new(), None);
-        for _ in 0..PAGES {
+        for _ in 0..MAX_PAGES {
             let (page, next) = page(peer, cursor).await?;
             tools.extend(page);
             cursor = next;
-            if cursor.is_none() || tools.len() >= TOOLS {
+            if cursor.is_none() || tools.len() >= MAX_TOOLS {
                 break;
             }
         }
         Ok::<_, ServiceError>(tools)
     };
-    let tools = tokio::time::timeout(CALL, pages).await.map_err(|_| ConnectError::Late)??;
+    let tools = tokio::time::timeout(CALL_TIMEOUT, pages).await.map_err(|_| ConnectError::TimedOut)??;
     let tool = |tool: rmcp::model::Tool| -> CallableTool {
         let about = tool.description.as_deref().unwrap_or_default();
         let spec = ToolSpec {
             name: tool.name.into_owned(),
-            description: BoundedText::cut(about, ABOUT).as_str().to_owned(),
+            description: BoundedText::cut(about, DESCRIPTION_BUDGET).as_str().to_owned(),
             schema: Value::Object(tool.input_schema.as_ref().clone()),
         };
         Arc::new(ServerTool { server: server.to_owned(), spec, peer: peer.clone() })
     };
-    Ok(tools.into_iter().filter(is_nameable).take(TOOLS).map(tool).collect())
+    Ok(tools.into_iter().filter(has_valid_name).take(MAX_TOOLS).map(tool).collect())
 }
 
 /// Requests one page of tools and returns it with the cursor of the next page. A tool whose description violates the
@@ -193,9 +193,9 @@ async fn page(
 }
 
 /// Returns whether a tool's name can be listed safely: not blank, within the limit, and without control characters.
-fn is_nameable(tool: &rmcp::model::Tool) -> bool {
+fn has_valid_name(tool: &rmcp::model::Tool) -> bool {
     let name = tool.name.as_ref();
-    let fits = !name.trim().is_empty() && name.len() <= NAME && !name.chars().any(char::is_control);
+    let fits = !name.trim().is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
     if !fits {
         tracing::warn!(bytes = name.len(), "skipped a tool with an invalid name");
     }
@@ -221,12 +221,14 @@ impl Tool for ServerTool {
                 Value::Null => {}
                 _ => return ToolOutcome::error(format!("the arguments of {} are an object", self.spec.name)),
             }
-            match tokio::time::timeout(CALL, self.peer.call_tool(params)).await {
+            match tokio::time::timeout(CALL_TIMEOUT, self.peer.call_tool(params)).await {
                 Ok(Ok(result)) => told(&result),
                 Ok(Err(error)) => ToolOutcome::error(format!("{}: {}", self.server, fault(&error))),
-                Err(_) => {
-                    ToolOutcome::error(format!("{}: no answer after {} s", self.server, CALL.as_secs()))
-                }
+                Err(_) => ToolOutcome::error(format!(
+                    "{}: no answer after {} s",
+                    self.server,
+                    CALL_TIMEOUT.as_secs()
+                )),
             }
         })
     }
@@ -235,12 +237,12 @@ impl Tool for ServerTool {
 /// Describes to the model why a call has no result.
 fn fault(error: &ServiceError) -> String {
     match error {
-        ServiceError::McpError(error) => BoundedText::cut(&error.message, FAULT).as_str().to_owned(),
+        ServiceError::McpError(error) => BoundedText::cut(&error.message, ERROR_BUDGET).as_str().to_owned(),
         ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
             "the server ended without an answer; the next call starts it anew".to_owned()
         }
         ServiceError::UnexpectedResponse => "the answer is none that the protocol knows".to_owned(),
-        other => BoundedText::cut(&other.to_string(), FAULT).as_str().to_owned(),
+        other => BoundedText::cut(&other.to_string(), ERROR_BUDGET).as_str().to_owned(),
     }
 }
 
@@ -250,7 +252,7 @@ fn told(result: &CallToolResult) -> ToolOutcome {
     if parts.is_empty() {
         parts.extend(result.structured_content.as_ref().map(Value::to_string));
     }
-    let text = BoundedText::cut(&parts.join("\n"), ANSWER).as_str().to_owned();
+    let text = BoundedText::cut(&parts.join("\n"), RESULT_BUDGET).as_str().to_owned();
     match result.is_error.unwrap_or(false) {
         true if text.is_empty() => ToolOutcome::error("it failed, and does not say why"),
         true => ToolOutcome::error(text),

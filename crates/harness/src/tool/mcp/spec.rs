@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerSpec {
     /// The transport.
-    pub reach: Reach,
+    pub reach: McpTransport,
     /// Program and arguments. With an HTTP transport, the program is started before the address is contacted.
     pub argv: Vec<String>,
     /// Environment variables added to those of the world or machine it starts in.
@@ -20,7 +20,7 @@ pub struct McpServerSpec {
 
 /// The transport of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum McpTransport {
     /// The standard streams of the started program.
     Streams,
     /// Streamable HTTP. A loopback address is one inside the world.
@@ -37,7 +37,7 @@ pub enum SpecError {
     Form(#[from] serde_json::Error),
     /// A server has neither a command nor a URL. Holds the server's name.
     #[error("server {0:?} has neither a `command` nor a `url`")]
-    Nothing(String),
+    NoTransport(String),
     /// An address is not an HTTP URL.
     #[error("server {name:?}: {url:?} is not an HTTP URL")]
     Address {
@@ -75,10 +75,10 @@ pub fn read_specs(text: &str) -> Result<BTreeMap<String, McpServerSpec>, SpecErr
 impl Entry {
     fn into_spec(self, name: String) -> Result<McpServerSpec, SpecError> {
         let reach = match self.url {
-            None if self.command.is_none() => return Err(SpecError::Nothing(name)),
-            None => Reach::Streams,
+            None if self.command.is_none() => return Err(SpecError::NoTransport(name)),
+            None => McpTransport::Streams,
             Some(url) => match Url::parse(&url).ok().filter(|url| matches!(url.scheme(), "http" | "https")) {
-                Some(address) => Reach::Http(address),
+                Some(address) => McpTransport::Http(address),
                 None => return Err(SpecError::Address { name, url }),
             },
         };
@@ -89,7 +89,7 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reach, read_specs};
+    use super::{McpTransport, read_specs};
 
     #[test]
     fn the_file_of_other_clients_is_read() {
@@ -100,7 +100,7 @@ mod tests {
         let specs = read_specs(text).expect("reads");
         assert_eq!(specs["files"].argv, ["files", "--root", "/home/user"]);
         assert_eq!(specs["files"].env, [("A".to_owned(), "1".to_owned())]);
-        assert!(matches!(&specs["web"].reach, Reach::Http(url) if url.port() == Some(8000)));
+        assert!(matches!(&specs["web"].reach, McpTransport::Http(url) if url.port() == Some(8000)));
     }
 
     #[test]

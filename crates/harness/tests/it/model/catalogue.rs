@@ -4,16 +4,16 @@
 
 use std::path::PathBuf;
 
-use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelFacts};
+use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, Effort, ModelDefaults};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::gemini::Gemini;
-use apprentice_harness::model::hosted::Hosted;
+use apprentice_harness::model::hosted::HostedConfig;
 use apprentice_harness::model::http::Endpoint;
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::safety::SafetyPolicy;
 use apprentice_protocol::{
-    BlobHash, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes, MediaType,
-    Message, NamedSchema, PerAction, ReplyStop, Size, ToolSpec, WorldTool,
+    ActionOutcome, BlobHash, Call, CallBody, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes,
+    MediaType, Message, NamedSchema, ReplyStop, Size, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
@@ -80,11 +80,11 @@ fn answered(calls: &[Call], turn: usize) -> Message {
             CallBody::Tool { .. } | CallBody::Finish(_) | CallBody::Unusable { .. } => 0,
         };
         let outcome = match failing {
-            Some(failing) if at == failing => PerAction::Failed { problem: "it is outside".into() },
-            Some(failing) if at > failing => PerAction::NotExecuted,
-            Some(_) | None => PerAction::Done { text: None },
+            Some(failing) if at == failing => ActionOutcome::Failed { problem: "it is outside".into() },
+            Some(failing) if at > failing => ActionOutcome::NotExecuted,
+            Some(_) | None => ActionOutcome::Done { text: None },
         };
-        let wrong = actions > 0 && !matches!(outcome, PerAction::Done { .. });
+        let wrong = actions > 0 && !matches!(outcome, ActionOutcome::Done { .. });
         let mut content = Vec::new();
         if actions == 0 {
             content.push(Content::text("as asked"));
@@ -147,7 +147,7 @@ async fn converse<M: ChatModel>(
 }
 
 fn anthropic(model: &str, forget: Option<u64>) -> impl FnOnce(&str) -> Anthropic {
-    let (model, facts) = (model.to_owned(), ModelFacts::of(model));
+    let (model, facts) = (model.to_owned(), ModelDefaults::of(model));
     move |base| {
         let config = AnthropicConfig {
             model,
@@ -246,7 +246,7 @@ async fn anthropics_older_tools_and_schemas() {
 
 fn openai() -> impl FnOnce(&str) -> OpenAi {
     |base| {
-        let config = Hosted {
+        let config = HostedConfig {
             model: "gpt-6.1-sol".into(),
             endpoint: Endpoint::new(base, None),
             effort: Some("medium".into()),
@@ -311,7 +311,7 @@ async fn a_pending_safety_check_that_nobody_answers_ends_the_turn() {
     let call = json!([{ "type": "computer_call", "id": "cu_1", "call_id": "c1", "status": "completed",
         "pending_safety_checks": [{ "id": "sc_1" }], "actions": [{ "type": "screenshot" }] }]);
     let server = Server::start(move |_, _| Speak::ok(response(&call))).await;
-    let config = Hosted {
+    let config = HostedConfig {
         model: "gpt-6.1-sol".into(),
         endpoint: Endpoint::new(&server.base, None),
         effort: None,
@@ -324,7 +324,7 @@ async fn a_pending_safety_check_that_nobody_answers_ends_the_turn() {
 
 fn gemini() -> impl FnOnce(&str) -> Gemini {
     |base| {
-        let config = Hosted {
+        let config = HostedConfig {
             model: "gemini-3.8-flash".into(),
             endpoint: Endpoint::new(base, None),
             effort: Some("low".into()),

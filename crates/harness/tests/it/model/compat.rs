@@ -2,10 +2,10 @@
 
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::http::{Endpoint, Secret};
-use apprentice_harness::model::identity::{ModelIdentity, Served as _};
+use apprentice_harness::model::identity::{IdentitySource as _, ModelIdentity};
 use apprentice_protocol::{
-    BlobHash, CallBody, CallId, CallResult, ChatModel, ChatRequest, Content, Image, ImageBytes, MediaType,
-    Message, PerAction, Size, ToolSpec, WorldTool,
+    ActionOutcome, BlobHash, CallBody, CallId, CallResult, ChatModel, ChatRequest, Content, Image,
+    ImageBytes, MediaType, Message, Size, ToolSpec, WorldTool,
 };
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ async fn second(model: &Compat, mut request: ChatRequest) -> (ChatRequest, Vec<C
     let bodies = reply.calls.iter().map(|call| call.body.clone()).collect();
     let results = reply.calls.iter().map(|call| CallResult {
         id: CallId::new(call.id.as_str()),
-        per_action: vec![PerAction::Done { text: None }],
+        per_action: vec![ActionOutcome::Done { text: None }],
         content: vec![Content::text("Screen now."), picture("two")],
         is_error: false,
     });

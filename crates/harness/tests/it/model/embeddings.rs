@@ -3,10 +3,14 @@
 use std::fs;
 use std::sync::Arc;
 
-use apprentice_harness::model::embeddings::{Cached, Embeddings, EmbeddingsConfig, Sides, Surround};
+use apprentice_harness::model::embeddings::{
+    Cached, EmbeddingMiddleware, Embeddings, EmbeddingsConfig, Sides,
+};
 use apprentice_harness::model::http::{Endpoint, Secret};
-use apprentice_harness::model::middleware::{Ledger, Patience, PlayedVectors, RecordedVectors, Tape};
-use apprentice_protocol::SteppedClock;
+use apprentice_harness::model::middleware::{
+    Ledger, RecordedVectors, Recording, ReplayedVectors, RetryPolicy,
+};
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{Embedder, Side};
 use apprentice_trace::Redactor;
 use serde_json::{Value, json};
@@ -27,9 +31,12 @@ fn config(base: &str) -> EmbeddingsConfig {
 }
 
 fn embedder(config: EmbeddingsConfig, ledger: &Arc<Ledger>) -> Embeddings {
-    let patience = Patience { retries: 2, ..Patience::default() };
-    let around =
-        Surround { clock: Arc::new(SteppedClock::default()), patience, ledgers: vec![Arc::clone(ledger)] };
+    let patience = RetryPolicy { retries: 2, ..RetryPolicy::default() };
+    let around = EmbeddingMiddleware {
+        clock: Arc::new(VirtualClock::default()),
+        patience,
+        ledgers: vec![Arc::clone(ledger)],
+    };
     Embeddings::new(config, transport(), around)
 }
 
@@ -178,12 +185,13 @@ async fn recorded_vectors_are_played_without_a_server_and_hold_no_text() {
     let asked = texts(&["a secret wish", "bb"]);
     let recorded = {
         let server = Server::start(|heard, _| lengths(heard)).await;
-        let tape = Arc::new(Tape::create(&path, Redactor::new([PLANTED]).expect("builds")).expect("begins"));
+        let tape =
+            Arc::new(Recording::create(&path, Redactor::new([PLANTED]).expect("builds")).expect("begins"));
         let model = RecordedVectors::new(embedder(config(&server.base), &free()), tape);
         model.embed(Side::Query, &asked).await.expect("vectors")
     };
     assert!(!fs::read_to_string(&path).expect("reads").contains("secret wish"));
-    let played = PlayedVectors::load(&path).expect("loads");
+    let played = ReplayedVectors::load(&path).expect("loads");
     let backwards: Vec<String> = asked.iter().rev().cloned().collect();
     let again = played.embed(Side::Query, &backwards).await.expect("vectors");
     assert_eq!(

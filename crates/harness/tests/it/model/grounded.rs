@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use apprentice_harness::model::grounded::Grounded;
-use apprentice_harness::model::middleware::{Cassette, Recorded, Tape};
+use apprentice_harness::model::middleware::{Cassette, Recorded, Recording};
 use apprentice_harness::model::scripted::{Scripted, ScriptedReply};
 use apprentice_protocol::{
     CallBody, ChatModel, ChatReply, ChatRequest, Content, CoordinateSpace, HistoryRule, ImageRule, Message,
@@ -169,7 +169,7 @@ async fn points_stand_where_descriptions_stood_and_both_are_paid_for() {
 async fn both_are_recorded_and_played_as_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("tape.jsonl");
-    let tape = Arc::new(Tape::create(&file, Redactor::new([]).expect("builds")).expect("a tape"));
+    let tape = Arc::new(Recording::create(&file, Redactor::new([]).expect("builds")).expect("a tape"));
     let plans = vec![act(json!({ "action": "left_click", "target": "the Note box" })), done()];
     let (planner, _) = model("planner", CoordinateSpace::ImagePixels, ImageRule::None, plans);
     let (grounder, _) =

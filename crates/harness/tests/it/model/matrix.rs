@@ -4,18 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::agent::{self, Attempt, Ended};
+use apprentice_harness::agent::{self, AttemptInput, AttemptResult};
 use apprentice_harness::env::scene::SceneSource;
-use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelFacts};
+use apprentice_harness::model::anthropic::{Anthropic, AnthropicConfig, ApiVersion, ModelDefaults};
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::gemini::Gemini;
-use apprentice_harness::model::hosted::Hosted;
-use apprentice_harness::model::http::{Deadlines, Endpoint, Secret, Transport};
-use apprentice_harness::model::middleware::{Budgeted, Ledger, Patience, Retrying};
+use apprentice_harness::model::hosted::HostedConfig;
+use apprentice_harness::model::http::{Endpoint, Secret, Timeouts, Transport};
+use apprentice_harness::model::middleware::{Budgeted, Ledger, RetryPolicy, Retrying};
 use apprentice_harness::model::openai::OpenAi;
 use apprentice_harness::model::price::{Price, Tariff};
 use apprentice_harness::model::safety::SafetyPolicy;
-use apprentice_protocol::SteppedClock;
+use apprentice_protocol::VirtualClock;
 use apprentice_protocol::{
     ChatModel, Clock, EnvironmentKind, EnvironmentSource, Guidance, Header, Limits, Size, StopReason,
     TaskBrief, TaskId, VoidCause, WorldSpec,
@@ -81,25 +81,26 @@ impl Adapter {
         transport: Transport,
         tariff: Option<Tariff>,
     ) -> Box<dyn ChatModel> {
-        let clock = Arc::new(SteppedClock::default());
-        let patience = Patience { retries: RETRIES, ..Patience::default() };
+        let clock = Arc::new(VirtualClock::default());
+        let patience = RetryPolicy { retries: RETRIES, ..RetryPolicy::default() };
         let endpoint = Endpoint::new(base, Some(Secret::new(PLANTED)));
         let (safety, effort) = (SafetyPolicy::Refuse, None);
         match self {
             Self::Anthropic => {
                 let model = "claude-sonnet-5-5".to_owned();
-                let facts = ModelFacts::of(&model);
+                let facts = ModelDefaults::of(&model);
                 let (version, forget_above) = (ApiVersion::default(), None);
                 let config =
                     AnthropicConfig { model, endpoint, version, facts, effort: None, forget_above, tariff };
                 Box::new(Retrying::new(Anthropic::new(config, transport), clock, patience))
             }
             Self::OpenAi => {
-                let config = Hosted { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff };
+                let config = HostedConfig { model: "gpt-6.1-sol".into(), endpoint, effort, safety, tariff };
                 Box::new(Retrying::new(OpenAi::new(config, transport), clock, patience))
             }
             Self::Gemini => {
-                let config = Hosted { model: "gemini-3.8-flash".into(), endpoint, effort, safety, tariff };
+                let config =
+                    HostedConfig { model: "gemini-3.8-flash".into(), endpoint, effort, safety, tariff };
                 Box::new(Retrying::new(Gemini::new(config, transport), clock, patience))
             }
             Self::Compat => {
@@ -114,7 +115,7 @@ impl Adapter {
 /// A way to servers with deadlines that a test can wait for.
 fn hasty() -> Transport {
     let (idle, whole) = (Duration::from_secs(1), Duration::from_secs(2));
-    within(Deadlines { connect: Duration::from_secs(5), idle, whole })
+    within(Timeouts { connect: Duration::from_secs(5), idle, whole })
 }
 
 fn messages(said: Said) -> Value {
@@ -194,9 +195,9 @@ fn completions(said: Said) -> Value {
 }
 
 /// How an attempt with this model ends.
-pub(crate) async fn attempt(model: &dyn ChatModel) -> Ended {
+pub(crate) async fn attempt(model: &dyn ChatModel) -> AttemptResult {
     let folder = tempfile::tempdir().expect("a folder");
-    let clock = Arc::new(SteppedClock::default());
+    let clock = Arc::new(VirtualClock::default());
     let redactor = Arc::new(Redactor::new([PLANTED]).expect("builds"));
     let blobs = folder.path().join("blobs");
     let mut recorder = Recorder::create(folder.path(), &blobs, clock.clone(), redactor).expect("records");
@@ -221,7 +222,7 @@ pub(crate) async fn attempt(model: &dyn ChatModel) -> Ended {
         seed: None,
         prompt_hash: agent::prompt_hash(),
     };
-    let attempt = Attempt {
+    let attempt = AttemptInput {
         brief: &brief,
         model,
         guidance: &Guidance::default(),
@@ -376,7 +377,7 @@ async fn a_call_that_a_cap_forbids_is_never_sent() {
         let server = Server::start(move |_, _| Speak::ok(&body)).await;
         let tariff = Tariff::Tokens(Price { input: 1.0, output: 50.0, ..Price::default() });
         let capped = |cap: f64, tariff: Option<Tariff>| {
-            let clock = Arc::new(SteppedClock::default());
+            let clock = Arc::new(VirtualClock::default());
             let ledger = Arc::new(Ledger::new("trial", Some(cap)));
             Budgeted::new(
                 Boxed(adapter.model(&server.base, transport.clone(), tariff.clone())),
@@ -427,7 +428,7 @@ async fn a_server_is_given_the_time_that_it_asks_for() {
         let (busy, done) = (busy(429, headers), Speak::ok(Adapter::Compat.says(Said::Done)));
         let server =
             Server::start(move |_, number| if number == 0 { busy.clone() } else { done.clone() }).await;
-        let clock = Arc::new(SteppedClock::default());
+        let clock = Arc::new(VirtualClock::default());
         let config = CompatConfig {
             model: "m".into(),
             endpoint: Endpoint::new(&server.base, None),
@@ -435,7 +436,7 @@ async fn a_server_is_given_the_time_that_it_asks_for() {
             tariff: None,
         };
         let model = Compat::new(config, super::transport());
-        let model = Retrying::new(model, clock.clone(), Patience::default());
+        let model = Retrying::new(model, clock.clone(), RetryPolicy::default());
         let reply = model.reply(&apprentice_protocol::ChatRequest::default()).await.expect("answers");
         let waited = u64::try_from(clock.mono().as_millis()).expect("short");
         assert!((least..=most).contains(&waited), "{row}: {waited}");

@@ -12,8 +12,8 @@ mod secrets;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice_harness::model::http::{Deadlines, Transport};
-use apprentice_protocol::SteppedClock;
+use apprentice_harness::model::http::{Timeouts, Transport};
+use apprentice_protocol::VirtualClock;
 use apprentice_trace::Redactor;
 
 /// A key that must never be seen again.
@@ -21,7 +21,7 @@ pub(crate) const PLANTED: &str = "planted-key-7731";
 
 /// A transport with short deadlines that knows the planted key.
 pub(crate) fn transport() -> Transport {
-    let deadlines = Deadlines {
+    let deadlines = Timeouts {
         connect: Duration::from_secs(5),
         idle: Duration::from_millis(200),
         whole: Duration::from_secs(5),
@@ -29,7 +29,7 @@ pub(crate) fn transport() -> Transport {
     within(deadlines)
 }
 
-pub(crate) fn within(deadlines: Deadlines) -> Transport {
+pub(crate) fn within(deadlines: Timeouts) -> Transport {
     let redactor = Arc::new(Redactor::new([PLANTED]).expect("builds"));
-    Transport::new(Arc::new(SteppedClock::default()), redactor, deadlines).expect("a client")
+    Transport::new(Arc::new(VirtualClock::default()), redactor, deadlines).expect("a client")
 }

@@ -1,6 +1,8 @@
 //! What a model sent is sent back byte for byte, whatever stands in it and however its server spells JSON.
 
-use apprentice_protocol::{CallResult, ChatRequest, Content, Message, PerAction, Size, ToolSpec, WorldTool};
+use apprentice_protocol::{
+    ActionOutcome, CallResult, ChatRequest, Content, Message, Size, ToolSpec, WorldTool,
+};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use serde_json::{Value, json};
 
@@ -101,7 +103,7 @@ async fn check(adapter: Adapter, words: &str, style: Style) {
     let reply = model.reply(&request).await.expect("answers");
     let results = reply.calls.iter().map(|call| CallResult {
         id: call.id.clone(),
-        per_action: vec![PerAction::Done { text: None }],
+        per_action: vec![ActionOutcome::Done { text: None }],
         content: vec![Content::text("Noted.")],
         is_error: false,
     });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apprentice_harness::model::compat::{Compat, CompatConfig, StudentProfile};
 use apprentice_harness::model::http::{Endpoint, Secret};
-use apprentice_harness::model::middleware::{Recorded, Tape};
+use apprentice_harness::model::middleware::{Recorded, Recording};
 use apprentice_protocol::{ChatModel, ChatRequest, Content, Message};
 use apprentice_trace::Redactor;
 use serde_json::json;
@@ -67,7 +67,7 @@ async fn cassettes_hold_no_key() {
     .await;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("tape.jsonl");
-    let tape = Tape::create(&path, Redactor::new([]).expect("builds")).expect("a tape");
+    let tape = Recording::create(&path, Redactor::new([]).expect("builds")).expect("a tape");
     // A key that is read after the tape was begun.
     tape.guard(Redactor::new([PLANTED, IN_URL]).expect("builds"));
     let recorded = Recorded::new(model(&server.base), Arc::new(tape), "trial");

@@ -5,56 +5,59 @@ use std::fmt::Write as _;
 use apprentice_protocol::{HiddenNodes, State, TreeBudget, UiNode, UiTree};
 use serde_json::Value;
 
-use super::{CollectContext, CollectError, Look, refused};
+use super::{CollectContext, CollectError, GetterOutput, machine_error};
 
 const NAMESPACE: &str = "https://accessibility.ubuntu.example.org/ns";
 /// An attribute that marks trees serialized by this module for machines without a tree document of their own. They
 /// hold less than the trees of desktops and of OSWorld's machines.
-pub(in crate::check) const OURS: (&str, &str) = ("source", "cell");
+pub(in crate::check) const SYNTHETIC_TREE: (&str, &str) = ("source", "cell");
 
 /// Returns the tree in OSWorld's XML format.
-pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let own = context.machine.tree_document().await.map_err(refused("accessibility_tree"))?;
-    Ok(Look::value(match own {
+pub(super) async fn accessibility_tree(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
+    let own = context.machine.tree_document().await.map_err(machine_error("accessibility_tree"))?;
+    Ok(GetterOutput::value(match own {
         Some(document) => document,
         None => to_xml(&tree("accessibility_tree", context).await?),
     }))
 }
 
 /// Returns the text of the focused terminal, or of the first one.
-pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn terminal_output(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let tree = tree("vm_terminal_output", context).await?;
     let mut terminals: Vec<&UiNode> =
         tree.nodes.iter().filter(|node| node.role.as_str() == "terminal").collect();
     terminals.sort_by_key(|node| !node.is(State::Focused));
     Ok(match terminals.first().and_then(|node| node.value.as_deref()) {
-        Some(text) => Look::value(text.trim_end()),
-        None => Look::absent("no terminal is open"),
+        Some(text) => GetterOutput::value(text.trim_end()),
+        None => GetterOutput::absent("no terminal is open"),
     })
 }
 
 /// Returns the address bar's text with the scheme that browsers hide.
-pub(super) async fn active_url(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn active_url(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     let tree = tree("active_url_from_accessTree", context).await?;
     let bar = tree.nodes.iter().find(|node| node.name == "Address and search bar");
     let prefix = spec.get("goto_prefix").and_then(Value::as_str).unwrap_or("https://");
     Ok(match bar.and_then(|node| node.value.as_deref()) {
-        Some(text) if text.contains("://") => Look::value(text),
-        Some(text) => Look::value(format!("{prefix}{text}")),
-        None => Look::absent("no address bar is open"),
+        Some(text) if text.contains("://") => GetterOutput::value(text),
+        Some(text) => GetterOutput::value(format!("{prefix}{text}")),
+        None => GetterOutput::absent("no address bar is open"),
     })
 }
 
 async fn tree(getter: &str, context: &CollectContext<'_>) -> Result<UiTree, CollectError> {
     let budget = TreeBudget { nodes: 10_000, depth: 50, ms: 10_000, hidden: HiddenNodes::Read };
-    context.machine.tree(&budget).await.map_err(refused(getter))
+    context.machine.tree(&budget).await.map_err(machine_error(getter))
 }
 
 fn to_xml(tree: &UiTree) -> String {
     let mut xml = format!(
         "<desktop-frame xmlns:st=\"{NAMESPACE}/state\" xmlns:cp=\"{NAMESPACE}/component\" xmlns:val=\"{NAMESPACE}/value\" \
          {}=\"{}\">",
-        OURS.0, OURS.1
+        SYNTHETIC_TREE.0, SYNTHETIC_TREE.1
     );
     let depths = tree.depths();
     let mut program = "";

@@ -3,13 +3,13 @@
 use apprentice_protocol::MachineError;
 use serde_json::{Value, json};
 
-use super::http::{Ask, ask};
-use super::{CollectContext, CollectError, Look, delayed_write, refused};
+use super::http::{HttpRequest, ask};
+use super::{CollectContext, CollectError, GetterOutput, delayed_write, machine_error};
 use crate::check::metric::{Compat, read_json};
-use crate::setup::{at_home, is_true};
+use crate::setup::{at_home, is_truthy};
 
 /// The UTF-8 byte order mark, which some editors write at the start of a file.
-const MARK: &[u8] = "\u{feff}".as_bytes();
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Profile folders in upstream's search order: Google Chrome, then Chromium.
 const PROFILES: &[&str] = &["~/.config/google-chrome/Default", "~/.config/chromium/Default"];
@@ -56,7 +56,7 @@ impl Preference {
         let or = |found: &Value, default: Value| {
             if std::ptr::eq(found, &raw const none) { default } else { found.clone() }
         };
-        let on = |path: &[&str]| inner(path).map(is_true);
+        let on = |path: &[&str]| inner(path).map(is_truthy);
         let word = |flag: bool| Value::from(if flag { "true" } else { "false" });
         Some(match self {
             Self::SearchEngine => {
@@ -119,21 +119,21 @@ fn extensions(settings: &Value, pointer: &str, compat: Compat) -> Option<Value> 
 pub(super) async fn preference(
     preference: Preference,
     context: &CollectContext<'_>,
-) -> Result<Look, CollectError> {
+) -> Result<GetterOutput, CollectError> {
     let file = profile_file("Preferences", context).await?;
     let value = |file: &Value| preference.of(file, context.compat);
-    Ok(settled(file, value, preference.fallback(context.compat), context.compat))
+    Ok(value_or_fallback(file, value, preference.fallback(context.compat), context.compat))
 }
 
-pub(super) async fn bookmarks(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn bookmarks(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let roots = |file: &Value| Some(file.as_object()?.get("roots").cloned().unwrap_or_else(|| json!({})));
     Ok(match profile_file("Bookmarks", context).await? {
         // Upstream lets this error propagate.
-        Err(Lack::Broken(what)) if context.compat == Compat::Exact => {
+        Err(ProfileFileError::Broken(what)) if context.compat == Compat::Exact => {
             return Err(CollectError::Missing { getter: "bookmarks".into(), what });
         }
         // A profile without bookmarks has no such file.
-        file => settled(file, roots, Some(json!({})), context.compat),
+        file => value_or_fallback(file, roots, Some(json!({})), context.compat),
     })
 }
 
@@ -142,17 +142,17 @@ pub(super) async fn local_state(
     (part, name): (&str, &str),
     default: Value,
     context: &CollectContext<'_>,
-) -> Result<Look, CollectError> {
+) -> Result<GetterOutput, CollectError> {
     let file = profile_file("../Local State", context).await?;
     let value = |file: &Value| {
         let Some(part) = file.as_object()?.get(part) else { return Some(default.clone()) };
         Some(part.as_object()?.get(name).unwrap_or(&default).clone())
     };
-    Ok(settled(file, value, Some(default.clone()), context.compat))
+    Ok(value_or_fallback(file, value, Some(default.clone()), context.compat))
 }
 
 /// The reason why a profile file cannot be used.
-pub(super) enum Lack {
+pub(super) enum ProfileFileError {
     /// It was never written, so that the browser uses its known defaults.
     Missing(String),
     /// It exists but cannot be read.
@@ -161,7 +161,7 @@ pub(super) enum Lack {
     Broken(String),
 }
 
-impl Lack {
+impl ProfileFileError {
     /// Returns the reason as text.
     pub(super) fn why(self) -> String {
         match self {
@@ -172,24 +172,24 @@ impl Lack {
 
 /// Returns the value of a profile file, or a fallback. Upstream treats an unreadable file as one that was never
 /// written. Since a check could then pass because a file is broken, only [`Compat::Exact`] does so.
-fn settled(
-    file: Result<(String, Value), Lack>,
+fn value_or_fallback(
+    file: Result<(String, Value), ProfileFileError>,
     value: impl FnOnce(&Value) -> Option<Value>,
     fallback: Option<Value>,
     compat: Compat,
-) -> Look {
+) -> GetterOutput {
     let lack = match file {
         Ok((path, file)) => match value(&file) {
-            Some(Value::Null) => return Look::absent("the profile has no such value").of(path),
-            Some(value) => return Look::value(value).of(path),
-            None => Lack::Broken(format!("{path} is not a valid profile file")),
+            Some(Value::Null) => return GetterOutput::absent("the profile has no such value").of(path),
+            Some(value) => return GetterOutput::value(value).of(path),
+            None => ProfileFileError::Broken(format!("{path} is not a valid profile file")),
         },
         Err(lack) => lack,
     };
     match (fallback, &lack) {
-        (Some(value), Lack::Missing(_)) => Look::value(value).of(lack.why()),
-        (Some(value), _) if compat == Compat::Exact => Look::value(value).of(lack.why()),
-        _ => Look::absent(lack.why()),
+        (Some(value), ProfileFileError::Missing(_)) => GetterOutput::value(value).of(lack.why()),
+        (Some(value), _) if compat == Compat::Exact => GetterOutput::value(value).of(lack.why()),
+        _ => GetterOutput::absent(lack.why()),
     }
 }
 
@@ -197,12 +197,12 @@ fn settled(
 async fn profile_file(
     name: &str,
     context: &CollectContext<'_>,
-) -> Result<Result<(String, Value), Lack>, CollectError> {
+) -> Result<Result<(String, Value), ProfileFileError>, CollectError> {
     Ok(profile_bytes(name, context).await?.and_then(|(path, bytes)| {
-        let read = read_json(bytes.strip_prefix(MARK).unwrap_or(&bytes));
+        let read = read_json(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes));
         match read {
             Ok(file) => Ok((path, file)),
-            Err(error) => Err(Lack::Broken(format!("{path} is not JSON: {error}"))),
+            Err(error) => Err(ProfileFileError::Broken(format!("{path} is not JSON: {error}"))),
         }
     }))
 }
@@ -212,7 +212,7 @@ async fn profile_file(
 pub(super) async fn profile_bytes(
     name: &str,
     context: &CollectContext<'_>,
-) -> Result<Result<(String, Vec<u8>), Lack>, CollectError> {
+) -> Result<Result<(String, Vec<u8>), ProfileFileError>, CollectError> {
     for profile in PROFILES {
         let path = match name.strip_prefix("../") {
             Some(above) => format!("{}/{above}", profile.trim_end_matches("/Default")),
@@ -224,26 +224,31 @@ pub(super) async fn profile_bytes(
             Ok(bytes) => return Ok(Ok((path, bytes))),
             Err(MachineError::NotFound(_)) => {}
             Err(MachineError::Refused { why, .. }) => {
-                return Ok(Err(Lack::Refused(format!("{path} cannot be read: {why}"))));
+                return Ok(Err(ProfileFileError::Refused(format!("{path} cannot be read: {why}"))));
             }
             Err(source) => return Err(CollectError::Machine { getter: name.to_owned(), source }),
         }
     }
-    Ok(Err(Lack::Missing(format!("no browser profile holds {name}"))))
+    Ok(Err(ProfileFileError::Missing(format!("no browser profile holds {name}"))))
 }
 
 /// Returns title and URL of every open page.
-pub(super) async fn open_tabs(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn open_tabs(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let mut last = None;
     for port in DEBUG_PORTS {
-        let way = context.machine.dial(*port).await.map_err(refused("open_tabs_info"))?;
-        match ask(way.address, Ask::get("/json/list")).await {
-            Ok(body) => return Ok(Look::value(pages(&serde_json::from_slice(&body).unwrap_or_default()))),
+        let way = context.machine.dial(*port).await.map_err(machine_error("open_tabs_info"))?;
+        match ask(way.address, HttpRequest::get("/json/list")).await {
+            Ok(body) => {
+                return Ok(GetterOutput::value(pages(&serde_json::from_slice(&body).unwrap_or_default())));
+            }
             Err(why) => last = Some(why),
         }
     }
     // Setup opened the browser: closing it also closes its tabs.
-    Ok(Look::absent(format!("no browser responds on its debugging port: {}", last.unwrap_or_default())))
+    Ok(GetterOutput::absent(format!(
+        "no browser responds on its debugging port: {}",
+        last.unwrap_or_default()
+    )))
 }
 
 fn pages(targets: &Value) -> Value {

@@ -12,24 +12,24 @@ use super::{CollectContext, CollectError};
 
 const POLL_FLOOR: Duration = Duration::from_millis(200);
 /// A write this soon after the attempt's end may hold data gathered before the end.
-const WRITING: Duration = Duration::from_millis(500);
+const WRITE_MARGIN: Duration = Duration::from_millis(500);
 /// A file that keeps changing is read as it is after this time.
 const REST_DEADLINE: Duration = Duration::from_secs(10);
 
 /// A file that its application writes with a delay.
-struct Behind {
+struct DelayedFile {
     /// Suffix of the path.
     path: &'static str,
     /// A `pgrep` pattern for the application that writes it.
     program: &'static str,
     /// The maximum delay between an action and the write: measured, plus a margin for a busy machine.
-    within: Duration,
-    sign: Sign,
+    max_delay: Duration,
+    completion: Completion,
 }
 
 /// The condition under which such a file is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum Completion {
     /// It was written after the attempt's end; each write contains the application's whole state.
     Written,
     /// It has not been written for the delay's duration; the application writes in several steps.
@@ -39,42 +39,42 @@ enum Sign {
 /// Delays measured on the real applications; `docs/osworld.md` has the numbers. Files not listed here were written
 /// immediately (VLC's `vlcrc`, GIMP's `gimprc`), after half a second at most (Thunderbird's `prefs.js`), or only when
 /// the application exits (GIMP's `sessionrc`).
-const BEHIND: &[Behind] = &[
-    Behind {
+const DELAYED_FILES: &[DelayedFile] = &[
+    DelayedFile {
         path: "/registrymodifications.xcu",
         program: "soffice.bin",
-        within: Duration::from_millis(1500),
-        sign: Sign::AtRest,
+        max_delay: Duration::from_millis(1500),
+        completion: Completion::AtRest,
     },
-    Behind {
+    DelayedFile {
         path: "/Default/Preferences",
         program: "chrom(e|ium)",
-        within: Duration::from_secs(11),
-        sign: Sign::Written,
+        max_delay: Duration::from_secs(11),
+        completion: Completion::Written,
     },
-    Behind {
+    DelayedFile {
         path: "/Default/Bookmarks",
         program: "chrom(e|ium)",
-        within: Duration::from_secs(4),
-        sign: Sign::Written,
+        max_delay: Duration::from_secs(4),
+        completion: Completion::Written,
     },
-    Behind {
+    DelayedFile {
         path: "/Default/History",
         program: "chrom(e|ium)",
-        within: Duration::from_secs(12),
-        sign: Sign::Written,
+        max_delay: Duration::from_secs(12),
+        completion: Completion::Written,
     },
-    Behind {
+    DelayedFile {
         path: "/Default/Cookies",
         program: "chrom(e|ium)",
-        within: Duration::from_secs(32),
-        sign: Sign::Written,
+        max_delay: Duration::from_secs(32),
+        completion: Completion::Written,
     },
-    Behind {
+    DelayedFile {
         path: ".default-release/xulstore.json",
         program: "thunderbird",
-        within: Duration::from_secs(32),
-        sign: Sign::Written,
+        max_delay: Duration::from_secs(32),
+        completion: Completion::Written,
     },
 ];
 
@@ -90,7 +90,7 @@ pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> R
     if !context.machine.offers().capabilities.contains(&Capability::Windows) {
         return Ok(());
     }
-    let Some(behind) = BEHIND.iter().find(|behind| path.ends_with(behind.path)) else { return Ok(()) };
+    let Some(behind) = DELAYED_FILES.iter().find(|behind| path.ends_with(behind.path)) else { return Ok(()) };
     loop {
         let words = ["sh", "-c", PROBE, "sh", path, behind.program];
         let probed = match context.machine.run(&Command::new(words)).await {
@@ -98,10 +98,10 @@ pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> R
                 return Err(CollectError::Machine { getter: path.to_owned(), source: error });
             }
             // If the probe fails, the file is read without waiting.
-            probed => probed.ok().and_then(|output| Probed::read(&output.stdout_text())),
+            probed => probed.ok().and_then(|output| FileState::read(&output.stdout_text())),
         };
         let since = context.clock.mono().saturating_sub(context.ended);
-        if probed.is_none_or(|probed| behind.is_done(probed, since)) {
+        if probed.is_none_or(|probed| behind.is_complete(probed, since)) {
             return Ok(());
         }
         context.clock.pause(POLL_FLOOR, Why::PollFloor).await;
@@ -110,39 +110,39 @@ pub(super) async fn await_written(path: &str, context: &CollectContext<'_>) -> R
 
 /// The state of a file and its application.
 #[derive(Clone, Copy)]
-struct Probed {
+struct FileState {
     /// Time since the file was written; `None` if it does not exist.
     written: Option<Duration>,
     /// Minimum age of the application's process, in whole seconds.
-    runs: Duration,
+    process_age: Duration,
 }
 
-impl Probed {
+impl FileState {
     /// Parses the probe's output. Returns `None` if the application is not running or the output is incomplete.
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         let now: f64 = words.next()?.parse().ok()?;
         let written: Option<f64> = words.next()?.parse().ok();
-        let runs = Duration::from_secs(words.next()?.parse().ok()?);
+        let process_age = Duration::from_secs(words.next()?.parse().ok()?);
         let age = |at: f64| Duration::try_from_secs_f64(now - at).unwrap_or_default();
-        Some(Self { written: written.map(age), runs })
+        Some(Self { written: written.map(age), process_age })
     }
 }
 
-impl Behind {
-    fn is_done(&self, probed: Probed, since: Duration) -> bool {
+impl DelayedFile {
+    fn is_complete(&self, probed: FileState, since: Duration) -> bool {
         // The age is truncated to whole seconds: a process that may have started before the attempt's end counts as
         // started before it.
-        let started_after = probed.runs + Duration::from_secs(1) <= since;
-        let rested = |written: Duration| written >= self.within;
+        let started_after = probed.process_age + Duration::from_secs(1) <= since;
+        let rested = |written: Duration| written >= self.max_delay;
         started_after
-            || match self.sign {
-                Sign::Written => {
-                    let fresh = |written: Duration| written + WRITING < since;
-                    since >= self.within || probed.written.is_some_and(fresh)
+            || match self.completion {
+                Completion::Written => {
+                    let fresh = |written: Duration| written + WRITE_MARGIN < since;
+                    since >= self.max_delay || probed.written.is_some_and(fresh)
                 }
-                Sign::AtRest => {
-                    since >= self.within && (probed.written.is_none_or(rested) || since >= REST_DEADLINE)
+                Completion::AtRest => {
+                    since >= self.max_delay && (probed.written.is_none_or(rested) || since >= REST_DEADLINE)
                 }
             }
     }
@@ -152,12 +152,12 @@ impl Behind {
 mod tests {
     use std::time::Duration;
 
-    use super::{BEHIND, Probed};
+    use super::{DELAYED_FILES, FileState};
 
     fn check(path: &str, line: &str, since: u64, done: bool) {
-        let behind = BEHIND.iter().find(|behind| behind.path.ends_with(path)).expect("it is known");
+        let behind = DELAYED_FILES.iter().find(|behind| behind.path.ends_with(path)).expect("it is known");
         let found =
-            Probed::read(line).is_none_or(|probed| behind.is_done(probed, Duration::from_secs(since)));
+            FileState::read(line).is_none_or(|probed| behind.is_complete(probed, Duration::from_secs(since)));
         assert_eq!(found, done, "{path}: {line:?} after {since} s");
     }
 

@@ -3,16 +3,16 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use apprentice_protocol::{Dial, Why};
+use apprentice_protocol::{PortForward, Why};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::browser::DEBUG_PORTS;
-use super::http::{Ask, ask};
-use super::{CollectContext, CollectError, Look, accessibility, need, refused};
-use crate::check::evidence::Found;
+use super::http::{HttpRequest, ask};
+use super::{CollectContext, CollectError, GetterOutput, accessibility, machine_error, required_str};
+use crate::check::evidence::EvidenceValue;
 
 /// A JavaScript function that extracts the values that a check asks for.
 const READ: &str = include_str!("page.js");
@@ -27,20 +27,20 @@ const CONTENT: &str = "({title: document.title, url: location.href, content: \
 
 /// A browser with a working debugging port, and its pages.
 struct Browser {
-    way: Dial,
+    endpoint: PortForward,
     pages: Vec<Value>,
 }
 
 impl Browser {
     /// Connects to the browser; `None` if no debugging port responds.
-    async fn reach(getter: &str, context: &CollectContext<'_>) -> Result<Option<Self>, CollectError> {
+    async fn connect(getter: &str, context: &CollectContext<'_>) -> Result<Option<Self>, CollectError> {
         for port in DEBUG_PORTS {
-            let way = context.machine.dial(*port).await.map_err(refused(getter))?;
-            if let Ok(body) = ask(way.address, Ask::get("/json/list")).await {
+            let endpoint = context.machine.dial(*port).await.map_err(machine_error(getter))?;
+            if let Ok(body) = ask(endpoint.address, HttpRequest::get("/json/list")).await {
                 let targets: Value = serde_json::from_slice(&body).unwrap_or_default();
                 let is_page = |target: &&Value| target["type"] == "page";
                 let pages = targets.as_array().into_iter().flatten().filter(is_page).cloned().collect();
-                return Ok(Some(Self { way, pages }));
+                return Ok(Some(Self { endpoint, pages }));
             }
         }
         Ok(None)
@@ -50,19 +50,20 @@ impl Browser {
     async fn value(&self, page: &Value, expression: &str) -> Result<Value, String> {
         let id = page["id"].as_str().unwrap_or_default();
         let answered =
-            tokio::time::timeout(ANSWER_DEADLINE, evaluate(self.way.address, id, expression)).await;
+            tokio::time::timeout(ANSWER_DEADLINE, evaluate(self.endpoint.address, id, expression)).await;
         answered.map_err(|_| "the page did not respond in time".to_owned())?
     }
 
     /// Opens a URL in a new page and returns its content.
     async fn visit(&self, url: &str, context: &CollectContext<'_>) -> Result<Value, String> {
         let path = format!("/json/new?{}", crate::setup::quoted(url));
-        let opened = ask(self.way.address, Ask { method: "PUT", ..Ask::get(&path) }).await?;
+        let opened =
+            ask(self.endpoint.address, HttpRequest { method: "PUT", ..HttpRequest::get(&path) }).await?;
         let page: Value = serde_json::from_slice(&opened).map_err(|error| error.to_string())?;
         let read = self.load(&page, context).await;
         let id = page["id"].as_str().unwrap_or_default();
         // If closing fails, the page is already gone.
-        let _ = ask(self.way.address, Ask::get(&format!("/json/close/{id}"))).await;
+        let _ = ask(self.endpoint.address, HttpRequest::get(&format!("/json/close/{id}"))).await;
         read
     }
 
@@ -112,21 +113,21 @@ async fn evaluate(address: SocketAddr, page: &str, expression: &str) -> Result<V
 }
 
 /// Returns the values that a check's rules select in the active page.
-pub(super) async fn parsed(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn parsed(spec: &Value, context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "active_tab_html_parse";
     let look = accessibility::active_url(spec, context).await?;
-    let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
-    let Some(browser) = Browser::reach(GETTER, context).await? else {
-        return Ok(Look::absent("no browser responds on its debugging port").of(url.clone()));
+    let EvidenceValue::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
+    let Some(browser) = Browser::connect(GETTER, context).await? else {
+        return Ok(GetterOutput::absent("no browser responds on its debugging port").of(url.clone()));
     };
     let active = plain(url);
     let is_active = |page: &&Value| page["url"].as_str().is_some_and(|url| plain(url) == active);
     let Some(page) = browser.pages.iter().find(is_active) else {
-        return Ok(Look::value(json!({})).of(url.clone()));
+        return Ok(GetterOutput::value(json!({})).of(url.clone()));
     };
     let found = browser.value(page, &format!("{READ}({spec})")).await;
     let found = found.map_err(|what| CollectError::Missing { getter: GETTER.into(), what })?;
-    Ok(Look::value(found).of(url.clone()))
+    Ok(GetterOutput::value(found).of(url.clone()))
 }
 
 /// Normalizes a URL for comparison: decoded, without a trailing slash.
@@ -135,25 +136,29 @@ fn plain(url: &str) -> String {
 }
 
 /// Reloads the active page's URL and returns title, URL and content.
-pub(super) async fn active(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn active(spec: &Value, context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let look = accessibility::active_url(spec, context).await?;
-    let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
-    visited("active_tab_info", url, context).await
+    let EvidenceValue::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
+    visit_url("active_tab_info", url, context).await
 }
 
 /// Returns title, URL and content of the URL that the check names.
-pub(super) async fn named(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let url = need(spec, "page_info", "url")?;
-    visited("page_info", url, context).await
+pub(super) async fn named(spec: &Value, context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
+    let url = required_str(spec, "page_info", "url")?;
+    visit_url("page_info", url, context).await
 }
 
-async fn visited(getter: &str, url: &str, context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let Some(browser) = Browser::reach(getter, context).await? else {
-        return Ok(Look::absent("no browser responds on its debugging port").of(url));
+async fn visit_url(
+    getter: &str,
+    url: &str,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
+    let Some(browser) = Browser::connect(getter, context).await? else {
+        return Ok(GetterOutput::absent("no browser responds on its debugging port").of(url));
     };
     let found = browser.visit(url, context).await;
     let found = found.map_err(|what| CollectError::Missing { getter: getter.into(), what })?;
-    Ok(Look::value(found).of(url))
+    Ok(GetterOutput::value(found).of(url))
 }
 
 #[cfg(test)]

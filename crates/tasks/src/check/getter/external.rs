@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use apprentice_protocol::{Command, MachineError};
 use serde_json::Value;
 
-use super::http::{Ask, ask};
-use super::{CollectContext, CollectError, Look, browser, machine, need, refused, relative_date};
+use super::http::{HttpRequest, ask};
+use super::{
+    CollectContext, CollectError, GetterOutput, browser, machine, machine_error, relative_date, required_str,
+};
 use crate::check::database;
-use crate::check::evidence::{FileRef, Found};
+use crate::check::evidence::{EvidenceValue, FileRef};
 use crate::check::metric::last_row;
-use crate::setup::{at_home, is_true};
+use crate::setup::{at_home, is_truthy};
 
 /// Subtypes of `video/` whose default player is queried.
 const VIDEOS: &[&str] = &[
@@ -72,8 +74,11 @@ fn missing(getter: &str, what: impl Into<String>) -> CollectError {
 }
 
 /// Returns files published by the suite's authors, from the mirror.
-pub(super) async fn cloud_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let many = spec.get("multi").is_some_and(is_true);
+pub(super) async fn cloud_file(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
+    let many = spec.get("multi").is_some_and(is_truthy);
     let list = |field: &str| -> Result<Vec<String>, CollectError> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let found = match spec.get(field) {
@@ -101,24 +106,27 @@ pub(super) async fn cloud_file(spec: &Value, context: &CollectContext<'_>) -> Re
         let file = FileRef::new(name, bytes);
         if gives.contains(&at) { files.push(Some(file)) } else { beside.push(file) }
     }
-    Ok(Look { found: Found::Files { files, beside }, command: None, code: None })
+    Ok(GetterOutput { found: EvidenceValue::Files { files, beside }, command: None, code: None })
 }
 
 /// Returns a rule with relative days, resolved by the machine's clock.
-pub(super) async fn relative_time(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn relative_time(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "rule_relativeTime";
     let rules = spec.get("rules").ok_or_else(|| wrong(GETTER, "\"rules\" is required"))?;
     let mut command = Command::new(["date", "+%Y-%m-%d"]);
     if let Some(zone) = rules.get("timezone").and_then(Value::as_str) {
         command.env.push(("TZ".into(), zone.into()));
     }
-    let output = context.machine.run(&command).await.map_err(refused(GETTER))?;
+    let output = context.machine.run(&command).await.map_err(machine_error(GETTER))?;
     let text = output.stdout_text();
     let today =
         text.trim().parse().map_err(|_| missing(GETTER, format!("a date, but `date` prints {text:?}")))?;
     let filled =
-        relative_date::filled(rules, today, context.compat).map_err(|problem| wrong(GETTER, problem))?;
-    Ok(Look::value(filled).of(format!("today is {today}")))
+        relative_date::with_dates(rules, today, context.compat).map_err(|problem| wrong(GETTER, problem))?;
+    Ok(GetterOutput::value(filled).of(format!("today is {today}")))
 }
 
 /// Returns rows of a database in the browser's profile.
@@ -126,60 +134,72 @@ pub(super) async fn profile_rows(
     getter: &str,
     (file, sql): (&str, &str),
     context: &CollectContext<'_>,
-) -> Result<Look, CollectError> {
+) -> Result<GetterOutput, CollectError> {
     let (path, bytes) = match browser::profile_bytes(file, context).await? {
         Ok(found) => found,
-        Err(lack) => return Ok(Look::absent(lack.why())),
+        Err(lack) => return Ok(GetterOutput::absent(lack.why())),
     };
     match database::rows(&bytes, sql) {
-        Ok(rows) => Ok(Look::value(rows.into_iter().map(Value::from).collect::<Vec<_>>()).of(path)),
-        Err(why) => Ok(Look::absent(format!("{getter}: {why}")).of(path)),
+        Ok(rows) => Ok(GetterOutput::value(rows.into_iter().map(Value::from).collect::<Vec<_>>()).of(path)),
+        Err(why) => Ok(GetterOutput::absent(format!("{getter}: {why}")).of(path)),
     }
 }
 
 /// Returns the last row of a workbook as strings.
-pub(super) async fn content(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn content(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "content_from_vm_file";
-    let path = need(spec, GETTER, "path")?;
-    match (need(spec, GETTER, "file_type")?, need(spec, GETTER, "file_content")?) {
+    let path = required_str(spec, GETTER, "path")?;
+    match (required_str(spec, GETTER, "file_type")?, required_str(spec, GETTER, "file_content")?) {
         ("xlsx", "last_row") => {}
         (kind, part) => return Err(wrong(GETTER, format!("{part:?} of a {kind:?} file is not supported"))),
     }
     let bytes = match context.machine.read(&at_home(context.machine, path)).await {
         Ok(bytes) => bytes,
-        Err(MachineError::NotFound(_)) => return Ok(Look::absent(format!("{path} does not exist")).of(path)),
-        Err(MachineError::Refused { why, .. }) => {
-            return Ok(Look::absent(format!("{path} cannot be read: {why}")).of(path));
+        Err(MachineError::NotFound(_)) => {
+            return Ok(GetterOutput::absent(format!("{path} does not exist")).of(path));
         }
-        Err(source) => return Err(refused(GETTER)(source)),
+        Err(MachineError::Refused { why, .. }) => {
+            return Ok(GetterOutput::absent(format!("{path} cannot be read: {why}")).of(path));
+        }
+        Err(source) => return Err(machine_error(GETTER)(source)),
     };
     Ok(match last_row(&FileRef::new(path, bytes)) {
-        Ok(row) => Look::value(row).of(path),
-        Err(why) => Look::absent(why).of(path),
+        Ok(row) => GetterOutput::value(row).of(path),
+        Err(why) => GetterOutput::absent(why).of(path),
     })
 }
 
 /// Returns VLC's playback status from its web interface.
-pub(super) async fn playing(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn vlc_status(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "vlc_playing_info";
     let name = spec.get("dest").and_then(Value::as_str).unwrap_or("status.xml");
-    let way = context.machine.dial(PLAYER_PORT).await.map_err(refused(GETTER))?;
-    let question = Ask { header: Some(PLAYER_PASSWORD), ..Ask::get("/requests/status.xml") };
+    let way = context.machine.dial(PLAYER_PORT).await.map_err(machine_error(GETTER))?;
+    let question = HttpRequest { header: Some(PLAYER_PASSWORD), ..HttpRequest::get("/requests/status.xml") };
     Ok(match ask(way.address, question).await {
         Ok(body) => {
             let files = vec![Some(FileRef::new(name, body))];
-            Look { found: Found::files_of(files), command: Some("/requests/status.xml".into()), code: None }
+            GetterOutput {
+                found: EvidenceValue::files_of(files),
+                command: Some("/requests/status.xml".into()),
+                code: None,
+            }
         }
-        Err(why) => Look::absent(format!("the player's web interface: {why}")),
+        Err(why) => GetterOutput::absent(format!("the player's web interface: {why}")),
     })
 }
 
 /// Returns the program that is the default for most video types.
-pub(super) async fn video_player(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn video_player(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let asked = VIDEOS.iter().map(|kind| format!("xdg-mime query default video/{kind}"));
     let script = asked.collect::<Vec<_>>().join("; ");
     let output =
-        context.machine.run(&Command::shell(script)).await.map_err(refused("default_video_player"))?;
+        context.machine.run(&Command::shell(script)).await.map_err(machine_error("default_video_player"))?;
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let text = output.stdout_text();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
@@ -188,31 +208,34 @@ pub(super) async fn video_player(context: &CollectContext<'_>) -> Result<Look, C
     }
     // On a tie, the first one wins.
     let most = counts.into_iter().max_by_key(|(_, count)| *count);
-    Ok(Look::value(most.map_or("unknown".to_owned(), |(name, _)| format!("{name}\n"))))
+    Ok(GetterOutput::value(most.map_or("unknown".to_owned(), |(name, _)| format!("{name}\n"))))
 }
 
 /// Returns the desktop's wallpaper.
-pub(super) async fn wallpaper(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn wallpaper(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     const GETTER: &str = "vm_wallpaper";
     let name = spec.get("dest").and_then(Value::as_str).unwrap_or("wallpaper");
     let asked = Command::new(["gsettings", "get", "org.gnome.desktop.background", "picture-uri"]);
     let output = match context.machine.run(&asked).await {
         Err(MachineError::MissingProgram(program)) => {
-            return Ok(Look::absent(format!("{program} is not installed")));
+            return Ok(GetterOutput::absent(format!("{program} is not installed")));
         }
-        other => other.map_err(refused(GETTER))?,
+        other => other.map_err(machine_error(GETTER))?,
     };
     let text = output.stdout_text();
     let path = text.trim().trim_matches('\'').trim_start_matches("file://").to_owned();
     Ok(match context.machine.read(&path).await {
-        Ok(bytes) => Look {
-            found: Found::files_of(vec![Some(FileRef::new(name, bytes))]),
+        Ok(bytes) => GetterOutput {
+            found: EvidenceValue::files_of(vec![Some(FileRef::new(name, bytes))]),
             command: Some(path),
             code: None,
         },
         Err(MachineError::NotFound(_) | MachineError::Refused { .. }) => {
-            Look::absent(format!("no wallpaper is set: {:?}", text.trim()))
+            GetterOutput::absent(format!("no wallpaper is set: {:?}", text.trim()))
         }
-        Err(source) => return Err(refused(GETTER)(source)),
+        Err(source) => return Err(machine_error(GETTER)(source)),
     })
 }

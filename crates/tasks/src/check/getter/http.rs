@@ -11,7 +11,7 @@ const LIMIT: u64 = 16 << 20;
 
 /// One HTTP request.
 #[derive(Clone, Copy)]
-pub struct Ask<'a> {
+pub struct HttpRequest<'a> {
     /// The method.
     pub method: &'a str,
     /// Path and query.
@@ -20,7 +20,7 @@ pub struct Ask<'a> {
     pub header: Option<&'a str>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> HttpRequest<'a> {
     /// A `GET` without a further header line.
     pub fn get(path: &'a str) -> Self {
         Self { method: "GET", path, header: None }
@@ -28,8 +28,8 @@ impl<'a> Ask<'a> {
 }
 
 /// The body of a successful answer; else why there is none.
-pub async fn ask(address: SocketAddr, ask: Ask<'_>) -> Result<Vec<u8>, String> {
-    let answered = tokio::time::timeout(DEADLINE, exchange(address, ask)).await;
+pub async fn ask(address: SocketAddr, ask: HttpRequest<'_>) -> Result<Vec<u8>, String> {
+    let answered = tokio::time::timeout(DEADLINE, send(address, ask)).await;
     let answer =
         answered.map_err(|_| "no response in time".to_owned())?.map_err(|error| error.to_string())?;
     let split =
@@ -40,10 +40,10 @@ pub async fn ask(address: SocketAddr, ask: Ask<'_>) -> Result<Vec<u8>, String> {
         return Err(format!("status {status}"));
     }
     let body = &answer[split + 4..];
-    Ok(if head.contains("transfer-encoding: chunked") { joined(body) } else { body.to_vec() })
+    Ok(if head.contains("transfer-encoding: chunked") { decode_chunked(body) } else { body.to_vec() })
 }
 
-async fn exchange(address: SocketAddr, ask: Ask<'_>) -> std::io::Result<Vec<u8>> {
+async fn send(address: SocketAddr, ask: HttpRequest<'_>) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address).await?;
     let more = ask.header.map_or(String::new(), |line| format!("{line}\r\n"));
     let request = format!(
@@ -52,7 +52,7 @@ async fn exchange(address: SocketAddr, ask: Ask<'_>) -> std::io::Result<Vec<u8>>
     );
     stream.write_all(request.as_bytes()).await?;
     let (mut answer, mut stream) = (Vec::new(), stream.take(LIMIT));
-    while !is_whole(&answer) {
+    while !is_complete(&answer) {
         if stream.read_buf(&mut answer).await? == 0 {
             break;
         }
@@ -62,7 +62,7 @@ async fn exchange(address: SocketAddr, ask: Ask<'_>) -> std::io::Result<Vec<u8>>
 
 /// Returns whether a response is complete by its headers: some servers keep the connection open despite
 /// `Connection: close`.
-fn is_whole(answer: &[u8]) -> bool {
+fn is_complete(answer: &[u8]) -> bool {
     let Some(split) = answer.windows(4).position(|end| end == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();
     let body = &answer[split + 4..];
@@ -74,7 +74,7 @@ fn is_whole(answer: &[u8]) -> bool {
 }
 
 /// Decodes a chunked body.
-fn joined(mut rest: &[u8]) -> Vec<u8> {
+fn decode_chunked(mut rest: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let Some(end) = rest.windows(2).position(|end| end == b"\r\n") {
         let line = String::from_utf8_lossy(&rest[..end]);
@@ -93,7 +93,7 @@ fn joined(mut rest: &[u8]) -> Vec<u8> {
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-    use super::{Ask, ask, joined};
+    use super::{HttpRequest, ask, decode_chunked};
 
     #[tokio::test]
     async fn answers_are_read_and_refusals_named() {
@@ -118,9 +118,9 @@ mod tests {
                 stream.write_all(answer.as_bytes()).await.expect("writes");
                 lasts.then_some(stream)
             };
-            let (found, _open) = tokio::join!(ask(address, Ask::get("/x")), server);
+            let (found, _open) = tokio::join!(ask(address, HttpRequest::get("/x")), server);
             assert_eq!(found, expected);
         }
-        assert_eq!(joined(b"5\r\nab"), b"");
+        assert_eq!(decode_chunked(b"5\r\nab"), b"");
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use apprentice_protocol::{Command, DirEntry, EntryKind, MachineError};
 use serde_json::{Value, json};
 
-use super::{CollectContext, CollectError, Look, delayed_write, need, refused};
-use crate::check::evidence::{FileRef, Found};
+use super::{CollectContext, CollectError, GetterOutput, delayed_write, machine_error, required_str};
+use crate::check::evidence::{EvidenceValue, FileRef};
 use crate::check::metric::Compat;
-use crate::setup::{CommandText, argv, at_home, is_true};
+use crate::setup::{CommandText, argv, at_home, is_truthy};
 
 /// Upstream's time limit for a command.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
@@ -23,11 +23,14 @@ pub(super) enum Stream {
 }
 
 /// Returns a file, or several with `multi`, of which `gives` selects those passed to the metric.
-pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn vm_file(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     let wrong =
         |problem: &str| CollectError::Parameters { getter: "vm_file".into(), problem: problem.into() };
-    if !spec.get("multi").is_some_and(is_true) {
-        let path = need(spec, "vm_file", "path")?;
+    if !spec.get("multi").is_some_and(is_truthy) {
+        let path = required_str(spec, "vm_file", "path")?;
         let name = spec.get("dest").and_then(Value::as_str).unwrap_or(path);
         return Ok(one_file(path, name, context).await?.of(path));
     }
@@ -56,13 +59,19 @@ pub(super) async fn vm_file(spec: &Value, context: &CollectContext<'_>) -> Resul
             Err(_) => beside.extend(file.ok()),
         }
     }
-    Ok(Look { found: Found::Files { files, beside }, command: None, code: None })
+    Ok(GetterOutput { found: EvidenceValue::Files { files, beside }, command: None, code: None })
 }
 
-async fn one_file(path: &str, name: &str, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+async fn one_file(
+    path: &str,
+    name: &str,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     Ok(match read(path, name, context).await? {
-        Ok(file) => Look { found: Found::files_of(vec![Some(file)]), command: None, code: None },
-        Err(why) => Look::absent(why),
+        Ok(file) => {
+            GetterOutput { found: EvidenceValue::files_of(vec![Some(file)]), command: None, code: None }
+        }
+        Err(why) => GetterOutput::absent(why),
     })
 }
 
@@ -116,7 +125,7 @@ pub(super) async fn config_file(
     spec: &Value,
     places: &[&str],
     context: &CollectContext<'_>,
-) -> Result<Look, CollectError> {
+) -> Result<GetterOutput, CollectError> {
     let path = |place: &str| match spec.get("file_name").and_then(Value::as_str) {
         Some(name) => format!("~/{place}/{name}"),
         None => format!("~/{place}"),
@@ -125,24 +134,27 @@ pub(super) async fn config_file(
     for path in places.iter().map(|place| path(place)) {
         match read(&path, &path, context).await? {
             Ok(file) => {
-                let found = Found::files_of(vec![Some(file)]);
-                return Ok(Look { found, command: Some(path), code: None });
+                let found = EvidenceValue::files_of(vec![Some(file)]);
+                return Ok(GetterOutput { found, command: Some(path), code: None });
             }
             Err(why) => missing.push(why),
         }
     }
-    Ok(Look::absent(missing.join("; ")))
+    Ok(GetterOutput::absent(missing.join("; ")))
 }
 
 /// Returns a file saved by an `execute` step, which must exist.
-pub(super) async fn cache_file(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let name = need(spec, "cache_file", "path")?;
+pub(super) async fn cache_file(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
+    let name = required_str(spec, "cache_file", "path")?;
     let missing =
         || CollectError::Missing { getter: "cache_file".into(), what: format!("the saved file {name:?}") };
     let file = Path::new(name).file_name().ok_or_else(missing)?;
     let bytes = tokio::fs::read(context.cache_dir.join(file)).await.map_err(|_| missing())?;
     let files = vec![Some(FileRef::new(name, bytes))];
-    Ok(Look { found: Found::files_of(files), command: Some(name.to_owned()), code: None })
+    Ok(GetterOutput { found: EvidenceValue::files_of(files), command: Some(name.to_owned()), code: None })
 }
 
 /// Runs a command and returns its output as text, whatever its exit code.
@@ -150,7 +162,7 @@ pub(super) async fn command(
     spec: &Value,
     context: &CollectContext<'_>,
     stream: Stream,
-) -> Result<Look, CollectError> {
+) -> Result<GetterOutput, CollectError> {
     let getter = match stream {
         Stream::Output => "vm_command_line",
         Stream::Errors => "vm_command_error",
@@ -158,36 +170,39 @@ pub(super) async fn command(
     let wrong = |problem: String| CollectError::Parameters { getter: getter.into(), problem };
     let text: CommandText = serde_json::from_value(spec.get("command").cloned().unwrap_or_default())
         .map_err(|_| wrong("\"command\" must be a string or a list".into()))?;
-    let shell = spec.get("shell").is_some_and(is_true);
+    let shell = spec.get("shell").is_some_and(is_truthy);
     let words = argv(&text, shell).ok_or_else(|| wrong(format!("{text:?} cannot be split into words")))?;
     let words: Vec<String> = words.into_iter().map(|word| at_home(context.machine, &word)).collect();
     let shown = words.join(" ");
     let output = match context.machine.run(&Command::new(words).within(COMMAND_DEADLINE)).await {
         Err(error @ (MachineError::TimedOut(_) | MachineError::MissingProgram(_))) => {
-            return Ok(Look::absent(error.to_string()).of(shown));
+            return Ok(GetterOutput::absent(error.to_string()).of(shown));
         }
-        other => other.map_err(refused(getter))?,
+        other => other.map_err(machine_error(getter))?,
     };
     if output.timed_out {
-        return Ok(Look::absent("the command did not end in time").of(shown));
+        return Ok(GetterOutput::absent("the command did not end in time").of(shown));
     }
     let bytes = match stream {
         Stream::Output => &output.stdout,
         Stream::Errors => &output.stderr,
     };
-    let mut look = Look::value(String::from_utf8_lossy(bytes).into_owned()).of(shown);
+    let mut look = GetterOutput::value(String::from_utf8_lossy(bytes).into_owned()).of(shown);
     look.code = Some(output.code);
     Ok(look)
 }
 
 /// Returns a folder as a tree of `{type, name, children}`.
-pub(super) async fn list_directory(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let path = need(spec, "list_directory", "path")?;
+pub(super) async fn list_directory(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
+    let path = required_str(spec, "list_directory", "path")?;
     match context.machine.list(&at_home(context.machine, path)).await {
-        Ok(entries) => Ok(Look::value(folder_tree(path, &entries)).of(path)),
-        Err(MachineError::NotFound(_)) => Ok(Look::absent(format!("{path} does not exist")).of(path)),
+        Ok(entries) => Ok(GetterOutput::value(folder_tree(path, &entries)).of(path)),
+        Err(MachineError::NotFound(_)) => Ok(GetterOutput::absent(format!("{path} does not exist")).of(path)),
         Err(MachineError::Refused { why, .. }) => {
-            Ok(Look::absent(format!("{path} cannot be listed: {why}")).of(path))
+            Ok(GetterOutput::absent(format!("{path} cannot be listed: {why}")).of(path))
         }
         Err(source) => Err(CollectError::Machine { getter: "list_directory".into(), source }),
     }
@@ -219,33 +234,38 @@ fn last_part(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
-pub(super) fn screen_size(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) fn screen_size(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let missing =
         || CollectError::Missing { getter: "vm_screen_size".into(), what: "a machine with a screen".into() };
     let size = context.machine.offers().screen.ok_or_else(missing)?;
-    Ok(Look::value(json!({"width": size.width, "height": size.height})))
+    Ok(GetterOutput::value(json!({"width": size.width, "height": size.height})))
 }
 
-pub(super) async fn window_size(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let class = need(spec, "vm_window_size", "app_class_name")?;
-    let windows = context.machine.windows().await.map_err(refused("vm_window_size"))?;
+pub(super) async fn window_size(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
+    let class = required_str(spec, "vm_window_size", "app_class_name")?;
+    let windows = context.machine.windows().await.map_err(machine_error("vm_window_size"))?;
     let named = |text: &str| text.to_lowercase().contains(&class.to_lowercase());
     Ok(match windows.iter().find(|window| named(&window.class)) {
-        Some(window) => Look::value(json!({"width": window.bounds.width, "height": window.bounds.height})),
-        None => Look::absent(format!("no window of class {class:?}")),
+        Some(window) => {
+            GetterOutput::value(json!({"width": window.bounds.width, "height": window.bounds.height}))
+        }
+        None => GetterOutput::absent(format!("no window of class {class:?}")),
     })
 }
 
 /// Returns the text of every `.desktop` file on the desktop, by file name.
-pub(super) async fn shortcuts(context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn shortcuts(context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
     let folder = at_home(context.machine, "~/Desktop");
     let entries = match context.machine.list(&folder).await {
         Ok(entries) => entries,
         Err(MachineError::NotFound(_)) => Vec::new(),
         Err(MachineError::Refused { why, .. }) => {
-            return Ok(Look::absent(format!("{folder} cannot be listed: {why}")));
+            return Ok(GetterOutput::absent(format!("{folder} cannot be listed: {why}")));
         }
-        Err(source) => return Err(refused("shortcuts_on_desktop")(source)),
+        Err(source) => return Err(machine_error("shortcuts_on_desktop")(source)),
     };
     let mut texts = serde_json::Map::new();
     for entry in entries.iter().filter(|entry| entry.path.ends_with(".desktop") && !entry.path.contains('/'))
@@ -258,13 +278,13 @@ pub(super) async fn shortcuts(context: &CollectContext<'_>) -> Result<Look, Coll
             // A folder of such a name, or a file deleted meanwhile, is not a shortcut. Upstream raises an error.
             Err(error @ (MachineError::NotFound(_) | MachineError::Refused { .. })) => {
                 if context.compat == Compat::Exact {
-                    return Ok(Look::absent(error.to_string()));
+                    return Ok(GetterOutput::absent(error.to_string()));
                 }
             }
-            Err(source) => return Err(refused("shortcuts_on_desktop")(source)),
+            Err(source) => return Err(machine_error("shortcuts_on_desktop")(source)),
         }
     }
-    Ok(Look::value(texts))
+    Ok(GetterOutput::value(texts))
 }
 
 #[cfg(test)]

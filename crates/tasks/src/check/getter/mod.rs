@@ -13,11 +13,11 @@ mod vscode;
 
 use serde_json::Value;
 
-pub(super) use accessibility::OURS;
-pub use http::{Ask, ask};
+pub(super) use accessibility::SYNTHETIC_TREE;
+pub use http::{HttpRequest, ask};
 
 use super::collect::{CollectContext, CollectError};
-use super::evidence::Found;
+use super::evidence::EvidenceValue;
 
 /// Names of the supported getters.
 pub const GETTERS: &[&str] = &[
@@ -67,7 +67,7 @@ pub const GETTERS: &[&str] = &[
 ];
 
 /// Names of OSWorld's getters that are not implemented, each with the reason.
-pub const KNOWN_GETTERS: &[(&str, &str)] = &[
+pub const UNSUPPORTED_GETTERS: &[(&str, &str)] = &[
     ("googledrive_file", "it needs a Google account"),
     ("audio_in_slide", "presentations are not implemented yet"),
     ("background_image_in_slide", "presentations are not implemented yet"),
@@ -88,19 +88,19 @@ pub const KNOWN_GETTERS: &[(&str, &str)] = &[
 const GIMP_FOLDERS: &[&str] = &[".config/GIMP/2.10", ".config/GIMP/3.0", ".config/GIMP/3.2"];
 
 /// The output of one getter.
-pub(super) struct Look {
-    pub(super) found: Found,
+pub(super) struct GetterOutput {
+    pub(super) found: EvidenceValue,
     pub(super) command: Option<String>,
     pub(super) code: Option<i32>,
 }
 
-impl Look {
+impl GetterOutput {
     fn value(value: impl Into<Value>) -> Self {
-        Self { found: Found::Value { value: value.into() }, command: None, code: None }
+        Self { found: EvidenceValue::Value { value: value.into() }, command: None, code: None }
     }
 
     fn absent(why: impl Into<String>) -> Self {
-        Self { found: Found::Absent { why: why.into() }, command: None, code: None }
+        Self { found: EvidenceValue::Absent { why: why.into() }, command: None, code: None }
     }
 
     fn of(mut self, command: impl Into<String>) -> Self {
@@ -114,9 +114,9 @@ pub(super) async fn look(
     name: &str,
     spec: &Value,
     context: &CollectContext<'_>,
-) -> Result<Look, CollectError> {
+) -> Result<GetterOutput, CollectError> {
     match name {
-        "rule" => Ok(Look::value(spec.get("rules").cloned().unwrap_or(Value::Null))),
+        "rule" => Ok(GetterOutput::value(spec.get("rules").cloned().unwrap_or(Value::Null))),
         "vm_file" => machine::vm_file(spec, context).await,
         "cache_file" => machine::cache_file(spec, context).await,
         "vm_command_line" => machine::command(spec, context, machine::Stream::Output).await,
@@ -125,23 +125,23 @@ pub(super) async fn look(
         "content_from_vm_file" => external::content(spec, context).await,
         "rule_relativeTime" => external::relative_time(spec, context).await,
         "time_diff_range" => {
-            Ok(Look::value(spec.get("diff_range_in_minutes").cloned().unwrap_or(Value::Null)))
+            Ok(GetterOutput::value(spec.get("diff_range_in_minutes").cloned().unwrap_or(Value::Null)))
         }
         "cookie_data" => external::profile_rows(name, ("Cookies", "SELECT * FROM cookies"), context).await,
         "history" => {
             let sql = "SELECT url, title, last_visit_time FROM urls";
             external::profile_rows(name, ("History", sql), context).await
         }
-        "vlc_playing_info" => external::playing(spec, context).await,
+        "vlc_playing_info" => external::vlc_status(spec, context).await,
         "default_video_player" => external::video_player(context).await,
         "vm_wallpaper" => external::wallpaper(spec, context).await,
         "active_tab_html_parse" => devtools_page::parsed(spec, context).await,
         "active_tab_info" => devtools_page::active(spec, context).await,
         "page_info" => devtools_page::named(spec, context).await,
-        "active_tab_url_parse" => tab_url::query_parts(spec, context).await,
-        "url_dashPart" => tab_url::dash_part(spec, context).await,
+        "active_tab_url_parse" => tab_url::query_parameters(spec, context).await,
+        "url_dashPart" => tab_url::url_part(spec, context).await,
         "list_directory" => machine::list_directory(spec, context).await,
-        "vscode_config" => vscode::told(spec, context).await,
+        "vscode_config" => vscode::config(spec, context).await,
         "vm_screen_size" => machine::screen_size(context),
         "vm_window_size" => machine::window_size(spec, context).await,
         "shortcuts_on_desktop" => machine::shortcuts(context).await,
@@ -164,14 +164,14 @@ pub(super) async fn look(
     }
 }
 
-fn need<'a>(spec: &'a Value, getter: &str, field: &str) -> Result<&'a str, CollectError> {
+fn required_str<'a>(spec: &'a Value, getter: &str, field: &str) -> Result<&'a str, CollectError> {
     spec.get(field).and_then(Value::as_str).ok_or_else(|| CollectError::Parameters {
         getter: getter.to_owned(),
         problem: format!("the string {field:?} is required"),
     })
 }
 
-fn refused(getter: &str) -> impl FnOnce(apprentice_protocol::MachineError) -> CollectError {
+fn machine_error(getter: &str) -> impl FnOnce(apprentice_protocol::MachineError) -> CollectError {
     let getter = getter.to_owned();
     move |source| CollectError::Machine { getter, source }
 }

@@ -23,7 +23,7 @@ const MONTHS: [&str; 12] = [
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// Returns the rules with their templates resolved to the days that they name.
-pub(super) fn filled(rules: &Value, today: Date, compat: Compat) -> Result<Value, String> {
+pub(super) fn with_dates(rules: &Value, today: Date, compat: Compat) -> Result<Value, String> {
     let phrase = |name: &str| rules.pointer(&format!("/relativeTime/{name}")).and_then(Value::as_str);
     let from = phrase("from").ok_or("`relativeTime` has no `from`")?;
     let start = day(from, today, None, compat)?;
@@ -133,7 +133,7 @@ mod tests {
     use jiff::civil::{Date, date};
     use serde_json::json;
 
-    use super::filled;
+    use super::with_dates;
     use crate::check::Compat;
 
     fn check(today: Date, from: &str, to: Option<&str>, expected: &[&str]) {
@@ -141,7 +141,7 @@ mod tests {
         if let Some(to) = to {
             rules["relativeTime"]["to"] = to.into();
         }
-        let found = filled(&rules, today, Compat::Fixed).expect("fills");
+        let found = with_dates(&rules, today, Compat::Fixed).expect("fills");
         let fields = if to.is_some() { vec!["from", "to"] } else { vec!["time"] };
         let found: Vec<&str> = fields.iter().filter_map(|field| found["expected"][field].as_str()).collect();
         assert_eq!(found, expected, "{from} {to:?} from {today}");
@@ -172,11 +172,11 @@ mod tests {
     fn december_is_lost_where_faults_are_kept() {
         let rules = json!({"relativeTime": {"from": "first monday four months later"}, "expected": {"time": "{MonthD}"}});
         let august = date(2026, 8, 1);
-        assert!(filled(&rules, august, Compat::Exact).is_err());
+        assert!(with_dates(&rules, august, Compat::Exact).is_err());
         assert_eq!(
-            filled(&rules, august, Compat::Fixed).map(|rules| rules["expected"]["time"].clone()),
+            with_dates(&rules, august, Compat::Fixed).map(|rules| rules["expected"]["time"].clone()),
             Ok(json!("12"))
         );
-        assert!(filled(&json!({"relativeTime": {"from": "someday"}}), august, Compat::Fixed).is_err());
+        assert!(with_dates(&json!({"relativeTime": {"from": "someday"}}), august, Compat::Fixed).is_err());
     }
 }

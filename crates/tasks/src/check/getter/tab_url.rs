@@ -3,15 +3,18 @@
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-use super::{CollectContext, CollectError, Look, accessibility};
-use crate::check::evidence::Found;
+use super::{CollectContext, CollectError, GetterOutput, accessibility};
+use crate::check::evidence::EvidenceValue;
 
 /// Returns selected parameters of the URL's query.
-pub(super) async fn query_parts(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn query_parameters(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     let look = accessibility::active_url(spec, context).await?;
-    let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
+    let EvidenceValue::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
     let parts = parts(url, spec);
-    Ok(Look::value(parts).of(url.clone()))
+    Ok(GetterOutput::value(parts).of(url.clone()))
 }
 
 fn parts(url: &str, spec: &Value) -> Map<String, Value> {
@@ -25,7 +28,7 @@ fn parts(url: &str, spec: &Value) -> Map<String, Value> {
     let keys =
         spec.get("parse_keys").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let renamed = spec.get("replace").and_then(Value::as_object);
-    let split = spec.get("split_list").is_some_and(crate::setup::is_true);
+    let split = spec.get("split_list").is_some_and(crate::setup::is_truthy);
     let mut found = Map::new();
     for key in keys {
         let value =
@@ -48,22 +51,25 @@ pub(super) fn decoded(text: &str) -> String {
 }
 
 /// Returns one slash-separated part of the URL.
-pub(super) async fn dash_part(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
+pub(super) async fn url_part(
+    spec: &Value,
+    context: &CollectContext<'_>,
+) -> Result<GetterOutput, CollectError> {
     let look = accessibility::active_url(spec, context).await?;
-    let Found::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
+    let EvidenceValue::Value { value: Value::String(url) } = &look.found else { return Ok(look) };
     let index = spec.get("partIndex");
     let index = index.and_then(|index| index.as_u64().or_else(|| index.as_str()?.trim().parse().ok()));
     let part = index.and_then(|index| url.split('/').nth(usize::try_from(index).ok()?));
     let Some(part) = part else {
-        return Ok(Look::absent(format!("{url} has no part of that index")).of(url.clone()));
+        return Ok(GetterOutput::absent(format!("{url} has no part of that index")).of(url.clone()));
     };
-    let bare = spec.get("needDeleteId").is_some_and(crate::setup::is_true);
+    let bare = spec.get("needDeleteId").is_some_and(crate::setup::is_truthy);
     let part = if bare { part.split('?').next().unwrap_or(part) } else { part };
     let look = match (spec.get("returnType").and_then(Value::as_str), spec.get("key").and_then(Value::as_str))
     {
-        (Some("string"), _) => Look::value(part),
-        (Some("json"), Some(key)) => Look::value(Map::from_iter([(key.to_owned(), part.into())])),
-        _ => Look::absent("`returnType` must be string or json"),
+        (Some("string"), _) => GetterOutput::value(part),
+        (Some("json"), Some(key)) => GetterOutput::value(Map::from_iter([(key.to_owned(), part.into())])),
+        _ => GetterOutput::absent("`returnType` must be string or json"),
     };
     Ok(look.of(url.clone()))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use apprentice_protocol::{MachineError, Why};
 use serde_json::Value;
 
-use super::{CollectContext, CollectError, Look, machine, need, refused};
+use super::{CollectContext, CollectError, GetterOutput, machine, machine_error, required_str};
 use crate::setup::{at_home, pointing};
 
 const GETTER: &str = "vscode_config";
@@ -14,8 +14,9 @@ const WRITE_DEADLINE: Duration = Duration::from_secs(5);
 const POLL_FLOOR: Duration = Duration::from_millis(100);
 
 /// Types the extension's command into the command palette, as upstream does, and reads the file that it writes.
-pub(super) async fn told(spec: &Value, context: &CollectContext<'_>) -> Result<Look, CollectError> {
-    let (command, path) = (need(spec, GETTER, "vscode_extension_command")?, need(spec, GETTER, "path")?);
+pub(super) async fn config(spec: &Value, context: &CollectContext<'_>) -> Result<GetterOutput, CollectError> {
+    let (command, path) =
+        (required_str(spec, GETTER, "vscode_extension_command")?, required_str(spec, GETTER, "path")?);
     let path = at_home(context.machine, path);
     let before = content(&path, context).await?;
     let script = format!(
@@ -23,8 +24,8 @@ pub(super) async fn told(spec: &Value, context: &CollectContext<'_>) -> Result<L
          time.sleep(0.5); pyautogui.typewrite({command:?}); time.sleep(0.5); pyautogui.press('enter')"
     );
     let words = ["python", "-c", &script].map(str::to_owned).to_vec();
-    let asked = pointing(context.machine, words).await.map_err(refused(GETTER))?;
-    let done = context.machine.run(&asked).await.map_err(refused(GETTER))?;
+    let asked = pointing(context.machine, words).await.map_err(machine_error(GETTER))?;
+    let done = context.machine.run(&asked).await.map_err(machine_error(GETTER))?;
     if done.code != 0 {
         let said = String::from_utf8_lossy(&done.stderr);
         let what = format!("keyboard input, which failed: {}", said.lines().last().unwrap_or_default());
@@ -43,6 +44,6 @@ async fn content(path: &str, context: &CollectContext<'_>) -> Result<Option<Vec<
         Ok(bytes) => Ok(Some(bytes)),
         // A rejected read is reported when the file is collected as evidence.
         Err(MachineError::NotFound(_) | MachineError::Refused { .. }) => Ok(None),
-        Err(source) => Err(refused(GETTER)(source)),
+        Err(source) => Err(machine_error(GETTER)(source)),
     }
 }

@@ -3,19 +3,19 @@
 use roxmltree::Document;
 use serde_json::Value;
 
-use super::{Case, Fault, Mark, python, quote, raised, texts, wrong, xml};
+use super::{MetricError, MetricInput, Score, python, quote, task_error, texts, upstream_error, xml};
 
 const REGISTRY: &str = "http://openoffice.org/2001/registry";
 
 /// Passes if a line of GIMP's settings starts with the key and ends with the value.
-pub(super) fn gimp_status(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted = case.rule_text("value")?;
+pub(super) fn gimp_status(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let wanted = case.rule_str("value")?;
     let key: Vec<&str> = match case.rule("key")? {
         Value::String(key) => vec![key],
         Value::Array(list) if list.len() == 2 => list.iter().filter_map(Value::as_str).collect(),
         // Upstream never matches a longer or shorter key.
         Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-            return Err(wrong("rule \"key\" must be a string or a list of two"));
+            return Err(task_error("rule \"key\" must be a string or a list of two"));
         }
     };
     let text = match case.file()? {
@@ -27,17 +27,17 @@ pub(super) fn gimp_status(case: &Case<'_>) -> Result<Mark, Fault> {
         let inner = line.trim().trim_start_matches('(').trim_end_matches([')', '\n']);
         let words: Vec<&str> = inner.split_whitespace().collect();
         let (Some(_), Some(last)) = (words.first(), words.last()) else {
-            return Err(raised("a line is blank"));
+            return Err(upstream_error("a line is blank"));
         };
         if words.starts_with(&key) {
             if *last == wanted {
-                return Ok(Mark::full(format!("{} is {wanted}", key.join(" "))));
+                return Ok(Score::full(format!("{} is {wanted}", key.join(" "))));
             }
             found = Some((*last).to_owned());
         }
     }
     let told = found.map_or_else(|| "is absent".to_owned(), |found| format!("is {}", quote(&found)));
-    Ok(Mark::none(format!("{} {told}, expected {}", key.join(" "), quote(wanted))))
+    Ok(Score::none(format!("{} {told}, expected {}", key.join(" "), quote(wanted))))
 }
 
 /// Returns all values of a property of LibreOffice's registry, in file order.
@@ -50,16 +50,16 @@ fn property<'d>(document: &'d Document<'_>, path: &str, name: &str) -> Vec<&'d s
     properties.filter_map(|prop| xml::child(prop, "value")).map(xml::text).collect()
 }
 
-fn told(name: &str, found: Option<&str>, wanted: &str) -> Mark {
+fn told(name: &str, found: Option<&str>, wanted: &str) -> Score {
     let same = found == Some(wanted);
     match found {
-        Some(found) => Mark::of(same, format!("{name} is {}, expected {}", quote(found), quote(wanted))),
-        None => Mark::none(format!("{name} is absent, expected {}", quote(wanted))),
+        Some(found) => Score::of(same, format!("{name} is {}, expected {}", quote(found), quote(wanted))),
+        None => Score::none(format!("{name} is absent, expected {}", quote(wanted))),
     }
 }
 
-pub(super) fn default_font(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted = case.rule_text("font_name")?;
+pub(super) fn default_font(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let wanted = case.rule_str("font_name")?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
@@ -70,50 +70,51 @@ pub(super) fn default_font(case: &Case<'_>) -> Result<Mark, Fault> {
     });
     Ok(match found {
         Ok(found) => told("the default font", found.as_deref(), wanted),
-        Err(why) => Mark::none(why),
+        Err(why) => Score::none(why),
     })
 }
 
-pub(super) fn presenter_console(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn presenter_console(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
     let text = match xml::decode(&file.bytes) {
         Ok(text) => text,
-        Err(why) => return Ok(Mark::none(why)),
+        Err(why) => return Ok(Score::none(why)),
     };
     let document = match xml::read(&text) {
         Ok(document) => document,
-        Err(why) => return Ok(Mark::none(why)),
+        Err(why) => return Ok(Score::none(why)),
     };
     let found = property(&document, "/org.openoffice.Office.Impress/Misc/Start", "EnablePresenterScreen");
     let first = found.first().map(|value| value.to_lowercase());
     Ok(told("EnablePresenterScreen", first.as_deref(), "false"))
 }
 
-pub(super) fn saving_time(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn saving_time(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let wanted = case.rule("minutes")?;
-    let wanted = wanted.as_f64().ok_or_else(|| wrong("rule \"minutes\" must be a number"))?;
-    let file = case.need_file()?;
-    let text = xml::decode(&file.bytes).map_err(raised)?;
+    let wanted = wanted.as_f64().ok_or_else(|| task_error("rule \"minutes\" must be a number"))?;
+    let file = case.require_file()?;
+    let text = xml::decode(&file.bytes).map_err(upstream_error)?;
     let document = match xml::read(&text) {
         Ok(document) => document,
-        Err(why) => return Ok(Mark::none(why)),
+        Err(why) => return Ok(Score::none(why)),
     };
     let found = property(&document, "/org.openoffice.Office.Common/Save/Document", "AutoSaveTimeIntervall");
-    let Some(last) = found.last() else { return Ok(Mark::none("AutoSaveTimeIntervall is absent")) };
-    let minutes = python::int(last).ok_or_else(|| raised(format!("{} is not a number", quote(last))))?;
+    let Some(last) = found.last() else { return Ok(Score::none("AutoSaveTimeIntervall is absent")) };
+    let minutes =
+        python::int(last).ok_or_else(|| upstream_error(format!("{} is not a number", quote(last))))?;
     let same = i32::try_from(minutes).map(f64::from).ok() == Some(wanted);
-    Ok(Mark::of(same, format!("documents are saved every {minutes} minutes, expected {wanted}")))
+    Ok(Score::of(same, format!("documents are saved every {minutes} minutes, expected {wanted}")))
 }
 
 /// Passes if the system locale, or else LibreOffice's own, matches one of the patterns.
-pub(super) fn locale(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn locale(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let patterns = texts(case.rules()?, "locale_set")?;
-    let file = case.need_file()?;
-    let text = xml::decode(&file.bytes).map_err(raised)?;
-    let document = xml::read(&text).map_err(raised)?;
+    let file = case.require_file()?;
+    let text = xml::decode(&file.bytes).map_err(upstream_error)?;
+    let document = xml::read(&text).map_err(upstream_error)?;
     let value = |name: &str| {
         let at_path = |node: &roxmltree::Node<'_, '_>| {
             node.attribute((REGISTRY, "path")).is_some_and(|path| path.ends_with("L10N"))
@@ -124,13 +125,13 @@ pub(super) fn locale(case: &Case<'_>) -> Result<Mark, Fault> {
         props.filter_map(|prop| xml::child(prop, "value")).map(xml::text).next()
     };
     let found = value("ooSetupSystemLocale").or_else(|| value("ooLocale"));
-    let found = found.ok_or_else(|| raised("no locale is stored"))?;
-    let fits = patterns.iter().any(|pattern| fits_shell(pattern, found));
-    Ok(Mark::of(fits, format!("the locale is {}, expected one of {patterns:?}", quote(found))))
+    let found = found.ok_or_else(|| upstream_error("no locale is stored"))?;
+    let fits = patterns.iter().any(|pattern| matches_glob(pattern, found));
+    Ok(Score::of(fits, format!("the locale is {}, expected one of {patterns:?}", quote(found))))
 }
 
 /// Matches a text against a shell pattern with `*` and `?`.
-fn fits_shell(pattern: &str, text: &str) -> bool {
+fn matches_glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let mut fits = vec![false; text.len() + 1];
     fits[0] = true;

@@ -6,7 +6,7 @@ use std::io::{Cursor, Read};
 use serde_json::{Map, Value};
 
 use super::zip_reader::Archive;
-use super::{Case, Fault, FileRef, Found, Mark, raised, registry, wrong};
+use super::{EvidenceValue, FileRef, MetricError, MetricInput, Score, registry, task_error, upstream_error};
 
 const TOTAL_LIMIT: u64 = 96 << 20;
 const ENTRIES: usize = 20_000;
@@ -14,7 +14,7 @@ const ENTRIES: usize = 20_000;
 /// Members by path; `None` for a folder.
 type Members = BTreeMap<String, Option<Vec<u8>>>;
 
-pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn compare(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
@@ -22,25 +22,25 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
     let folder = case.options.get("file_path").and_then(Value::as_str).unwrap_or_default();
     let kind = case.options.get("file_type").and_then(Value::as_str).unwrap_or("text");
     let metric = comparator(kind)?;
-    let found = below(&unpack(file).map_err(raised)?, folder)?;
-    let wanted = below(&unpack(case.expected_file()?).map_err(wrong)?, folder)?;
+    let found = below(&unpack(file).map_err(upstream_error)?, folder)?;
+    let wanted = below(&unpack(case.expected_file()?).map_err(task_error)?, folder)?;
     if !found.keys().eq(wanted.keys()) {
         let (found, wanted): (Vec<_>, Vec<_>) = (found.keys().collect(), wanted.keys().collect());
-        return Ok(Mark::none(format!("{folder:?} contains {found:?}, expected {wanted:?}")));
+        return Ok(Score::none(format!("{folder:?} contains {found:?}, expected {wanted:?}")));
     }
     if found.is_empty() {
-        return Err(raised("both archives are empty"));
+        return Err(upstream_error("both archives are empty"));
     }
     let mut options: Map<String, Value> = case.options.clone();
     options.retain(|name, _| name != "file_path" && name != "file_type");
     let (mut sum, mut told) = (0.0, Vec::new());
     for ((name, found), wanted) in found.iter().zip(wanted.values()) {
         let side = |bytes: &Option<Vec<u8>>| {
-            let bytes = bytes.clone().ok_or_else(|| raised(format!("{name} is a folder")))?;
-            Ok(Found::files_of(vec![Some(FileRef::new(name.clone(), bytes))]))
+            let bytes = bytes.clone().ok_or_else(|| upstream_error(format!("{name} is a folder")))?;
+            Ok(EvidenceValue::files_of(vec![Some(FileRef::new(name.clone(), bytes))]))
         };
         let (found, wanted) = (side(found)?, side(wanted)?);
-        let inner = Case { result: &found, expected: Some(&wanted), options: &options, ..*case };
+        let inner = MetricInput { result: &found, expected: Some(&wanted), options: &options, ..*case };
         let mark = metric.run(&inner)?;
         if mark.score < 1.0 {
             told.push(format!("{name}: {}", mark.explanation));
@@ -49,10 +49,10 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
     }
     let score = sum / f64::from(u32::try_from(found.len()).unwrap_or(u32::MAX));
     let explanation = if told.is_empty() { "all members are equal".to_owned() } else { told.join("; ") };
-    Ok(Mark { score, explanation })
+    Ok(Score { score, explanation })
 }
 
-fn comparator(kind: &str) -> Result<&'static registry::Metric, Fault> {
+fn comparator(kind: &str) -> Result<&'static registry::Metric, MetricError> {
     let name = match kind {
         "text" => "compare_text_file",
         "pdf" => "compare_pdfs",
@@ -63,13 +63,13 @@ fn comparator(kind: &str) -> Result<&'static registry::Metric, Fault> {
         "table" => "compare_table",
         "audio" => "compare_audios",
         "video" => "compare_videos",
-        other => return Err(wrong(format!("members of type {other:?} cannot be compared"))),
+        other => return Err(task_error(format!("members of type {other:?} cannot be compared"))),
     };
-    registry::named(name).ok_or_else(|| wrong(format!("unknown metric {name}")))
+    registry::named(name).ok_or_else(|| task_error(format!("unknown metric {name}")))
 }
 
 /// Returns the direct children of a folder.
-fn below(members: &Members, folder: &str) -> Result<Members, Fault> {
+fn below(members: &Members, folder: &str) -> Result<Members, MetricError> {
     let folder = folder.trim_matches('/');
     let prefix = if folder.is_empty() || folder == "." { String::new() } else { format!("{folder}/") };
     let mut found = Members::new();
@@ -87,7 +87,7 @@ fn below(members: &Members, folder: &str) -> Result<Members, Fault> {
             }
         }
     }
-    if exists { Ok(found) } else { Err(raised(format!("the archive has no folder {folder:?}"))) }
+    if exists { Ok(found) } else { Err(upstream_error(format!("the archive has no folder {folder:?}"))) }
 }
 
 /// Unpacks an archive whose format follows from its file name, as upstream does.
@@ -146,28 +146,28 @@ fn untar(source: impl Read) -> Result<Members, String> {
     Ok(members)
 }
 
-pub(super) fn compare_zip(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn compare_zip(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let mut found = Archive::open(&file.bytes).map_err(raised)?;
-    let mut wanted = Archive::open(&case.expected_file()?.bytes).map_err(wrong)?;
+    let mut found = Archive::open(&file.bytes).map_err(upstream_error)?;
+    let mut wanted = Archive::open(&case.expected_file()?.bytes).map_err(task_error)?;
     let (have, want) = (found.names(), wanted.names());
     let mut complaints: Vec<String> =
         want.difference(&have).map(|name| format!("{name} is missing")).collect();
     complaints.extend(have.difference(&want).map(|name| format!("{name} is unexpected")));
     if !complaints.is_empty() {
-        return Ok(Mark::unless(&complaints, ""));
+        return Ok(Score::unless(&complaints, ""));
     }
     for name in &have {
-        if found.read(name).map_err(raised)? == wanted.read(name).map_err(wrong)? {
+        if found.read(name).map_err(upstream_error)? == wanted.read(name).map_err(task_error)? {
             continue;
         }
         if name.to_lowercase().ends_with(".pdf") {
-            return Err(wrong(format!("{name} differs, and comparing PDF text is not implemented yet")));
+            return Err(task_error(format!("{name} differs, and comparing PDF text is not implemented yet")));
         }
-        return Ok(Mark::none(format!("{name} differs")));
+        return Ok(Score::none(format!("{name} differs")));
     }
-    Ok(Mark::full(format!("all {} members are equal", have.len())))
+    Ok(Score::full(format!("all {} members are equal", have.len())))
 }

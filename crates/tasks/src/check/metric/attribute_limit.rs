@@ -4,16 +4,16 @@
 use std::collections::HashSet;
 
 /// Maximum number of attribute pairs within tags, summed over all tags.
-const PAIRS: u64 = 50_000_000;
+const PAIR_LIMIT: u64 = 50_000_000;
 /// Maximum of the number of tags that declare prefixes times the number of distinct prefixes.
 const DECLARATIONS: usize = 20_000_000;
 /// Maximum number of bytes scanned. Every possible start of a tag is scanned to the end of that tag, and such ranges
 /// overlap.
-const LOOKS: usize = 400_000_000;
+const SCAN_LIMIT: usize = 400_000_000;
 
 /// State of the scanner within a tag.
 #[derive(Clone, Copy, PartialEq)]
-enum Expect {
+enum ScanState {
     TagName,
     Name,
     InName,
@@ -34,17 +34,18 @@ pub(super) fn bounded(bytes: &[u8]) -> Result<(), String> {
             continue;
         }
         let (mut count, mut declares) = (0_u64, false);
-        looks += follow(tag, |name| {
+        looks += scan_tag(tag, |name| {
             pairs += count;
             count += 1;
             if name.starts_with(b"xmlns") {
                 prefixes.insert(name);
                 declares = true;
             }
-            pairs <= PAIRS
+            pairs <= PAIR_LIMIT
         });
         declaring += usize::from(declares);
-        if pairs > PAIRS || looks > LOOKS || declaring.saturating_mul(prefixes.len()) > DECLARATIONS {
+        if pairs > PAIR_LIMIT || looks > SCAN_LIMIT || declaring.saturating_mul(prefixes.len()) > DECLARATIONS
+        {
             return Err("its tags exceed the attribute limit".into());
         }
     }
@@ -52,36 +53,36 @@ pub(super) fn bounded(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Calls `tell` with the name of each attribute of a tag until it returns false. Returns the number of scanned bytes.
-fn follow<'b>(tag: &'b [u8], mut tell: impl FnMut(&'b [u8]) -> bool) -> usize {
-    let (mut expect, mut began) = (Expect::TagName, 0);
+fn scan_tag<'b>(tag: &'b [u8], mut tell: impl FnMut(&'b [u8]) -> bool) -> usize {
+    let (mut expect, mut began) = (ScanState::TagName, 0);
     for (at, byte) in tag.iter().enumerate() {
         let blank = byte.is_ascii_whitespace();
         let next = match (expect, byte) {
-            (Expect::Quoted(mark), byte) if *byte == mark => Expect::Name,
-            (Expect::Quoted(_), _) => expect,
-            (Expect::Value, b'"' | b'\'') => Expect::Quoted(*byte),
-            (Expect::InName, _) if blank || matches!(byte, b'=' | b'/' | b'>') => {
+            (ScanState::Quoted(mark), byte) if *byte == mark => ScanState::Name,
+            (ScanState::Quoted(_), _) => expect,
+            (ScanState::Value, b'"' | b'\'') => ScanState::Quoted(*byte),
+            (ScanState::InName, _) if blank || matches!(byte, b'=' | b'/' | b'>') => {
                 if !tell(tag.get(began..at).unwrap_or_default()) {
                     return at;
                 }
                 match byte {
-                    b'=' => Expect::Value,
+                    b'=' => ScanState::Value,
                     b'>' => return at,
-                    b'/' => Expect::Name,
-                    _ => Expect::Equals,
+                    b'/' => ScanState::Name,
+                    _ => ScanState::Equals,
                 }
             }
             (_, b'>') => return at,
-            (Expect::Equals, b'=') => Expect::Value,
-            (Expect::TagName | Expect::Bare, _) if blank => Expect::Name,
-            (Expect::TagName | Expect::Name | Expect::Equals, b'/') => Expect::Name,
-            (Expect::Name | Expect::Equals | Expect::Value, _) if blank => expect,
-            (Expect::Name | Expect::Equals, _) => {
+            (ScanState::Equals, b'=') => ScanState::Value,
+            (ScanState::TagName | ScanState::Bare, _) if blank => ScanState::Name,
+            (ScanState::TagName | ScanState::Name | ScanState::Equals, b'/') => ScanState::Name,
+            (ScanState::Name | ScanState::Equals | ScanState::Value, _) if blank => expect,
+            (ScanState::Name | ScanState::Equals, _) => {
                 began = at;
-                Expect::InName
+                ScanState::InName
             }
-            (Expect::Value, _) => Expect::Bare,
-            (Expect::TagName | Expect::InName | Expect::Bare, _) => expect,
+            (ScanState::Value, _) => ScanState::Bare,
+            (ScanState::TagName | ScanState::InName | ScanState::Bare, _) => expect,
         };
         expect = next;
     }
@@ -92,11 +93,11 @@ fn follow<'b>(tag: &'b [u8], mut tell: impl FnMut(&'b [u8]) -> bool) -> usize {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{bounded, follow};
+    use super::{bounded, scan_tag};
 
     fn names(tag: &str) -> Vec<String> {
         let mut found = Vec::new();
-        follow(tag.as_bytes(), |name| {
+        scan_tag(tag.as_bytes(), |name| {
             found.push(String::from_utf8_lossy(name).into_owned());
             true
         });

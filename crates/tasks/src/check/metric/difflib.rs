@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use super::{Fault, wrong};
+use super::{MetricError, task_error};
 
 /// From this length on, elements that make up more than 1% of the second sequence are not indexed.
 const POPULAR_FROM: usize = 200;
@@ -20,14 +20,14 @@ struct Matcher<'a, T> {
 
 /// A common subsequence: its start in each sequence, and its length.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct Match {
     a: usize,
     b: usize,
-    long: usize,
+    length: usize,
 }
 
 /// Returns twice the number of matched elements divided by the number of all elements.
-pub(super) fn ratio<T: Eq + Hash>(a: &[T], b: &[T]) -> Result<f64, Fault> {
+pub(super) fn ratio<T: Eq + Hash>(a: &[T], b: &[T]) -> Result<f64, MetricError> {
     let all = a.len() + b.len();
     if all == 0 {
         return Ok(1.0);
@@ -37,15 +37,15 @@ pub(super) fn ratio<T: Eq + Hash>(a: &[T], b: &[T]) -> Result<f64, Fault> {
     let mut queue = VecDeque::from([(0, a.len(), 0, b.len())]);
     while let Some((a_from, a_to, b_from, b_to)) = queue.pop_front() {
         let found = matcher.longest((a_from, a_to), (b_from, b_to))?;
-        if found.long == 0 {
+        if found.length == 0 {
             continue;
         }
-        matched += found.long;
+        matched += found.length;
         if a_from < found.a && b_from < found.b {
             queue.push_back((a_from, found.a, b_from, found.b));
         }
-        if found.a + found.long < a_to && found.b + found.long < b_to {
-            queue.push_back((found.a + found.long, a_to, found.b + found.long, b_to));
+        if found.a + found.length < a_to && found.b + found.length < b_to {
+            queue.push_back((found.a + found.length, a_to, found.b + found.length, b_to));
         }
     }
     Ok(2.0 * as_float(matched) / as_float(all))
@@ -73,8 +73,8 @@ impl<'a, T: Eq + Hash> Matcher<'a, T> {
         &mut self,
         (a_from, a_to): (usize, usize),
         (b_from, b_to): (usize, usize),
-    ) -> Result<Stretch, Fault> {
-        let mut best = Stretch { a: a_from, b: b_from, long: 0 };
+    ) -> Result<Match, MetricError> {
+        let mut best = Match { a: a_from, b: b_from, length: 0 };
         let mut ends: HashMap<usize, usize> = HashMap::new();
         for at in a_from..a_to {
             let mut next = HashMap::new();
@@ -82,33 +82,35 @@ impl<'a, T: Eq + Hash> Matcher<'a, T> {
             let first = places.partition_point(|place| *place < b_from);
             let within = places[first..].iter().take_while(|place| **place < b_to);
             for &place in within {
-                self.left =
-                    self.left.checked_sub(1).ok_or_else(|| wrong("the texts are too large to compare"))?;
-                let long =
-                    place.checked_sub(1).and_then(|before| ends.get(&before)).map_or(1, |long| long + 1);
-                next.insert(place, long);
-                if long > best.long {
-                    best = Stretch { a: at + 1 - long, b: place + 1 - long, long };
+                self.left = self
+                    .left
+                    .checked_sub(1)
+                    .ok_or_else(|| task_error("the texts are too large to compare"))?;
+                let length =
+                    place.checked_sub(1).and_then(|before| ends.get(&before)).map_or(1, |length| length + 1);
+                next.insert(place, length);
+                if length > best.length {
+                    best = Match { a: at + 1 - length, b: place + 1 - length, length };
                 }
             }
             ends = next;
         }
         // Elements too frequent for the index can still extend the match at both ends.
         while best.a > a_from && best.b > b_from && self.a[best.a - 1] == self.b[best.b - 1] {
-            best = Stretch { a: best.a - 1, b: best.b - 1, long: best.long + 1 };
+            best = Match { a: best.a - 1, b: best.b - 1, length: best.length + 1 };
         }
-        while best.a + best.long < a_to
-            && best.b + best.long < b_to
-            && self.a[best.a + best.long] == self.b[best.b + best.long]
+        while best.a + best.length < a_to
+            && best.b + best.length < b_to
+            && self.a[best.a + best.length] == self.b[best.b + best.length]
         {
-            best.long += 1;
+            best.length += 1;
         }
         Ok(best)
     }
 }
 
 /// Returns the similarity of two texts from 0 to 100, by insertions and deletions only.
-pub(super) fn fuzz(a: &str, b: &str) -> f64 {
+pub(super) fn edit_similarity(a: &str, b: &str) -> f64 {
     100.0 * rapidfuzz::fuzz::ratio(a.chars(), b.chars())
 }
 
@@ -116,7 +118,7 @@ pub(super) fn fuzz(a: &str, b: &str) -> f64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{fuzz, ratio};
+    use super::{edit_similarity, ratio};
 
     fn chars(text: &str) -> Vec<char> {
         text.chars().collect()
@@ -138,8 +140,8 @@ mod tests {
         let b: Vec<usize> = (0..400).map(|at| at % 5).collect();
         // Only the five elements at the start match, by extension; all others are too frequent to be indexed.
         assert_eq!(ratio(&a, &b), Ok(0.0125));
-        assert!((fuzz("abcd", "abce") - 75.0).abs() < 1e-9);
-        assert!((fuzz("", "") - 100.0).abs() < 1e-9);
+        assert!((edit_similarity("abcd", "abce") - 75.0).abs() < 1e-9);
+        assert!((edit_similarity("", "") - 100.0).abs() < 1e-9);
     }
 
     proptest! {

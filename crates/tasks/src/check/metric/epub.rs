@@ -8,7 +8,7 @@ use ego_tree::iter::Edge;
 use scraper::Node;
 
 use super::zip_reader::Archive;
-use super::{Case, Fault, FileRef, Mark, difflib, html, python, raised};
+use super::{FileRef, MetricError, MetricInput, Score, difflib, html, python, upstream_error};
 
 /// Inline elements.
 const INLINE: &[&str] = &[
@@ -22,7 +22,7 @@ const EMPTY: &[&str] = &[
     "meta", "param",
 ];
 
-pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn compare(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
@@ -42,11 +42,11 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
         told.push("the book has no pages".into());
     }
     let explanation = if told.is_empty() { "all members are equal".to_owned() } else { told.join("; ") };
-    Ok(Mark { score, explanation })
+    Ok(Score { score, explanation })
 }
 
 /// Returns the members to compare, by name, in normalized form.
-fn members(file: &FileRef) -> Result<BTreeMap<String, String>, Fault> {
+fn members(file: &FileRef) -> Result<BTreeMap<String, String>, MetricError> {
     let Ok(mut archive) = Archive::open(&file.bytes) else { return Ok(BTreeMap::new()) };
     let mut found = BTreeMap::new();
     for name in archive.names() {
@@ -56,13 +56,13 @@ fn members(file: &FileRef) -> Result<BTreeMap<String, String>, Fault> {
             page if page.ends_with(".html") => "",
             _ => continue,
         };
-        let bytes = archive.read(&name).map_err(raised)?.unwrap_or_default();
+        let bytes = archive.read(&name).map_err(upstream_error)?.unwrap_or_default();
         if bytes.len() > html::PAGE_LIMIT {
-            return Err(raised(format!("{name} exceeds the page size limit")));
+            return Err(upstream_error(format!("{name} exceeds the page size limit")));
         }
-        let text = String::from_utf8(bytes).map_err(|_| raised(format!("{name} is not UTF-8")))?;
+        let text = String::from_utf8(bytes).map_err(|_| upstream_error(format!("{name} is not UTF-8")))?;
         let text = if skipped.is_empty() {
-            pretty(&text.replace(['\n', '\r'], "")).map_err(|why| raised(format!("{name}: {why}")))?
+            pretty(&text.replace(['\n', '\r'], "")).map_err(|why| upstream_error(format!("{name}: {why}")))?
         } else {
             let lines = python::split_lines(&text).into_iter().filter(|line| !line.contains(skipped));
             lines.flat_map(|line| [line, "\n"]).collect()

@@ -7,7 +7,7 @@ use html5ever::driver::{ParseOpts, parse_document};
 use html5ever::tendril::{StrTendril, TendrilSink as _};
 use scraper::{Html, HtmlTreeSink, Node};
 
-use super::{Case, Fault, FileRef, Mark, python, quote, raised};
+use super::{FileRef, MetricError, MetricInput, Score, python, quote, upstream_error};
 
 /// Maximum size of a page in bytes.
 pub(super) const PAGE_LIMIT: usize = 16 << 20;
@@ -33,8 +33,8 @@ const WORD_LISTS: &[&str] = &[
     "sandbox",
 ];
 
-pub(super) fn background_image(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted = format!("background-image: url('{}')", case.rule_text("value")?);
+pub(super) fn background_image(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let wanted = format!("background-image: url('{}')", case.rule_str("value")?);
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
@@ -43,18 +43,18 @@ pub(super) fn background_image(case: &Case<'_>) -> Result<Mark, Fault> {
     let is_style =
         |node: &NodeRef<'_, Node>| node.value().as_element().is_some_and(|one| one.name() == "style");
     let holds = page.tree.nodes().filter(is_style).any(|style| inner_text(style).contains(&wanted));
-    Ok(Mark::of(holds, format!("a style contains {wanted:?}: {holds}")))
+    Ok(Score::of(holds, format!("a style contains {wanted:?}: {holds}")))
 }
 
-pub(super) fn read(file: &FileRef) -> Result<Html, Fault> {
+pub(super) fn read(file: &FileRef) -> Result<Html, MetricError> {
     if file.bytes.len() > PAGE_LIMIT {
-        return Err(raised(format!(
+        return Err(upstream_error(format!(
             "{} has {} bytes, more than the page size limit",
             file.name,
             file.bytes.len()
         )));
     }
-    parse(&python::text(file)?).map_err(|why| raised(format!("{}: {why}", file.name)))
+    parse(&python::text(file)?).map_err(|why| upstream_error(format!("{}: {why}", file.name)))
 }
 
 /// Parses a page in pieces and stops as soon as it grows too large or too deep. The parser has no limits of its own,
@@ -97,11 +97,11 @@ fn inner_text(node: NodeRef<'_, Node>) -> String {
 }
 
 /// Compares two pages node by node. Upstream stops silently at the end of the shorter page.
-pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
-    let (found, wanted) = (case.need_file()?, case.expected_file()?);
+pub(super) fn compare(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let (found, wanted) = (case.require_file()?, case.expected_file()?);
     let blank = |file: &FileRef| file.bytes.iter().all(u8::is_ascii_whitespace);
-    if case.is_exact() && (blank(found) || blank(wanted)) {
-        return Ok(Mark::full("one of the pages is empty, so no node is compared"));
+    if case.reproduces_bugs() && (blank(found) || blank(wanted)) {
+        return Ok(Score::full("one of the pages is empty, so no node is compared"));
     }
     let (found, wanted) = (read(found)?, read(wanted)?);
     let skip = case.option("ignore_sdnum", false);
@@ -110,13 +110,13 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Mark, Fault> {
     let counts = (nodes(&found), nodes(&wanted));
     for (a, b) in found.tree.root().descendants().skip(1).zip(wanted.tree.root().descendants().skip(1)) {
         if let Some(told) = differs(a, b, skip, &mut budget)? {
-            return Ok(Mark::none(told));
+            return Ok(Score::none(told));
         }
     }
-    if counts.0 != counts.1 && !case.is_exact() {
-        return Ok(Mark::none(format!("the page has {} nodes, expected {}", counts.0, counts.1)));
+    if counts.0 != counts.1 && !case.reproduces_bugs() {
+        return Ok(Score::none(format!("the page has {} nodes, expected {}", counts.0, counts.1)));
     }
-    Ok(Mark::full("the pages are equal"))
+    Ok(Score::full("the pages are equal"))
 }
 
 fn differs(
@@ -124,7 +124,7 @@ fn differs(
     b: NodeRef<'_, Node>,
     skip_number: bool,
     budget: &mut usize,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, MetricError> {
     let (Some(x), Some(y)) = (a.value().as_element(), b.value().as_element()) else {
         return Ok(match (a.value(), b.value()) {
             (Node::Text(x), Node::Text(y)) if **x != **y => {
@@ -144,7 +144,7 @@ fn differs(
     let (text, other) = (inner_text(a), inner_text(b));
     *budget = budget
         .checked_sub(text.len() + other.len())
-        .ok_or_else(|| raised("the page is nested too deep to compare"))?;
+        .ok_or_else(|| upstream_error("the page is nested too deep to compare"))?;
     if text.trim() != other.trim() {
         return Ok(Some(format!(
             "element {}: {} instead of {}",

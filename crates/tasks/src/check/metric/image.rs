@@ -2,27 +2,27 @@
 
 use image::GenericImageView as _;
 
-use super::{Case, Fault, Mark, raised, value, wrong};
+use super::{MetricError, MetricInput, Score, task_error, upstream_error, value};
 
 /// Maximum number of pixels of an image whose visible part is computed, and the decoder's memory limit in bytes.
 const PIXELS: usize = 40_000_000;
 const DECODE_LIMIT: u64 = 192 << 20;
 
 /// Compares width and height; with `ignore_transparent` those of the part that is not fully transparent.
-pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn size(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
     let size = imagesize::blob_size(&file.bytes)
-        .map_err(|error| raised(format!("{} is not an image: {error}", file.name)))?;
-    let wants_visible = rules.get("ignore_transparent").is_some_and(crate::setup::is_true);
+        .map_err(|error| upstream_error(format!("{} is not an image: {error}", file.name)))?;
+    let wants_visible = rules.get("ignore_transparent").is_some_and(crate::setup::is_truthy);
     // Upstream uses the visible part of any image that defines a transparent colour, whatever the rule says.
-    let has_key = case.is_exact() && file.bytes.windows(4).any(|chunk| chunk == b"tRNS");
+    let has_key = case.reproduces_bugs() && file.bytes.windows(4).any(|chunk| chunk == b"tRNS");
     let found = if wants_visible || has_key {
         if size.width.saturating_mul(size.height) > PIXELS {
-            return Err(raised(format!("{} has too many pixels", file.name)));
+            return Err(upstream_error(format!("{} has too many pixels", file.name)));
         }
         visible(&file.bytes).unwrap_or((size.width, size.height))
     } else {
@@ -35,7 +35,7 @@ pub(super) fn size(case: &Case<'_>) -> Result<Mark, Fault> {
             complaints.push(format!("{name} is {found} instead of {wanted}"));
         }
     }
-    Ok(Mark::unless(&complaints, "the size is as expected"))
+    Ok(Score::unless(&complaints, "the size is as expected"))
 }
 
 /// Returns the size of the part that is not fully transparent, if the image has an alpha channel.
@@ -55,13 +55,13 @@ fn visible(bytes: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// Passes if the file is smaller than `max_size` bytes.
-pub(super) fn file_size(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn file_size(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let limit = case.rule("max_size")?;
-    let limit = limit.as_f64().ok_or_else(|| wrong("rule \"max_size\" must be a number"))?;
+    let limit = limit.as_f64().ok_or_else(|| task_error("rule \"max_size\" must be a number"))?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
     let size = f64::from(u32::try_from(file.bytes.len()).unwrap_or(u32::MAX));
-    Ok(Mark::of(size < limit, format!("{size} bytes, expected fewer than {limit}")))
+    Ok(Score::of(size < limit, format!("{size} bytes, expected fewer than {limit}")))
 }

@@ -6,11 +6,14 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::python::{self, Pattern};
-use super::{Case, Fault, FileRef, Found, Mark, entries, quote, raised, show, texts, texts_if_any, wrong};
+use super::{
+    EvidenceValue, FileRef, MetricError, MetricInput, Score, entries, optional_strings, quote, show,
+    task_error, texts, upstream_error,
+};
 
-pub(super) fn check_list(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn check_list(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;
-    let (expect, unexpect) = (texts_if_any(rules, "expect")?, texts_if_any(rules, "unexpect")?);
+    let (expect, unexpect) = (optional_strings(rules, "expect")?, optional_strings(rules, "unexpect")?);
     let text = match case.file()? {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
@@ -26,10 +29,10 @@ pub(super) fn check_list(case: &Case<'_>) -> Result<Mark, Fault> {
             complaints.push(format!("line {at}, {}, matches {source:?}", quote(line.trim_end())));
         }
     }
-    Ok(Mark::unless(&complaints, "every expected line is present, and no forbidden one"))
+    Ok(Score::unless(&complaints, "every expected line is present, and no forbidden one"))
 }
 
-fn find<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<(usize, &'t str)>, Fault> {
+fn find<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<(usize, &'t str)>, MetricError> {
     for (at, line) in python::file_lines(text).enumerate() {
         if pattern.is_in(line)? {
             return Ok(Some((at + 1, line)));
@@ -39,13 +42,13 @@ fn find<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<(usize, &'t str)>
 }
 
 /// A search for expected and forbidden records. It is fed one record at a time, since there may be millions.
-pub(super) struct Search<'r> {
+pub(super) struct RecordSearch<'r> {
     wanted: Vec<(&'r Value, bool)>,
     barred: Vec<(&'r Value, bool)>,
 }
 
-impl<'r> Search<'r> {
-    pub(super) fn new(rules: &'r Value) -> Result<Self, Fault> {
+impl<'r> RecordSearch<'r> {
+    pub(super) fn new(rules: &'r Value) -> Result<Self, MetricError> {
         let unseen = |name| Ok(entries(rules, name)?.iter().map(|pattern| (pattern, false)).collect());
         Ok(Self { wanted: unseen("expect")?, barred: unseen("unexpect")? })
     }
@@ -59,30 +62,30 @@ impl<'r> Search<'r> {
     }
 
     /// Passes if every expected record was seen and no forbidden one.
-    pub(super) fn judge(&self, what: &str) -> Mark {
+    pub(super) fn judge(&self, what: &str) -> Score {
         let lacking = self.wanted.iter().filter(|(_, seen)| !seen);
         let mut complaints: Vec<String> =
             lacking.map(|(pattern, _)| format!("no {what} matches {}", show(pattern))).collect();
         let barred = self.barred.iter().filter(|(_, seen)| *seen);
         complaints.extend(barred.map(|(pattern, _)| format!("a {what} matches {}", show(pattern))));
-        Mark::unless(&complaints, "every expected entry is present, and no forbidden one")
+        Score::unless(&complaints, "every expected entry is present, and no forbidden one")
     }
 }
 
-pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn check_csv(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let mut search = Search::new(rules)?;
+    let mut search = RecordSearch::new(rules)?;
     let mut text = python::text(file)?;
     // Upstream keeps a byte order mark as part of the first column's name, and the CSV reader would drop it.
     if text.starts_with('\u{feff}') {
         text.insert(0, '\u{feff}');
     }
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
-    let broken = |error: csv::Error| raised(format!("{} is not valid CSV: {error}", file.name));
+    let broken = |error: csv::Error| upstream_error(format!("{} is not valid CSV: {error}", file.name));
     // Upstream's reader skips blank lines except before the header: the header is then empty, and no record matches.
     let nameless = text.starts_with(['\n', '\r']);
     // Among columns with the same name, the last one counts.
@@ -100,14 +103,14 @@ pub(super) fn check_csv(case: &Case<'_>) -> Result<Mark, Fault> {
 }
 
 /// Passes if the lines equal those of any expected file.
-pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn compare_csv(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let found = match case.file()? {
         Ok(file) => decoded(file)?,
         Err(mark) => return Ok(mark),
     };
-    let golds: Vec<&FileRef> = case.expected.into_iter().flat_map(Found::files).flatten().collect();
+    let golds: Vec<&FileRef> = case.expected.into_iter().flat_map(EvidenceValue::files).flatten().collect();
     if golds.is_empty() {
-        return Err(wrong("`expected` must be one file or several"));
+        return Err(task_error("`expected` must be one file or several"));
     }
     let (strict, ignore_case) = (case.option("strict", true), case.option("ignore_case", false));
     let lines = |text: &str| -> Vec<String> {
@@ -120,7 +123,7 @@ pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
     for gold in golds {
         let wanted = lines(&decoded(gold)?);
         if wanted == found {
-            return Ok(Mark::full(format!("all {} lines are as in {}", found.len(), gold.name)));
+            return Ok(Score::full(format!("all {} lines are as in {}", found.len(), gold.name)));
         }
         let differs = found.iter().zip(&wanted).position(|(found, wanted)| found != wanted);
         told.push(match differs {
@@ -130,41 +133,43 @@ pub(super) fn compare_csv(case: &Case<'_>) -> Result<Mark, Fault> {
             None => format!("there are {} lines, {} has {}", found.len(), gold.name, wanted.len()),
         });
     }
-    Ok(Mark::none(told.join("; ")))
+    Ok(Score::none(told.join("; ")))
 }
 
 /// Decodes a file as UTF-8, or else as Latin-1, which accepts every byte.
-pub(super) fn decoded(file: &FileRef) -> Result<String, Fault> {
+pub(super) fn decoded(file: &FileRef) -> Result<String, MetricError> {
     python::bounded(file)?;
     Ok(match std::str::from_utf8(&file.bytes) {
-        Ok(text) => python::universal(text),
-        Err(_) => python::universal(&file.bytes.iter().map(|byte| char::from(*byte)).collect::<String>()),
+        Ok(text) => python::normalize_line_ends(text),
+        Err(_) => {
+            python::normalize_line_ends(&file.bytes.iter().map(|byte| char::from(*byte)).collect::<String>())
+        }
     })
 }
 
 /// Passes if a folder contains exactly the expected files, in any order.
-pub(super) fn moved_files(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn moved_files(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let wanted = texts(case.rules()?, "expected")?;
-    let children = case.need_value()?.get("children").and_then(Value::as_array);
-    let children = children.ok_or_else(|| raised("the result is not a folder"))?;
+    let children = case.require_value()?.get("children").and_then(Value::as_array);
+    let children = children.ok_or_else(|| upstream_error("the result is not a folder"))?;
     let found: Vec<&str> = children.iter().filter_map(|child| child.get("name")?.as_str()).collect();
     Ok(same_members(&found, &wanted, "the folder"))
 }
 
 /// Passes if the desktop's favourites, a list of quoted names, are exactly the expected ones.
-pub(super) fn favourites(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn favourites(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let wanted = texts(case.rules()?, "expected")?;
-    let text = case.need_text()?.trim();
+    let text = case.require_str()?.trim();
     let text = text.strip_prefix("@as").unwrap_or(text).trim();
     let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let list = list.ok_or_else(|| raised(format!("{} is not a list", quote(text))))?;
+    let list = list.ok_or_else(|| upstream_error(format!("{} is not a list", quote(text))))?;
     let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
     let found: Vec<&str> = names.map(|name| name.trim_matches(['\'', '"'])).collect();
     Ok(same_members(&found, &wanted, "the list"))
 }
 
 /// Compares two lists by length and by their distinct members.
-fn same_members(found: &[&str], wanted: &[&str], what: &str) -> Mark {
+fn same_members(found: &[&str], wanted: &[&str], what: &str) -> Score {
     let set = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let (have, want) = (set(found), set(wanted));
     let mut complaints: Vec<String> =
@@ -173,5 +178,5 @@ fn same_members(found: &[&str], wanted: &[&str], what: &str) -> Mark {
     if complaints.is_empty() && found.len() != wanted.len() {
         complaints.push(format!("{what} has {} entries instead of {}", found.len(), wanted.len()));
     }
-    Mark::unless(&complaints, &format!("{what} contains exactly the expected entries"))
+    Score::unless(&complaints, &format!("{what} contains exactly the expected entries"))
 }

@@ -6,30 +6,35 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Case, Compat, METRICS, Reading, Takes, mark, yaml};
+use super::{ArgumentKind, Compat, CompatProbe, METRICS, MetricInput, mark, yaml};
 use crate::check::database;
-use crate::check::evidence::{FileRef, Found};
+use crate::check::evidence::{EvidenceValue, FileRef};
 
 /// Runs a fraction of the default number of cases, which `PROPTEST_CASES` can raise for a long run.
 fn part(of: u32) -> ProptestConfig {
     ProptestConfig::with_cases((ProptestConfig::default().cases / of).max(1))
 }
 
-fn file(name: &str, bytes: impl Into<Vec<u8>>) -> Found {
-    Found::files_of(vec![Some(FileRef::new(name, bytes.into()))])
+fn file(name: &str, bytes: impl Into<Vec<u8>>) -> EvidenceValue {
+    EvidenceValue::files_of(vec![Some(FileRef::new(name, bytes.into()))])
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "calls with literals read better so")]
-fn score(metric: &str, result: &Found, expected: Found, options: &Value) -> Result<f64, String> {
+fn score(
+    metric: &str,
+    result: &EvidenceValue,
+    expected: EvidenceValue,
+    options: &Value,
+) -> Result<f64, String> {
     let none = Map::new();
-    let reading = Reading::new(Compat::Fixed);
+    let reading = CompatProbe::new(Compat::Fixed);
     let options = options.as_object().unwrap_or(&none);
-    let case = Case { result, expected: Some(&expected), options, reading: &reading, beside: &[] };
-    mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.story().to_owned())
+    let case = MetricInput { result, expected: Some(&expected), options, reading: &reading, beside: &[] };
+    mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.message().to_owned())
 }
 
 fn by_rule(metric: &str, text: &str, rules: &Value) -> Result<f64, String> {
-    score(metric, &file("f", text), Found::Value { value: rules.clone() }, &Value::Null)
+    score(metric, &file("f", text), EvidenceValue::Value { value: rules.clone() }, &Value::Null)
 }
 
 /// Generates any JSON value.
@@ -100,8 +105,8 @@ proptest! {
             "expected_qt_max_volume": 125, "expected_qt_bgcone": 1, "expected_qt_slider_colours": "1;2;3",
         });
         let found = file(name, bytes);
-        for metric in METRICS.iter().filter(|metric| metric.is_built() && metric.result == Takes::File) {
-            let expected = || if metric.expected == Takes::File { found.clone() } else { Found::Value { value: rules.clone() } };
+        for metric in METRICS.iter().filter(|metric| metric.is_implemented() && metric.result == ArgumentKind::File) {
+            let expected = || if metric.expected == ArgumentKind::File { found.clone() } else { EvidenceValue::Value { value: rules.clone() } };
             let options = if metric.options().is_some() { json!({"is_yaml": true, "rules": []}) } else { Value::Null };
             let first = score(metric.name, &found, expected(), &options);
             match &first {
@@ -211,8 +216,8 @@ proptest! {
         let mut bar: Vec<Value> = names.iter().map(folder).collect();
         let long = bar.len();
         bar.rotate_left(turn % long);
-        let roots = |bar: Vec<Value>| Found::Value { value: json!({"bookmark_bar": {"children": bar}, "other": {"children": [other]}}) };
-        let rules = Found::Value { value: json!({"type": "bookmark_bar_folders_names", "names": names}) };
+        let roots = |bar: Vec<Value>| EvidenceValue::Value { value: json!({"bookmark_bar": {"children": bar}, "other": {"children": [other]}}) };
+        let rules = EvidenceValue::Value { value: json!({"type": "bookmark_bar_folders_names", "names": names}) };
         prop_assert_eq!(score("is_expected_bookmarks", &roots(bar.clone()), rules.clone(), &Value::Null), Ok(1.0));
         bar.pop();
         prop_assert_eq!(score("is_expected_bookmarks", &roots(bar), rules, &Value::Null), Ok(0.0));
@@ -227,8 +232,8 @@ proptest! {
             out
         });
         let fits = |pattern: String| {
-            let rules = Found::Value { value: json!({"expected": [pattern]}) };
-            score("is_expected_url_pattern_match", &Found::Value { value: text.as_str().into() }, rules, &Value::Null)
+            let rules = EvidenceValue::Value { value: json!({"expected": [pattern]}) };
+            score("is_expected_url_pattern_match", &EvidenceValue::Value { value: text.as_str().into() }, rules, &Value::Null)
         };
         prop_assert_eq!(fits(quoted(&part)), Ok(1.0), "{:?}", quoted(&part));
         prop_assert_eq!(fits(format!("^{}\\Z", quoted(&text))), Ok(1.0));

@@ -9,7 +9,7 @@ use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::python_regex::translate;
-use super::{Fault, FileRef, raised, wrong};
+use super::{FileRef, MetricError, task_error, upstream_error};
 
 /// Maximum number of steps of a backtracking match.
 const BACKTRACK_LIMIT: usize = 200_000;
@@ -20,7 +20,7 @@ const LINES: usize = 2_000_000;
 const PATTERN_LIMIT: usize = 4 << 20;
 
 /// Capacity of the pattern cache, which is cleared when full.
-const KEPT: usize = 16;
+const CACHE_SIZE: usize = 16;
 
 /// Flags of a regular expression, by their names in rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,28 +42,28 @@ pub(super) enum Pattern {
 static COMPILED: LazyLock<Mutex<HashMap<(String, Flags), Pattern>>> = LazyLock::new(Mutex::default);
 
 impl Pattern {
-    pub(super) fn new(source: &str) -> Result<Self, Fault> {
+    pub(super) fn new(source: &str) -> Result<Self, MetricError> {
         Self::with(source, Flags::default())
     }
 
     /// Compiles a pattern or takes it from the cache. The tasks of a suite repeat patterns, and compiling takes far
     /// longer than matching.
-    pub(super) fn with(source: &str, flags: Flags) -> Result<Self, Fault> {
+    pub(super) fn with(source: &str, flags: Flags) -> Result<Self, MetricError> {
         let key = (source.to_owned(), flags);
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = compiled.get(&key) {
             return Ok(known.clone());
         }
         let pattern = Self::compile(source, flags)?;
-        if compiled.len() >= KEPT {
+        if compiled.len() >= CACHE_SIZE {
             compiled.clear();
         }
         compiled.insert(key, pattern.clone());
         Ok(pattern)
     }
 
-    fn compile(source: &str, flags: Flags) -> Result<Self, Fault> {
-        let unusable = |why: String| wrong(format!("invalid pattern {source:?}: {why}"));
+    fn compile(source: &str, flags: Flags) -> Result<Self, MetricError> {
+        let unusable = |why: String| task_error(format!("invalid pattern {source:?}: {why}"));
         let translated = translate(source, flags).map_err(unusable)?;
         let linear = RegexBuilder::new(&translated)
             .size_limit(PATTERN_LIMIT)
@@ -88,40 +88,40 @@ impl Pattern {
     }
 
     /// Returns whether the pattern matches anywhere in a text.
-    pub(super) fn is_in(&self, text: &str) -> Result<bool, Fault> {
+    pub(super) fn is_in(&self, text: &str) -> Result<bool, MetricError> {
         match self {
             Self::Linear(pattern) => Ok(pattern.is_match(text)),
-            Self::Bounded(pattern) => pattern
-                .is_match(text)
-                .map_err(|error| wrong(format!("pattern {:?} takes too long: {error}", pattern.as_str()))),
+            Self::Bounded(pattern) => pattern.is_match(text).map_err(|error| {
+                task_error(format!("pattern {:?} takes too long: {error}", pattern.as_str()))
+            }),
         }
     }
 }
 
 /// Decodes a file as UTF-8 with normalized line ends. Upstream raises for invalid bytes.
-pub(super) fn text(file: &FileRef) -> Result<String, Fault> {
+pub(super) fn text(file: &FileRef) -> Result<String, MetricError> {
     bounded(file)?;
     let text = std::str::from_utf8(&file.bytes)
-        .map_err(|error| raised(format!("{} is not valid UTF-8: {error}", file.name)))?;
-    Ok(universal(text))
+        .map_err(|error| upstream_error(format!("{} is not valid UTF-8: {error}", file.name)))?;
+    Ok(normalize_line_ends(text))
 }
 
 /// Rejects a file that is too large for a text file.
-pub(super) fn bounded(file: &FileRef) -> Result<(), Fault> {
+pub(super) fn bounded(file: &FileRef) -> Result<(), MetricError> {
     let (name, size) = (&file.name, file.bytes.len());
     if size > TEXT_LIMIT {
-        return Err(raised(format!("{name} has {size} bytes, more than the limit of {TEXT_LIMIT}")));
+        return Err(upstream_error(format!("{name} has {size} bytes, more than the limit of {TEXT_LIMIT}")));
     }
     // This is an upper bound: some of these bytes are parts of other characters.
     let ends = |byte: &&u8| matches!(byte, b'\n'..=b'\r' | 0x1c..=0x1e | 0x85 | 0xa8 | 0xa9);
     if size > LINES && file.bytes.iter().filter(ends).count() > LINES {
-        return Err(raised(format!("{name} has more than {LINES} lines")));
+        return Err(upstream_error(format!("{name} has more than {LINES} lines")));
     }
     Ok(())
 }
 
 /// Converts all line ends to `\n`, as Python does for text files.
-pub(super) fn universal(text: &str) -> String {
+pub(super) fn normalize_line_ends(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
 
@@ -253,7 +253,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Fault, Flags, Pattern, float, repr, split_lines, translate};
+    use super::{Flags, MetricError, Pattern, float, repr, split_lines, translate};
 
     #[test]
     fn patterns_mean_what_they_mean_upstream() {
@@ -313,7 +313,7 @@ mod tests {
             "[^]",
             "a\\",
         ] {
-            assert!(matches!(Pattern::new(source), Err(Fault::Task(_))), "{source}");
+            assert!(matches!(Pattern::new(source), Err(MetricError::Task(_))), "{source}");
         }
     }
 

@@ -7,20 +7,20 @@ use super::python::Flags;
 
 /// The kind of the preceding token.
 #[derive(Clone, Copy, PartialEq)]
-enum Before {
+enum PreviousToken {
     /// A repeatable item, or the pattern's start.
     Item,
     /// A repetition that may be made lazy or possessive.
     Repeat,
     /// A lazy or possessive repetition.
-    Whole,
+    Complete,
 }
 
 struct Translator<'s> {
     rest: Chars<'s>,
     out: String,
     names: HashSet<&'s str>,
-    before: Before,
+    before: PreviousToken,
     /// Whether only flags have been read.
     at_start: bool,
     multi_line: bool,
@@ -33,7 +33,7 @@ pub(super) fn translate(source: &str, flags: Flags) -> Result<String, String> {
         rest: source.chars(),
         out: String::with_capacity(source.len() + 8),
         names: HashSet::new(),
-        before: Before::Item,
+        before: PreviousToken::Item,
         at_start: true,
         multi_line: flags.multi_line,
         verbose: flags.verbose,
@@ -63,7 +63,7 @@ impl<'s> Translator<'s> {
             '$' if !self.multi_line => self.out.push_str("(?:\\n?\\z)"),
             _ => self.out.push(c),
         }
-        self.before = Before::Item;
+        self.before = PreviousToken::Item;
         self.at_start &= flags;
         // `group` has already validated the flags.
         if flags {
@@ -79,9 +79,11 @@ impl<'s> Translator<'s> {
     fn repeat(&mut self, c: char, counted: Option<(String, usize)>) -> Result<(), String> {
         self.at_start = false;
         self.before = match (self.before, c) {
-            (Before::Item, _) => Before::Repeat,
-            (Before::Repeat, '?' | '+') => Before::Whole,
-            (Before::Repeat | Before::Whole, _) => return Err("a repetition is repeated".into()),
+            (PreviousToken::Item, _) => PreviousToken::Repeat,
+            (PreviousToken::Repeat, '?' | '+') => PreviousToken::Complete,
+            (PreviousToken::Repeat | PreviousToken::Complete, _) => {
+                return Err("a repetition is repeated".into());
+            }
         };
         match counted {
             Some((text, long)) => {

@@ -1,14 +1,14 @@
 //! The table of all metrics that OSWorld's evaluators export, with their arguments and implementation status.
 
 use super::{
-    Case, Fault, Mark, app_settings, archive, browser, epub, html, image, list, sqlite_and_id3, structure,
-    table, text, thunderbird, tree, vlc,
+    MetricError, MetricInput, Score, app_settings, archive, browser, epub, html, image, list, sqlite_and_id3,
+    structure, table, text, thunderbird, tree, vlc,
 };
 
 /// The kind of data that a metric evaluates. Agreement with upstream is reported per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Family {
+pub enum MetricFamily {
     /// Text, lists and scalar values.
     Text,
     /// JSON and YAML.
@@ -39,7 +39,7 @@ pub enum Family {
 
 /// The type of one argument of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum ArgumentKind {
     /// The metric lacks this argument.
     Nothing,
     /// A JSON value.
@@ -48,7 +48,7 @@ pub enum Takes {
     File,
 }
 
-type Run = fn(&Case<'_>) -> Result<Mark, Fault>;
+type Implementation = fn(&MetricInput<'_>) -> Result<Score, MetricError>;
 
 /// An entry of the metric table.
 #[derive(Clone, Copy)]
@@ -56,17 +56,17 @@ pub struct Metric {
     /// OSWorld's name of the metric.
     pub name: &'static str,
     /// The kind of data that it evaluates.
-    pub family: Family,
+    pub family: MetricFamily,
     /// The type of its result argument.
-    pub result: Takes,
+    pub result: ArgumentKind,
     /// The type of its expected argument.
-    pub expected: Takes,
-    run: Option<Run>,
+    pub expected: ArgumentKind,
+    run: Option<Implementation>,
 }
 
 impl Metric {
     /// Returns whether the metric is implemented here.
-    pub fn is_built(&self) -> bool {
+    pub fn is_implemented(&self) -> bool {
         self.run.is_some()
     }
 
@@ -76,14 +76,18 @@ impl Metric {
         OPTIONS.iter().find(|(name, _)| *name == self.name).map(|(_, options)| *options)
     }
 
-    pub(super) fn run(&self, case: &Case<'_>) -> Result<Mark, Fault> {
+    pub(super) fn run(&self, case: &MetricInput<'_>) -> Result<Score, MetricError> {
         match self.run {
             Some(_) if self.options().is_none() && !case.options.is_empty() => {
                 let given: Vec<&str> = case.options.keys().map(String::as_str).collect();
-                Err(Fault::Task(format!("{} takes no options, but got {}", self.name, given.join(", "))))
+                Err(MetricError::Task(format!(
+                    "{} takes no options, but got {}",
+                    self.name,
+                    given.join(", ")
+                )))
             }
             Some(run) => run(case),
-            None => Err(Fault::Task(format!("metric {:?} is not implemented yet", self.name))),
+            None => Err(MetricError::Task(format!("metric {:?} is not implemented yet", self.name))),
         }
     }
 }
@@ -93,12 +97,18 @@ pub fn named(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
-const fn built(name: &'static str, family: Family, result: Takes, expected: Takes, run: Run) -> Metric {
+const fn implemented(
+    name: &'static str,
+    family: MetricFamily,
+    result: ArgumentKind,
+    expected: ArgumentKind,
+    run: Implementation,
+) -> Metric {
     Metric { name, family, result, expected, run: Some(run) }
 }
 
-const fn later(name: &'static str, family: Family) -> Metric {
-    Metric { name, family, result: Takes::File, expected: Takes::File, run: None }
+const fn unimplemented_metric(name: &'static str, family: MetricFamily) -> Metric {
+    Metric { name, family, result: ArgumentKind::File, expected: ArgumentKind::File, run: None }
 }
 
 /// Options of the implemented metrics that accept any.
@@ -122,152 +132,158 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("compare_zip_files", &[]),
 ];
 
-use Family::{
+use ArgumentKind::{File, Nothing, Value};
+use MetricFamily::{
     Archive, Browser, Code, Document, Image, Media, Pdf, Profile, Slides, Structure, Table, Text, Tree,
 };
-use Takes::{File, Nothing, Value};
 
 /// All metrics, grouped by family.
 pub const METRICS: &[Metric] = &[
-    built("infeasible", Text, Nothing, Nothing, |_| {
-        Err(Fault::Task("infeasible is graded by the attempt's ending, not by evidence".into()))
+    implemented("infeasible", Text, Nothing, Nothing, |_| {
+        Err(MetricError::Task("infeasible is graded by the attempt's ending, not by evidence".into()))
     }),
-    built("exact_match", Text, Value, Value, text::exact_match),
-    built("literal_match", Text, Value, Value, text::literal_match),
-    built("match_in_list", Text, Value, Value, text::match_in_list),
-    built("is_in_list", Text, Value, Value, text::is_in_list),
-    built("fuzzy_match", Text, Value, Value, text::fuzzy_match),
-    built("check_include_exclude", Text, Value, Value, text::include_exclude),
-    built("compare_answer", Text, Value, Value, text::compare_answer),
-    built("compare_text_file", Text, File, File, text::compare_text_file),
-    built("compare_terminal_and_txt", Text, File, Value, text::terminal_and_file),
-    built("compare_python_pure_text", Text, File, File, text::pure_python),
-    built("compare_result_files", Text, File, File, text::result_files),
-    built("diff_text_file", Text, File, File, text::diff_text_file),
-    built("file_contains", Text, File, Value, text::file_contains),
-    built("check_line_number", Text, File, Value, text::line_number),
-    built("is_extension_installed", Text, Value, Value, text::is_extension_installed),
-    built("is_in_vm_clickboard", Text, Value, Value, text::is_in_clipboard),
-    built("is_utc_0", Text, Value, Nothing, text::is_utc_0),
-    built("check_text_enlarged", Text, Value, Nothing, text::is_enlarged),
-    built("check_gnome_favorite_apps", Text, Value, Value, list::favourites),
-    built("check_moved_jpgs", Text, Value, Value, list::moved_files),
-    built("check_list", Text, File, Value, list::check_list),
-    built("check_direct_json_object", Structure, Value, Value, structure::direct_json_object),
-    built("check_json", Structure, File, Value, structure::check_json),
-    built("check_json_settings", Structure, File, Value, structure::json_settings),
-    built("check_json_keybindings", Structure, File, Value, structure::json_keybindings),
-    built("is_included_all_json_objects", Structure, File, File, structure::includes_all),
-    built("compare_config", Structure, File, Value, structure::compare_config),
-    built("check_csv", Table, File, Value, list::check_csv),
-    built("compare_csv", Table, File, File, list::compare_csv),
-    built("compare_table", Table, File, File, table::compare_table),
-    built("compare_conference_city_in_order", Table, File, Value, table::cities_in_order),
-    built("is_expected_active_tab", Browser, Value, Value, browser::active_tab),
-    built("is_expected_active_tab_approximate", Browser, Value, Value, browser::active_tab_without_query),
-    built("is_expected_url_pattern_match", Browser, Value, Value, browser::url_pattern),
-    built("is_expected_tabs", Browser, Value, Value, browser::tabs),
-    built("is_expected_bookmarks", Browser, Value, Value, browser::bookmarks),
-    built("is_expected_search_query", Browser, Value, Value, browser::search_query),
-    built("is_expected_installed_extensions", Browser, Value, Value, browser::extensions),
-    built("is_cookie_deleted", Browser, Value, Value, browser::cookies_deleted),
-    built("check_history_deleted", Browser, Value, Value, browser::history_deleted),
-    built("check_enabled_experiments", Browser, Value, Value, browser::experiments),
-    built("check_font_size", Browser, Value, Value, browser::font_size),
-    built("is_shortcut_on_desktop", Browser, Value, Value, browser::shortcut),
-    built("is_added_to_steam_cart", Browser, Value, Value, browser::in_cart),
-    built("check_html_background_image", Browser, File, Value, html::background_image),
-    built("check_config_status", Profile, File, Value, app_settings::gimp_status),
-    built("find_default_font", Profile, File, Value, app_settings::default_font),
-    built("check_presenter_console_disable", Profile, File, Nothing, app_settings::presenter_console),
-    built("check_auto_saving_time", Profile, File, Value, app_settings::saving_time),
-    built("check_libre_locale", Profile, File, Value, app_settings::locale),
-    built("check_thunderbird_prefs", Profile, File, Value, thunderbird::preferences),
-    built("check_thunderbird_filter", Profile, File, Value, thunderbird::filters),
-    built("check_thunderbird_folder", Profile, File, File, thunderbird::folder),
-    built("is_vlc_playing", Profile, File, Value, vlc::playing),
-    built("is_vlc_recordings_folder", Profile, File, Value, vlc::recordings_folder),
-    built("is_vlc_fullscreen", Profile, Value, Value, vlc::fullscreen),
-    built("check_qt_bgcone", Profile, File, Value, vlc::background_cone),
-    built("check_qt_max_volume", Profile, File, Value, vlc::max_volume),
-    built("check_qt_minimal_view", Profile, File, Value, vlc::minimal_view),
-    built("check_qt_slider_colours", Profile, File, Value, vlc::slider_colours),
-    built("check_global_key_play_pause", Profile, File, Value, vlc::global_key),
-    built("check_one_instance_when_started_from_file", Profile, File, Value, vlc::one_instance),
-    built("check_play_and_exit", Profile, File, Value, vlc::play_and_exit),
-    built("run_sqlite3", Profile, File, Value, sqlite_and_id3::run_sqlite),
-    built("check_mp3_meta", Profile, File, Value, sqlite_and_id3::mp3_meta),
-    built("check_accessibility_tree", Tree, Value, Value, tree::accessibility_tree),
-    built("check_left_panel", Tree, Value, Nothing, tree::left_panel),
-    built("compare_htmls", Archive, File, File, html::compare),
-    built("compare_archive", Archive, File, File, archive::compare),
-    built("compare_zip_files", Archive, File, File, archive::compare_zip),
-    built("compare_epub", Archive, File, File, epub::compare),
-    built("check_image_size", Image, File, Value, image::size),
-    built("check_image_file_size", Image, File, Value, image::file_size),
-    later("compare_docx_files", Document),
-    later("compare_docx_files_and_ignore_new_lines", Document),
-    later("compare_docx_tables", Document),
-    later("compare_docx_images", Document),
-    later("compare_docx_lines", Document),
-    later("compare_init_lines", Document),
-    later("compare_insert_equation", Document),
-    later("compare_highlighted_text", Document),
-    later("compare_contains_image", Document),
-    later("compare_line_spacing", Document),
-    later("compare_font_names", Document),
-    later("compare_subscript_contains", Document),
-    later("compare_references", Document),
-    later("compare_unique_train_records", Document),
-    later("get_unique_train_ids", Document),
-    later("check_no_duplicates", Document),
-    later("check_tabstops", Document),
-    later("check_highlighted_words", Document),
-    later("check_italic_font_size_14", Document),
-    later("check_file_exists", Document),
-    later("contains_page_break", Document),
-    later("evaluate_alignment", Document),
-    later("evaluate_colored_words_in_tables", Document),
-    later("evaluate_conversion", Document),
-    later("evaluate_spacing", Document),
-    later("evaluate_strike_through_last_paragraph", Document),
-    later("fuzzy_place_math", Document),
-    later("has_page_numbers_in_footers", Document),
-    later("is_first_line_centered", Document),
-    later("compare_pptx_files", Slides),
-    later("check_image_stretch_and_center", Slides),
-    later("check_page_number_colors", Slides),
-    later("check_slide_numbers_color", Slides),
-    later("check_slide_orientation_Portrait", Slides),
-    later("check_strikethrough", Slides),
-    later("check_transition", Slides),
-    later("evaluate_presentation_fill_to_rgb_distance", Slides),
-    later("check_brightness_decrease_and_structure_sim", Image),
-    later("check_contrast_increase_and_structure_sim", Image),
-    later("check_file_exists_and_structure_sim", Image),
-    later("check_green_background", Image),
-    later("check_image_mirror", Image),
-    later("check_palette_and_structure_sim", Image),
-    later("check_saturation_increase_and_structure_sim", Image),
-    later("check_sharper", Image),
-    later("check_structure_sim", Image),
-    later("check_structure_sim_resized", Image),
-    later("check_structure_sim_with_threshold", Image),
-    later("check_textbox_on_leftside", Image),
-    later("check_triangle_position", Image),
-    later("compare_image_list", Image),
-    later("compare_images", Image),
-    later("compare_triangle_positions", Image),
-    later("decrease_brightness", Image),
-    later("increase_saturation", Image),
-    later("check_pdf_pages", Pdf),
-    later("compare_pdf_images", Pdf),
-    later("compare_pdfs", Pdf),
-    later("is_gold_text_included_in_pdf", Pdf),
-    later("compare_audios", Media),
-    later("compare_image_text", Media),
-    later("compare_videos", Media),
-    later("compare_time_in_speedtest_results", Media),
-    later("check_python_file_by_gold_file", Code),
-    later("check_python_file_by_test_suite", Code),
+    implemented("exact_match", Text, Value, Value, text::exact_match),
+    implemented("literal_match", Text, Value, Value, text::literal_match),
+    implemented("match_in_list", Text, Value, Value, text::match_in_list),
+    implemented("is_in_list", Text, Value, Value, text::is_in_list),
+    implemented("fuzzy_match", Text, Value, Value, text::fuzzy_match),
+    implemented("check_include_exclude", Text, Value, Value, text::include_exclude),
+    implemented("compare_answer", Text, Value, Value, text::compare_answer),
+    implemented("compare_text_file", Text, File, File, text::compare_text_file),
+    implemented("compare_terminal_and_txt", Text, File, Value, text::terminal_and_file),
+    implemented("compare_python_pure_text", Text, File, File, text::pure_python),
+    implemented("compare_result_files", Text, File, File, text::result_files),
+    implemented("diff_text_file", Text, File, File, text::diff_text_file),
+    implemented("file_contains", Text, File, Value, text::file_contains),
+    implemented("check_line_number", Text, File, Value, text::line_number),
+    implemented("is_extension_installed", Text, Value, Value, text::is_extension_installed),
+    implemented("is_in_vm_clickboard", Text, Value, Value, text::is_in_clipboard),
+    implemented("is_utc_0", Text, Value, Nothing, text::is_utc_0),
+    implemented("check_text_enlarged", Text, Value, Nothing, text::is_enlarged),
+    implemented("check_gnome_favorite_apps", Text, Value, Value, list::favourites),
+    implemented("check_moved_jpgs", Text, Value, Value, list::moved_files),
+    implemented("check_list", Text, File, Value, list::check_list),
+    implemented("check_direct_json_object", Structure, Value, Value, structure::direct_json_object),
+    implemented("check_json", Structure, File, Value, structure::check_json),
+    implemented("check_json_settings", Structure, File, Value, structure::json_settings),
+    implemented("check_json_keybindings", Structure, File, Value, structure::json_keybindings),
+    implemented("is_included_all_json_objects", Structure, File, File, structure::includes_all),
+    implemented("compare_config", Structure, File, Value, structure::compare_config),
+    implemented("check_csv", Table, File, Value, list::check_csv),
+    implemented("compare_csv", Table, File, File, list::compare_csv),
+    implemented("compare_table", Table, File, File, table::compare_table),
+    implemented("compare_conference_city_in_order", Table, File, Value, table::cities_in_order),
+    implemented("is_expected_active_tab", Browser, Value, Value, browser::active_tab),
+    implemented(
+        "is_expected_active_tab_approximate",
+        Browser,
+        Value,
+        Value,
+        browser::active_tab_without_query,
+    ),
+    implemented("is_expected_url_pattern_match", Browser, Value, Value, browser::url_pattern),
+    implemented("is_expected_tabs", Browser, Value, Value, browser::tabs),
+    implemented("is_expected_bookmarks", Browser, Value, Value, browser::bookmarks),
+    implemented("is_expected_search_query", Browser, Value, Value, browser::search_query),
+    implemented("is_expected_installed_extensions", Browser, Value, Value, browser::extensions),
+    implemented("is_cookie_deleted", Browser, Value, Value, browser::cookies_deleted),
+    implemented("check_history_deleted", Browser, Value, Value, browser::history_deleted),
+    implemented("check_enabled_experiments", Browser, Value, Value, browser::experiments),
+    implemented("check_font_size", Browser, Value, Value, browser::font_size),
+    implemented("is_shortcut_on_desktop", Browser, Value, Value, browser::shortcut),
+    implemented("is_added_to_steam_cart", Browser, Value, Value, browser::in_cart),
+    implemented("check_html_background_image", Browser, File, Value, html::background_image),
+    implemented("check_config_status", Profile, File, Value, app_settings::gimp_status),
+    implemented("find_default_font", Profile, File, Value, app_settings::default_font),
+    implemented("check_presenter_console_disable", Profile, File, Nothing, app_settings::presenter_console),
+    implemented("check_auto_saving_time", Profile, File, Value, app_settings::saving_time),
+    implemented("check_libre_locale", Profile, File, Value, app_settings::locale),
+    implemented("check_thunderbird_prefs", Profile, File, Value, thunderbird::preferences),
+    implemented("check_thunderbird_filter", Profile, File, Value, thunderbird::filters),
+    implemented("check_thunderbird_folder", Profile, File, File, thunderbird::folder),
+    implemented("is_vlc_playing", Profile, File, Value, vlc::playing),
+    implemented("is_vlc_recordings_folder", Profile, File, Value, vlc::recordings_folder),
+    implemented("is_vlc_fullscreen", Profile, Value, Value, vlc::fullscreen),
+    implemented("check_qt_bgcone", Profile, File, Value, vlc::background_cone),
+    implemented("check_qt_max_volume", Profile, File, Value, vlc::max_volume),
+    implemented("check_qt_minimal_view", Profile, File, Value, vlc::minimal_view),
+    implemented("check_qt_slider_colours", Profile, File, Value, vlc::slider_colours),
+    implemented("check_global_key_play_pause", Profile, File, Value, vlc::global_key),
+    implemented("check_one_instance_when_started_from_file", Profile, File, Value, vlc::one_instance),
+    implemented("check_play_and_exit", Profile, File, Value, vlc::play_and_exit),
+    implemented("run_sqlite3", Profile, File, Value, sqlite_and_id3::run_sqlite),
+    implemented("check_mp3_meta", Profile, File, Value, sqlite_and_id3::mp3_meta),
+    implemented("check_accessibility_tree", Tree, Value, Value, tree::accessibility_tree),
+    implemented("check_left_panel", Tree, Value, Nothing, tree::left_panel),
+    implemented("compare_htmls", Archive, File, File, html::compare),
+    implemented("compare_archive", Archive, File, File, archive::compare),
+    implemented("compare_zip_files", Archive, File, File, archive::compare_zip),
+    implemented("compare_epub", Archive, File, File, epub::compare),
+    implemented("check_image_size", Image, File, Value, image::size),
+    implemented("check_image_file_size", Image, File, Value, image::file_size),
+    unimplemented_metric("compare_docx_files", Document),
+    unimplemented_metric("compare_docx_files_and_ignore_new_lines", Document),
+    unimplemented_metric("compare_docx_tables", Document),
+    unimplemented_metric("compare_docx_images", Document),
+    unimplemented_metric("compare_docx_lines", Document),
+    unimplemented_metric("compare_init_lines", Document),
+    unimplemented_metric("compare_insert_equation", Document),
+    unimplemented_metric("compare_highlighted_text", Document),
+    unimplemented_metric("compare_contains_image", Document),
+    unimplemented_metric("compare_line_spacing", Document),
+    unimplemented_metric("compare_font_names", Document),
+    unimplemented_metric("compare_subscript_contains", Document),
+    unimplemented_metric("compare_references", Document),
+    unimplemented_metric("compare_unique_train_records", Document),
+    unimplemented_metric("get_unique_train_ids", Document),
+    unimplemented_metric("check_no_duplicates", Document),
+    unimplemented_metric("check_tabstops", Document),
+    unimplemented_metric("check_highlighted_words", Document),
+    unimplemented_metric("check_italic_font_size_14", Document),
+    unimplemented_metric("check_file_exists", Document),
+    unimplemented_metric("contains_page_break", Document),
+    unimplemented_metric("evaluate_alignment", Document),
+    unimplemented_metric("evaluate_colored_words_in_tables", Document),
+    unimplemented_metric("evaluate_conversion", Document),
+    unimplemented_metric("evaluate_spacing", Document),
+    unimplemented_metric("evaluate_strike_through_last_paragraph", Document),
+    unimplemented_metric("fuzzy_place_math", Document),
+    unimplemented_metric("has_page_numbers_in_footers", Document),
+    unimplemented_metric("is_first_line_centered", Document),
+    unimplemented_metric("compare_pptx_files", Slides),
+    unimplemented_metric("check_image_stretch_and_center", Slides),
+    unimplemented_metric("check_page_number_colors", Slides),
+    unimplemented_metric("check_slide_numbers_color", Slides),
+    unimplemented_metric("check_slide_orientation_Portrait", Slides),
+    unimplemented_metric("check_strikethrough", Slides),
+    unimplemented_metric("check_transition", Slides),
+    unimplemented_metric("evaluate_presentation_fill_to_rgb_distance", Slides),
+    unimplemented_metric("check_brightness_decrease_and_structure_sim", Image),
+    unimplemented_metric("check_contrast_increase_and_structure_sim", Image),
+    unimplemented_metric("check_file_exists_and_structure_sim", Image),
+    unimplemented_metric("check_green_background", Image),
+    unimplemented_metric("check_image_mirror", Image),
+    unimplemented_metric("check_palette_and_structure_sim", Image),
+    unimplemented_metric("check_saturation_increase_and_structure_sim", Image),
+    unimplemented_metric("check_sharper", Image),
+    unimplemented_metric("check_structure_sim", Image),
+    unimplemented_metric("check_structure_sim_resized", Image),
+    unimplemented_metric("check_structure_sim_with_threshold", Image),
+    unimplemented_metric("check_textbox_on_leftside", Image),
+    unimplemented_metric("check_triangle_position", Image),
+    unimplemented_metric("compare_image_list", Image),
+    unimplemented_metric("compare_images", Image),
+    unimplemented_metric("compare_triangle_positions", Image),
+    unimplemented_metric("decrease_brightness", Image),
+    unimplemented_metric("increase_saturation", Image),
+    unimplemented_metric("check_pdf_pages", Pdf),
+    unimplemented_metric("compare_pdf_images", Pdf),
+    unimplemented_metric("compare_pdfs", Pdf),
+    unimplemented_metric("is_gold_text_included_in_pdf", Pdf),
+    unimplemented_metric("compare_audios", Media),
+    unimplemented_metric("compare_image_text", Media),
+    unimplemented_metric("compare_videos", Media),
+    unimplemented_metric("compare_time_in_speedtest_results", Media),
+    unimplemented_metric("check_python_file_by_gold_file", Code),
+    unimplemented_metric("check_python_file_by_test_suite", Code),
 ];

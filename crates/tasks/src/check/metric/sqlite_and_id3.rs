@@ -3,23 +3,24 @@
 use id3::TagLike as _;
 use serde_json::Value;
 
-use super::{Case, Fault, Mark, python, raised, show, value, wrong};
+use super::{MetricError, MetricInput, Score, python, show, task_error, upstream_error, value};
 use crate::check::database;
 
 /// Returns the first cell of the query's first row as the score.
-pub(super) fn run_sqlite(case: &Case<'_>) -> Result<Mark, Fault> {
-    let sql = case.rule_text("sql")?;
-    let file = case.need_file()?;
-    let rows = database::rows(&file.bytes, sql).map_err(raised)?;
-    let cell = rows.first().and_then(|row| row.first()).ok_or_else(|| raised("the query returns no row"))?;
+pub(super) fn run_sqlite(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let sql = case.rule_str("sql")?;
+    let file = case.require_file()?;
+    let rows = database::rows(&file.bytes, sql).map_err(upstream_error)?;
+    let cell =
+        rows.first().and_then(|row| row.first()).ok_or_else(|| upstream_error("the query returns no row"))?;
     let score = match cell {
         Value::Null => Some(0.0),
         Value::String(text) if text.is_empty() => Some(0.0),
         Value::String(text) => python::float(text),
         cell => cell.as_f64(),
     };
-    let score = score.ok_or_else(|| raised(format!("{} is not a number", show(cell))))?;
-    Ok(Mark { score, explanation: format!("the query returns {cell}") })
+    let score = score.ok_or_else(|| upstream_error(format!("{} is not a number", show(cell))))?;
+    Ok(Score { score, explanation: format!("the query returns {cell}") })
 }
 
 /// Names of tags in tasks (as in mutagen's `EasyID3`), with their ID3 frames.
@@ -58,19 +59,19 @@ const FRAMES: &[(&str, &str)] = &[
     ("version", "TIT3"),
 ];
 
-pub(super) fn mp3_meta(case: &Case<'_>) -> Result<Mark, Fault> {
-    let rules = case.rules()?.as_object().ok_or_else(|| wrong("`expected` must map tags to rules"))?;
+pub(super) fn mp3_meta(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let rules = case.rules()?.as_object().ok_or_else(|| task_error("`expected` must map tags to rules"))?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
     if is_packed(&file.bytes) {
-        return Err(raised(format!("{} has compressed tags, which are not read", file.name)));
+        return Err(upstream_error(format!("{} has compressed tags, which are not read", file.name)));
     }
     let mut source = std::io::Cursor::new(&file.bytes[..]);
     let tag = id3::Tag::read_from2(&mut source)
         .or_else(|_| id3::v1::Tag::read_from(std::io::Cursor::new(&file.bytes[..])).map(Into::into))
-        .map_err(|error| raised(format!("{} has no tags: {error}", file.name)))?;
+        .map_err(|error| upstream_error(format!("{} has no tags: {error}", file.name)))?;
     let mut complaints = Vec::new();
     for (name, rule) in rules {
         let found = Value::from(read(&tag, name)?);
@@ -78,7 +79,7 @@ pub(super) fn mp3_meta(case: &Case<'_>) -> Result<Mark, Fault> {
             complaints.push(format!("tag {name} is {}, expected {}", show(&found), show(rule)));
         }
     }
-    Ok(Mark::unless(&complaints, "every tag is as expected"))
+    Ok(Score::unless(&complaints, "every tag is as expected"))
 }
 
 /// Returns whether an ID3v2 frame at the file's start is compressed. A few bytes could expand to gigabytes, frame after
@@ -116,10 +117,10 @@ fn is_packed(bytes: &[u8]) -> bool {
     false
 }
 
-fn read(tag: &id3::Tag, name: &str) -> Result<String, Fault> {
+fn read(tag: &id3::Tag, name: &str) -> Result<String, MetricError> {
     let key = name.to_lowercase();
     let known = FRAMES.iter().find(|(known, _)| *known == key);
-    let Some((_, frame)) = known else { return Err(wrong(format!("unknown tag {name:?}"))) };
+    let Some((_, frame)) = known else { return Err(task_error(format!("unknown tag {name:?}"))) };
     let text = |frame: &str| tag.get(frame).and_then(|frame| frame.content().text()).map(str::to_owned);
     let found = match *frame {
         "TCON" => {

@@ -2,40 +2,43 @@
 
 use serde_json::{Map, Value};
 
-use super::{Case, Fault, FileRef, Mark, entries, json, python, raised, show, text, value, wrong, yaml};
+use super::{
+    FileRef, MetricError, MetricInput, Score, entries, json, python, show, task_error, text, upstream_error,
+    value, yaml,
+};
 
 /// The placeholder in OSWorld's tasks for a value that could not be computed from a live site.
 const EVALUATION_FAILED: &str = "__EVALUATION_FAILED__";
 const ANY_ORDER: &str = "ignore_list_order";
 
-pub(super) fn direct_json_object(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn direct_json_object(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;
     let wanted = rules.get("expected").and_then(Value::as_object);
-    let wanted = wanted.ok_or_else(|| wrong("rule \"expected\" must be an object"))?;
+    let wanted = wanted.ok_or_else(|| task_error("rule \"expected\" must be an object"))?;
     let found = match case.value()? {
         Ok(Value::String(text)) => json::read(text.trim().replace('\'', "\"").as_bytes())
-            .map_err(|error| raised(format!("the result is not JSON: {error}")))?,
+            .map_err(|error| upstream_error(format!("the result is not JSON: {error}")))?,
         Ok(found) => found.clone(),
         Err(mark) => return Ok(mark),
     };
     if wanted.values().any(|value| value == EVALUATION_FAILED) {
-        return Ok(Mark::none("the expected value could not be computed"));
+        return Ok(Score::none("the expected value could not be computed"));
     }
-    let Some(found) = found.as_object() else { return Ok(Mark::none("the result is not an object")) };
-    if rules.get("expect_in_result").is_some_and(crate::setup::is_true) {
+    let Some(found) = found.as_object() else { return Ok(Score::none("the result is not an object")) };
+    if rules.get("expect_in_result").is_some_and(crate::setup::is_truthy) {
         return Ok(all_inside(found, wanted));
     }
-    let any_order = wanted.get(ANY_ORDER).is_some_and(crate::setup::is_true);
+    let any_order = wanted.get(ANY_ORDER).is_some_and(crate::setup::is_truthy);
     let mut complaints = Vec::new();
     // Upstream treats the flag as an expected entry, which no result can satisfy.
-    for (key, wanted) in wanted.iter().filter(|(key, _)| case.is_exact() || *key != ANY_ORDER) {
+    for (key, wanted) in wanted.iter().filter(|(key, _)| case.reproduces_bugs() || *key != ANY_ORDER) {
         let found = found.get(key).unwrap_or(&Value::Null);
         let same = if any_order { same_sorted(found, wanted) } else { value::equal(found, wanted) };
         if !same {
             complaints.push(format!("{key} is {} instead of {}", show(found), show(wanted)));
         }
     }
-    Ok(Mark::unless(&complaints, "every expected entry is there"))
+    Ok(Score::unless(&complaints, "every expected entry is there"))
 }
 
 fn same_sorted(found: &Value, wanted: &Value) -> bool {
@@ -47,7 +50,7 @@ fn same_sorted(found: &Value, wanted: &Value) -> bool {
     sorted(found).zip(sorted(wanted)).is_some_and(|(found, wanted)| value::equal(&found, &wanted))
 }
 
-fn all_inside(found: &Map<String, Value>, wanted: &Map<String, Value>) -> Mark {
+fn all_inside(found: &Map<String, Value>, wanted: &Map<String, Value>) -> Score {
     let mut complaints = Vec::new();
     for (key, wanted) in wanted {
         let found = found.get(key).unwrap_or(&Value::Null);
@@ -61,10 +64,10 @@ fn all_inside(found: &Map<String, Value>, wanted: &Map<String, Value>) -> Mark {
             complaints.push(format!("{key} is {}, which contains none of {}", show(found), show(wanted)));
         }
     }
-    Mark::unless(&complaints, "every expected entry is there")
+    Score::unless(&complaints, "every expected entry is there")
 }
 
-pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn check_json(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;
     let file = match case.file()? {
         Ok(file) => file,
@@ -72,40 +75,40 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
     };
     let read = if case.option("is_yaml", false) {
         python::text(file)
-            .map_err(|fault| fault.story().to_owned())
+            .map_err(|fault| fault.message().to_owned())
             .and_then(|text| yaml::read(text.trim_start_matches('\u{feff}')))
     } else {
         json::read(&file.bytes)
     };
     let found = match read {
         Ok(found) => found,
-        Err(error) => return Ok(Mark::none(format!("{} cannot be parsed: {error}", file.name))),
+        Err(error) => return Ok(Score::none(format!("{} cannot be parsed: {error}", file.name))),
     };
     if found.is_null() && case.option("is_yaml", false) {
-        return Ok(Mark::none(format!("{} is empty", file.name)));
+        return Ok(Score::none(format!("{} is empty", file.name)));
     }
     let wanted = entries(rules, "expect")?.iter().map(|rule| (rule, true));
     let barred = entries(rules, "unexpect")?.iter().map(|rule| (rule, false));
     let mut complaints = Vec::new();
     for (rule, wanted) in wanted.chain(barred) {
         let path = rule.get("key").and_then(Value::as_array);
-        let path = path.ok_or_else(|| wrong("a rule needs the list \"key\""))?;
+        let path = path.ok_or_else(|| task_error("a rule needs the list \"key\""))?;
         let at = value::at(&found, path);
         let (fits, told) = match at {
             Some(value) => (value::fits(value, rule), show(value)),
             None if wanted => (Ok(false), "missing".to_owned()),
             // Upstream raises on a list that is too short, even if the rule says that the value must be absent.
-            None if case.is_exact() && value::runs_out(&found, path) => {
-                (Err(raised("the list is too short")), "missing".to_owned())
+            None if case.reproduces_bugs() && value::index_out_of_range(&found, path) => {
+                (Err(upstream_error("the list is too short")), "missing".to_owned())
             }
             None => (value::fits(&Value::Null, rule), "missing".to_owned()),
         };
         let right = match fits {
             Ok(fits) => fits == wanted,
             // An impossible comparison fails the check upstream, for `expect` and `unexpect` alike.
-            Err(Fault::Raised(_)) => false,
+            Err(MetricError::Raised(_)) => false,
             // So does an unknown method, although that is an error of the task.
-            Err(Fault::Task(_)) if case.is_exact() => false,
+            Err(MetricError::Task(_)) if case.reproduces_bugs() => false,
             Err(fault) => return Err(fault),
         };
         if !right {
@@ -114,24 +117,24 @@ pub(super) fn check_json(case: &Case<'_>) -> Result<Mark, Fault> {
             complaints.push(format!("{} is {told}, but should {not}be {rule}", show(&path.clone().into())));
         }
     }
-    Ok(Mark::unless(&complaints, "every rule holds"))
+    Ok(Score::unless(&complaints, "every rule holds"))
 }
 
-pub(super) fn json_settings(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn json_settings(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let wanted = case.rule("expected")?.as_object();
-    let wanted = wanted.ok_or_else(|| wrong("rule \"expected\" must be an object"))?;
+    let wanted = wanted.ok_or_else(|| task_error("rule \"expected\" must be an object"))?;
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
     let found: Value = match json::read(&file.bytes) {
         Ok(found) => found,
-        Err(error) => return Ok(Mark::none(format!("{} is not JSON: {error}", file.name))),
+        Err(error) => return Ok(Score::none(format!("{} is not JSON: {error}", file.name))),
     };
     Ok(has_entries(&found, wanted))
 }
 
-fn has_entries(found: &Value, wanted: &Map<String, Value>) -> Mark {
+fn has_entries(found: &Value, wanted: &Map<String, Value>) -> Score {
     let complaints: Vec<String> = wanted
         .iter()
         .filter(|(key, wanted)| !found.get(*key).is_some_and(|found| value::equal(found, wanted)))
@@ -140,43 +143,43 @@ fn has_entries(found: &Value, wanted: &Map<String, Value>) -> Mark {
             None => format!("{key} is absent instead of {}", show(wanted)),
         })
         .collect();
-    Mark::unless(&complaints, "every expected entry is there")
+    Score::unless(&complaints, "every expected entry is there")
 }
 
 /// Passes if the expected file contains every entry of the result file. As upstream, the first argument is the
 /// standard.
-pub(super) fn includes_all(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn includes_all(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let standard = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
     };
-    let read = |file: &FileRef| -> Result<Value, Fault> {
-        json::read(&file.bytes).map_err(|error| raised(format!("{} is not JSON: {error}", file.name)))
+    let read = |file: &FileRef| -> Result<Value, MetricError> {
+        json::read(&file.bytes).map_err(|error| upstream_error(format!("{} is not JSON: {error}", file.name)))
     };
     let (standard, found) = (read(standard)?, read(case.expected_file()?)?);
-    let standard = standard.as_object().ok_or_else(|| raised("the standard is not an object"))?;
+    let standard = standard.as_object().ok_or_else(|| upstream_error("the standard is not an object"))?;
     Ok(has_entries(&found, standard))
 }
 
 /// Passes if a list of key bindings, possibly below a comment line, contains the expected one.
-pub(super) fn json_keybindings(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn json_keybindings(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let wanted = case.rule("expected")?;
     let text = match case.file()?.map(python::text) {
         Ok(Ok(text)) => text,
-        Ok(Err(fault)) => return Ok(Mark::none(fault.story())),
+        Ok(Err(fault)) => return Ok(Score::none(fault.message())),
         Err(mark) => return Ok(mark),
     };
     let below = text.split_once('\n').map_or("", |(_, below)| below);
     let list: Option<Vec<Value>> = json::read(text.as_bytes()).or_else(|_| json::read(below.as_bytes())).ok();
-    let Some(list) = list else { return Ok(Mark::none("the file is not a JSON list")) };
+    let Some(list) = list else { return Ok(Score::none("the file is not a JSON list")) };
     let holds = list.iter().any(|one| value::equal(one, wanted));
-    Ok(Mark::of(holds, format!("binding {} is {}", show(wanted), if holds { "there" } else { "missing" })))
+    Ok(Score::of(holds, format!("binding {} is {}", show(wanted), if holds { "there" } else { "missing" })))
 }
 
 /// Passes if the file equals the expected text. The fixed mode follows upstream since 2026: the expected text may also
 /// be contained in the object or text, unless `containment_ok` is off.
-pub(super) fn compare_config(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted = case.rule_text("expected")?;
+pub(super) fn compare_config(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let wanted = case.rule_str("expected")?;
     let found = match case.file()? {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
@@ -184,14 +187,14 @@ pub(super) fn compare_config(case: &Case<'_>) -> Result<Mark, Fault> {
     let read = |text: &str| json::read::<Value>(text.as_bytes()).ok();
     let passed = match (read(&found).zip(read(wanted)), case.option("containment_ok", true)) {
         _ if found == wanted => true,
-        _ if case.is_exact() => false,
+        _ if case.reproduces_bugs() => false,
         (Some((found, wanted)), true) => is_part(&wanted, &found),
         (Some((found, wanted)), false) => value::equal(&found, &wanted),
         (None, true) => found.contains(wanted),
         (None, false) => false,
     };
     let word = if passed { "is as" } else { "is not as" };
-    Ok(Mark::of(passed, format!("the configuration {word} expected: {}", show(&wanted.into()))))
+    Ok(Score::of(passed, format!("the configuration {word} expected: {}", show(&wanted.into()))))
 }
 
 fn is_part(part: &Value, whole: &Value) -> bool {

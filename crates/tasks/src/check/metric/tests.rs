@@ -2,32 +2,37 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Case, Compat, METRICS, Reading, Takes, mark};
-use crate::check::evidence::{FileRef, Found};
+use super::{ArgumentKind, Compat, CompatProbe, METRICS, MetricInput, mark};
+use crate::check::evidence::{EvidenceValue, FileRef};
 
-fn value(value: Value) -> Found {
-    Found::Value { value }
+fn value(value: Value) -> EvidenceValue {
+    EvidenceValue::Value { value }
 }
 
-fn file(text: impl Into<Vec<u8>>) -> Found {
-    Found::files_of(vec![Some(FileRef::new("f", text.into()))])
+fn file(text: impl Into<Vec<u8>>) -> EvidenceValue {
+    EvidenceValue::files_of(vec![Some(FileRef::new("f", text.into()))])
 }
 
-fn absent() -> Found {
-    Found::Absent { why: "no such file".into() }
+fn absent() -> EvidenceValue {
+    EvidenceValue::Absent { why: "no such file".into() }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
-fn score(metric: &str, result: &Found, expected: &Found, options: Value) -> Result<f64, String> {
+fn score(
+    metric: &str,
+    result: &EvidenceValue,
+    expected: &EvidenceValue,
+    options: Value,
+) -> Result<f64, String> {
     let none = Map::new();
     let options = options.as_object().unwrap_or(&none);
-    let reading = Reading::new(Compat::Fixed);
-    let case = Case { result, expected: Some(expected), options, reading: &reading, beside: &[] };
-    mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.story().to_owned())
+    let reading = CompatProbe::new(Compat::Fixed);
+    let case = MetricInput { result, expected: Some(expected), options, reading: &reading, beside: &[] };
+    mark(metric, &case).map(|mark| mark.score).map_err(|fault| fault.message().to_owned())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
-fn check(metric: &str, result: Found, rules: Value, expected: f64) {
+fn check(metric: &str, result: EvidenceValue, rules: Value, expected: f64) {
     let scored = score(metric, &result, &value(rules.clone()), Value::Null);
     assert_eq!(scored, Ok(expected), "{metric} of {result:?} by {rules}");
 }
@@ -209,8 +214,8 @@ fn browser_profiles() {
 fn an_empty_tab_is_searched_for_nothing_by_both_readings() {
     for found in [json!({}), json!([]), json!("")] {
         let (found, rules) = (value(found), value(json!({"expect": {"pattern": "x"}})));
-        let (options, reading) = (Map::new(), Reading::new(Compat::Exact));
-        let case = Case {
+        let (options, reading) = (Map::new(), CompatProbe::new(Compat::Exact));
+        let case = MetricInput {
             result: &found,
             expected: Some(&rules),
             options: &options,
@@ -288,10 +293,11 @@ fn grade_everywhere(bytes: &[u8]) {
         "expected": ["x"], "type": "url", "value": "x", "key": "theme", "name": "x", "expect": {}, "max_size": 9, "minutes": 1,
         "sql": "select 1", "locale_set": ["*"], "font_name": "x", "recording_file_path": "/", "file_name": "x", "url": "x",
     });
-    for metric in METRICS.iter().filter(|metric| metric.result == Takes::File) {
+    for metric in METRICS.iter().filter(|metric| metric.result == ArgumentKind::File) {
         for name in ["f.zip", "f.tar.gz", "f.xlsx"] {
-            let found = Found::files_of(vec![Some(FileRef::new(name, bytes.to_vec()))]);
-            let expected = if metric.expected == Takes::File { found.clone() } else { value(rules.clone()) };
+            let found = EvidenceValue::files_of(vec![Some(FileRef::new(name, bytes.to_vec()))]);
+            let expected =
+                if metric.expected == ArgumentKind::File { found.clone() } else { value(rules.clone()) };
             let _ = score(metric.name, &found, &expected, json!({"rules": [], "is_yaml": true}));
         }
     }

@@ -7,8 +7,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::list::Search;
-use super::{Case, Fault, FileRef, Found, Mark, python, raised, show, value, wrong};
+use super::list::RecordSearch;
+use super::{
+    EvidenceValue, FileRef, MetricError, MetricInput, Score, python, show, task_error, upstream_error, value,
+};
 
 type Fixed = LazyLock<Result<Regex, regex::Error>>;
 
@@ -21,21 +23,23 @@ static DELETED: Fixed = LazyLock::new(|| Regex::new(r"X-Mozilla-Status: 000[89]"
 static STATUS: Fixed = LazyLock::new(|| Regex::new(r"X-Mozilla-Status\d?:[\s\d]+"));
 static KEYS: Fixed = LazyLock::new(|| Regex::new(r"X-Mozilla-Keys:[^\n]*?\n(MIME-Version)"));
 
-fn fixed(pattern: &'static Fixed) -> Result<&'static Regex, Fault> {
-    pattern.as_ref().map_err(|error| wrong(error.to_string()))
+fn fixed(pattern: &'static Fixed) -> Result<&'static Regex, MetricError> {
+    pattern.as_ref().map_err(|error| task_error(error.to_string()))
 }
 
-pub(super) fn preferences(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn preferences(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;
     let text = match case.file()? {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
     };
     let none = Map::new();
-    let rules = rules.as_object().ok_or_else(|| wrong("`expected` must be an object of rules"))?;
+    let rules = rules.as_object().ok_or_else(|| task_error("`expected` must be an object of rules"))?;
     let of = |name: &str| match rules.get(name) {
         None => Ok(&none),
-        Some(rules) => rules.as_object().ok_or_else(|| wrong(format!("rule {name:?} must be an object"))),
+        Some(rules) => {
+            rules.as_object().ok_or_else(|| task_error(format!("rule {name:?} must be an object")))
+        }
     };
     let (expect, unexpect) = (of("expect")?, of("unexpect")?);
     let line_form = fixed(&LINE)?;
@@ -45,7 +49,7 @@ pub(super) fn preferences(case: &Case<'_>) -> Result<Mark, Fault> {
         let Some(parts) = line_form.captures(line.trim()) else { continue };
         let (key, value) = (&parts[1], &parts[2]);
         let value: Value = serde_json::from_str(value)
-            .map_err(|error| raised(format!("the value of preference {key} is not JSON: {error}")))?;
+            .map_err(|error| upstream_error(format!("the value of preference {key} is not JSON: {error}")))?;
         if let Some((key, rule)) = expect.get_key_value(key) {
             held.insert(key, (value::fits(&value, rule)?, show(&value)));
         } else if let Some(rule) = unexpect.get(key)
@@ -63,16 +67,16 @@ pub(super) fn preferences(case: &Case<'_>) -> Result<Mark, Fault> {
             None => complaints.push(format!("preference {key} is absent, expected {}", show(rule))),
         }
     }
-    Ok(Mark::unless(&complaints, "every preference is as expected"))
+    Ok(Score::unless(&complaints, "every preference is as expected"))
 }
 
-pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn filters(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let text = match case.file()? {
         Ok(file) => python::text(file)?,
         Err(mark) => return Ok(mark),
     };
     let condition = fixed(&CONDITION)?;
-    let mut search = Search::new(case.rules()?)?;
+    let mut search = RecordSearch::new(case.rules()?)?;
     // A filter counts once its condition has been read. Later fields still belong to it.
     let (mut open, mut counts): (Option<BTreeMap<String, Value>>, bool) = (None, false);
     let mut end = |filter: &BTreeMap<String, Value>| search.look(|name| filter.get(name).map(Cow::Borrowed));
@@ -86,7 +90,7 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
                 (open, counts) = (Some(BTreeMap::from([("name".to_owned(), value.into())])), false);
             }
             "enabled" | "type" | "action" | "actionValue" | "condition" => {
-                let filter = open.as_mut().ok_or_else(|| raised("a filter begins without a name"))?;
+                let filter = open.as_mut().ok_or_else(|| upstream_error("a filter begins without a name"))?;
                 let value = if key == "condition" {
                     counts = true;
                     condition.find_iter(&value).map(|found| Value::from(found.as_str())).collect()
@@ -104,41 +108,41 @@ pub(super) fn filters(case: &Case<'_>) -> Result<Mark, Fault> {
 
 /// Compares the messages of mail folders. Upstream drops every message before it compares, so that any two folders
 /// are equal.
-pub(super) fn folder(case: &Case<'_>) -> Result<Mark, Fault> {
-    let absent = |found: &Found| match found {
-        Found::Absent { why } => Some(why.clone()),
-        Found::Files { files, .. } if files.contains(&None) => Some("a folder is missing".to_owned()),
-        Found::Files { .. } | Found::Value { .. } => None,
+pub(super) fn folder(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let absent = |found: &EvidenceValue| match found {
+        EvidenceValue::Absent { why } => Some(why.clone()),
+        EvidenceValue::Files { files, .. } if files.contains(&None) => Some("a folder is missing".to_owned()),
+        EvidenceValue::Files { .. } | EvidenceValue::Value { .. } => None,
     };
     if let Some(why) = absent(case.result) {
-        return Ok(Mark::none(why));
+        return Ok(Score::none(why));
     }
     let found: Vec<&FileRef> = case.result.files().iter().flatten().collect();
-    let wanted: Vec<&FileRef> = case.expected.into_iter().flat_map(Found::files).flatten().collect();
+    let wanted: Vec<&FileRef> = case.expected.into_iter().flat_map(EvidenceValue::files).flatten().collect();
     for (found, wanted) in found.iter().zip(&wanted) {
         let (found_text, wanted_text) = (python::text(found)?, python::text(wanted)?);
-        if case.is_exact() {
+        if case.reproduces_bugs() {
             if blanks(&found_text, case) != blanks(&wanted_text, case) {
-                return Ok(Mark::none("the folders have different numbers of empty messages"));
+                return Ok(Score::none("the folders have different numbers of empty messages"));
             }
             continue;
         }
         let (have, want) = (messages(&found_text, case)?, messages(&wanted_text, case)?);
         if have != want {
             let (have, want) = (have.len(), want.len());
-            return Ok(Mark::none(format!("{} has {have} messages, expected {want}", found.name)));
+            return Ok(Score::none(format!("{} has {have} messages, expected {want}", found.name)));
         }
     }
-    Ok(Mark::full("the folders have the same messages"))
+    Ok(Score::full("the folders have the same messages"))
 }
 
 /// Returns the number of empty messages, the only ones that upstream keeps.
-fn blanks(text: &str, case: &Case<'_>) -> usize {
+fn blanks(text: &str, case: &MetricInput<'_>) -> usize {
     let count = text.trim().split("FROM - ").filter(|mail| mail.trim().is_empty()).count();
     if case.option("remove_duplicate", true) { count.min(1) } else { count }
 }
 
-fn messages(text: &str, case: &Case<'_>) -> Result<Vec<String>, Fault> {
+fn messages(text: &str, case: &MetricInput<'_>) -> Result<Vec<String>, MetricError> {
     let begins = fixed(&BEGINS)?;
     let deleted = fixed(&DELETED)?;
     let status = fixed(&STATUS)?;

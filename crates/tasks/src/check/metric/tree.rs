@@ -4,15 +4,15 @@ use serde_json::Value;
 use sxd_xpath::nodeset::Node;
 use sxd_xpath::{Context, Factory};
 
-use super::{Case, Fault, Mark, difflib, quote, raised, selector, wrong, xml};
-use crate::check::getter::OURS;
+use super::{MetricError, MetricInput, Score, difflib, quote, selector, task_error, upstream_error, xml};
+use crate::check::getter::SYNTHETIC_TREE;
 
 /// Maximum length of a query in bytes, and a quarter of the maximum number of its descendant steps. The costs of the
 /// steps multiply.
 const QUERY_LIMIT: usize = 4_000;
-const SEARCHES: usize = 6;
+const QUARTER_STEP_LIMIT: usize = 6;
 /// Maximum number of ancestor-descendant pairs of a tree times the descendant steps of a query.
-const PAIRS: usize = 40_000_000;
+const PAIR_LIMIT: usize = 40_000_000;
 
 /// Namespace prefixes in queries, with the last part of their namespace URL.
 const PREFIXES: &[(&str, &str)] = &[
@@ -29,7 +29,7 @@ const PREFIXES: &[(&str, &str)] = &[
 ];
 
 /// Namespaces missing from trees that this harness serializes itself. A query for one has no meaningful result.
-const UNKEPT: &[(&str, &str)] = &[
+const MISSING_NAMESPACES: &[(&str, &str)] = &[
     ("attr:", "attributes"),
     ("doc:", "documents' facts"),
     ("txt:", "texts' facts"),
@@ -37,48 +37,49 @@ const UNKEPT: &[(&str, &str)] = &[
     ("val:", "values"),
 ];
 
-pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn accessibility_tree(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;
-    let rules = rules.as_array().ok_or_else(|| wrong("`expected` must be a list of rules"))?;
+    let rules = rules.as_array().ok_or_else(|| task_error("`expected` must be a list of rules"))?;
     let system = case.options.get("osname").and_then(Value::as_str).unwrap_or("ubuntu");
     if !matches!(system, "ubuntu" | "windows" | "macos") {
-        return Err(wrong(format!("unknown system {system:?}")));
+        return Err(task_error(format!("unknown system {system:?}")));
     }
-    let text = case.need_text()?;
+    let text = case.require_str()?;
     // The bounded parser runs first, because the XPath engine's parser has no limits.
-    let pairs = pairs(&xml::read(text).map_err(raised)?);
+    let pairs = pairs(&xml::read(text).map_err(upstream_error)?);
     let package = sxd_document::parser::parse(text)
-        .map_err(|error| raised(format!("the tree cannot be parsed: {error}")))?;
+        .map_err(|error| upstream_error(format!("the tree cannot be parsed: {error}")))?;
     let document = package.as_document();
     let mut context = Context::new();
     for (prefix, part) in PREFIXES {
         context.set_namespace(prefix, &format!("https://accessibility.{system}.example.org/ns/{part}"));
     }
     let root = document.root().children().into_iter().find_map(|child| child.element());
-    let root = root.ok_or_else(|| raised("the tree is empty"))?;
-    let ours = root.attribute(OURS.0).is_some_and(|source| source.value() == OURS.1);
+    let root = root.ok_or_else(|| upstream_error("the tree is empty"))?;
+    let ours = root.attribute(SYNTHETIC_TREE.0).is_some_and(|source| source.value() == SYNTHETIC_TREE.1);
     let (mut score, mut told) = (1.0, Vec::new());
     for rule in rules {
         let query = query(rule)?;
-        if pairs.saturating_mul(1 + searches(&query)) > PAIRS {
-            return Err(raised("the tree is too large and too deep to search"));
+        if pairs.saturating_mul(1 + descendant_steps(&query)) > PAIR_LIMIT {
+            return Err(upstream_error("the tree is too large and too deep to search"));
         }
-        if let Some((_, part)) = UNKEPT.iter().find(|(prefix, _)| ours && query.contains(prefix)) {
-            return Err(wrong(format!(
+        if let Some((_, part)) = MISSING_NAMESPACES.iter().find(|(prefix, _)| ours && query.contains(prefix))
+        {
+            return Err(task_error(format!(
                 "this world's tree has no {part}, which {query} needs: use a desktop or a virtual machine (--world vm)"
             )));
         }
         let nodes = select(&query, &context, Node::Element(root))?;
         if nodes.is_empty() {
-            return Ok(Mark::none(format!("no element matches {query}")));
+            return Ok(Score::none(format!("no element matches {query}")));
         }
         let Some(wanted) = rule.get("text").and_then(Value::as_str) else { continue };
-        let exact = rule.get("exact").is_none_or(crate::setup::is_true);
+        let exact = rule.get("exact").is_none_or(crate::setup::is_truthy);
         let texts: Vec<String> = nodes.iter().map(own_text).collect();
         let like = |text: &String| match exact {
             true => f64::from(u8::from(text == wanted && !text.is_empty())),
             false if text.is_empty() => 0.0,
-            false => difflib::fuzz(wanted, text) / 100.0,
+            false => difflib::edit_similarity(wanted, text) / 100.0,
         };
         let best = texts.iter().map(like).fold(0.0, f64::max);
         if best < 1.0 {
@@ -91,27 +92,27 @@ pub(super) fn accessibility_tree(case: &Case<'_>) -> Result<Mark, Fault> {
         score *= best;
     }
     let explanation = if told.is_empty() { "every query matches".into() } else { told.join("; ") };
-    Ok(Mark { score, explanation })
+    Ok(Score { score, explanation })
 }
 
-fn query(rule: &Value) -> Result<String, Fault> {
+fn query(rule: &Value) -> Result<String, MetricError> {
     let query =
         match (rule.get("xpath").and_then(Value::as_str), rule.get("selectors").and_then(Value::as_array)) {
             (Some(path), _) => path.to_owned(),
             (None, Some(list)) => {
                 let list: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-                selector::to_xpath(&list.join(", ")).map_err(wrong)?
+                selector::to_xpath(&list.join(", ")).map_err(task_error)?
             }
-            (None, None) => return Err(wrong("a rule needs \"xpath\" or \"selectors\"")),
+            (None, None) => return Err(task_error("a rule needs \"xpath\" or \"selectors\"")),
         };
-    if query.len() > QUERY_LIMIT || searches(&query) > SEARCHES * 4 {
-        return Err(wrong("the query is too long"));
+    if query.len() > QUERY_LIMIT || descendant_steps(&query) > QUARTER_STEP_LIMIT * 4 {
+        return Err(task_error("the query is too long"));
     }
     Ok(query)
 }
 
 /// Returns the number of descendant steps in a query.
-fn searches(query: &str) -> usize {
+fn descendant_steps(query: &str) -> usize {
     query.matches("//").count() + query.matches("descendant").count()
 }
 
@@ -139,8 +140,8 @@ fn pairs(document: &roxmltree::Document<'_>) -> usize {
     sum
 }
 
-fn select<'d>(query: &str, context: &Context<'d>, root: Node<'d>) -> Result<Vec<Node<'d>>, Fault> {
-    let bad = |why: String| wrong(format!("invalid query {query:?}: {why}"));
+fn select<'d>(query: &str, context: &Context<'d>, root: Node<'d>) -> Result<Vec<Node<'d>>, MetricError> {
+    let bad = |why: String| task_error(format!("invalid query {query:?}: {why}"));
     let path = Factory::new().build(query).map_err(|error| bad(error.to_string()))?;
     let path = path.ok_or_else(|| bad("it is empty".into()))?;
     match path.evaluate(context, root).map_err(|error| bad(error.to_string()))? {
@@ -157,13 +158,13 @@ fn own_text(node: &Node<'_>) -> String {
 }
 
 /// Passes if a presentation's slide panel is shown.
-pub(super) fn left_panel(case: &Case<'_>) -> Result<Mark, Fault> {
-    let text = case.need_text()?;
-    let document = xml::read(text).map_err(raised)?;
+pub(super) fn left_panel(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let text = case.require_str()?;
+    let document = xml::read(text).map_err(upstream_error)?;
     let shown = document
         .descendants()
         .any(|node| node.has_tag_name("document-frame") && node.attribute("name") == Some("Slides View"));
-    Ok(Mark::of(
+    Ok(Score::of(
         shown,
         if shown { "the slides are shown" } else { "no document-frame is named \"Slides View\"" },
     ))

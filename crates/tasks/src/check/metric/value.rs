@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::python::{self, Flags, Pattern};
 use super::table::cell_ref::Ranges;
-use super::{Fault, raised, show, wrong};
+use super::{MetricError, show, task_error, upstream_error};
 
 /// Returns whether two values are equal; `1`, `1.0` and `true` are the same.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
@@ -47,7 +47,7 @@ pub(super) fn at<'a>(value: &'a Value, path: &[Value]) -> Option<&'a Value> {
 }
 
 /// Returns whether a path fails at a list index that is out of range.
-pub(super) fn runs_out(value: &Value, path: &[Value]) -> bool {
+pub(super) fn index_out_of_range(value: &Value, path: &[Value]) -> bool {
     let ends = |long: usize| {
         let list = at(value, &path[..long]).is_some_and(Value::is_array);
         list && path[long].is_number() && at(value, &path[..=long]).is_none()
@@ -68,17 +68,18 @@ pub(super) fn order(a: &Value, b: &Value) -> Option<Ordering> {
 }
 
 /// Returns whether a value satisfies a rule `{method, ref}`.
-pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
+pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, MetricError> {
     let method = rule.get("method").and_then(Value::as_str);
-    let method = method.ok_or_else(|| wrong(format!("rule {} has no method", show(rule))))?;
+    let method = method.ok_or_else(|| task_error(format!("rule {} has no method", show(rule))))?;
     let reference = rule.get("ref").unwrap_or(&Value::Null);
     if let Some(flags) = method.strip_prefix("re") {
         return fits_pattern(value, reference, flags);
     }
     if let Some(tolerance) = method.strip_prefix("approx:") {
-        let tolerance = python::float(tolerance).ok_or_else(|| wrong(format!("{method:?} has no number")))?;
+        let tolerance =
+            python::float(tolerance).ok_or_else(|| task_error(format!("{method:?} has no number")))?;
         let wanted =
-            number(reference).ok_or_else(|| wrong(format!("{} is not a number", show(reference))))?;
+            number(reference).ok_or_else(|| task_error(format!("{} is not a number", show(reference))))?;
         let found = number(value).or_else(|| python::float(value.as_str()?));
         return Ok(found.is_some_and(|found| (found - wanted).abs() <= tolerance));
     }
@@ -86,8 +87,9 @@ pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
         return fits_range(value, reference, bounds);
     }
     let ordered = || {
-        order(value, reference)
-            .ok_or_else(|| raised(format!("{} and {} cannot be compared", show(value), show(reference))))
+        order(value, reference).ok_or_else(|| {
+            upstream_error(format!("{} and {} cannot be compared", show(value), show(reference)))
+        })
     };
     Ok(match method {
         "eq" => equal(value, reference),
@@ -97,15 +99,16 @@ pub(super) fn fits(value: &Value, rule: &Value) -> Result<bool, Fault> {
         "ge" => ordered()?.is_ge(),
         "gt" => ordered()?.is_gt(),
         "str_list_eq" | "str_set_eq" => same_words(value, reference, method)?,
-        "spreadsheet_range" => lies_between(value, reference)?,
-        other => return Err(wrong(format!("unknown rule method {other:?}"))),
+        "spreadsheet_range" => within_ranges(value, reference)?,
+        other => return Err(task_error(format!("unknown rule method {other:?}"))),
     })
 }
 
-fn fits_pattern(value: &Value, reference: &Value, flags: &str) -> Result<bool, Fault> {
-    let text = value.as_str().ok_or_else(|| raised(format!("{} is not a string", show(value))))?;
-    let source =
-        reference.as_str().ok_or_else(|| wrong(format!("pattern {} is not a string", show(reference))))?;
+fn fits_pattern(value: &Value, reference: &Value, flags: &str) -> Result<bool, MetricError> {
+    let text = value.as_str().ok_or_else(|| upstream_error(format!("{} is not a string", show(value))))?;
+    let source = reference
+        .as_str()
+        .ok_or_else(|| task_error(format!("pattern {} is not a string", show(reference))))?;
     let mut chosen = Flags::default();
     for flag in flags.split(['.', '|']).filter(|flag| !flag.is_empty()) {
         match flag {
@@ -114,17 +117,18 @@ fn fits_pattern(value: &Value, reference: &Value, flags: &str) -> Result<bool, F
             "S" | "DOTALL" => chosen.dot_all = true,
             "X" | "VERBOSE" => chosen.verbose = true,
             "U" | "UNICODE" | "A" | "ASCII" | "FLAGS" => {}
-            other => return Err(wrong(format!("unknown pattern flag {other:?}"))),
+            other => return Err(task_error(format!("unknown pattern flag {other:?}"))),
         }
     }
     Pattern::with(source, chosen)?.is_in(text)
 }
 
-fn fits_range(value: &Value, reference: &Value, bounds: &str) -> Result<bool, Fault> {
-    let bad = || wrong(format!("range.{bounds} needs two limits, and bounds e (inclusive) or t (exclusive)"));
+fn fits_range(value: &Value, reference: &Value, bounds: &str) -> Result<bool, MetricError> {
+    let bad =
+        || task_error(format!("range.{bounds} needs two limits, and bounds e (inclusive) or t (exclusive)"));
     let limits = reference.as_array().filter(|list| list.len() == 2).ok_or_else(bad)?;
-    let within = |kind: Option<char>, low: &Value, high: &Value| -> Result<bool, Fault> {
-        let incomparable = || raised(format!("{} and {} cannot be compared", show(low), show(high)));
+    let within = |kind: Option<char>, low: &Value, high: &Value| -> Result<bool, MetricError> {
+        let incomparable = || upstream_error(format!("{} and {} cannot be compared", show(low), show(high)));
         let order = order(low, high).ok_or_else(incomparable)?;
         match kind {
             Some('e') => Ok(order.is_le()),
@@ -136,8 +140,8 @@ fn fits_range(value: &Value, reference: &Value, bounds: &str) -> Result<bool, Fa
     Ok(within(bounds.next(), &limits[0], value)? && within(bounds.next(), value, &limits[1])?)
 }
 
-fn same_words(value: &Value, reference: &Value, method: &str) -> Result<bool, Fault> {
-    let text = value.as_str().ok_or_else(|| raised(format!("{} is not a string", show(value))))?;
+fn same_words(value: &Value, reference: &Value, method: &str) -> Result<bool, MetricError> {
+    let text = value.as_str().ok_or_else(|| upstream_error(format!("{} is not a string", show(value))))?;
     let mut words: Vec<&str> = text.trim_matches(['"', '\'']).split(',').collect();
     let mut wanted: Vec<&str> =
         reference.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -151,10 +155,11 @@ fn same_words(value: &Value, reference: &Value, method: &str) -> Result<bool, Fa
 }
 
 /// Returns whether a set of cells contains the rule's first range and lies within the second.
-fn lies_between(value: &Value, reference: &Value) -> Result<bool, Fault> {
-    let bad = || wrong(format!("{} is not a pair of ranges", show(reference)));
+fn within_ranges(value: &Value, reference: &Value) -> Result<bool, MetricError> {
+    let bad = || task_error(format!("{} is not a pair of ranges", show(reference)));
     let ranges = |value: Option<&Value>| value.and_then(Value::as_str).and_then(Ranges::parse);
     let (low, high) = (ranges(reference.get(0)).ok_or_else(bad)?, ranges(reference.get(1)).ok_or_else(bad)?);
-    let found = ranges(Some(value)).ok_or_else(|| raised(format!("{} is not a range", show(value))))?;
+    let found =
+        ranges(Some(value)).ok_or_else(|| upstream_error(format!("{} is not a range", show(value))))?;
     Ok(found.holds(&low) && high.holds(&found))
 }

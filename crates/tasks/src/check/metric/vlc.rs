@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::url::Url;
-use super::{Case, Fault, Mark, quote, raised, value, wrong, xml};
+use super::{MetricError, MetricInput, Score, quote, task_error, upstream_error, value, xml};
 
 /// Returns the value of the last line that contains a key, or VLC's default.
 fn setting<'t>(text: &'t str, key: &str, default: &'t str) -> &'t str {
@@ -11,69 +11,69 @@ fn setting<'t>(text: &'t str, key: &str, default: &'t str) -> &'t str {
     line.map_or(default, |line| line.rsplit('=').next().unwrap_or(line).trim())
 }
 
-fn settings(case: &Case<'_>) -> Result<String, Fault> {
-    let file = case.need_file()?;
-    String::from_utf8(file.bytes.to_vec()).map_err(|_| raised(format!("{} is not text", file.name)))
+fn settings(case: &MetricInput<'_>) -> Result<String, MetricError> {
+    let file = case.require_file()?;
+    String::from_utf8(file.bytes.to_vec()).map_err(|_| upstream_error(format!("{} is not text", file.name)))
 }
 
 /// Compares a setting with the value of a rule. Numbers are compared as text.
-fn compared(case: &Case<'_>, key: &str, default: &str, rule: &str) -> Result<Mark, Fault> {
+fn compared(case: &MetricInput<'_>, key: &str, default: &str, rule: &str) -> Result<Score, MetricError> {
     let text = settings(case)?;
     judged(key, setting(&text, &format!("{key}="), default), case.rule(rule)?)
 }
 
-fn judged(key: &str, found: &str, wanted: &Value) -> Result<Mark, Fault> {
+fn judged(key: &str, found: &str, wanted: &Value) -> Result<Score, MetricError> {
     let wanted = match wanted {
         Value::Number(number) => number.to_string(),
         Value::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
         Value::String(text) => text.clone(),
         Value::Null | Value::Array(_) | Value::Object(_) => {
-            return Err(wrong(format!("the expected value of {key} must be a number or a string")));
+            return Err(task_error(format!("the expected value of {key} must be a number or a string")));
         }
     };
-    Ok(Mark::of(found == wanted, format!("{key} is {}, expected {}", quote(found), quote(&wanted))))
+    Ok(Score::of(found == wanted, format!("{key} is {}, expected {}", quote(found), quote(&wanted))))
 }
 
-pub(super) fn background_cone(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn background_cone(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     compared(case, "qt-bgcone", "1", "expected_qt_bgcone")
 }
 
-pub(super) fn max_volume(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn max_volume(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     compared(case, "qt-max-volume", "125", "expected_qt_max_volume")
 }
 
-pub(super) fn minimal_view(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn minimal_view(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     compared(case, "qt-minimal-view", "0", "expected_qt_minimal_view")
 }
 
-pub(super) fn one_instance(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn one_instance(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rule = "expected_one_instance_when_started_from_file";
     compared(case, "one-instance-when-started-from-file", "1", rule)
 }
 
-pub(super) fn play_and_exit(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn play_and_exit(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     compared(case, "play-and-exit", "0", "expected_play_and_exit")
 }
 
 /// Compares whether a global hotkey is bound to play/pause.
-pub(super) fn global_key(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn global_key(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let text = settings(case)?;
     let key = setting(&text, "global-key-play-pause=", "");
     let bound = if key.is_empty() { "0" } else { "1" };
     judged("global-key-play-pause", bound, case.rule("expected_global_key_play_pause")?)
 }
 
-pub(super) fn recordings_folder(case: &Case<'_>) -> Result<Mark, Fault> {
-    let wanted = case.rule_text("recording_file_path")?;
+pub(super) fn recordings_folder(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let wanted = case.rule_str("recording_file_path")?;
     let text = settings(case)?;
     let mut lines = text.split('\n').filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     match lines.find(|line| line.contains("input-record-path")) {
         Some(line) => judged("input-record-path", setting(line, "input-record-path", ""), &wanted.into()),
-        None => Ok(Mark::none("input-record-path is absent")),
+        None => Ok(Score::none("input-record-path is absent")),
     }
 }
 
-pub(super) fn slider_colours(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn slider_colours(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let text = settings(case)?;
     let found = setting(&text, "qt-slider-colours", "153;210;153;20;210;20;255;199;15;245;39;29");
     match case.rule("type")?.as_str() {
@@ -81,59 +81,60 @@ pub(super) fn slider_colours(case: &Case<'_>) -> Result<Mark, Fault> {
         Some("blackish") => {
             let numbers: Result<Vec<i64>, _> = found.split(';').map(|one| one.trim().parse()).collect();
             let Ok(numbers) = numbers else {
-                return Ok(Mark::none(format!("{} are not colours", quote(found))));
+                return Ok(Score::none(format!("{} are not colours", quote(found))));
             };
             let bright = numbers.chunks_exact(3).find(|colour| colour.iter().any(|part| *part >= 100));
             Ok(match bright {
-                Some(colour) => Mark::none(format!("colour {colour:?} is not nearly black")),
-                None => Mark::full("all colours are nearly black"),
+                Some(colour) => Score::none(format!("colour {colour:?} is not nearly black")),
+                None => Score::full("all colours are nearly black"),
             })
         }
-        _ => Err(wrong("rule \"type\" must be match or blackish")),
+        _ => Err(task_error("rule \"type\" must be match or blackish")),
     }
 }
 
-pub(super) fn fullscreen(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn fullscreen(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let (window, screen) = match (case.value()?, case.rules()) {
         (Err(mark), _) => return Ok(mark),
-        (Ok(_), Err(_) | Ok(Value::Null)) => return Ok(Mark::none("the screen size is unknown")),
+        (Ok(_), Err(_) | Ok(Value::Null)) => return Ok(Score::none("the screen size is unknown")),
         (Ok(window), Ok(screen)) => (window, screen),
     };
-    let side =
-        |value: &Value, name: &str| value.get(name).cloned().ok_or_else(|| raised(format!("no {name}")));
+    let side = |value: &Value, name: &str| {
+        value.get(name).cloned().ok_or_else(|| upstream_error(format!("no {name}")))
+    };
     let mut same = true;
     for name in ["width", "height"] {
         same &= value::equal(&side(window, name)?, &side(screen, name)?);
     }
-    Ok(Mark::of(same, format!("the window is {window}, the screen {screen}")))
+    Ok(Score::of(same, format!("the window is {window}, the screen {screen}")))
 }
 
 /// Fields of a status document that may name the current media, in upstream's search order.
 const NAMES: &[&str] = &["filename", "title", "uri", "location", "name"];
 const ADDRESSES: &[&str] = &["url", "URI", "location", "title", "filename"];
 
-pub(super) fn playing(case: &Case<'_>) -> Result<Mark, Fault> {
+pub(super) fn playing(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let text = settings(case)?;
-    let document = xml::read(&text).map_err(raised)?;
+    let document = xml::read(&text).map_err(upstream_error)?;
     let root = document.root_element();
     let state = root.children().find(|node| node.has_tag_name("state")).and_then(|node| node.text());
     if state != Some("playing") {
-        return Ok(Mark::none(format!("the player is {}", state.unwrap_or("in no state"))));
+        return Ok(Score::none(format!("the player is {}", state.unwrap_or("in no state"))));
     }
     let by_name = match case.rule("type")?.as_str() {
         Some("file_name") => true,
         Some("url") => false,
-        other => return Ok(Mark::none(format!("the current media cannot be compared by {other:?}"))),
+        other => return Ok(Score::none(format!("the current media cannot be compared by {other:?}"))),
     };
     let fields = if by_name { NAMES } else { ADDRESSES };
     let meta = fields.iter().find_map(|field| info(root, "meta", field));
     let stream = || ["Codec", "Type", "Language"].iter().find_map(|field| info(root, "Stream 0", field));
     let Some(found) = meta.or_else(|| if by_name { None } else { stream() }) else {
-        return Ok(Mark::none("the player does not report its current media"));
+        return Ok(Score::none("the player does not report its current media"));
     };
-    let wanted = case.rule_text(if by_name { "file_name" } else { "url" })?;
+    let wanted = case.rule_str(if by_name { "file_name" } else { "url" })?;
     let same = if by_name { found.ends_with(wanted) } else { is_address(found, wanted) };
-    Ok(Mark::of(same, format!("playing {}, expected {}", quote(found), quote(wanted))))
+    Ok(Score::of(same, format!("playing {}, expected {}", quote(found), quote(wanted))))
 }
 
 fn info<'d>(root: roxmltree::Node<'d, '_>, category: &str, name: &str) -> Option<&'d str> {

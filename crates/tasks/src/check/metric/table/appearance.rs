@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{Fault, raised, show, value, wrong, xml};
-use super::cell_ref::{self, Place, Range, Ranges};
+use super::super::{MetricError, show, task_error, upstream_error, value, xml};
+use super::cell_ref::{self, CellRef, Range, Ranges};
 use super::formula::{self, Formula};
-use super::style::{Change, Looked};
-use super::workbook::{Book, Cells, RawCell};
-use super::{Books, Named, Told, names, raw_value};
+use super::style::{CellAppearance, DifferentialStyle};
+use super::workbook::{Cells, RawCell, Workbook};
+use super::{Difference, SheetRef, TableComparison, names, raw_value};
 
 /// Maximum number of cells that a style rule covers.
 const CELLS: u64 = 300_000;
@@ -24,7 +24,7 @@ const LOOKS: usize = 64 << 20;
 /// Sheet-level data that affects the appearance of cells.
 struct Sheet {
     merged: Vec<Range>,
-    links: BTreeMap<Place, String>,
+    links: BTreeMap<CellRef, String>,
 }
 
 impl Sheet {
@@ -51,29 +51,30 @@ impl Sheet {
 
     /// Returns the cells within these bounds that a merged cell covers. Merged ranges of a valid workbook do not
     /// overlap.
-    fn covered(&self, (rows, columns): Place) -> Result<HashSet<Place>, Fault> {
+    fn covered(&self, (rows, columns): CellRef) -> Result<HashSet<CellRef>, MetricError> {
         let (mut found, mut left) = (HashSet::new(), 4 * CELLS);
         for range in self.merged.iter().filter(|range| range.from.0 <= rows && range.from.1 <= columns) {
             let to = (range.to.0.min(rows), range.to.1.min(columns));
             let inside = Range { from: range.from, to };
-            left = left.checked_sub(inside.count()).ok_or_else(|| raised("its merged cells overlap"))?;
+            left =
+                left.checked_sub(inside.count()).ok_or_else(|| upstream_error("its merged cells overlap"))?;
             found.extend(inside.cells().filter(|place| *place != range.from));
         }
         Ok(found)
     }
 
-    fn looked(&self, book: &Book<'_>, place: Place, raw: Option<&RawCell>) -> Looked<'static> {
+    fn looked(&self, book: &Workbook<'_>, place: CellRef, raw: Option<&RawCell>) -> CellAppearance<'static> {
         let merged = self.merged.iter().any(|range| range.has(place) && range.from != place);
         self.looked_at(book, place, (raw, merged), None)
     }
 
     fn looked_at<'c>(
         &self,
-        book: &Book<'_>,
-        place: Place,
+        book: &Workbook<'_>,
+        place: CellRef,
         (raw, merged): (Option<&RawCell>, bool),
-        change: Option<&'c Change>,
-    ) -> Looked<'c> {
+        change: Option<&'c DifferentialStyle>,
+    ) -> CellAppearance<'c> {
         let raw = raw.filter(|_| !merged);
         let filled = |raw: &RawCell| {
             raw.has_formula
@@ -84,7 +85,7 @@ impl Sheet {
         let style = raw.map_or(0, |raw| raw.style);
         let plain =
             raw.is_some_and(|raw| !raw.has_formula && matches!(raw.kind.as_deref(), None | Some("n")));
-        Looked {
+        CellAppearance {
             style,
             has_value,
             is_number: has_value && plain && !book.styles.is_date(style),
@@ -95,16 +96,17 @@ impl Sheet {
     }
 }
 
-pub(super) fn check_cell(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
+pub(super) fn check_cell(books: &TableComparison<'_, '_>, rule: &Value) -> Result<Difference, MetricError> {
     let sheet = books.sheet(rule, "sheet_idx")?;
     let Some(listed) = sheet.listed() else { return Ok(Some(sheet.missing())) };
     let coordinate = rule.get("coordinate").and_then(Value::as_str).unwrap_or_default();
-    let place = cell_ref::place(coordinate).ok_or_else(|| wrong(format!("{coordinate:?} is not a cell")))?;
+    let place =
+        cell_ref::place(coordinate).ok_or_else(|| task_error(format!("{coordinate:?} is not a cell")))?;
     let properties = rule.get("props").and_then(Value::as_object);
-    let properties = properties.ok_or_else(|| wrong("check_cell needs the object \"props\""))?;
-    let text = sheet.book.sheet_text(listed).map_err(raised)?;
-    let document = xml::read(&text).map_err(raised)?;
-    let cells = sheet.book.cells(&listed.path).map_err(raised)?.unwrap_or_default();
+    let properties = properties.ok_or_else(|| task_error("check_cell needs the object \"props\""))?;
+    let text = sheet.book.sheet_text(listed).map_err(upstream_error)?;
+    let document = xml::read(&text).map_err(upstream_error)?;
+    let cells = sheet.book.cells(&listed.path).map_err(upstream_error)?.unwrap_or_default();
     let looked = Sheet::read(document.root_element()).looked(sheet.book, place, cells.get(&place));
     for (name, rule) in properties {
         let read = match name.as_str() {
@@ -112,12 +114,12 @@ pub(super) fn check_cell(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
             name => sheet.book.styles.property(name, &looked),
         };
         let found = match read {
-            Err(Fault::Raised(_)) => Value::Null,
+            Err(MetricError::Raised(_)) => Value::Null,
             read => read?,
         };
         let fits = match value::fits(&found, rule) {
             // An impossible comparison fails the rule upstream.
-            Err(Fault::Raised(_)) => false,
+            Err(MetricError::Raised(_)) => false,
             fits => fits?,
         };
         if !fits {
@@ -133,33 +135,33 @@ pub(super) fn check_cell(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
 }
 
 /// Returns the requested properties of every cell up to the last one, keyed by cell name.
-pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result<Value, Fault> {
+pub(super) fn styles(sheet: &SheetRef<'_, '_>, rule: &Value, exact: bool) -> Result<Value, MetricError> {
     let wanted = names(rule, "props")?;
     let Some(listed) = sheet.listed() else { return Ok(json!({})) };
-    let text = sheet.book.sheet_text(listed).map_err(raised)?;
-    let document = xml::read(&text).map_err(raised)?;
-    let cells = sheet.book.cells(&listed.path).map_err(raised)?.unwrap_or_default();
+    let text = sheet.book.sheet_text(listed).map_err(upstream_error)?;
+    let document = xml::read(&text).map_err(upstream_error)?;
+    let cells = sheet.book.cells(&listed.path).map_err(upstream_error)?.unwrap_or_default();
     let about = Sheet::read(document.root_element());
-    let last = |side: fn(&Place) -> u32| cells.keys().map(side).max().unwrap_or(1);
+    let last = |side: fn(&CellRef) -> u32| cells.keys().map(side).max().unwrap_or(1);
     let (rows, columns) = (last(|place| place.0), last(|place| place.1));
     if u64::from(rows) * u64::from(columns) > CELLS {
-        return Err(wrong(format!("sheet {:?} has more than {CELLS} cells", sheet.name)));
+        return Err(task_error(format!("sheet {:?} has more than {CELLS} cells", sheet.name)));
     }
     let covered = about.covered((rows, columns))?;
     let mut left = LOOKS;
-    let mut read = |place: Place, change: Option<&Change>| -> Result<Value, Fault> {
+    let mut read = |place: CellRef, change: Option<&DifferentialStyle>| -> Result<Value, MetricError> {
         let raw = cells.get(&place);
         let looked = about.looked_at(sheet.book, place, (raw, covered.contains(&place)), change);
         let property = |name: &&str| match sheet.book.styles.property(name, &looked) {
             // A font without a colour aborts the whole check upstream.
-            Err(Fault::Raised(_)) if !exact => Ok(Value::Null),
+            Err(MetricError::Raised(_)) if !exact => Ok(Value::Null),
             read => read,
         };
         let read = wanted.iter().map(property).collect::<Result<Vec<_>, _>>()?;
         let long: usize = read.iter().filter_map(Value::as_str).map(str::len).sum();
         left = left
             .checked_sub(long)
-            .ok_or_else(|| raised("its cell properties expand to far more text than it contains"))?;
+            .ok_or_else(|| upstream_error("its cell properties expand to far more text than it contains"))?;
         Ok(read.into())
     };
     let mut tests = TESTS;
@@ -185,15 +187,18 @@ pub(super) fn styles(sheet: &Named<'_, '_>, rule: &Value, exact: bool) -> Result
 
 /// Returns the cells for which a condition holds.
 fn active(
-    sheet: &Named<'_, '_>,
+    sheet: &SheetRef<'_, '_>,
     node: Node<'_, '_>,
     (ranges, cells): (&Ranges, &Cells),
     tests: &mut u64,
-) -> Result<Vec<Place>, Fault> {
+) -> Result<Vec<CellRef>, MetricError> {
     let sources: Vec<&str> =
         xml::children(node, "formula").map(|formula| formula.text().unwrap_or_default()).collect();
-    let formulas =
-        sources.iter().map(|source| formula::parse(source)).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let formulas = sources
+        .iter()
+        .map(|source| formula::parse(source))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(task_error)?;
     let kind = node.attribute("type").unwrap_or_default();
     let condition = match (kind, formulas.first()) {
         (
@@ -231,11 +236,11 @@ fn active(
 }
 
 /// Returns the values of a formula's absolute references, in order.
-fn arguments(sheet: &Named<'_, '_>, source: &str, tests: &mut u64) -> Result<Vec<Value>, Fault> {
+fn arguments(sheet: &SheetRef<'_, '_>, source: &str, tests: &mut u64) -> Result<Vec<Value>, MetricError> {
     let mut found = Vec::new();
     for range in formula::absolute_ranges(source) {
         if range.count() > CELLS {
-            return Err(wrong("a condition references too many cells"));
+            return Err(task_error("a condition references too many cells"));
         }
         spend(tests, range.count())?;
         let values = range
@@ -250,8 +255,10 @@ fn arguments(sheet: &Named<'_, '_>, source: &str, tests: &mut u64) -> Result<Vec
     Ok(found)
 }
 
-fn spend(left: &mut u64, tests: u64) -> Result<(), Fault> {
-    *left = left.checked_sub(tests).ok_or_else(|| raised("its conditional formats test too many cells"))?;
+fn spend(left: &mut u64, tests: u64) -> Result<(), MetricError> {
+    *left = left
+        .checked_sub(tests)
+        .ok_or_else(|| upstream_error("its conditional formats test too many cells"))?;
     Ok(())
 }
 

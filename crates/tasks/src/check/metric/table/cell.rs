@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Fault, python, raised};
-use super::cell_ref::{self, Place};
-use super::workbook::{Book, RawCell};
+use super::super::{MetricError, python, upstream_error};
+use super::cell_ref::{self, CellRef};
+use super::workbook::{RawCell, Workbook};
 
 /// Milliseconds per day.
 const DAY: f64 = 86_400_000.0;
@@ -17,9 +17,9 @@ const LATER_EPOCH: f64 = 1462.0;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
     Empty,
-    Whole(i64),
+    Int(i64),
     Number(f64),
-    Flag(bool),
+    Bool(bool),
     Text(String),
     Error,
     /// A date, in milliseconds since the 1900 epoch.
@@ -27,12 +27,12 @@ pub(super) enum Cell {
     /// A time of day.
     Time(i64),
     /// A duration.
-    Span(i64),
+    Duration(i64),
 }
 
 impl Cell {
     /// Reads a stored cell. A formula has its cached value.
-    pub(super) fn read(raw: &RawCell, book: &Book<'_>) -> Result<Self, String> {
+    pub(super) fn read(raw: &RawCell, book: &Workbook<'_>) -> Result<Self, String> {
         let kind = raw.kind.as_deref().unwrap_or("n");
         if kind == "inlineStr" {
             return Ok(raw.inline.clone().map_or(Self::Empty, Self::Text));
@@ -47,21 +47,21 @@ impl Cell {
                 book.copies(text)?;
                 Self::Text(text.clone())
             }
-            "b" => Self::Flag(python::int(text).ok_or_else(bad)? != 0),
+            "b" => Self::Bool(python::int(text).ok_or_else(bad)? != 0),
             "e" => Self::Error,
             _ => Self::Text(text.to_owned()),
         })
     }
 
-    fn number(text: &str, style: usize, book: &Book<'_>) -> Option<Self> {
+    fn number(text: &str, style: usize, book: &Workbook<'_>) -> Option<Self> {
         let whole = !text.contains(['.', 'E', 'e']);
         let number = python::float(text)?;
         if !book.styles.is_date(style) {
             let exact = number.fract() == 0.0 && number.abs() < 9e18;
             #[expect(clippy::cast_possible_truncation, reason = "whole and in range, as just asked")]
             return Some(match (whole, exact) {
-                (true, _) => python::int(text).map_or(Self::Number(number), Self::Whole),
-                (false, true) => Self::Whole(number as i64),
+                (true, _) => python::int(text).map_or(Self::Number(number), Self::Int),
+                (false, true) => Self::Int(number as i64),
                 (false, false) => Self::Number(number),
             });
         }
@@ -70,14 +70,14 @@ impl Cell {
         }
         #[expect(clippy::cast_possible_truncation, reason = "ten million days are few milliseconds")]
         let round = |time: f64| time.round_ties_even() as i64;
-        if book.styles.is_span(style) {
-            return Some(Self::Span(round(number * DAY)));
+        if book.styles.is_duration(style) {
+            return Some(Self::Duration(round(number * DAY)));
         }
         let (day, part) = (number.floor(), round((number - number.floor()) * DAY));
         if (0.0..1.0).contains(&number) && part < round(DAY) {
             return Some(Self::Time(part));
         }
-        let shift = if book.from_1904 {
+        let shift = if book.uses_1904_epoch {
             LATER_EPOCH
         } else if 0.0 < number && number < 60.0 {
             1.0
@@ -94,9 +94,9 @@ impl Cell {
         let time = |ms: &i64| format!("{:02}:{:02}:{:02}", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
         match self {
             Self::Empty => Value::Null,
-            Self::Whole(number) => (*number).into(),
+            Self::Int(number) => (*number).into(),
             Self::Number(number) => (*number).into(),
-            Self::Flag(flag) => (*flag).into(),
+            Self::Bool(flag) => (*flag).into(),
             Self::Text(text) => text.as_str().into(),
             Self::Error => "an error".into(),
             Self::Date(ms) => {
@@ -104,19 +104,19 @@ impl Cell {
                 let date = start.checked_add(jiff::SignedDuration::from_millis(*ms));
                 date.map_or(Value::Null, |date| date.to_string().into())
             }
-            Self::Time(ms) | Self::Span(ms) => time(ms).into(),
+            Self::Time(ms) | Self::Duration(ms) => time(ms).into(),
         }
     }
 }
 
 /// Returns the value by upstream's own reader, which derives the file from `sheetId` and supports only strings and
 /// numbers. It raises if a value cannot be resolved.
-pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value, Fault> {
+pub(super) fn raw_value(book: &Workbook<'_>, sheet: &str, at: CellRef) -> Result<Value, MetricError> {
     let Some(listed) = book.sheet(sheet) else { return Ok(Value::Null) };
     let path = format!("xl/worksheets/sheet{}.xml", listed.id);
     let Ok(Some(cells)) = book.cells(&path) else { return Ok(Value::Null) };
     let Some(cell) = cells.get(&at) else { return Ok(Value::Null) };
-    let bad = || raised(format!("the value of cell {} cannot be read", cell_ref::name(at)));
+    let bad = || upstream_error(format!("the value of cell {} cannot be read", cell_ref::name(at)));
     let Some(text) = cell
         .value
         .as_deref()
@@ -133,7 +133,7 @@ pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value
                 return Ok(Value::Null);
             };
             let text = book.raw_shared.get(at).ok_or_else(bad)?;
-            book.copies(text).map_err(raised)?;
+            book.copies(text).map_err(upstream_error)?;
             text.as_str().into()
         }
         Some("str" | "e") if text.is_empty() => Value::Null,
@@ -142,7 +142,7 @@ pub(super) fn raw_value(book: &Book<'_>, sheet: &str, at: Place) -> Result<Value
             None => Value::Null,
             Some((text, _)) if text.is_empty() => Value::Null,
             // Upstream's reader returns the element with its attribute, which never equals a string.
-            Some((text, true)) if book.reading.is_exact() => {
+            Some((text, true)) if book.reading.reproduces_bugs() => {
                 json!({"space": "preserve", "text": text.trim()})
             }
             Some((text, true)) => text.as_str().into(),

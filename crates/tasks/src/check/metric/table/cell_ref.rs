@@ -1,13 +1,13 @@
 //! Cell and range references such as `B6` and `A1:C3`.
 
 /// Row and column, 1-based.
-pub(in super::super) type Place = (u32, u32);
+pub(in super::super) type CellRef = (u32, u32);
 
 const ROWS: u32 = 1_048_576;
 const COLUMNS: u32 = 18_278;
 
 /// Parses a cell reference, ignoring `$` signs.
-pub(super) fn place(name: &str) -> Option<Place> {
+pub(super) fn place(name: &str) -> Option<CellRef> {
     let bare: String = name.chars().filter(|c| *c != '$').collect();
     let digits = bare.find(|c: char| c.is_ascii_digit())?;
     let (letters, digits) = bare.split_at(digits);
@@ -36,15 +36,15 @@ pub(super) fn letters(mut column: u32) -> String {
 }
 
 /// Returns a cell's name.
-pub(super) fn name((row, column): Place) -> String {
+pub(super) fn name((row, column): CellRef) -> String {
     format!("{}{row}", letters(column))
 }
 
 /// A rectangular range of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Range {
-    pub(super) from: Place,
-    pub(super) to: Place,
+    pub(super) from: CellRef,
+    pub(super) to: CellRef,
 }
 
 impl Range {
@@ -68,7 +68,7 @@ impl Range {
         (from.0 <= to.0 && from.1 <= to.1).then_some(Self { from, to })
     }
 
-    pub(super) fn cells(self) -> impl Iterator<Item = Place> {
+    pub(super) fn cells(self) -> impl Iterator<Item = CellRef> {
         (self.from.0..=self.to.0)
             .flat_map(move |row| (self.from.1..=self.to.1).map(move |column| (row, column)))
     }
@@ -85,7 +85,7 @@ impl Range {
             && self.to.1 >= other.to.1
     }
 
-    pub(super) fn has(self, place: Place) -> bool {
+    pub(super) fn has(self, place: CellRef) -> bool {
         self.holds(Self { from: place, to: place })
     }
 }

@@ -3,16 +3,16 @@
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{Fault, raised, wrong, xml};
-use super::{Named, names};
+use super::super::{MetricError, task_error, upstream_error, xml};
+use super::{SheetRef, names};
 
-pub(super) fn charts(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> {
+pub(super) fn charts(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, MetricError> {
     let wanted = names(rule, "chart_props")?;
     let Some(listed) = sheet.listed() else { return Ok(json!({})) };
     let book = sheet.book;
     let mut found = Map::new();
-    let of_kind = |path: &str, kind: &'static str| -> Result<Vec<(String, String)>, Fault> {
-        let relations = book.relations(path).map_err(raised)?;
+    let of_kind = |path: &str, kind: &'static str| -> Result<Vec<(String, String)>, MetricError> {
+        let relations = book.relations(path).map_err(upstream_error)?;
         Ok(relations
             .into_iter()
             .filter(|(_, known, _)| known == kind)
@@ -20,8 +20,8 @@ pub(super) fn charts(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault
             .collect())
     };
     for (_, drawing) in of_kind(&listed.path, "drawing")? {
-        let anchors = book.part(&drawing).map_err(raised)?.unwrap_or_default();
-        let anchors = xml::read(&anchors).map_err(raised)?;
+        let anchors = book.part(&drawing).map_err(upstream_error)?.unwrap_or_default();
+        let anchors = xml::read(&anchors).map_err(upstream_error)?;
         let places = of_kind(&drawing, "chart")?;
         // In display order, which is that of the drawing.
         for anchor in anchors.root_element().children().filter(Node::is_element) {
@@ -32,8 +32,8 @@ pub(super) fn charts(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault
             else {
                 continue;
             };
-            let text = book.part(path).map_err(raised)?.unwrap_or_default();
-            let document = xml::read(&text).map_err(raised)?;
+            let text = book.part(path).map_err(upstream_error)?.unwrap_or_default();
+            let document = xml::read(&text).map_err(upstream_error)?;
             let (series, about) = describe(document.root_element(), anchor, &wanted)?;
             found.insert(series, about);
         }
@@ -42,8 +42,12 @@ pub(super) fn charts(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault
 }
 
 /// Returns the source cells of a chart's series, and the requested properties.
-fn describe(root: Node<'_, '_>, anchor: Node<'_, '_>, wanted: &[&str]) -> Result<(String, Value), Fault> {
-    let broken = || raised("a chart has no plot");
+fn describe(
+    root: Node<'_, '_>,
+    anchor: Node<'_, '_>,
+    wanted: &[&str],
+) -> Result<(String, Value), MetricError> {
+    let broken = || upstream_error("a chart has no plot");
     let chart = xml::child(root, "chart").ok_or_else(broken)?;
     let area = xml::child(chart, "plotArea").ok_or_else(broken)?;
     let is_plot = |node: &Node<'_, '_>| node.is_element() && node.tag_name().name().ends_with("Chart");
@@ -70,7 +74,7 @@ fn describe(root: Node<'_, '_>, anchor: Node<'_, '_>, wanted: &[&str]) -> Result
             "legend" => xml::child(chart, "legend")
                 .map_or(Value::Null, |legend| value(legend, "legendPos").unwrap_or("r").into()),
             "direction" if kind.starts_with("bar") => value(plot, "barDir").unwrap_or("col").into(),
-            "direction" => return Err(raised(format!("a {kind} has no direction"))),
+            "direction" => return Err(upstream_error(format!("a {kind} has no direction"))),
             // openpyxl does not read sizes and returns its defaults.
             "width" => 15.into(),
             "height" => 7.5.into(),
@@ -78,7 +82,7 @@ fn describe(root: Node<'_, '_>, anchor: Node<'_, '_>, wanted: &[&str]) -> Result
             "xtitle" => axis_title(area, plot, &["catAx", "dateAx"], 0),
             "ytitle" => axis_title(area, plot, &["valAx"], 1),
             "ztitle" => axis_title(area, plot, &["serAx"], 2),
-            other => return Err(wrong(format!("charts have no property {other:?}"))),
+            other => return Err(task_error(format!("charts have no property {other:?}"))),
         };
         about.insert((*name).to_owned(), property);
     }
@@ -115,9 +119,9 @@ fn axis_title(area: Node<'_, '_>, plot: Node<'_, '_>, kinds: &[&str], place: usi
 }
 
 /// Returns a chart's cell anchor. As upstream, it has the last row in place of the first one.
-fn place(anchor: Node<'_, '_>) -> Result<Value, Fault> {
+fn place(anchor: Node<'_, '_>) -> Result<Value, MetricError> {
     if anchor.tag_name().name() != "twoCellAnchor" {
-        return Err(raised("the chart has no two-cell anchor"));
+        return Err(upstream_error("the chart has no two-cell anchor"));
     }
     let part = |end: &str, name: &str| {
         let node = xml::child(anchor, end).and_then(|end| xml::child(end, name));

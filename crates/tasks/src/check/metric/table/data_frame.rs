@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::python;
 use super::cell::Cell;
-use super::cell_ref::{self, Place};
-use super::workbook::{Book, Listed};
+use super::cell_ref::{self, CellRef};
+use super::workbook::{SheetEntry, Workbook};
 
 /// Texts that pandas reads as missing values.
-const NOTHING: &[&str] = &[
+const MISSING_VALUES: &[&str] = &[
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
     "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ];
@@ -20,11 +20,11 @@ const CELLS: usize = 5_000_000;
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    Whole,
+    Int,
     Number,
-    Flag,
+    Bool,
     Date,
-    Span,
+    Duration,
     Object,
 }
 
@@ -35,18 +35,18 @@ struct Column {
 }
 
 /// A data frame.
-pub(super) struct Frame {
+pub(super) struct DataFrame {
     columns: Vec<Column>,
     /// The sheet's row number of each row of values.
     rows: Vec<u32>,
 }
 
-impl Frame {
+impl DataFrame {
     /// Reads a sheet, whose first non-blank row names the columns.
-    pub(super) fn read(book: &Book<'_>, sheet: &Listed, precision: i32) -> Result<Self, String> {
+    pub(super) fn read(book: &Workbook<'_>, sheet: &SheetEntry, precision: i32) -> Result<Self, String> {
         let raw =
             book.cells(&sheet.path)?.ok_or_else(|| format!("{} has no {}", book.file.name, sheet.path))?;
-        let mut cells: BTreeMap<Place, Cell> = BTreeMap::new();
+        let mut cells: BTreeMap<CellRef, Cell> = BTreeMap::new();
         for (place, raw) in raw.iter() {
             let cell = Cell::read(raw, book)?;
             if !matches!(&cell, Cell::Empty) && cell != Cell::Text(String::new()) {
@@ -90,7 +90,7 @@ impl Frame {
         let text = |column: &Column| {
             Some(match column.cells.last()? {
                 Cell::Empty | Cell::Error => "nan".to_owned(),
-                Cell::Whole(number) if column.kind == Kind::Number => format!("{number}.0"),
+                Cell::Int(number) if column.kind == Kind::Number => format!("{number}.0"),
                 Cell::Date(_) => python::str(&column.cells.last()?.show()).replace('T', " "),
                 cell => python::str(&cell.show()),
             })
@@ -153,10 +153,10 @@ fn same(a: &Cell, b: &Cell) -> bool {
 #[expect(clippy::cast_precision_loss, reason = "whole numbers of workbooks are floats in their files")]
 fn number(cell: &Cell) -> Option<f64> {
     match cell {
-        Cell::Whole(number) => Some(*number as f64),
+        Cell::Int(number) => Some(*number as f64),
         Cell::Number(number) => Some(*number),
-        Cell::Flag(flag) => Some(f64::from(u8::from(*flag))),
-        Cell::Empty | Cell::Text(_) | Cell::Error | Cell::Date(_) | Cell::Time(_) | Cell::Span(_) => None,
+        Cell::Bool(flag) => Some(f64::from(u8::from(*flag))),
+        Cell::Empty | Cell::Text(_) | Cell::Error | Cell::Date(_) | Cell::Time(_) | Cell::Duration(_) => None,
     }
 }
 
@@ -203,7 +203,7 @@ fn column(label: Cell, mut cells: Vec<Cell>, precision: i32) -> Column {
     }
     for cell in &mut cells {
         let blank = match cell {
-            Cell::Text(text) => NOTHING.contains(&text.as_str()),
+            Cell::Text(text) => MISSING_VALUES.contains(&text.as_str()),
             Cell::Error => true,
             _ => false,
         };
@@ -213,15 +213,15 @@ fn column(label: Cell, mut cells: Vec<Cell>, precision: i32) -> Column {
     }
     let flags: Option<Vec<Cell>> = cells.iter().map(as_flag).collect();
     if let Some(flags) = flags {
-        return Column { label, kind: Kind::Flag, cells: flags };
+        return Column { label, kind: Kind::Bool, cells: flags };
     }
     let some = || cells.iter().filter(|cell| !matches!(cell, Cell::Empty));
     let kind = if some().next().is_none() {
         Kind::Object
     } else if some().all(|cell| matches!(cell, Cell::Date(_))) {
         Kind::Date
-    } else if some().all(|cell| matches!(cell, Cell::Span(_))) {
-        Kind::Span
+    } else if some().all(|cell| matches!(cell, Cell::Duration(_))) {
+        Kind::Duration
     } else {
         Kind::Object
     };
@@ -230,9 +230,9 @@ fn column(label: Cell, mut cells: Vec<Cell>, precision: i32) -> Column {
 
 fn as_flag(cell: &Cell) -> Option<Cell> {
     match cell {
-        Cell::Flag(flag) => Some(Cell::Flag(*flag)),
-        Cell::Text(text) if matches!(text.as_str(), "True" | "TRUE" | "true") => Some(Cell::Flag(true)),
-        Cell::Text(text) if matches!(text.as_str(), "False" | "FALSE" | "false") => Some(Cell::Flag(false)),
+        Cell::Bool(flag) => Some(Cell::Bool(*flag)),
+        Cell::Text(text) if matches!(text.as_str(), "True" | "TRUE" | "true") => Some(Cell::Bool(true)),
+        Cell::Text(text) if matches!(text.as_str(), "False" | "FALSE" | "false") => Some(Cell::Bool(false)),
         _ => None,
     }
 }
@@ -242,24 +242,24 @@ fn as_numbers(cells: &[Cell]) -> Option<(Kind, Vec<Cell>)> {
     if cells.is_empty() {
         return None;
     }
-    let mut kind = Kind::Flag;
+    let mut kind = Kind::Bool;
     let mut numbers = Vec::with_capacity(cells.len());
     for cell in cells {
         let (cell, own) = match cell {
             Cell::Empty | Cell::Error => (Cell::Empty, Kind::Number),
-            Cell::Whole(number) => (Cell::Whole(*number), Kind::Whole),
+            Cell::Int(number) => (Cell::Int(*number), Kind::Int),
             Cell::Number(number) => (Cell::Number(*number), Kind::Number),
-            Cell::Flag(flag) => (Cell::Flag(*flag), Kind::Flag),
-            Cell::Text(text) if NOTHING.contains(&text.as_str()) => (Cell::Empty, Kind::Number),
+            Cell::Bool(flag) => (Cell::Bool(*flag), Kind::Bool),
+            Cell::Text(text) if MISSING_VALUES.contains(&text.as_str()) => (Cell::Empty, Kind::Number),
             Cell::Text(text) => match python::int(text).filter(|_| !text.contains('_')) {
-                Some(number) => (Cell::Whole(number), Kind::Whole),
+                Some(number) => (Cell::Int(number), Kind::Int),
                 None => (Cell::Number(python::float(text).filter(|_| !text.contains('_'))?), Kind::Number),
             },
-            Cell::Date(_) | Cell::Time(_) | Cell::Span(_) => return None,
+            Cell::Date(_) | Cell::Time(_) | Cell::Duration(_) => return None,
         };
         kind = match (kind, own) {
             (Kind::Number, _) | (_, Kind::Number) => Kind::Number,
-            (Kind::Whole, _) | (_, Kind::Whole) => Kind::Whole,
+            (Kind::Int, _) | (_, Kind::Int) => Kind::Int,
             (kind, _) => kind,
         };
         numbers.push(cell);

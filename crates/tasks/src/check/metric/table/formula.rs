@@ -10,7 +10,7 @@ use super::cell_ref::{Range, place};
 const DEPTH: u32 = 60;
 
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum Expr {
     Value(Value),
     /// A range reference, as an index into the formula's distinct ranges.
     Named(usize),
@@ -84,13 +84,13 @@ const FUNCTIONS: &[(&str, Function)] = &[
 /// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Formula {
-    root: Part,
+    root: Expr,
     /// The distinct ranges that it references, in order.
     ranges: Vec<Range>,
 }
 
 /// An evaluation error, such as `#DIV/0!`.
-struct Broken;
+struct EvalError;
 
 impl Formula {
     /// Returns the value of a formula without cell references.
@@ -116,7 +116,7 @@ impl Formula {
 pub(super) fn parse(source: &str) -> Result<Formula, String> {
     let mut reader = Reader { rest: source.trim().trim_start_matches('='), ranges: Vec::new(), depth: 0 };
     let root = reader.comparison().map_err(|why| format!("condition {source:?}: {why}"))?;
-    if reader.blank_free().is_empty() {
+    if reader.skip_blanks().is_empty() {
         return Ok(Formula { root, ranges: reader.ranges });
     }
     Err(format!("condition {source:?}: {:?} is not supported", reader.rest))
@@ -168,13 +168,13 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn blank_free(&mut self) -> &'t str {
+    fn skip_blanks(&mut self) -> &'t str {
         self.rest = self.rest.trim_start();
         self.rest
     }
 
     fn take(&mut self, operators: &[&'static str]) -> Option<&'static str> {
-        let rest = self.blank_free();
+        let rest = self.skip_blanks();
         let found = operators.iter().find(|operator| rest.starts_with(**operator))?;
         self.rest = &rest[found.len()..];
         Some(found)
@@ -183,16 +183,16 @@ impl<'t> Reader<'t> {
     fn chain(
         &mut self,
         operators: &[&'static str],
-        next: fn(&mut Self) -> Result<Part, String>,
-    ) -> Result<Part, String> {
+        next: fn(&mut Self) -> Result<Expr, String>,
+    ) -> Result<Expr, String> {
         let mut left = next(self)?;
         while let Some(operator) = self.take(operators) {
-            left = Part::Both(Box::new(left), operator, Box::new(next(self)?));
+            left = Expr::Both(Box::new(left), operator, Box::new(next(self)?));
         }
         Ok(left)
     }
 
-    fn comparison(&mut self) -> Result<Part, String> {
+    fn comparison(&mut self) -> Result<Expr, String> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err("it is nested too deep".into());
@@ -202,26 +202,26 @@ impl<'t> Reader<'t> {
         part
     }
 
-    fn sum(&mut self) -> Result<Part, String> {
+    fn sum(&mut self) -> Result<Expr, String> {
         self.chain(&["+", "-"], |reader| {
             reader.chain(&["*", "/"], |reader| reader.chain(&["^"], Self::signed))
         })
     }
 
-    fn signed(&mut self) -> Result<Part, String> {
+    fn signed(&mut self) -> Result<Expr, String> {
         let mut negative = false;
         while let Some(sign) = self.take(&["-", "+"]) {
             negative ^= sign == "-";
         }
         let mut part = self.single()?;
         while self.take(&["%"]).is_some() {
-            part = Part::Percent(Box::new(part));
+            part = Expr::Percent(Box::new(part));
         }
-        Ok(if negative { Part::Negative(Box::new(part)) } else { part })
+        Ok(if negative { Expr::Negative(Box::new(part)) } else { part })
     }
 
-    fn single(&mut self) -> Result<Part, String> {
-        let rest = self.blank_free();
+    fn single(&mut self) -> Result<Expr, String> {
+        let rest = self.skip_blanks();
         if self.take(&["("]).is_some() {
             let inner = self.comparison()?;
             self.take(&[")"]).ok_or("a bracket is not closed")?;
@@ -238,25 +238,25 @@ impl<'t> Reader<'t> {
             return self.call(word);
         }
         if let Ok(number) = word.parse::<f64>() {
-            return Ok(Part::Value(number.into()));
+            return Ok(Expr::Value(number.into()));
         }
         match word.to_ascii_uppercase().as_str() {
-            "TRUE" => return Ok(Part::Value(true.into())),
-            "FALSE" => return Ok(Part::Value(false.into())),
+            "TRUE" => return Ok(Expr::Value(true.into())),
+            "FALSE" => return Ok(Expr::Value(false.into())),
             _ => {}
         }
         let is_cell = word.split(':').all(|cell| place(cell.rsplit('!').next().unwrap_or(cell)).is_some());
         let range =
             Range::parse(word).filter(|_| is_cell).ok_or_else(|| format!("{word:?} is not supported"))?;
         let known = self.ranges.iter().position(|known| *known == range);
-        Ok(Part::Named(known.unwrap_or_else(|| {
+        Ok(Expr::Named(known.unwrap_or_else(|| {
             self.ranges.push(range);
             self.ranges.len() - 1
         })))
     }
 
     /// Reads the rest of a quoted string, in which two quotes stand for one.
-    fn text(&mut self, after: &'t str) -> Result<Part, String> {
+    fn text(&mut self, after: &'t str) -> Result<Expr, String> {
         let (mut out, mut rest) = (String::new(), after);
         loop {
             let (inside, behind) = rest.split_once('"').ok_or("a quote is not closed")?;
@@ -268,25 +268,25 @@ impl<'t> Reader<'t> {
                 }
                 None => {
                     self.rest = behind;
-                    return Ok(Part::Value(out.into()));
+                    return Ok(Expr::Value(out.into()));
                 }
             }
         }
     }
 
-    fn call(&mut self, name: &str) -> Result<Part, String> {
+    fn call(&mut self, name: &str) -> Result<Expr, String> {
         let upper = name.to_ascii_uppercase();
         let known = FUNCTIONS.iter().find(|(known, _)| *known == upper).map(|(_, function)| *function);
         let function = known.ok_or_else(|| format!("unknown function {name}"))?;
         self.take(&["("]);
         let mut arguments = Vec::new();
         if self.take(&[")"]).is_some() {
-            return Ok(Part::Call(function, arguments));
+            return Ok(Expr::Call(function, arguments));
         }
         loop {
             arguments.push(self.comparison()?);
             match self.take(&[",", ";", ")"]) {
-                Some(")") => return Ok(Part::Call(function, arguments)),
+                Some(")") => return Ok(Expr::Call(function, arguments)),
                 Some(_) => {}
                 None => return Err(format!("the arguments of {name} are not closed")),
             }
@@ -312,22 +312,22 @@ fn ordering(a: &Value, b: &Value) -> Ordering {
     })
 }
 
-fn evaluate(part: &Part, named: &[Value]) -> Result<Value, Broken> {
-    let number = |part: &Part| evaluate(part, named).and_then(|value| as_number(&value));
+fn evaluate(part: &Expr, named: &[Value]) -> Result<Value, EvalError> {
+    let number = |part: &Expr| evaluate(part, named).and_then(|value| as_number(&value));
     Ok(match part {
-        Part::Value(value) => value.clone(),
-        Part::Named(at) => named.get(*at).cloned().ok_or(Broken)?,
-        Part::Negative(inner) => (-number(inner)?).into(),
-        Part::Percent(inner) => (number(inner)? / 100.0).into(),
-        Part::Both(left, operator, right) => {
+        Expr::Value(value) => value.clone(),
+        Expr::Named(at) => named.get(*at).cloned().ok_or(EvalError)?,
+        Expr::Negative(inner) => (-number(inner)?).into(),
+        Expr::Percent(inner) => (number(inner)? / 100.0).into(),
+        Expr::Both(left, operator, right) => {
             let (left, right) = (evaluate(left, named)?, evaluate(right, named)?);
-            both(&left, operator, &right)?
+            binary(&left, operator, &right)?
         }
-        Part::Call(function, arguments) => call(*function, arguments, named)?,
+        Expr::Call(function, arguments) => call(*function, arguments, named)?,
     })
 }
 
-fn both(left: &Value, operator: &str, right: &Value) -> Result<Value, Broken> {
+fn binary(left: &Value, operator: &str, right: &Value) -> Result<Value, EvalError> {
     let numbers = || Ok((as_number(left)?, as_number(right)?));
     let order = || ordering(left, right);
     Ok(match operator {
@@ -342,17 +342,17 @@ fn both(left: &Value, operator: &str, right: &Value) -> Result<Value, Broken> {
         "-" => numbers().map(|(a, b)| a - b)?.into(),
         "*" => numbers().map(|(a, b)| a * b)?.into(),
         "^" => numbers().map(|(a, b)| a.powf(b))?.into(),
-        _ => numbers().and_then(|(a, b)| if b == 0.0 { Err(Broken) } else { Ok(a / b) })?.into(),
+        _ => numbers().and_then(|(a, b)| if b == 0.0 { Err(EvalError) } else { Ok(a / b) })?.into(),
     })
 }
 
-fn as_number(value: &Value) -> Result<f64, Broken> {
+fn as_number(value: &Value) -> Result<f64, EvalError> {
     match value {
         Value::Null => Ok(0.0),
         Value::Bool(flag) => Ok(f64::from(u8::from(*flag))),
-        Value::Number(number) => number.as_f64().ok_or(Broken),
-        Value::String(text) => text.trim().parse().map_err(|_| Broken),
-        Value::Array(_) | Value::Object(_) => Err(Broken),
+        Value::Number(number) => number.as_f64().ok_or(EvalError),
+        Value::String(text) => text.trim().parse().map_err(|_| EvalError),
+        Value::Array(_) | Value::Object(_) => Err(EvalError),
     }
 }
 
@@ -377,12 +377,12 @@ fn truth(value: &Value) -> Option<bool> {
     }
 }
 
-fn call(function: Function, arguments: &[Part], named: &[Value]) -> Result<Value, Broken> {
-    let value = |at: usize| arguments.get(at).ok_or(Broken).and_then(|part| evaluate(part, named));
+fn call(function: Function, arguments: &[Expr], named: &[Value]) -> Result<Value, EvalError> {
+    let value = |at: usize| arguments.get(at).ok_or(EvalError).and_then(|part| evaluate(part, named));
     let number = |at: usize| value(at).and_then(|value| as_number(&value));
     let text = |at: usize| value(at).map(|value| as_text(&value));
     let truths =
-        || (0..arguments.len()).map(|at| truth(&value(at)?).ok_or(Broken)).collect::<Result<Vec<_>, _>>();
+        || (0..arguments.len()).map(|at| truth(&value(at)?).ok_or(EvalError)).collect::<Result<Vec<_>, _>>();
     let numbers = || {
         let all = (0..arguments.len()).map(value).collect::<Result<Vec<_>, _>>()?;
         let flat =
@@ -392,9 +392,9 @@ fn call(function: Function, arguments: &[Part], named: &[Value]) -> Result<Value
     Ok(match function {
         Function::And => truths()?.iter().all(|flag| *flag).into(),
         Function::Or => truths()?.iter().any(|flag| *flag).into(),
-        Function::Not => (!truth(&value(0)?).ok_or(Broken)?).into(),
+        Function::Not => (!truth(&value(0)?).ok_or(EvalError)?).into(),
         Function::If => {
-            let chosen = if truth(&value(0)?).ok_or(Broken)? { 1 } else { 2 };
+            let chosen = if truth(&value(0)?).ok_or(EvalError)? { 1 } else { 2 };
             if chosen < arguments.len() { value(chosen)? } else { false.into() }
         }
         Function::IsError => value(0).is_err().into(),
@@ -413,7 +413,7 @@ fn call(function: Function, arguments: &[Part], named: &[Value]) -> Result<Value
         Function::Int => number(0)?.floor().into(),
         Function::Mod => {
             let (a, b) = (number(0)?, number(1)?);
-            if b == 0.0 { return Err(Broken) } else { (a - b * (a / b).floor()).into() }
+            if b == 0.0 { return Err(EvalError) } else { (a - b * (a / b).floor()).into() }
         }
         Function::Round => {
             let scale = 10_f64.powf(number(1)?);
@@ -422,7 +422,7 @@ fn call(function: Function, arguments: &[Part], named: &[Value]) -> Result<Value
         Function::Sum => numbers()?.iter().sum::<f64>().into(),
         Function::Average => {
             let all = numbers()?;
-            let count = u32::try_from(all.len()).ok().filter(|count| *count > 0).ok_or(Broken)?;
+            let count = u32::try_from(all.len()).ok().filter(|count| *count > 0).ok_or(EvalError)?;
             (all.iter().sum::<f64>() / f64::from(count)).into()
         }
         Function::Min => numbers()?.into_iter().reduce(f64::min).unwrap_or(0.0).into(),
@@ -435,8 +435,8 @@ fn call(function: Function, arguments: &[Part], named: &[Value]) -> Result<Value
 fn cut(
     function: Function,
     text: &str,
-    number: &impl Fn(usize) -> Result<f64, Broken>,
-) -> Result<String, Broken> {
+    number: &impl Fn(usize) -> Result<f64, EvalError>,
+) -> Result<String, EvalError> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float saturates")]
     let count = |at: usize| number(at).map(|count| count.max(0.0) as usize);
     let chars: Vec<char> = text.chars().collect();
@@ -453,8 +453,8 @@ fn cut(
 }
 
 /// Returns the 1-based position of a text in another.
-fn find(part: &str, whole: &str) -> Result<Value, Broken> {
-    let at = whole.find(part).ok_or(Broken)?;
+fn find(part: &str, whole: &str) -> Result<Value, EvalError> {
+    let at = whole.find(part).ok_or(EvalError)?;
     Ok((whole[..at].chars().count() + 1).into())
 }
 

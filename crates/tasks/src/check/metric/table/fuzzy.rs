@@ -2,24 +2,26 @@
 
 use serde_json::Value;
 
-use super::super::{Fault, difflib, python, quote, wrong};
+use super::super::{MetricError, difflib, python, quote, task_error};
 use super::cell_ref::{self, Range};
-use super::{Books, Told, raw_value};
+use super::{Difference, TableComparison, raw_value};
 
 /// Maximum number of cells in one range.
 const CELLS: u64 = 500_000;
 
-pub(super) fn check(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
+pub(super) fn check(books: &TableComparison<'_, '_>, rule: &Value) -> Result<Difference, MetricError> {
     let (found, wanted) = (books.sheet(rule, "sheet_idx0")?, books.sheet(rule, "sheet_idx1")?);
     let parts = rule.get("rules").and_then(Value::as_array);
-    for part in parts.ok_or_else(|| wrong("sheet_fuzzy needs the list \"rules\""))? {
-        let alike = Alike::read(part)?;
+    for part in parts.ok_or_else(|| task_error("sheet_fuzzy needs the list \"rules\""))? {
+        let alike = TextRule::read(part)?;
         let names = part.get("range").and_then(Value::as_array);
-        for name in
-            names.ok_or_else(|| wrong("a rule needs the list \"range\""))?.iter().filter_map(Value::as_str)
+        for name in names
+            .ok_or_else(|| task_error("a rule needs the list \"range\""))?
+            .iter()
+            .filter_map(Value::as_str)
         {
             let range = Range::parse(name).filter(|range| range.count() <= CELLS);
-            let range = range.ok_or_else(|| wrong(format!("{name:?} is not a range, or too large")))?;
+            let range = range.ok_or_else(|| task_error(format!("{name:?} is not a range, or too large")))?;
             for place in range.cells() {
                 let have = alike.plain(&python::str(&raw_value(found.book, &found.name, place)?));
                 let want = alike.plain(&python::str(&raw_value(wanted.book, &wanted.name, place)?));
@@ -37,15 +39,15 @@ pub(super) fn check(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> 
     Ok(None)
 }
 
-enum How {
+enum MatchKind {
     Includes,
     IncludedBy,
     Fuzzy(f64),
     Exact,
 }
 
-struct Alike<'r> {
-    how: How,
+struct TextRule<'r> {
+    how: MatchKind,
     replaced: Vec<(&'r str, &'r str)>,
     leading: Option<&'r str>,
     trailing: Option<&'r str>,
@@ -53,15 +55,17 @@ struct Alike<'r> {
     ignore_case: bool,
 }
 
-impl<'r> Alike<'r> {
-    fn read(rule: &'r Value) -> Result<Self, Fault> {
+impl<'r> TextRule<'r> {
+    fn read(rule: &'r Value) -> Result<Self, MetricError> {
         let text = |name: &str| rule.get(name).and_then(Value::as_str);
         let how = match text("type") {
-            Some("includes") => How::Includes,
-            Some("included_by") => How::IncludedBy,
-            Some("fuzzy_match") => How::Fuzzy(rule.get("threshold").and_then(Value::as_f64).unwrap_or(85.0)),
-            Some("exact_match") => How::Exact,
-            other => return Err(wrong(format!("unknown comparison type {other:?}"))),
+            Some("includes") => MatchKind::Includes,
+            Some("included_by") => MatchKind::IncludedBy,
+            Some("fuzzy_match") => {
+                MatchKind::Fuzzy(rule.get("threshold").and_then(Value::as_f64).unwrap_or(85.0))
+            }
+            Some("exact_match") => MatchKind::Exact,
+            other => return Err(task_error(format!("unknown comparison type {other:?}"))),
         };
         let pairs = rule.get("normalization").and_then(Value::as_array).into_iter().flatten();
         Ok(Self {
@@ -72,7 +76,7 @@ impl<'r> Alike<'r> {
             leading: text("trim_leadings"),
             trailing: text("trim_trailings"),
             ignored: text("ignore_chars").unwrap_or_default(),
-            ignore_case: rule.get("ignore_case").is_some_and(crate::setup::is_true),
+            ignore_case: rule.get("ignore_case").is_some_and(crate::setup::is_truthy),
         })
     }
 
@@ -90,10 +94,10 @@ impl<'r> Alike<'r> {
 
     fn holds(&self, found: &str, wanted: &str) -> bool {
         match self.how {
-            How::Includes => found.contains(wanted),
-            How::IncludedBy => wanted.contains(found),
-            How::Fuzzy(threshold) => difflib::fuzz(found, wanted) >= threshold,
-            How::Exact => found == wanted,
+            MatchKind::Includes => found.contains(wanted),
+            MatchKind::IncludedBy => wanted.contains(found),
+            MatchKind::Fuzzy(threshold) => difflib::edit_similarity(found, wanted) >= threshold,
+            MatchKind::Exact => found == wanted,
         }
     }
 }

@@ -5,31 +5,31 @@ use std::collections::BTreeSet;
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{Fault, raised, xml};
+use super::super::{MetricError, upstream_error, xml};
 use super::workbook::is_on;
-use super::{Named, cell_ref, names};
+use super::{SheetRef, cell_ref, names};
 
 /// An item of a field: whether it is hidden, and its index.
 type Item = (Option<bool>, i64);
 
-pub(super) fn pivots(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> {
+pub(super) fn pivots(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, MetricError> {
     let wanted = names(rule, "pivot_props")?;
     let Some(listed) = sheet.listed() else { return Ok(json!({})) };
     let mut found = Map::new();
     for (_, _, path) in sheet
         .book
         .relations(&listed.path)
-        .map_err(raised)?
+        .map_err(upstream_error)?
         .into_iter()
         .filter(|(_, kind, _)| kind == "pivotTable")
     {
-        let text = sheet.book.part(&path).map_err(raised)?.unwrap_or_default();
-        let document = xml::read(&text).map_err(raised)?;
+        let text = sheet.book.part(&path).map_err(upstream_error)?.unwrap_or_default();
+        let document = xml::read(&text).map_err(upstream_error)?;
         let table = document.root_element();
         let cache = table.attribute("cacheId").and_then(|id| sheet.book.caches.get(id));
-        let cache = cache.ok_or_else(|| raised("a pivot table has no cache"))?;
-        let cache = sheet.book.part(cache).map_err(raised)?.unwrap_or_default();
-        let cache = xml::read(&cache).map_err(raised)?;
+        let cache = cache.ok_or_else(|| upstream_error("a pivot table has no cache"))?;
+        let cache = sheet.book.part(cache).map_err(upstream_error)?.unwrap_or_default();
+        let cache = xml::read(&cache).map_err(upstream_error)?;
         let fields = Fields::read(table);
         found.insert(source(cache.root_element(), &fields)?, describe(table, &fields, &wanted));
     }
@@ -71,13 +71,14 @@ impl Fields {
 }
 
 /// Returns the source cells without the columns at either end that have no items.
-fn source(cache: Node<'_, '_>, fields: &Fields) -> Result<String, Fault> {
+fn source(cache: Node<'_, '_>, fields: &Fields) -> Result<String, MetricError> {
     let source = xml::child(cache, "cacheSource");
     let kind = source.and_then(|source| source.attribute("type")).unwrap_or_default();
     let sheet = source.and_then(|source| xml::child(source, "worksheetSource"));
     let cells = sheet.and_then(|sheet| sheet.attribute("ref")?.split_once(':'));
     let cells = cells.and_then(|(from, to)| cell_ref::place(from).zip(cell_ref::place(to)));
-    let ((top, left), (bottom, right)) = cells.ok_or_else(|| raised("a pivot table has no source cells"))?;
+    let ((top, left), (bottom, right)) =
+        cells.ok_or_else(|| upstream_error("a pivot table has no source cells"))?;
     let (left, right) = (i64::from(left) + fields.before, i64::from(right) - fields.behind);
     let name = sheet.and_then(|sheet| sheet.attribute("sheet")).unwrap_or("None");
     Ok(format!("{kind};({top}, {left}):({bottom}, {right});{name}"))

@@ -3,16 +3,19 @@
 use roxmltree::{Document, Node};
 use serde_json::{Map, Value, json};
 
-use super::super::{Fault, raised, show, value, wrong, xml};
+use super::super::{MetricError, show, task_error, upstream_error, value, xml};
 use super::cell_ref;
 use super::workbook::is_on;
-use super::{Books, Named, Told, names};
+use super::{Difference, SheetRef, TableComparison, names};
 
 /// Reads from a sheet's XML; `None` if the sheet does not exist.
-fn within<T>(sheet: &Named<'_, '_>, read: impl FnOnce(&Document<'_>) -> T) -> Result<Option<T>, Fault> {
+fn within<T>(
+    sheet: &SheetRef<'_, '_>,
+    read: impl FnOnce(&Document<'_>) -> T,
+) -> Result<Option<T>, MetricError> {
     let Some(listed) = sheet.listed() else { return Ok(None) };
-    let text = sheet.book.sheet_text(listed).map_err(raised)?;
-    Ok(Some(read(&xml::read(&text).map_err(raised)?)))
+    let text = sheet.book.sheet_text(listed).map_err(upstream_error)?;
+    Ok(Some(read(&xml::read(&text).map_err(upstream_error)?)))
 }
 
 fn number(node: Node<'_, '_>, name: &str) -> Value {
@@ -30,9 +33,9 @@ fn view<'d>(document: &'d Document<'d>) -> Option<Node<'d, 'd>> {
 
 /// Compares frozen panes. Upstream's last release compares the first scrollable cell, which changes as the user
 /// scrolls; the fixed mode compares the number of frozen rows and columns.
-pub(super) fn freeze(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
-    let exact = books.case.is_exact();
-    let read = |sheet: &Named<'_, '_>| {
+pub(super) fn freeze(books: &TableComparison<'_, '_>, rule: &Value) -> Result<Difference, MetricError> {
+    let exact = books.case.reproduces_bugs();
+    let read = |sheet: &SheetRef<'_, '_>| {
         within(sheet, |document| {
             let pane = view(document).and_then(|view| xml::child(view, "pane"));
             pane.map_or(Value::Null, |pane| match exact {
@@ -48,20 +51,20 @@ pub(super) fn freeze(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault>
     Ok((!value::equal(&have, &want)).then(|| format!("found pane {}, expected {}", show(&have), show(&want))))
 }
 
-pub(super) fn zoom(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
+pub(super) fn zoom(books: &TableComparison<'_, '_>, rule: &Value) -> Result<Difference, MetricError> {
     let sheet = books.sheet(rule, "sheet_idx")?;
     let scale =
         within(&sheet, |document| view(document).map_or(Value::Null, |view| number(view, "zoomScale")))?;
     let Some(scale) = scale else { return Ok(Some(sheet.missing())) };
-    let scale = if crate::setup::is_true(&scale) { scale } else { 100.0.into() };
+    let scale = if crate::setup::is_truthy(&scale) { scale } else { 100.0.into() };
     let fits = value::fits(&scale, rule)?;
     Ok((!fits).then(|| format!("the zoom is {scale} %, expected {} {}", rule["method"], rule["ref"])))
 }
 
-pub(super) fn validation(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fault> {
+pub(super) fn validation(books: &TableComparison<'_, '_>, rule: &Value) -> Result<Difference, MetricError> {
     let sheet = books.sheet(rule, "sheet_idx")?;
     let wanted = rule.get("dv_props").and_then(Value::as_array);
-    let wanted = wanted.ok_or_else(|| wrong("data_validation needs the list \"dv_props\""))?;
+    let wanted = wanted.ok_or_else(|| task_error("data_validation needs the list \"dv_props\""))?;
     let found = within(&sheet, |document| {
         let list = xml::child(document.root_element(), "dataValidations");
         list.into_iter()
@@ -79,7 +82,7 @@ pub(super) fn validation(books: &Books<'_, '_>, rule: &Value) -> Result<Told, Fa
             let mut all = true;
             for (name, rule) in wanted {
                 let property =
-                    validator.get(name).ok_or_else(|| wrong(format!("validations have no {name:?}")))?;
+                    validator.get(name).ok_or_else(|| task_error(format!("validations have no {name:?}")))?;
                 all = all && value::fits(property, rule)?;
             }
             fits = fits || all;
@@ -113,7 +116,7 @@ fn validator(node: Node<'_, '_>) -> Value {
     })
 }
 
-pub(super) fn rows(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> {
+pub(super) fn rows(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, MetricError> {
     let wanted = names(rule, "props")?;
     let property = |row: Node<'_, '_>, name: &str| {
         Ok(match name {
@@ -121,7 +124,7 @@ pub(super) fn rows(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> 
             "height" | "ht" => number(row, "ht"),
             "outlineLevel" | "outline_level" => number(row, "outlineLevel"),
             "customHeight" => row.has_attribute("ht").into(),
-            other => return Err(wrong(format!("rows have no property {other:?}"))),
+            other => return Err(task_error(format!("rows have no property {other:?}"))),
         })
     };
     let found = within(sheet, |document| {
@@ -140,7 +143,7 @@ pub(super) fn rows(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> 
     found.unwrap_or_else(|| Ok(json!({})))
 }
 
-pub(super) fn columns(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Fault> {
+pub(super) fn columns(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, MetricError> {
     let wanted = names(rule, "props")?;
     let property = |column: Node<'_, '_>, name: &str| {
         Ok(match name {
@@ -148,7 +151,7 @@ pub(super) fn columns(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Faul
             "auto_size" | "bestFit" => is_on(column.attribute("bestFit")).into(),
             "width" if !column.has_attribute("width") => 13.0.into(),
             "width" | "min" | "max" => number(column, name),
-            other => return Err(wrong(format!("columns have no property {other:?}"))),
+            other => return Err(task_error(format!("columns have no property {other:?}"))),
         })
     };
     let found = within(sheet, |document| {
@@ -164,12 +167,15 @@ pub(super) fn columns(sheet: &Named<'_, '_>, rule: &Value) -> Result<Value, Faul
     found.unwrap_or_else(|| Ok(json!({})))
 }
 
-fn read_all(names: &[&str], property: impl Fn(&str) -> Result<Value, Fault>) -> Result<Value, Fault> {
+fn read_all(
+    names: &[&str],
+    property: impl Fn(&str) -> Result<Value, MetricError>,
+) -> Result<Value, MetricError> {
     let pairs = names.iter().map(|name| Ok(((*name).to_owned(), property(name)?)));
-    Ok(Value::Object(pairs.collect::<Result<Map<_, _>, Fault>>()?))
+    Ok(Value::Object(pairs.collect::<Result<Map<_, _>, MetricError>>()?))
 }
 
-pub(super) fn filter(sheet: &Named<'_, '_>) -> Result<Value, Fault> {
+pub(super) fn filter(sheet: &SheetRef<'_, '_>) -> Result<Value, MetricError> {
     let found = within(sheet, |document| {
         let Some(filter) = xml::child(document.root_element(), "autoFilter") else {
             return json!({"ref": null, "filter_column": []});
@@ -221,12 +227,15 @@ fn filter_column(node: Node<'_, '_>) -> Value {
 }
 
 /// Returns the sparklines of a sheet by cell. Upstream derives the file from `sheetId`.
-pub(super) fn sparklines(sheet: &Named<'_, '_>) -> Result<Value, Fault> {
-    let listed = sheet.listed().ok_or_else(|| raised(sheet.missing()))?;
+pub(super) fn sparklines(sheet: &SheetRef<'_, '_>) -> Result<Value, MetricError> {
+    let listed = sheet.listed().ok_or_else(|| upstream_error(sheet.missing()))?;
     let path = format!("xl/worksheets/sheet{}.xml", listed.id);
-    let text =
-        sheet.book.part(&path).map_err(raised)?.ok_or_else(|| raised(format!("there is no {path}")))?;
-    let document = xml::read(&text).map_err(raised)?;
+    let text = sheet
+        .book
+        .part(&path)
+        .map_err(upstream_error)?
+        .ok_or_else(|| upstream_error(format!("there is no {path}")))?;
+    let document = xml::read(&text).map_err(upstream_error)?;
     let pairs = document.descendants().filter(|node| node.tag_name().name() == "sparkline").map(|node| {
         let part =
             |name: &str| xml::child(node, name).and_then(|child| child.text()).unwrap_or_default().trim();

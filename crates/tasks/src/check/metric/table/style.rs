@@ -7,7 +7,7 @@ use regex::Regex;
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-use super::super::{Fault, raised, wrong, xml};
+use super::super::{MetricError, task_error, upstream_error, xml};
 use super::workbook::is_on;
 
 /// The value of a theme or indexed colour. openpyxl returns the same object for each, which equals only itself.
@@ -44,7 +44,7 @@ struct Format {
 
 /// A differential style (`dxf`), by which a conditional format changes a cell.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Change {
+pub(super) struct DifferentialStyle {
     font: Option<Font>,
     fill: Option<Fill>,
     number: Option<String>,
@@ -65,11 +65,11 @@ pub(super) struct Styles {
     fills: Vec<Fill>,
     formats: Vec<Format>,
     numbers: BTreeMap<u32, Number>,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<DifferentialStyle>,
 }
 
 /// The properties of a cell that determine its appearance.
-pub(super) struct Looked<'a> {
+pub(super) struct CellAppearance<'a> {
     pub(super) style: usize,
     pub(super) has_value: bool,
     /// Whether it holds a plain number, neither a date nor a formula.
@@ -77,10 +77,10 @@ pub(super) struct Looked<'a> {
     /// Whether a merged cell covers it.
     pub(super) merged: bool,
     pub(super) hyperlink: Option<String>,
-    pub(super) change: Option<&'a Change>,
+    pub(super) change: Option<&'a DifferentialStyle>,
 }
 
-const BUILT_IN: &[(u32, &str)] = &[
+const BUILTIN_FORMATS: &[(u32, &str)] = &[
     (0, "General"),
     (1, "0"),
     (2, "0.00"),
@@ -120,7 +120,8 @@ const BUILT_IN: &[(u32, &str)] = &[
 ];
 
 /// Matches quoted texts and bracketed sections of a format code.
-static ASIDES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"".*?"|\[[^\]]*\]"#).ok());
+static QUOTED_OR_BRACKETED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"".*?"|\[[^\]]*\]"#).ok());
 static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)\[(?:hh?|mm?|ss?)\]").ok());
 
 impl Number {
@@ -133,7 +134,7 @@ impl Number {
 
 /// Returns whether the first section of a format code is a date or time format.
 fn is_date(first: &str) -> bool {
-    let Some(asides) = ASIDES.as_ref() else { return false };
+    let Some(asides) = QUOTED_OR_BRACKETED.as_ref() else { return false };
     let bare = asides.replace_all(first, |found: &regex::Captures<'_>| {
         let text = &found[0];
         if SPANS.as_ref().is_some_and(|spans| spans.is_match(text) && text.starts_with('[')) {
@@ -175,13 +176,13 @@ impl Styles {
                 })
                 .collect(),
             // Among formats with the same id, the first one counts, and it overrides a built-in one.
-            numbers: BUILT_IN
+            numbers: BUILTIN_FORMATS
                 .iter()
                 .map(|(id, code)| (*id, Number::read(code)))
                 .chain(own.rev().map(|(id, code)| (id, Number::read(code))))
                 .collect(),
             changes: list("dxfs")
-                .map(|node| Change {
+                .map(|node| DifferentialStyle {
                     font: xml::child(node, "font").map(read_font),
                     fill: xml::child(node, "fill").map(read_fill),
                     number: xml::child(node, "numFmt")
@@ -202,16 +203,18 @@ impl Styles {
     }
 
     /// Returns whether numbers of this style are durations.
-    pub(super) fn is_span(&self, style: usize) -> bool {
+    pub(super) fn is_duration(&self, style: usize) -> bool {
         self.number_format(style).is_some_and(|number| number.is_span)
     }
 
     /// Returns a property of a cell's appearance, by upstream's name.
-    pub(super) fn property(&self, name: &str, cell: &Looked<'_>) -> Result<Value, Fault> {
+    pub(super) fn property(&self, name: &str, cell: &CellAppearance<'_>) -> Result<Value, MetricError> {
         let format = self.formats.get(if cell.merged { 0 } else { cell.style }).copied().unwrap_or_default();
         let plain = Font::default();
         let font = || match cell.change {
-            Some(change) => change.font.as_ref().ok_or_else(|| raised("the conditional format sets no font")),
+            Some(change) => {
+                change.font.as_ref().ok_or_else(|| upstream_error("the conditional format sets no font"))
+            }
             None => Ok(self.fonts.get(format.font).unwrap_or(&plain)),
         };
         let text = |text: Option<&String>| text.map_or(Value::Null, |text| text.as_str().into());
@@ -242,18 +245,18 @@ impl Styles {
             "font_name" => text(font()?.name.as_ref()),
             "font_family" => font()?.family.map_or(Value::Null, Value::from),
             "font_color" => {
-                text(Some(font()?.colour.as_ref().ok_or_else(|| raised("the font has no colour"))?))
+                text(Some(font()?.colour.as_ref().ok_or_else(|| upstream_error("the font has no colour"))?))
             }
             "font_bold" => font()?.bold.into(),
             "font_italic" => font()?.italic.into(),
             "font_underline" => text(font()?.underline.as_ref()),
             "font_size" => font()?.size.map_or(Value::Null, Value::from),
             "hyperlink" => cell.hyperlink.clone().unwrap_or_default().into(),
-            other => return Err(wrong(format!("cells have no property {other:?}"))),
+            other => return Err(task_error(format!("cells have no property {other:?}"))),
         })
     }
 
-    fn fill<'s>(&'s self, cell: &Looked<'s>, format: Format) -> Option<&'s Fill> {
+    fn fill<'s>(&'s self, cell: &CellAppearance<'s>, format: Format) -> Option<&'s Fill> {
         match cell.change {
             Some(change) => change.fill.as_ref(),
             None => self.fills.get(format.fill),

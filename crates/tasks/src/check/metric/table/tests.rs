@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::check::evidence::{FileRef, Found};
-use crate::check::metric::{Case, Compat, Fault, Mark, Reading, mark};
+use crate::check::evidence::{EvidenceValue, FileRef};
+use crate::check::metric::{Compat, CompatProbe, MetricError, MetricInput, Score, mark};
 
 const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -46,21 +46,21 @@ fn rows(price: &str) -> String {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "tables of literals read better so")]
-fn graded(found: Vec<u8>, wanted: Vec<u8>, rule: Value) -> Result<Mark, Fault> {
-    let side = |name: &str, bytes| Found::files_of(vec![Some(FileRef::new(name, bytes))]);
+fn graded(found: Vec<u8>, wanted: Vec<u8>, rule: Value) -> Result<Score, MetricError> {
+    let side = |name: &str, bytes| EvidenceValue::files_of(vec![Some(FileRef::new(name, bytes))]);
     let (found, wanted) = (side("found.xlsx", found), side("wanted.xlsx", wanted));
     let options: Map<String, Value> = json!({"rules": [rule]}).as_object().cloned().expect("an object");
-    let case = Case {
+    let case = MetricInput {
         result: &found,
         expected: Some(&wanted),
         options: &options,
-        reading: &Reading::new(Compat::Fixed),
+        reading: &CompatProbe::new(Compat::Fixed),
         beside: &[],
     };
     mark("compare_table", &case)
 }
 
-fn compare(found: Vec<u8>, wanted: Vec<u8>, rule: Value) -> Mark {
+fn compare(found: Vec<u8>, wanted: Vec<u8>, rule: Value) -> Score {
     graded(found, wanted, rule).expect("is graded")
 }
 
@@ -71,7 +71,7 @@ fn a_difference_is_told_by_its_cell() {
     let mark = compare(book(&rows("59.9")), book(&rows("59.95")), rule());
     assert_eq!(
         mark,
-        Mark { score: 0.0, explanation: "rule 1 (sheet_data): cell B6: expected 59.95, found 59.9".into() }
+        Score { score: 0.0, explanation: "rule 1 (sheet_data): cell B6: expected 59.95, found 59.9".into() }
     );
     let rule = json!({"type": "check_cell", "sheet_idx": "RNOne", "coordinate": "B6", "props": {"value": {"method": "eq", "ref": 59.95}}});
     let mark = compare(book(&rows("59.9")), book(&rows("1")), rule);
@@ -148,7 +148,7 @@ proptest! {
         ] {
             prop_assert!(compare(write(&sound), write(&sound), rule.clone()).score == 1.0, "{rule}");
             let first = graded(write(&texts), write(&sound), rule.clone());
-            let told = first.as_ref().map_or_else(|fault| fault.story(), |mark| &mark.explanation);
+            let told = first.as_ref().map_or_else(|fault| fault.message(), |mark| &mark.explanation);
             prop_assert!(!told.is_empty());
             prop_assert_eq!(&first, &graded(write(&texts), write(&sound), rule));
         }
@@ -172,7 +172,7 @@ proptest! {
         ] {
             // The result is a score or a reason.
             let told = graded(bytes.clone(), book(&rows("1")), rule).map(|mark| mark.explanation);
-            prop_assert!(told.map_or_else(|fault| !fault.story().is_empty(), |told| !told.is_empty()));
+            prop_assert!(told.map_or_else(|fault| !fault.message().is_empty(), |told| !told.is_empty()));
         }
     }
 }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use roxmltree::Node;
 
 use super::super::zip_reader::Archive;
-use super::super::{FileRef, Reading, xml};
-use super::cell_ref::{self, Place};
+use super::super::{CompatProbe, FileRef, xml};
+use super::cell_ref::{self, CellRef};
 use super::style::Styles;
 
 const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -21,7 +21,7 @@ const COPIES: usize = 96 << 20;
 
 /// A sheet's entry in the workbook.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
+pub(super) struct SheetEntry {
     pub(super) name: String,
     /// `sheetId`, from which upstream's own readers build the file name.
     pub(super) id: String,
@@ -45,13 +45,13 @@ pub(super) struct RawCell {
 }
 
 /// The stored cells of a sheet.
-pub(super) type Cells = BTreeMap<Place, RawCell>;
+pub(super) type Cells = BTreeMap<CellRef, RawCell>;
 
 /// An open workbook.
-pub(super) struct Book<'a> {
+pub(super) struct Workbook<'a> {
     pub(super) file: &'a FileRef,
     /// Handling of upstream's known bugs.
-    pub(super) reading: &'a Reading,
+    pub(super) reading: &'a CompatProbe,
     archive: RefCell<Archive<'a>>,
     /// Remaining budgets: bytes of parts that may be returned, and of shared strings that may be copied.
     parts_left: Cell<usize>,
@@ -59,9 +59,9 @@ pub(super) struct Book<'a> {
     texts: RefCell<BTreeMap<String, Rc<str>>>,
     cells: RefCell<BTreeMap<String, Rc<Cells>>>,
     /// Worksheets in order, without chart sheets.
-    pub(super) sheets: Vec<Listed>,
+    pub(super) sheets: Vec<SheetEntry>,
     pub(super) active: usize,
-    pub(super) from_1904: bool,
+    pub(super) uses_1904_epoch: bool,
     /// Paths of pivot caches by `cacheId`.
     pub(super) caches: BTreeMap<String, String>,
     /// Shared strings as openpyxl reads them.
@@ -71,9 +71,9 @@ pub(super) struct Book<'a> {
     pub(super) styles: Styles,
 }
 
-impl<'a> Book<'a> {
+impl<'a> Workbook<'a> {
     /// Opens a workbook.
-    pub(super) fn open(file: &'a FileRef, reading: &'a Reading) -> Result<Self, String> {
+    pub(super) fn open(file: &'a FileRef, reading: &'a CompatProbe) -> Result<Self, String> {
         let told = |why: String| format!("{}: {why}", file.name);
         let archive = Archive::open(&file.bytes).map_err(told)?;
         let mut book = Self {
@@ -86,7 +86,7 @@ impl<'a> Book<'a> {
             cells: RefCell::default(),
             sheets: Vec::new(),
             active: 0,
-            from_1904: false,
+            uses_1904_epoch: false,
             caches: BTreeMap::new(),
             shared: Vec::new(),
             raw_shared: Vec::new(),
@@ -149,7 +149,7 @@ impl<'a> Book<'a> {
                 return Err(format!("more than {SHEETS} sheets"));
             }
             if kind == "worksheet" {
-                self.sheets.push(Listed {
+                self.sheets.push(SheetEntry {
                     name: sheet.attribute("name").unwrap_or_default().to_owned(),
                     id: sheet.attribute("sheetId").unwrap_or_default().to_owned(),
                     path: path.to_owned(),
@@ -166,7 +166,7 @@ impl<'a> Book<'a> {
         let view = xml::child(root, "bookViews").and_then(|views| xml::child(views, "workbookView"));
         self.active = view.and_then(|view| view.attribute("activeTab")?.parse().ok()).unwrap_or(0);
         let properties = xml::child(root, "workbookPr");
-        self.from_1904 = properties.is_some_and(|node| is_on(node.attribute("date1904")));
+        self.uses_1904_epoch = properties.is_some_and(|node| is_on(node.attribute("date1904")));
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl<'a> Book<'a> {
     }
 
     /// Returns the sheet of this name.
-    pub(super) fn sheet(&self, name: &str) -> Option<&Listed> {
+    pub(super) fn sheet(&self, name: &str) -> Option<&SheetEntry> {
         self.sheets.iter().find(|sheet| sheet.name == name)
     }
 
@@ -201,7 +201,7 @@ impl<'a> Book<'a> {
     }
 
     /// Returns a sheet's XML. A listed sheet without a part is an error of the workbook.
-    pub(super) fn sheet_text(&self, sheet: &Listed) -> Result<Rc<str>, String> {
+    pub(super) fn sheet_text(&self, sheet: &SheetEntry) -> Result<Rc<str>, String> {
         self.part(&sheet.path)?.ok_or_else(|| format!("{} has no {}", self.file.name, sheet.path))
     }
 
