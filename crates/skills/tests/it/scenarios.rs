@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::clerk::{Written, attempt, run};
 use crate::shelf::Shelf;
-use crate::{activation, author, foreground, given, manage, package, poison, table};
+use crate::{activation, author, external_reflection, foreground, manage, package, poison, table};
 
 const WAY: &str = "1. Choose Filters > Color > Color to Alpha.";
 
@@ -60,7 +60,7 @@ fn s01_a_way_that_was_found_is_learned_once_and_asked_for() {
 #[test]
 fn s02_the_table_counts_row_by_row_with_both_credits() {
     table::every_row_counts_writes_and_forwards_as_the_table_says();
-    given::a_partial_success_counts_as_configured();
+    external_reflection::a_partial_success_counts_as_configured();
 }
 
 #[test]
