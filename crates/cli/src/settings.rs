@@ -376,7 +376,7 @@ mod tests {
                 "[role.student]\nmodel = \"compat/m\"\ncontext_tokens = -5\n",
                 "error: a.toml:3:1: role.student.context_tokens must be a whole number, found -5",
             ),
-            ("runs = 7\n", "error: a.toml:1:1: runs must be a text, found 7"),
+            ("runs = 7\n", "error: a.toml:1:1: runs must be a string, found 7"),
         ] {
             let found = layer(&[("a.toml", text)], &[]).expect_err("is refused");
             assert!(found.starts_with(expected), "{found}");
