@@ -14,6 +14,7 @@ mod key;
 mod models;
 mod process_env;
 mod prompts;
+mod renamed;
 mod role;
 mod run_progress;
 mod servers;
@@ -33,6 +34,9 @@ fn main() -> ExitCode {
         return ExitCode::from(u8::try_from(apprentice_sandbox::supervise(words)).unwrap_or(1));
     }
     let arguments = args::Apprentice::parse();
+    for hint in renamed::hints(std::env::args_os().skip(1).collect::<Vec<_>>().iter().map(AsRef::as_ref)) {
+        terminal::note(format_args!("{hint}"));
+    }
     match args::dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

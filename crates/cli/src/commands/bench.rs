@@ -75,8 +75,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "SKILL@PROGRAM", value_parser = hiding)]
     suppress: Vec<HiddenSkill>,
     /// Seed for the order of trials.
-    #[arg(long, default_value_t = 0)]
-    order: u64,
+    #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
+    order_seed: u64,
     /// Folder for the run and the report; must be new, empty, or the folder of this bench
     /// [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
@@ -197,7 +197,7 @@ fn experiment(arguments: &Bench, config: &Config, models: &Models) -> Result<Exp
         seeds: arguments.seeds.max(1),
         baselines: arguments.baselines,
         attempts: config.attempts.max(1),
-        order_seed: arguments.order,
+        order_seed: arguments.order_seed,
         limits: None,
         further: Ablations {
             leave_one_out: arguments.leave_one_out,

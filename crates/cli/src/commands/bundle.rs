@@ -32,8 +32,8 @@ pub(crate) struct Verify {
     /// A bundle, or the folder of a run or an experiment.
     bundle: PathBuf,
     /// Refuse a bundle whose unpacked size exceeds this limit.
-    #[arg(long, value_name = "BYTES", default_value_t = UnpackLimits::default().bytes)]
-    most: u64,
+    #[arg(long, alias = "most", value_name = "BYTES", default_value_t = UnpackLimits::default().bytes)]
+    max_bytes: u64,
     /// Print one JSON object (`apprentice.verify/1`).
     #[arg(long)]
     json: bool,
@@ -71,7 +71,7 @@ pub(crate) fn check(arguments: &Verify) -> Result<(), Failure> {
         verify(
             &arguments.bundle,
             scratch.path(),
-            UnpackLimits { bytes: arguments.most, ..UnpackLimits::default() },
+            UnpackLimits { bytes: arguments.max_bytes, ..UnpackLimits::default() },
         )
         .kind(Kind::Config)?
     };

@@ -62,8 +62,8 @@ pub(crate) struct Do {
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
     /// Maximum number of actions.
-    #[arg(long, default_value_t = 50)]
-    steps: u32,
+    #[arg(long, alias = "steps", value_name = "N", default_value_t = 50)]
+    max_steps: u32,
     /// Folder for the trace [default: a new folder under the setting `runs`].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -138,7 +138,7 @@ async fn perform(arguments: &Do, config: &Config) -> Result<(), Failure> {
 }
 
 fn brief(arguments: &Do) -> TaskBrief {
-    let (world_steps, turns) = (arguments.steps, arguments.steps.saturating_mul(2));
+    let (world_steps, turns) = (arguments.max_steps, arguments.max_steps.saturating_mul(2));
     TaskBrief {
         id: TaskId::new("do"),
         instruction: arguments.instruction.clone(),

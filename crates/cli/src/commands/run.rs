@@ -66,11 +66,11 @@ pub(crate) struct Run {
     #[arg(long, default_value_t = 1)]
     seeds: u32,
     /// Maximum number of actions per trial, in place of the tasks' own caps.
-    #[arg(long, value_name = "N")]
-    steps: Option<u32>,
+    #[arg(long, alias = "steps", value_name = "N")]
+    max_steps: Option<u32>,
     /// Seed for the order of trials.
-    #[arg(long, default_value_t = 0)]
-    order: u64,
+    #[arg(long, alias = "order", value_name = "N", default_value_t = 0)]
+    order_seed: u64,
     /// Store each attempt's conversation beside its trace, for `learn --reflection in-context`.
     #[arg(long)]
     keep_conversations: bool,
@@ -190,13 +190,13 @@ pub(crate) fn run(arguments: &Run, config: &Config) -> Result<(), Failure> {
             seeds: None,
         }],
         seeds: arguments.seeds.max(1),
-        limits: arguments.steps.map(|world_steps| Limits {
+        limits: arguments.max_steps.map(|world_steps| Limits {
             world_steps,
             turns: world_steps.saturating_mul(2),
             ..Limits::default()
         }),
         attempts: config.attempts.max(1),
-        order_seed: arguments.order,
+        order_seed: arguments.order_seed,
         conversations: match arguments.keep_conversations {
             true => Conversations::Kept,
             false => Conversations::Dropped,

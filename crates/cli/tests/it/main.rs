@@ -8,6 +8,7 @@ mod command;
 mod differences;
 mod experiment;
 mod faults;
+mod golden;
 mod hostile;
 mod interrupts;
 mod learning;
