@@ -166,7 +166,7 @@ impl<'a> Workbook<'a> {
         let view = xml::child(root, "bookViews").and_then(|views| xml::child(views, "workbookView"));
         self.active = view.and_then(|view| view.attribute("activeTab")?.parse().ok()).unwrap_or(0);
         let properties = xml::child(root, "workbookPr");
-        self.uses_1904_epoch = properties.is_some_and(|node| is_on(node.attribute("date1904")));
+        self.uses_1904_epoch = properties.is_some_and(|node| xml::is_on(node.attribute("date1904")));
         Ok(())
     }
 
@@ -260,11 +260,6 @@ fn rich_text(item: Node<'_, '_>) -> String {
     let plain = xml::children(item, "t").map(|node| node.text().unwrap_or_default());
     let runs = xml::children(item, "r").flat_map(|run| xml::children(run, "t"));
     plain.chain(runs.map(|node| node.text().unwrap_or_default())).collect()
-}
-
-/// Parses a boolean attribute.
-pub(super) fn is_on(value: Option<&str>) -> bool {
-    matches!(value, Some("1" | "true" | "t" | "on"))
 }
 
 /// Resolves a relationship's target to a path in the archive.
