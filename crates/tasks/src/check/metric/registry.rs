@@ -97,6 +97,12 @@ pub fn named(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
+/// Evaluates the metric of this name.
+fn run_named(name: &str, case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let metric = named(name).ok_or_else(|| MetricError::Task(format!("unknown metric {name}")))?;
+    metric.run(case)
+}
+
 const fn implemented(
     name: &'static str,
     family: MetricFamily,
@@ -216,7 +222,7 @@ pub const METRICS: &[Metric] = &[
     implemented("check_accessibility_tree", Tree, Value, Value, tree::accessibility_tree),
     implemented("check_left_panel", Tree, Value, Nothing, tree::left_panel),
     implemented("compare_htmls", Archive, File, File, html::compare),
-    implemented("compare_archive", Archive, File, File, archive::compare),
+    implemented("compare_archive", Archive, File, File, |case| archive::compare(case, run_named)),
     implemented("compare_zip_files", Archive, File, File, archive::compare_zip),
     implemented("compare_epub", Archive, File, File, epub::compare),
     implemented("check_image_size", Image, File, Value, image::size),

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::python::{self, Flags, Pattern};
+use super::python::{self, Pattern};
+use super::python_regex::Flags;
 use super::table::cell_ref::Ranges;
 use super::{MetricError, show, task_error, upstream_error};
 
