@@ -5,8 +5,10 @@ use std::io::{Cursor, Read};
 
 use serde_json::{Map, Value};
 
+use super::input::MetricInput;
+use super::score::{MetricError, Score, task_error, upstream_error};
 use super::zip_reader::Archive;
-use super::{EvidenceValue, FileRef, MetricError, MetricInput, Score, task_error, upstream_error};
+use crate::check::evidence::{EvidenceValue, FileRef};
 
 const TOTAL_LIMIT: u64 = 96 << 20;
 const ENTRIES: usize = 20_000;

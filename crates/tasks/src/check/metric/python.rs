@@ -9,7 +9,8 @@ use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::python_regex::{Flags, translate};
-use super::{FileRef, MetricError, task_error, upstream_error};
+use super::score::{MetricError, task_error, upstream_error};
+use crate::check::evidence::FileRef;
 
 /// Maximum number of steps of a backtracking match.
 const BACKTRACK_LIMIT: usize = 200_000;

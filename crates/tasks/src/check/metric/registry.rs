@@ -1,8 +1,10 @@
 //! The table of all metrics that OSWorld's evaluators export, with their arguments and implementation status.
 
+use super::input::MetricInput;
+use super::score::{MetricError, Score};
 use super::{
-    MetricError, MetricInput, Score, app_settings, archive, browser, epub, html, image, list, sqlite_and_id3,
-    structure, table, text, thunderbird, tree, vlc,
+    app_settings, archive, browser, epub, html, image, list, sqlite_and_id3, structure, table, text,
+    thunderbird, tree, vlc,
 };
 
 /// The kind of data that a metric evaluates. Agreement with upstream is reported per family.

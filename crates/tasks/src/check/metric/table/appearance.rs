@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, show, task_error, upstream_error, value, xml};
+use super::super::score::{MetricError, show, task_error, upstream_error};
+use super::super::{value, xml};
 use super::cell_ref::{self, CellRef, Range, Ranges};
 use super::formula::{self, Formula};
 use super::style::{CellAppearance, DifferentialStyle};

@@ -3,7 +3,8 @@
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, task_error, upstream_error, xml};
+use super::super::score::{MetricError, task_error, upstream_error};
+use super::super::xml;
 use super::{SheetRef, names};
 
 pub(super) fn charts(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, MetricError> {

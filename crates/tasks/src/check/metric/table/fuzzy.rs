@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::{MetricError, difflib, python, quote, task_error};
+use super::super::score::{MetricError, quote, task_error};
+use super::super::{difflib, python};
 use super::cell_ref::{self, Range};
 use super::{Difference, TableComparison, raw_value};
 

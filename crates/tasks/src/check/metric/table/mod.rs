@@ -17,10 +17,11 @@ use serde_json::Value;
 use self::cell::{Cell, raw_value};
 use self::data_frame::DataFrame;
 use self::workbook::{SheetEntry, Workbook};
-use super::{
-    Compat, CompatProbe, EvidenceValue, FileRef, MetricError, MetricInput, Score, list, python, show,
-    task_error, texts, upstream_error, value,
-};
+use super::compat::{Compat, CompatProbe};
+use super::input::{MetricInput, texts};
+use super::score::{MetricError, Score, show, task_error, upstream_error};
+use super::{list, python, value};
+use crate::check::evidence::{EvidenceValue, FileRef};
 
 /// The workbooks of one comparison.
 struct TableComparison<'a, 'b> {

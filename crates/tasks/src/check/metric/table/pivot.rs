@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, upstream_error, xml};
+use super::super::score::{MetricError, upstream_error};
+use super::super::xml;
 use super::{SheetRef, cell_ref, names};
 
 /// An item of a field: whether it is hidden, and its index.

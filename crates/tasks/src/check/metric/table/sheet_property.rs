@@ -3,7 +3,8 @@
 use roxmltree::{Document, Node};
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, show, task_error, upstream_error, value, xml};
+use super::super::score::{MetricError, show, task_error, upstream_error};
+use super::super::{value, xml};
 use super::cell_ref;
 use super::{Difference, SheetRef, TableComparison, names};
 

@@ -7,7 +7,8 @@ use regex::Regex;
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-use super::super::{MetricError, task_error, upstream_error, xml};
+use super::super::score::{MetricError, task_error, upstream_error};
+use super::super::xml;
 
 /// The value of a theme or indexed colour. openpyxl returns the same object for each, which equals only itself.
 const NO_RGB: &str = "\u{0}theme or indexed colour";

@@ -6,10 +6,12 @@ use std::rc::Rc;
 
 use roxmltree::Node;
 
+use super::super::compat::CompatProbe;
+use super::super::xml;
 use super::super::zip_reader::Archive;
-use super::super::{CompatProbe, FileRef, xml};
 use super::cell_ref::{self, CellRef};
 use super::style::Styles;
+use crate::check::evidence::FileRef;
 
 const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
