@@ -11,7 +11,8 @@ use super::cell_ref::{self, CellRef, Range, Ranges};
 use super::formula::{self, Formula};
 use super::style::{CellAppearance, DifferentialStyle};
 use super::workbook::{Cells, RawCell, Workbook};
-use super::{Difference, SheetRef, TableComparison, names, raw_value};
+use super::cell::raw_value;
+use super::comparison::{Difference, SheetRef, TableComparison, names};
 
 /// Maximum number of cells that a style rule covers.
 const CELLS: u64 = 300_000;

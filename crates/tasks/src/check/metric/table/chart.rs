@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::score::{MetricError, task_error, upstream_error};
 use super::super::xml;
-use super::{SheetRef, names};
+use super::comparison::{SheetRef, names};
 
 pub(super) fn charts(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, MetricError> {
     let wanted = names(rule, "chart_props")?;

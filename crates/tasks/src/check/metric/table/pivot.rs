@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::score::{MetricError, upstream_error};
 use super::super::xml;
-use super::{SheetRef, cell_ref, names};
+use super::cell_ref;
+use super::comparison::{SheetRef, names};
 
 /// An item of a field: whether it is hidden, and its index.
 type Item = (Option<bool>, i64);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::super::score::{MetricError, show, task_error, upstream_error};
 use super::super::{value, xml};
 use super::cell_ref;
-use super::{Difference, SheetRef, TableComparison, names};
+use super::comparison::{Difference, SheetRef, TableComparison, names};
 
 /// Reads from a sheet's XML; `None` if the sheet does not exist.
 fn within<T>(
