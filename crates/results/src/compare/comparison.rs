@@ -87,7 +87,7 @@ pub struct SeedAgreement {
     pub b: Option<f64>,
 }
 
-/// The result of [`compare`](super::compare()). Differences are `b - a`: positive means that `b` is better.
+/// The result of a comparison. Differences are `b - a`: positive means that `b` is better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`COMPARE_SCHEMA`].

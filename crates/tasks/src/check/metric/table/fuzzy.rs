@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::super::score::{MetricError, quote, task_error};
 use super::super::{difflib, python};
-use super::cell_ref::{self, Range};
 use super::cell::raw_value;
+use super::cell_ref::{self, Range};
 use super::comparison::{Difference, TableComparison};
 
 /// Maximum number of cells in one range.
