@@ -22,7 +22,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::suite::nearest;
+use crate::suite::nearest_hint;
 use crate::suite::task::Task;
 
 /// The screen size of a task that sets none.
@@ -215,8 +215,7 @@ fn fill_text(
 
 fn unknown_name(values: &BTreeMap<String, Value>, name: &str, place: &str) -> VariationError {
     let first = name.split('.').next().unwrap_or(name);
-    let like = nearest(first, values.keys().map(String::as_str).filter(|known| *known != first));
-    let hint = like.map_or(String::new(), |like| format!("; nearest is {like:?}"));
+    let hint = nearest_hint(first, values.keys().map(String::as_str).filter(|known| *known != first));
     VariationError::Unknown { name: name.to_owned(), place: place.to_owned(), hint }
 }
 

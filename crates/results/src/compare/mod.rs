@@ -4,249 +4,27 @@
 //! sign-flip test decides. Conditions that rule out a verdict (too few templates, missing or void trials) are checked
 //! before any claim.
 
+mod comparison;
+mod error;
+mod options;
 mod pair;
 mod select;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::TaskId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+pub use comparison::{COMPARE_SCHEMA, ComparedArm, Comparison, Finding, SeedAgreement, Unpaired, Voids};
+pub use error::CompareError;
+pub use options::{CompareOptions, Measure, MixedVersions, PlannedCounts};
 pub use pair::{Flip, Flips, TemplateDifference};
 use pair::{Pairs, Side, VoidCounting as Counting};
 pub use select::{Selector, SelectorError};
 
-use crate::row::{Role, TrialRow};
-use crate::rows::{self, VoidAttempt};
-use crate::stats::{self, Interval, McNemar, VoidCounts, VoidFault};
-
-/// Schema name of the comparison result.
-pub const COMPARE_SCHEMA: &str = "apprentice.compare/1";
+use crate::row::TrialRow;
+use crate::rows;
+use crate::stats::{self, VoidCounts, VoidFault};
 
 /// Largest share of missing pairs, or of planned trials that did not run, at which a verdict is still given.
 const MISSING_CAP: f64 = 0.05;
-
-/// The measured outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// Success: pass is 1, fail is 0.
-    #[default]
-    Success,
-    /// The score of the checks.
-    Score,
-}
-
-/// How to treat rows of different suite or skillbook versions on one side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MixedVersions {
-    /// Reject them.
-    #[default]
-    Refuse,
-    /// Compare them and add a note to the result.
-    Allow,
-}
-
-/// Options of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CompareOptions {
-    /// The measured outcome.
-    pub measure: Measure,
-    /// Significance level.
-    pub alpha: f64,
-    /// Seed for sampling sign vectors; used above [`stats::EXACT_UP_TO`] templates.
-    pub seed: u64,
-    /// How to treat mixed versions.
-    pub mixed: MixedVersions,
-    /// The planned number of trials, where a plan is known. Stopping early when results look good inflates false
-    /// positives, so an incomplete plan gets no verdict.
-    pub planned: Option<PlannedCounts>,
-}
-
-/// Number of planned trials per side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PlannedCounts {
-    /// Trials of side `a`.
-    pub a: usize,
-    /// Trials of side `b`.
-    pub b: usize,
-}
-
-impl Default for CompareOptions {
-    fn default() -> Self {
-        Self {
-            measure: Measure::default(),
-            alpha: stats::ALPHA,
-            seed: 0,
-            mixed: MixedVersions::default(),
-            planned: None,
-        }
-    }
-}
-
-/// The conclusion of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Finding {
-    /// `b` is better than `a`.
-    Better,
-    /// `b` is worse than `a`.
-    Worse,
-    /// The data support neither claim.
-    Inconclusive,
-    /// Too few templates for any claim.
-    TooFew,
-    /// Too many missing or void trials for a verdict.
-    NoVerdict,
-}
-
-impl Finding {
-    /// Returns the finding in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Inconclusive => "inconclusive",
-            Self::TooFew => "too few to decide",
-            Self::NoVerdict => "no verdict",
-        }
-    }
-}
-
-/// The arm, role and model of one side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ComparedArm {
-    /// The arm's name.
-    pub arm: String,
-    /// The model's role.
-    pub role: Role,
-    /// The model's name.
-    pub model: String,
-}
-
-/// Void trials of both sides, with sensitivity bounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Voids {
-    /// Void trials of `a`.
-    pub a: VoidCounts,
-    /// Void trials of `b`.
-    pub b: VoidCounts,
-    /// Every void attempt, including those that a later attempt replaced.
-    pub attempts: Vec<VoidAttempt>,
-    /// The difference if every void trial of `a` had passed and every void trial of `b` had failed.
-    pub worst_for_b: Option<f64>,
-    /// The difference if every void trial of `a` had failed and every void trial of `b` had passed.
-    pub best_for_b: Option<f64>,
-}
-
-/// Trials without a partner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Unpaired {
-    /// Trials of `a` without a partner in `b`.
-    pub a: usize,
-    /// Trials of `b` without a partner in `a`.
-    pub b: usize,
-    /// Unpaired trials whose task and seed both sides ran, so the partner is missing.
-    pub missing: usize,
-}
-
-/// The share of seed pairs of a task that agree; `None` where no task has two seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SeedAgreement {
-    /// Agreement in `a`.
-    pub a: Option<f64>,
-    /// Agreement in `b`.
-    pub b: Option<f64>,
-}
-
-/// The result of [`compare`]. Differences are `b - a`: positive means that `b` is better.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Comparison {
-    /// [`COMPARE_SCHEMA`].
-    pub schema: String,
-    /// Side `a`.
-    pub a: ComparedArm,
-    /// Side `b`.
-    pub b: ComparedArm,
-    /// The measured outcome.
-    pub measure: Measure,
-    /// Templates with at least one pair.
-    pub templates: usize,
-    /// Tasks with at least one pair.
-    pub tasks: usize,
-    /// Number of paired trials.
-    pub trials: usize,
-    /// Mean difference over templates; `None` without a pair.
-    pub difference: Option<f64>,
-    /// 95 % confidence interval: the differences that the sign-flip test does not reject at 5 %.
-    pub ci95: Option<Interval>,
-    /// Two-sided p value of the sign-flip test.
-    pub p_signflip: Option<f64>,
-    /// Whether the test enumerated all sign vectors.
-    pub p_exact: bool,
-    /// Tasks that only one side solves; descriptive.
-    pub mcnemar: McNemar,
-    /// The conclusion.
-    pub verdict: Finding,
-    /// The reason for the conclusion, in words.
-    pub because: String,
-    /// Notes that qualify the result.
-    pub notes: Vec<String>,
-    /// Void trials.
-    pub voids: Voids,
-    /// Trials without a partner.
-    pub unpaired: Unpaired,
-    /// Pairs in which exactly one side passes.
-    pub flips: Flips,
-    /// Agreement between seeds of one task.
-    pub seed_agreement: SeedAgreement,
-    /// Results by template, ordered by name.
-    pub by_template: Vec<TemplateDifference>,
-}
-
-/// The reason two sets cannot be compared.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CompareError {
-    /// A side has no rows.
-    #[error("side {side} has no rows: check the file and its selection")]
-    Empty {
-        /// `a` or `b`.
-        side: &'static str,
-    },
-    /// A side mixes several arms, roles or models.
-    #[error("side {side} contains more than one {field} ({found}): select one, for example {field}={first}")]
-    NotUniform {
-        /// `a` or `b`.
-        side: &'static str,
-        /// The field with several values.
-        field: &'static str,
-        /// The values, comma-separated.
-        found: String,
-        /// The first of them, for the hint.
-        first: String,
-    },
-    /// One side has two trials of the same task and seed.
-    #[error("side {side} contains two trials of task {task} with seed {seed}: compare one run at a time")]
-    DuplicateTrial {
-        /// `a` or `b`.
-        side: &'static str,
-        /// The task.
-        task: TaskId,
-        /// The seed.
-        seed: u32,
-    },
-    /// The rows come from different versions.
-    #[error(
-        "{what} differ ({found}), so the numbers are not comparable; pass --allow-mixed to compare them anyway"
-    )]
-    MixedVersions {
-        /// The kind of version that differs.
-        what: String,
-        /// The versions found.
-        found: String,
-    },
-}
 
 /// Compares two sets of attempts. Each side contains the rows of one model in one arm.
 pub fn compare(a: &[TrialRow], b: &[TrialRow], options: CompareOptions) -> Result<Comparison, CompareError> {

@@ -6,7 +6,8 @@ use apprentice_protocol::{TaskId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CompareError, Measure};
+use super::error::CompareError;
+use super::options::Measure;
 use crate::row::TrialRow;
 use crate::rows::{Trial, TrialRef, trials};
 use crate::stats;

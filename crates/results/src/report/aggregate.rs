@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice_protocol::{StopReason, TaskId, Usage, Verdict};
+use apprentice_protocol::{StopReason, Usage, Verdict};
 
+use super::grouping::{Grouped, by_key, clusters};
 use super::input::{ArmKey, ReportInput, measured_split};
 use super::schema::{
-    ArmReport, BaselineReport, REPORT_SCHEMA, Report, Tally, TemplateReport, Totals, TrialLine,
+    ArmReport, BaselineReport, ComparisonReport, REPORT_SCHEMA, Report, Tally, TemplateReport, Totals,
+    TrialLine,
 };
 use super::{compute_matched_baselines, contrast, harm, headline, skill_value};
 use crate::row::{Role, Split, TrialRow};
@@ -73,33 +75,6 @@ fn learned(input: &ReportInput<'_>, measured_split: Option<Split>) -> Option<f64
     lessons.for_each(|row| sum += row.tokens);
     #[expect(clippy::cast_precision_loss, reason = "tokens of an experiment are far below 2^52")]
     Some((sum.input + sum.output) as f64)
-}
-
-/// Trials by role, model and arm.
-pub(super) type Grouped<'a> = BTreeMap<ArmKey, Vec<Trial<'a>>>;
-
-pub(super) fn by_key(rows: &[TrialRow]) -> Grouped<'_> {
-    let mut grouped = Grouped::new();
-    for trial in trials(rows) {
-        grouped.entry(ArmKey::of(trial.last)).or_default().push(trial);
-    }
-    grouped
-}
-
-/// Success by template: seeds averaged within tasks, tasks within templates; void trials are left out.
-pub(super) fn clusters(trials: &[Trial<'_>]) -> BTreeMap<String, Cluster> {
-    let mut outcomes: BTreeMap<&str, BTreeMap<&TaskId, Vec<f64>>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| !trial.is_void()) {
-        let row = trial.last;
-        let passed = f64::from(u8::from(row.verdict == Verdict::Pass));
-        outcomes.entry(&row.template).or_default().entry(&row.task).or_default().push(passed);
-    }
-    let averaged = outcomes.into_iter().filter_map(|(template, tasks)| {
-        let rate = mean(tasks.values().filter_map(|repeats| mean(repeats.iter().copied())))?;
-        let trials = tasks.values().map(|repeats| repeats.len() as u64).sum();
-        Some((template.to_owned(), Cluster { rate, trials }))
-    });
-    averaged.collect()
 }
 
 fn tally(trials: &[Trial<'_>]) -> Tally {
@@ -177,7 +152,7 @@ fn baselines(grouped: &Grouped<'_>) -> Vec<BaselineReport> {
 
 fn templates(
     grouped: &Grouped<'_>,
-    comparisons: &[super::ComparisonReport],
+    comparisons: &[ComparisonReport],
     input: &ReportInput<'_>,
 ) -> Vec<TemplateReport> {
     let arms: Vec<&Vec<Trial<'_>>> =

@@ -8,7 +8,8 @@ use apprentice_protocol::{StopReason, TaskId, Usage, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::aggregate::Grouped;
+use super::grouping::Grouped;
+use super::input::ArmKey;
 use crate::ablations::AblationArm;
 use crate::arm::Arm;
 use crate::compare::Finding;
@@ -93,7 +94,7 @@ type RowsByKey<'a> = BTreeMap<TrialKey<'a>, &'a TrialRow>;
 pub(super) fn rivals(grouped: &Grouped<'_>, learned: Option<f64>) -> Vec<ComputeMatchedBaseline> {
     let rows = |role: Role, model: &str, arm: &str| -> RowsByKey<'_> {
         let of = |(key, _): &(&_, &_)| {
-            let key: &super::ArmKey = key;
+            let key: &ArmKey = key;
             (key.role, key.model.as_str(), key.arm.as_str()) == (role, model, arm)
         };
         let trials = grouped.iter().filter(of).flat_map(|(_, trials)| trials);
@@ -292,7 +293,7 @@ mod tests {
 
     use super::{ComputeMatchedBaseline, TryChooser, rivals};
     use crate::compare::Finding;
-    use crate::report::aggregate::by_key;
+    use crate::report::grouping::by_key;
     use crate::row::{Role, TrialRow};
     use crate::rows::sample::row;
 

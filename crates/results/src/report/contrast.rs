@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::aggregate::{Grouped, clusters};
+use super::grouping::{Grouped, clusters};
 use super::headline;
 use super::input::{ArmKey, Contrast, Family, ReportInput, Stratum};
 use super::schema::{ComparisonReport, GapClosed, StratumReport};

@@ -1,6 +1,7 @@
 //! The texts of a report: the headline, a sentence per comparison, and the notes.
 
 use super::input::{Family, ReportInput};
+use super::number_text::{percent, points};
 use super::schema::{ArmReport, ComparisonReport, Headline, Report};
 use crate::ablations::AblationArm;
 use crate::compare::{Finding, TemplateDifference};
@@ -52,17 +53,6 @@ pub(super) fn shown(finding: &str) -> String {
         "too_few" => "too few templates: no difference can be shown".into(),
         _ => "no difference can be shown".into(),
     }
-}
-
-pub(super) fn points(share: f64) -> String {
-    // Rounded first, so that zero is never shown as minus zero.
-    let points = (share * 1000.0).round() / 10.0 + 0.0;
-    let sign = if points > 0.0 { "+" } else { "" };
-    format!("{sign}{points}").replace('-', "−")
-}
-
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
 }
 
 /// The claim of a comparison, in words.

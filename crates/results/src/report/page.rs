@@ -8,7 +8,7 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 use super::schema::{Report, TrialLine};
-use super::{headline, plot};
+use super::{headline, number_text, plot};
 use crate::ablations::AblationArm;
 
 /// The reason a page could not be rendered.
@@ -69,8 +69,8 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
     environment.add_template("page.md", include_str!("page.md"))?;
     environment.add_template("trace.css", include_str!("trace.css"))?;
     environment.add_template("trace.html", include_str!("trace.html"))?;
-    environment.add_filter("percent", headline::percent);
-    environment.add_filter("points", headline::points);
+    environment.add_filter("percent", number_text::percent);
+    environment.add_filter("points", number_text::points);
     environment.add_filter("shown", |finding: String| headline::shown(&finding));
     environment.add_filter("is_part", |arm: String| AblationArm::is_auxiliary(&arm));
     environment.add_filter("help", |arm: String| headline::help(&arm));

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::compute_matched_baselines::{ComputeMatchedBaseline, TryChooser};
-use super::headline::{claim, help, percent, points};
+use super::headline::{claim, help};
 use super::input::{CurvePoint, Family, Stratum};
 use super::label_placement::{LabelPosition, LabelledMark, height, place};
+use super::number_text::{percent, points};
 use super::schema::{ArmReport, ComparisonReport, Report};
 use crate::ablations::AblationArm;
 

@@ -6,7 +6,7 @@ use apprentice_protocol::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::headline::points;
+use super::number_text::points;
 use crate::compare::{CompareOptions, Comparison, Finding, PlannedCounts, compare};
 use crate::row::TrialRow;
 use crate::stats::{self, Interval, MIN_BOOKS, OverBooks, mean, over_books, sign_flip};

@@ -7,33 +7,25 @@
 mod holm;
 mod kappa;
 mod mcnemar;
+mod mean;
 mod over_books;
 mod power;
 mod signflip;
+mod thresholds;
 mod voids;
 mod wilson;
 
 pub use holm::holm;
 pub use kappa::kappa;
 pub use mcnemar::{McNemar, mcnemar};
+pub use mean::mean;
 pub use over_books::{MIN_BOOKS, OverBooks, over_books};
 pub(crate) use power::p_value;
 pub use power::{Design, POWER, PowerAssumptions, TEMPLATE_GAIN, power, smallest_effect, templates_needed};
 pub use signflip::{EXACT_UP_TO, Interval, MONTE_CARLO_DRAWS, SignFlip, sign_flip};
+pub use thresholds::{ALPHA, MIN_TEMPLATES};
 pub use voids::{VOID_CAP, VoidCounts, VoidFault};
 pub use wilson::{Cluster, Rate, clustered_rate, wilson};
-
-/// The significance level.
-pub const ALPHA: f64 = 0.05;
-
-/// Minimum number of templates for a verdict.
-pub const MIN_TEMPLATES: usize = 8;
-
-/// Returns the mean; `None` without values.
-pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.into_iter().fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
-}
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{Interval, mean};
+use super::mean::mean;
+use super::signflip::Interval;
 
 /// Minimum number of books for a claim about other books.
 pub const MIN_BOOKS: usize = 3;

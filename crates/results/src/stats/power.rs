@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::{ALPHA, MIN_TEMPLATES, sign_flip};
+use super::signflip::sign_flip;
+use super::thresholds::{ALPHA, MIN_TEMPLATES};
 
 /// Gain of a template for which a skill has the missing knowledge.
 pub const TEMPLATE_GAIN: f64 = 0.6;

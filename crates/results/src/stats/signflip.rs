@@ -107,7 +107,7 @@ fn sorted(values: &[f64], sign: f64) -> Vec<f64> {
 }
 
 fn of_sorted(values: &[f64], alpha: f64, seed: u64) -> Option<SignFlip> {
-    let mean = super::mean(values.iter().copied())?;
+    let mean = super::mean::mean(values.iter().copied())?;
     let exact = values.len() <= EXACT_UP_TO;
     let mut flips = SignVectors::of(values, exact);
     if exact {

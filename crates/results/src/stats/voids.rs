@@ -46,7 +46,7 @@ impl VoidCounts {
             other.trials.saturating_sub(other.void),
         ];
         let p = fishers_exact(&table, Alternative::TwoSided).unwrap_or(1.0);
-        (p <= super::ALPHA).then_some(VoidFault::Unequal)
+        (p <= super::thresholds::ALPHA).then_some(VoidFault::Unequal)
     }
 }
 

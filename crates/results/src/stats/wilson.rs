@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::{Interval, mean};
+use super::mean::mean;
+use super::signflip::Interval;
 
 /// The result of one template.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::evidence::{EvidenceValue, FileRef};
 use super::judge::record;
 use super::metric::{self, ArgumentKind, Compat, CompatProbe, MetricInput, named};
-use crate::suite::nearest;
+use crate::suite::nearest_hint;
 
 /// Maximum size of an evaluated file in bytes. Larger files are rejected unread.
 const FILE_LIMIT: u64 = 64 << 20;
@@ -122,12 +122,9 @@ fn evaluate(
     compat: Compat,
 ) -> Result<apprentice_protocol::CheckRecord, MetricRequestError> {
     let name = question.func.as_str();
-    let unknown = || {
-        let like = nearest(name, metric::METRICS.iter().map(|metric| metric.name));
-        MetricRequestError::Unknown {
-            name: name.to_owned(),
-            hint: like.map_or(String::new(), |like| format!("; nearest is {like:?}")),
-        }
+    let unknown = || MetricRequestError::Unknown {
+        name: name.to_owned(),
+        hint: nearest_hint(name, metric::METRICS.iter().map(|metric| metric.name)),
     };
     let known = named(name).ok_or_else(unknown)?;
     let mut beside = Vec::new();

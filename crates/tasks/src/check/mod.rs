@@ -1,6 +1,7 @@
 //! Task checks in two halves: `collect` reads evidence from the machine, and `judge` grades that evidence offline.
 
 mod collect;
+mod collect_context;
 mod database;
 mod evidence;
 mod getter;
@@ -10,7 +11,8 @@ mod list_shape;
 mod metric;
 mod metric_request;
 
-pub use collect::{CollectContext, CollectError, collect};
+pub use collect::collect;
+pub use collect_context::{CollectContext, CollectError};
 pub use evidence::{EVIDENCE_SCHEMA, Evidence, EvidenceError, EvidenceItem, EvidenceValue, FileRef};
 pub use getter::{GETTERS, UNSUPPORTED_GETTERS};
 pub use getter::{HttpRequest, ask};

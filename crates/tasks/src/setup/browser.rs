@@ -6,7 +6,9 @@ use std::time::Duration;
 use apprentice_protocol::{MachineError, Why};
 use serde_json::Value;
 
-use super::execute::{SetupContext, StepError, at_home};
+use super::context::{SetupContext, at_home};
+use super::error::StepError;
+use super::step::HistoryVisit;
 use crate::check::{HttpRequest, ask, same_url};
 
 const PORTS: &[u16] = &[9222, 1337];
@@ -20,14 +22,6 @@ pub(crate) const EMPTY_HISTORY: &str = "https://huggingface.co/datasets/xlangai/
 const HISTORY: &str = "~/.config/google-chrome/Default/History";
 /// Microseconds between the Windows epoch (1601), which browsers use, and the Unix epoch.
 const EPOCH_SHIFT: i64 = 11_644_473_600_000_000;
-
-/// One entry of `update_browse_history`.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-pub(crate) struct HistoryVisit {
-    pub(crate) url: String,
-    pub(crate) title: String,
-    pub(crate) visit_time_from_now_in_seconds: f64,
-}
 
 /// A responsive debugging port, kept open.
 struct Port(apprentice_protocol::PortForward);

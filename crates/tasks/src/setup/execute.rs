@@ -1,68 +1,22 @@
 //! Performs setup steps against a [`Machine`], waiting for readiness instead of sleeping.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::time::Duration;
 
-use apprentice_protocol::{
-    Capability, Clock, Command, Machine, MachineError, Output, Size, VoidCause, Why, Window,
-};
+use apprentice_protocol::{Capability, Command, MachineError, Output, Why, Window};
 
-use super::mirror::{Mirror, MirrorError};
+use super::context::{SetupContext, SetupPhase, SleepMode, at_home};
+use super::error::{SetupError, StepError};
 use super::step::{CommandText, Execute, Launch, Step, Until, VerifiedExecute, argv};
-use super::window::{self, WINDOW_DEADLINE};
+use super::window::{self, CLOSE_DEADLINE, POLL_FLOOR, WINDOW_DEADLINE};
 use super::{browser, shims};
 use crate::suite::task::SetupStep;
 
-pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
-pub(super) const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
 /// A program that was launched last and shows no window for this long is treated as windowless.
 const FIRST_WINDOW_DEADLINE: Duration = Duration::from_secs(60);
 const COMMAND_DEADLINE: Duration = Duration::from_secs(120);
 const UNTIL_PAUSE: Duration = Duration::from_millis(300);
 const UNTIL_DEADLINE: Duration = Duration::from_secs(120);
-
-/// How a task's `sleep` steps are performed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SleepMode {
-    /// As an upper bound: the sleep ends early when the window just launched appears.
-    #[default]
-    Ready,
-    /// In full, as upstream does.
-    Exact,
-}
-
-/// The phase in which steps are performed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SetupPhase {
-    /// Before the attempt: a failed step is a fault of the world.
-    #[default]
-    Start,
-    /// Before grading: a missing window was closed by the model, which is for the checks to judge.
-    Grade,
-}
-
-/// The environment that setup steps work on.
-#[derive(Clone, Copy)]
-pub struct SetupContext<'a> {
-    /// The world's machine.
-    pub machine: &'a dyn Machine,
-    /// The clock.
-    pub clock: &'a dyn Clock,
-    /// The suite's folder, the base of relative local files.
-    pub suite_root: &'a Path,
-    /// The screen size, for placeholders.
-    pub screen: Size,
-    /// Where output needed by the checks is kept; one folder per attempt.
-    pub cache_dir: &'a Path,
-    /// The source of downloaded files.
-    pub mirror: Option<&'a Mirror>,
-    /// How `sleep` steps are performed.
-    pub pace: SleepMode,
-    /// The phase in which the steps run.
-    pub stage: SetupPhase,
-    /// The password of the world's user, for the `{CLIENT_PASSWORD}` placeholder.
-    pub password: &'a str,
-}
 
 /// A completed setup step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,118 +27,6 @@ pub struct CompletedStep {
     pub step: String,
     /// The step's duration.
     pub took: Duration,
-}
-
-/// A failed setup step. The attempt is void.
-#[derive(Debug, thiserror::Error)]
-#[error("setup step {index} ({step}) failed")]
-pub struct SetupError {
-    /// The step's index in the list.
-    pub index: u32,
-    /// The step's type.
-    pub step: String,
-    /// The cause.
-    #[source]
-    pub source: StepError,
-}
-
-/// The reason a step failed.
-#[derive(Debug, thiserror::Error)]
-pub enum StepError {
-    /// The step type is not supported.
-    #[error("steps of this type are not supported; supported are {}", super::STEPS.join(", "))]
-    Unknown,
-    /// The parameters are invalid.
-    #[error("invalid parameters")]
-    Parameters(#[source] serde_json::Error),
-    /// The command is empty or has an unclosed quote.
-    #[error("the command {0:?} cannot be split into words")]
-    Command(String),
-    /// The step downloads a file and no mirror is set.
-    #[error("{0} is not fetched without a mirror: set one with --mirror, or use upload_file or write_file")]
-    Network(String),
-    /// The step names a local file outside the suite's folder.
-    #[error("{0:?} leads out of the suite's folder")]
-    OutsideSuite(String),
-    /// A local file cannot be read or written.
-    #[error("{}", path.display())]
-    Local {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The mirror does not have the file.
-    #[error(transparent)]
-    Mirror(#[from] MirrorError),
-    /// No browser answers on its debugging port.
-    #[error("no browser answers on its debugging port: {0}")]
-    NoBrowser(String),
-    /// The browser's history cannot be written.
-    #[error("the browser's history: {0}")]
-    History(String),
-    /// The expected effect of a command did not occur in time.
-    #[error("timed out waiting for {0}")]
-    VerificationTimeout(String),
-    /// The window did not appear in time.
-    #[error("no window named {0:?} appeared; open windows: {1}")]
-    NoWindow(String, String),
-    /// No installed program opens files of this kind.
-    #[error("no program here opens {0}")]
-    NoViewer(String),
-    /// The program that should open a file failed.
-    #[error("opening {0} ended with code {1}")]
-    OpenFailed(String, String),
-    /// A command never met its `until` condition.
-    #[error("{command:?} did not meet its `until` condition; its last exit code was {code}: {output}")]
-    Until {
-        /// The command line.
-        command: String,
-        /// Its last exit code.
-        code: i32,
-        /// The end of its last output.
-        output: String,
-    },
-    /// The world refused the operation or was lost.
-    #[error(transparent)]
-    Machine(#[from] MachineError),
-}
-
-impl SetupError {
-    /// The void cause of the attempt.
-    pub fn void_cause(&self) -> VoidCause {
-        match &self.source {
-            StepError::Machine(MachineError::Lost(_)) => VoidCause::WorldLost,
-            StepError::Machine(MachineError::MissingProgram(_)) | StepError::NoViewer(_) => {
-                VoidCause::MissingProgram
-            }
-            StepError::Machine(
-                MachineError::Unsupported(_)
-                | MachineError::NotFound(_)
-                | MachineError::Refused { .. }
-                | MachineError::TimedOut(_),
-            )
-            | StepError::Unknown
-            | StepError::Parameters(_)
-            | StepError::Command(_)
-            | StepError::Network(_)
-            | StepError::Mirror(_)
-            | StepError::NoBrowser(_)
-            | StepError::History(_)
-            | StepError::VerificationTimeout(_)
-            | StepError::OutsideSuite(_)
-            | StepError::Local { .. }
-            | StepError::NoWindow(..)
-            | StepError::OpenFailed(..)
-            | StepError::Until { .. } => VoidCause::Setup,
-        }
-    }
-
-    /// Formats the failure and its cause in one line.
-    pub fn story(&self) -> String {
-        format!("{self}: {}", self.source)
-    }
 }
 
 /// Performs the steps in order and stops at the first failure. Then waits for the first window of a program
@@ -500,13 +342,4 @@ fn fill(context: &SetupContext<'_>, word: String) -> String {
     ]
     .iter()
     .fold(word, |word, (name, value)| word.replace(name, value))
-}
-
-/// Expands a leading `~` to the home of the world's user.
-pub(crate) fn at_home(machine: &dyn Machine, path: &str) -> String {
-    match path.strip_prefix('~') {
-        Some("") => machine.offers().home.clone(),
-        Some(rest) if rest.starts_with('/') => format!("{}{rest}", machine.offers().home),
-        Some(_) | None => path.to_owned(),
-    }
 }

@@ -1,6 +1,8 @@
 //! Setup and postconfig: prepares a world for a task's start, and again for grading.
 
 mod browser;
+mod context;
+mod error;
 mod execute;
 mod mirror;
 mod shims;
@@ -8,10 +10,12 @@ mod step;
 mod window;
 
 pub(crate) use browser::{EMPTY_HISTORY, quoted};
-pub(crate) use execute::at_home;
+pub(crate) use context::at_home;
 pub(crate) use shims::ready as pointing;
 pub(crate) use step::{CommandText, argv, is_truthy};
 
-pub use execute::{CompletedStep, SetupContext, SetupError, SetupPhase, SleepMode, StepError, prepare};
+pub use context::{SetupContext, SetupPhase, SleepMode};
+pub use error::{SetupError, StepError};
+pub use execute::{CompletedStep, prepare};
 pub use mirror::{Mirror, MirrorError};
 pub use step::{KNOWN_STEPS, STEPS};

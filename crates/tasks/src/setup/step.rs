@@ -3,7 +3,6 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::browser::HistoryVisit;
 use crate::suite::task::SetupStep;
 
 /// Names of the supported step types. `write_file` is an addition; the others are OSWorld's.
@@ -138,6 +137,14 @@ fn ten() -> f64 {
 struct Tabs {
     #[serde(alias = "urls_to_close")]
     urls_to_open: Vec<String>,
+}
+
+/// One entry of `update_browse_history`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct HistoryVisit {
+    pub(crate) url: String,
+    pub(crate) title: String,
+    pub(crate) visit_time_from_now_in_seconds: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use apprentice_protocol::{Command, Machine, MachineError, Why, Window};
 
-use super::execute::{CLOSE_DEADLINE, POLL_FLOOR, SetupContext, SetupPhase, StepError};
+use super::context::{SetupContext, SetupPhase};
+use super::error::StepError;
 use super::step::WindowChoice;
 
+pub(super) const POLL_FLOOR: Duration = Duration::from_millis(50);
+/// The maximum time to wait for a program to end.
+pub(super) const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
 pub(super) const WINDOW_DEADLINE: Duration = Duration::from_secs(120);
 /// If the set of windows does not change for this long, a window that a step only activates is considered absent. A
 /// window that a step has just requested gets the full deadline: programs start slowly on a busy machine.

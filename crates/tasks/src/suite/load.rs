@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::source_pos::{SourcePos, nearest};
+use super::source_pos::{SourcePos, offset};
+use super::spelling::{nearest, nearest_hint};
 use super::task::{CheckSpec, OneOrMany, SetupStep, Task};
 use crate::check;
 use crate::setup;
@@ -105,7 +106,7 @@ pub fn load(path: &Path) -> Result<Suite, SuiteError> {
         let (mut task, task_text) = listed.read(&file, &text)?;
         hash_part(&mut hash, &format!("{}/{}", listed.app, listed.id), task_text.as_bytes());
         if tasks.iter().any(|known| known.id == task.id) {
-            let spot = find(&task_text, 0, &task_text, task.id.as_str());
+            let spot = SourcePos::of_name(&task_text, &task_text, task.id.as_str());
             let problem = format!("duplicate task id {:?}", task.id.as_str());
             return Err(SuiteError::Invalid { path: listed.place, spot, problem });
         }
@@ -160,7 +161,7 @@ struct TaskEntry {
 impl TaskEntry {
     fn read(&self, suite: &Path, suite_text: &str) -> Result<(Task, String), SuiteError> {
         if !self.place.is_file() {
-            let spot = find(suite_text, 0, suite_text, &self.id);
+            let spot = SourcePos::of_name(suite_text, suite_text, &self.id);
             let (id, path) = (self.id.clone(), self.place.clone());
             return Err(SuiteError::NoTask { suite: suite.to_owned(), spot, id, path });
         }
@@ -255,7 +256,7 @@ pub fn read_task(path: &Path, text: &str) -> Result<Task, SuiteError> {
     let need = |name: &str| {
         let like = nearest(name, present.iter().map(String::as_str));
         let hint = like.map_or(String::new(), |like| format!("; is {like:?} a typo of it?"));
-        let spot = like.map_or(SourcePos { line: 1, column: 1 }, |like| find(text, 0, text, like));
+        let spot = like.map_or(SourcePos { line: 1, column: 1 }, |like| SourcePos::of_name(text, text, like));
         wrong(spot, format!("field {name:?} is missing{hint}"))
     };
     let id = fields.remove("id").ok_or_else(|| need("id"))?;
@@ -279,7 +280,8 @@ pub fn read_task(path: &Path, text: &str) -> Result<Task, SuiteError> {
         app: String::new(),
     };
     if task.apprentice.is_some() {
-        check_names(&task).map_err(|(name, problem)| wrong(find(text, 0, text, &name), problem))?;
+        check_names(&task)
+            .map_err(|(name, problem)| wrong(SourcePos::of_name(text, text, &name), problem))?;
     }
     Ok(task)
 }
@@ -293,7 +295,7 @@ fn read_check(path: &Path, text: &str, raw: &RawValue) -> Result<CheckSpec, Suit
         {
             let Some(OneOrMany::Many(list)) = given else { continue };
             if list.len() != funcs {
-                let spot = find(text, offset(text, raw.get()), raw.get(), name);
+                let spot = SourcePos::of_name(text, raw.get(), name);
                 let problem = format!("{name:?} lists {} entries for {funcs} metrics", list.len());
                 return Err(SuiteError::Invalid { path: path.to_owned(), spot, problem });
             }
@@ -308,8 +310,7 @@ fn check_names(task: &Task) -> Result<(), (String, String)> {
         if valid.contains(&name) {
             return Ok(());
         }
-        let hint = nearest(name, valid.iter().copied())
-            .map_or(String::new(), |like| format!("; nearest is {like:?}"));
+        let hint = nearest_hint(name, valid.iter().copied());
         Err((name.to_owned(), format!("unknown {kind} {name:?}{hint}")))
     };
     let metrics: Vec<&str> =
@@ -338,11 +339,6 @@ fn fields<'a>(path: &Path, text: &str, part: &'a str) -> Result<BTreeMap<String,
 
 fn part<T: DeserializeOwned>(path: &Path, text: &str, raw: &RawValue) -> Result<T, SuiteError> {
     parse(path, text, offset(text, raw.get()), raw.get())
-}
-
-/// The byte offset of a slice within `text`. Raw values of one file borrow from its text.
-fn offset(text: &str, part: &str) -> usize {
-    (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize).filter(|at| *at <= text.len()).unwrap_or(0)
 }
 
 /// Parses a part of a file's text; errors give the position in the whole file.
@@ -383,12 +379,6 @@ fn plain(message: &str) -> String {
         Some(like) => format!("{problem}; nearest is `{like}`"),
         None => message.to_owned(),
     }
-}
-
-/// The position of a quoted name in a part of a text, or the start of the part when absent.
-fn find(text: &str, start: usize, part: &str, name: &str) -> SourcePos {
-    let quoted = serde_json::Value::from(name).to_string();
-    SourcePos::at(text, start + part.find(&quoted).unwrap_or(0))
 }
 
 fn hash_part(hash: &mut Sha256, name: &str, bytes: &[u8]) {

@@ -7,6 +7,7 @@ pub mod requirements;
 mod schema;
 mod selection;
 mod source_pos;
+mod spelling;
 pub mod task;
 
 pub use load::{Suite, SuiteError, SurveyedTask, load, survey};
@@ -14,4 +15,6 @@ pub use miniwob::{MiniwobError, add as create_miniwob_suite};
 pub use options::SuiteOptions;
 pub use schema::task_schema;
 pub use selection::{SELECTION_SCHEMA, Selection, SelectionError};
-pub use source_pos::{SourcePos, nearest};
+pub use source_pos::SourcePos;
+pub use spelling::nearest;
+pub(crate) use spelling::nearest_hint;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::source_pos::nearest;
+use super::spelling::nearest_hint;
 use super::task::{OneOrMany, SetupStep, Task};
 use crate::check::{self, GETTERS, UNSUPPORTED_GETTERS};
 use crate::setup::{EMPTY_HISTORY, KNOWN_STEPS, Mirror, STEPS};
@@ -128,7 +128,7 @@ impl RequirementCollector {
     }
 
     fn unknown(&mut self, kind: &str, name: &str, known: impl Iterator<Item = &'static str>) {
-        let hint = nearest(name, known).map_or(String::new(), |like| format!("; nearest is {like:?}"));
+        let hint = nearest_hint(name, known);
         self.unknown.add(format!("unknown {kind} {name:?}{hint}"));
     }
 

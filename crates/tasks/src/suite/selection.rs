@@ -10,7 +10,8 @@ use apprentice_protocol::TaskId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Suite, nearest};
+use super::load::Suite;
+use super::spelling::nearest;
 
 /// The schema name of the file.
 pub const SELECTION_SCHEMA: &str = "apprentice.selection/1";

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use apprentice_protocol::{HiddenNodes, State, TreeBudget, UiNode, UiTree};
 use serde_json::Value;
 
-use super::{CollectContext, CollectError, GetterOutput, machine_error};
+use super::output::{GetterOutput, machine_error};
+use crate::check::collect_context::{CollectContext, CollectError};
 
 const NAMESPACE: &str = "https://accessibility.ubuntu.example.org/ns";
 /// An attribute that marks trees serialized by this module for machines without a tree document of their own. They

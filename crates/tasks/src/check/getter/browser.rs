@@ -3,8 +3,10 @@
 use apprentice_protocol::MachineError;
 use serde_json::{Value, json};
 
+use super::delayed_write;
 use super::http::{HttpRequest, ask};
-use super::{CollectContext, CollectError, GetterOutput, delayed_write, machine_error};
+use super::output::{GetterOutput, machine_error};
+use crate::check::collect_context::{CollectContext, CollectError};
 use crate::check::metric::{Compat, read_json};
 use crate::setup::{at_home, is_truthy};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{Capability, Command, MachineError, Why};
 
-use super::{CollectContext, CollectError};
+use crate::check::collect_context::{CollectContext, CollectError};
 
 const POLL_FLOOR: Duration = Duration::from_millis(200);
 /// A write this soon after the attempt's end may hold data gathered before the end.

@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use super::accessibility;
 use super::browser::DEBUG_PORTS;
 use super::http::{HttpRequest, ask};
-use super::{CollectContext, CollectError, GetterOutput, accessibility, machine_error, required_str};
+use super::output::{GetterOutput, machine_error, required_str};
+use crate::check::collect_context::{CollectContext, CollectError};
 use crate::check::evidence::EvidenceValue;
 
 /// A JavaScript function that extracts the values that a check asks for.

@@ -6,9 +6,9 @@ use apprentice_protocol::{Command, MachineError};
 use serde_json::Value;
 
 use super::http::{HttpRequest, ask};
-use super::{
-    CollectContext, CollectError, GetterOutput, browser, machine, machine_error, relative_date, required_str,
-};
+use super::output::{GetterOutput, machine_error, required_str};
+use super::{browser, machine, relative_date};
+use crate::check::collect_context::{CollectContext, CollectError};
 use crate::check::database;
 use crate::check::evidence::{EvidenceValue, FileRef};
 use crate::check::metric::last_row;

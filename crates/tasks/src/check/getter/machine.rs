@@ -7,7 +7,9 @@ use std::time::Duration;
 use apprentice_protocol::{Command, DirEntry, EntryKind, MachineError};
 use serde_json::{Value, json};
 
-use super::{CollectContext, CollectError, GetterOutput, delayed_write, machine_error, required_str};
+use super::delayed_write;
+use super::output::{GetterOutput, machine_error, required_str};
+use crate::check::collect_context::{CollectContext, CollectError};
 use crate::check::evidence::{EvidenceValue, FileRef};
 use crate::check::metric::Compat;
 use crate::setup::{CommandText, argv, at_home, is_truthy};

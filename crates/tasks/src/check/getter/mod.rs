@@ -7,6 +7,7 @@ mod devtools_page;
 mod external;
 mod http;
 mod machine;
+mod output;
 mod relative_date;
 mod tab_url;
 mod vscode;
@@ -16,8 +17,8 @@ use serde_json::Value;
 pub(super) use accessibility::SYNTHETIC_TREE;
 pub use http::{HttpRequest, ask};
 
-use super::collect::{CollectContext, CollectError};
-use super::evidence::EvidenceValue;
+use self::output::GetterOutput;
+use super::collect_context::{CollectContext, CollectError};
 
 /// Names of the supported getters.
 pub const GETTERS: &[&str] = &[
@@ -87,28 +88,6 @@ pub const UNSUPPORTED_GETTERS: &[(&str, &str)] = &[
 /// Settings folders of GIMP below the home folder: the version on OSWorld's machines first, then later ones.
 const GIMP_FOLDERS: &[&str] = &[".config/GIMP/2.10", ".config/GIMP/3.0", ".config/GIMP/3.2"];
 
-/// The output of one getter.
-pub(super) struct GetterOutput {
-    pub(super) found: EvidenceValue,
-    pub(super) command: Option<String>,
-    pub(super) code: Option<i32>,
-}
-
-impl GetterOutput {
-    fn value(value: impl Into<Value>) -> Self {
-        Self { found: EvidenceValue::Value { value: value.into() }, command: None, code: None }
-    }
-
-    fn absent(why: impl Into<String>) -> Self {
-        Self { found: EvidenceValue::Absent { why: why.into() }, command: None, code: None }
-    }
-
-    fn of(mut self, command: impl Into<String>) -> Self {
-        self.command = Some(command.into());
-        self
-    }
-}
-
 /// Runs the getter of this name.
 pub(super) async fn look(
     name: &str,
@@ -162,16 +141,4 @@ pub(super) async fn look(
             None => Err(CollectError::UnknownGetter(other.to_owned())),
         },
     }
-}
-
-fn required_str<'a>(spec: &'a Value, getter: &str, field: &str) -> Result<&'a str, CollectError> {
-    spec.get(field).and_then(Value::as_str).ok_or_else(|| CollectError::Parameters {
-        getter: getter.to_owned(),
-        problem: format!("the string {field:?} is required"),
-    })
-}
-
-fn machine_error(getter: &str) -> impl FnOnce(apprentice_protocol::MachineError) -> CollectError {
-    let getter = getter.to_owned();
-    move |source| CollectError::Machine { getter, source }
 }

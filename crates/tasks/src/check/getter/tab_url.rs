@@ -3,7 +3,9 @@
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-use super::{CollectContext, CollectError, GetterOutput, accessibility};
+use super::accessibility;
+use super::output::GetterOutput;
+use crate::check::collect_context::{CollectContext, CollectError};
 use crate::check::evidence::EvidenceValue;
 
 /// Returns selected parameters of the URL's query.

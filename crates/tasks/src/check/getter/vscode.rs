@@ -5,7 +5,9 @@ use std::time::Duration;
 use apprentice_protocol::{MachineError, Why};
 use serde_json::Value;
 
-use super::{CollectContext, CollectError, GetterOutput, machine, machine_error, required_str};
+use super::machine;
+use super::output::{GetterOutput, machine_error, required_str};
+use crate::check::collect_context::{CollectContext, CollectError};
 use crate::setup::{at_home, pointing};
 
 const GETTER: &str = "vscode_config";

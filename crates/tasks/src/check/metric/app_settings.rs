@@ -3,7 +3,9 @@
 use roxmltree::Document;
 use serde_json::Value;
 
-use super::{MetricError, MetricInput, Score, python, quote, task_error, texts, upstream_error, xml};
+use super::input::{MetricInput, texts};
+use super::score::{MetricError, Score, quote, task_error, upstream_error};
+use super::{python, xml};
 
 const REGISTRY: &str = "http://openoffice.org/2001/registry";
 

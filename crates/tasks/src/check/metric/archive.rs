@@ -5,8 +5,10 @@ use std::io::{Cursor, Read};
 
 use serde_json::{Map, Value};
 
+use super::input::MetricInput;
+use super::score::{MetricError, Score, task_error, upstream_error};
 use super::zip_reader::Archive;
-use super::{EvidenceValue, FileRef, MetricError, MetricInput, Score, registry, task_error, upstream_error};
+use crate::check::evidence::{EvidenceValue, FileRef};
 
 const TOTAL_LIMIT: u64 = 96 << 20;
 const ENTRIES: usize = 20_000;
@@ -14,7 +16,11 @@ const ENTRIES: usize = 20_000;
 /// Members by path; `None` for a folder.
 type Members = BTreeMap<String, Option<Vec<u8>>>;
 
-pub(super) fn compare(case: &MetricInput<'_>) -> Result<Score, MetricError> {
+/// Evaluates the metric of a name.
+pub(super) type RunMetric = fn(&str, &MetricInput<'_>) -> Result<Score, MetricError>;
+
+/// Compares two archives member by member. `run` evaluates the metric that compares the members.
+pub(super) fn compare(case: &MetricInput<'_>, run: RunMetric) -> Result<Score, MetricError> {
     let file = match case.file()? {
         Ok(file) => file,
         Err(mark) => return Ok(mark),
@@ -41,7 +47,7 @@ pub(super) fn compare(case: &MetricInput<'_>) -> Result<Score, MetricError> {
         };
         let (found, wanted) = (side(found)?, side(wanted)?);
         let inner = MetricInput { result: &found, expected: Some(&wanted), options: &options, ..*case };
-        let mark = metric.run(&inner)?;
+        let mark = run(metric, &inner)?;
         if mark.score < 1.0 {
             told.push(format!("{name}: {}", mark.explanation));
         }
@@ -52,8 +58,9 @@ pub(super) fn compare(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     Ok(Score { score, explanation })
 }
 
-fn comparator(kind: &str) -> Result<&'static registry::Metric, MetricError> {
-    let name = match kind {
+/// Returns the name of the metric that compares members of a type.
+fn comparator(kind: &str) -> Result<&'static str, MetricError> {
+    Ok(match kind {
         "text" => "compare_text_file",
         "pdf" => "compare_pdfs",
         "docx" => "compare_docx_files",
@@ -64,8 +71,7 @@ fn comparator(kind: &str) -> Result<&'static registry::Metric, MetricError> {
         "audio" => "compare_audios",
         "video" => "compare_videos",
         other => return Err(task_error(format!("members of type {other:?} cannot be compared"))),
-    };
-    registry::named(name).ok_or_else(|| task_error(format!("unknown metric {name}")))
+    })
 }
 
 /// Returns the direct children of a folder.

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::input::{MetricInput, texts};
 use super::python::Pattern;
+use super::score::{MetricError, Score, quote, show, task_error, upstream_error};
 use super::url::{self, Url};
-use super::{MetricError, MetricInput, Score, quote, show, task_error, texts, upstream_error, value};
+use super::value;
 
 /// Maximum number of combinations of a rule's alternatives.
 const COMBINATIONS: usize = 10_000;

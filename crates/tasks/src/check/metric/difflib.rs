@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use super::{MetricError, task_error};
+use super::score::{MetricError, task_error};
 
 /// From this length on, elements that make up more than 1% of the second sequence are not indexed.
 const POPULAR_FROM: usize = 200;

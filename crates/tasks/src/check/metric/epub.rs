@@ -7,8 +7,11 @@ use ego_tree::NodeRef;
 use ego_tree::iter::Edge;
 use scraper::Node;
 
+use super::input::MetricInput;
+use super::score::{MetricError, Score, upstream_error};
 use super::zip_reader::Archive;
-use super::{FileRef, MetricError, MetricInput, Score, difflib, html, python, upstream_error};
+use super::{difflib, html, python};
+use crate::check::evidence::FileRef;
 
 /// Inline elements.
 const INLINE: &[&str] = &[

@@ -7,7 +7,10 @@ use html5ever::driver::{ParseOpts, parse_document};
 use html5ever::tendril::{StrTendril, TendrilSink as _};
 use scraper::{Html, HtmlTreeSink, Node};
 
-use super::{FileRef, MetricError, MetricInput, Score, python, quote, upstream_error};
+use super::input::MetricInput;
+use super::python;
+use super::score::{MetricError, Score, quote, upstream_error};
+use crate::check::evidence::FileRef;
 
 /// Maximum size of a page in bytes.
 pub(super) const PAGE_LIMIT: usize = 16 << 20;

@@ -2,7 +2,9 @@
 
 use image::GenericImageView as _;
 
-use super::{MetricError, MetricInput, Score, task_error, upstream_error, value};
+use super::input::MetricInput;
+use super::score::{MetricError, Score, task_error, upstream_error};
+use super::value;
 
 /// Maximum number of pixels of an image whose visible part is computed, and the decoder's memory limit in bytes.
 const PIXELS: usize = 40_000_000;

@@ -5,11 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use super::input::{MetricInput, entries, optional_strings, texts};
 use super::python::{self, Pattern};
-use super::{
-    EvidenceValue, FileRef, MetricError, MetricInput, Score, entries, optional_strings, quote, show,
-    task_error, texts, upstream_error,
-};
+use super::score::{MetricError, Score, quote, show, task_error, upstream_error};
+use crate::check::evidence::{EvidenceValue, FileRef};
 
 pub(super) fn check_list(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let rules = case.rules()?;

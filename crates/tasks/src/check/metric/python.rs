@@ -8,8 +8,9 @@ use fancy_regex::RegexBuilder as Backtracking;
 use regex::RegexBuilder;
 use serde_json::Value;
 
-use super::python_regex::translate;
-use super::{FileRef, MetricError, task_error, upstream_error};
+use super::python_regex::{Flags, translate};
+use super::score::{MetricError, task_error, upstream_error};
+use crate::check::evidence::FileRef;
 
 /// Maximum number of steps of a backtracking match.
 const BACKTRACK_LIMIT: usize = 200_000;
@@ -21,15 +22,6 @@ const PATTERN_LIMIT: usize = 4 << 20;
 
 /// Capacity of the pattern cache, which is cleared when full.
 const CACHE_SIZE: usize = 16;
-
-/// Flags of a regular expression, by their names in rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Flags {
-    pub(super) ignore_case: bool,
-    pub(super) multi_line: bool,
-    pub(super) dot_all: bool,
-    pub(super) verbose: bool,
-}
 
 /// A Python regular expression, run by a linear-time engine if that supports the pattern, else by a backtracking
 /// engine with a step limit.
@@ -253,7 +245,8 @@ fn quoted(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Flags, MetricError, Pattern, float, repr, split_lines, translate};
+    use super::super::python_regex::{Flags, translate};
+    use super::{MetricError, Pattern, float, repr, split_lines};
 
     #[test]
     fn patterns_mean_what_they_mean_upstream() {

@@ -3,7 +3,14 @@
 use std::collections::HashSet;
 use std::str::Chars;
 
-use super::python::Flags;
+/// Flags of a regular expression, by their names in rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Flags {
+    pub(super) ignore_case: bool,
+    pub(super) multi_line: bool,
+    pub(super) dot_all: bool,
+    pub(super) verbose: bool,
+}
 
 /// The kind of the preceding token.
 #[derive(Clone, Copy, PartialEq)]

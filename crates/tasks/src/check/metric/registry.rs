@@ -1,8 +1,10 @@
 //! The table of all metrics that OSWorld's evaluators export, with their arguments and implementation status.
 
+use super::input::MetricInput;
+use super::score::{MetricError, Score};
 use super::{
-    MetricError, MetricInput, Score, app_settings, archive, browser, epub, html, image, list, sqlite_and_id3,
-    structure, table, text, thunderbird, tree, vlc,
+    app_settings, archive, browser, epub, html, image, list, sqlite_and_id3, structure, table, text,
+    thunderbird, tree, vlc,
 };
 
 /// The kind of data that a metric evaluates. Agreement with upstream is reported per family.
@@ -95,6 +97,12 @@ impl Metric {
 /// Returns the metric of this name.
 pub fn named(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
+}
+
+/// Evaluates the metric of this name.
+fn run_named(name: &str, case: &MetricInput<'_>) -> Result<Score, MetricError> {
+    let metric = named(name).ok_or_else(|| MetricError::Task(format!("unknown metric {name}")))?;
+    metric.run(case)
 }
 
 const fn implemented(
@@ -216,7 +224,7 @@ pub const METRICS: &[Metric] = &[
     implemented("check_accessibility_tree", Tree, Value, Value, tree::accessibility_tree),
     implemented("check_left_panel", Tree, Value, Nothing, tree::left_panel),
     implemented("compare_htmls", Archive, File, File, html::compare),
-    implemented("compare_archive", Archive, File, File, archive::compare),
+    implemented("compare_archive", Archive, File, File, |case| archive::compare(case, run_named)),
     implemented("compare_zip_files", Archive, File, File, archive::compare_zip),
     implemented("compare_epub", Archive, File, File, epub::compare),
     implemented("check_image_size", Image, File, Value, image::size),

@@ -3,7 +3,9 @@
 use id3::TagLike as _;
 use serde_json::Value;
 
-use super::{MetricError, MetricInput, Score, python, show, task_error, upstream_error, value};
+use super::input::MetricInput;
+use super::score::{MetricError, Score, show, task_error, upstream_error};
+use super::{python, value};
 use crate::check::database;
 
 /// Returns the first cell of the query's first row as the score.

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    FileRef, MetricError, MetricInput, Score, entries, json, python, show, task_error, text, upstream_error,
-    value, yaml,
-};
+use super::input::{MetricInput, entries};
+use super::score::{MetricError, Score, show, task_error, upstream_error};
+use super::{json, python, text, value, yaml};
+use crate::check::evidence::FileRef;
 
 /// The placeholder in OSWorld's tasks for a value that could not be computed from a live site.
 const EVALUATION_FAILED: &str = "__EVALUATION_FAILED__";

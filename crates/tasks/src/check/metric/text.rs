@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use super::input::{MetricInput, entries, texts};
 use super::python::{self, Pattern};
-use super::{
-    EvidenceValue, MetricError, MetricInput, Score, difflib, entries, quote, show, task_error, texts,
-    upstream_error, value,
-};
+use super::score::{MetricError, Score, quote, show, task_error, upstream_error};
+use super::{difflib, value};
+use crate::check::evidence::EvidenceValue;
 
 pub(super) fn exact_match(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let wanted = case.rule("expected")?;
@@ -282,7 +282,7 @@ pub(super) fn is_in_clipboard(case: &MetricInput<'_>) -> Result<Score, MetricErr
 
 pub(super) fn is_utc_0(case: &MetricInput<'_>) -> Result<Score, MetricError> {
     let found = match case.result {
-        super::EvidenceValue::Files { .. } => python::text(case.require_file()?)?,
+        EvidenceValue::Files { .. } => python::text(case.require_file()?)?,
         _ => case.require_str()?.to_owned(),
     };
     let line = found

@@ -7,10 +7,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::input::MetricInput;
 use super::list::RecordSearch;
-use super::{
-    EvidenceValue, FileRef, MetricError, MetricInput, Score, python, show, task_error, upstream_error, value,
-};
+use super::score::{MetricError, Score, show, task_error, upstream_error};
+use super::{python, value};
+use crate::check::evidence::{EvidenceValue, FileRef};
 
 type Fixed = LazyLock<Result<Regex, regex::Error>>;
 

@@ -4,7 +4,9 @@ use serde_json::Value;
 use sxd_xpath::nodeset::Node;
 use sxd_xpath::{Context, Factory};
 
-use super::{MetricError, MetricInput, Score, difflib, quote, selector, task_error, upstream_error, xml};
+use super::input::MetricInput;
+use super::score::{MetricError, Score, quote, task_error, upstream_error};
+use super::{difflib, selector, xml};
 use crate::check::getter::SYNTHETIC_TREE;
 
 /// Maximum length of a query in bytes, and a quarter of the maximum number of its descendant steps. The costs of the

@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::python::{self, Flags, Pattern};
+use super::python::{self, Pattern};
+use super::python_regex::Flags;
+use super::score::{MetricError, show, task_error, upstream_error};
 use super::table::cell_ref::Ranges;
-use super::{MetricError, show, task_error, upstream_error};
 
 /// Returns whether two values are equal; `1`, `1.0` and `true` are the same.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use super::input::MetricInput;
+use super::score::{MetricError, Score, quote, task_error, upstream_error};
 use super::url::Url;
-use super::{MetricError, MetricInput, Score, quote, task_error, upstream_error, value, xml};
+use super::{value, xml};
 
 /// Returns the value of the last line that contains a key, or VLC's default.
 fn setting<'t>(text: &'t str, key: &str, default: &'t str) -> &'t str {

@@ -23,21 +23,59 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, String> {
         .map_err(|error| format!("the XML cannot be parsed: {error}"))
 }
 
-/// Returns whether tags are nested too deep, counted without parsing. Tags inside comments and CDATA count as well, but
-/// real documents seldom have any there.
+/// Returns whether elements are nested too deep, counted without parsing. Comments, CDATA sections, processing
+/// instructions and attribute values count as the parser reads them: their tags open and close nothing. In a document
+/// that is not well-formed, the count is right up to the place at which the parser stops.
 fn is_deep(bytes: &[u8]) -> bool {
-    let (mut depth, mut most) = (0_usize, 0_usize);
+    let (mut depth, mut rest) = (0_usize, bytes);
+    while let Some(at) = rest.iter().position(|byte| *byte == b'<') {
+        let (_, markup) = rest.split_at(at);
+        let length = if markup.starts_with(b"<!--") {
+            end_of(markup, 4, b"-->")
+        } else if markup.starts_with(b"<![CDATA[") {
+            end_of(markup, 9, b"]]>")
+        } else if markup.starts_with(b"<?") {
+            end_of(markup, 2, b"?>")
+        } else if markup.starts_with(b"<!") {
+            end_of(markup, 2, b">")
+        } else if markup.starts_with(b"</") {
+            depth = depth.saturating_sub(1);
+            end_of(markup, 2, b">")
+        } else {
+            let length = tag_length(markup);
+            depth += 1;
+            if depth > DEPTH {
+                return true;
+            }
+            if markup.get(..length).is_some_and(|tag| tag.ends_with(b"/>")) {
+                depth -= 1;
+            }
+            length
+        };
+        rest = markup.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+/// Returns the offset after the first `mark` at or after `from`, or the length of a text without one.
+fn end_of(bytes: &[u8], from: usize, mark: &[u8]) -> usize {
+    let inner = bytes.get(from..).unwrap_or_default();
+    let found = inner.windows(mark.len()).position(|part| part == mark);
+    found.map_or(bytes.len(), |at| from + at + mark.len())
+}
+
+/// Returns the length of the opening tag at the start of a text. A `>` within quotes does not end it.
+fn tag_length(bytes: &[u8]) -> usize {
+    let mut quote = None;
     for (at, byte) in bytes.iter().enumerate() {
-        match (byte, bytes.get(at + 1)) {
-            (b'<', Some(b'/')) => depth = depth.saturating_sub(1),
-            (b'<', Some(b'?' | b'!')) => {}
-            (b'<', _) => depth += 1,
-            (b'/', Some(b'>')) => depth = depth.saturating_sub(1),
+        match (quote, byte) {
+            (Some(mark), byte) if mark == *byte => quote = None,
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (None, b'>') => return at + 1,
             _ => {}
         }
-        most = most.max(depth);
     }
-    most > DEPTH
+    bytes.len()
 }
 
 /// Decodes a document: UTF-16 if it starts with a byte order mark of it, else UTF-8.
@@ -66,6 +104,11 @@ pub(super) fn children<'d, 'i, 'n>(
     node.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
 }
 
+/// Parses a boolean attribute.
+pub(super) fn is_on(value: Option<&str>) -> bool {
+    matches!(value, Some("1" | "true" | "t" | "on"))
+}
+
 /// Returns the text of an element before its first child element.
 pub(super) fn text<'d>(node: Node<'d, '_>) -> &'d str {
     node.first_child().filter(Node::is_text).and_then(|text| text.text()).unwrap_or_default()
@@ -81,5 +124,20 @@ mod tests {
         assert!(read("<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>").is_err());
         let deep = "<a>".repeat(200_000);
         assert!(read(&deep).expect_err("is deep").contains("nested"));
+    }
+
+    #[test]
+    fn nothing_but_a_tag_changes_the_depth() {
+        let hides =
+            ["<!-- </a> -->", "<![CDATA[</a>]]>", "<?x </a>?>", "/>", "<b x='/>'></b>", "<b x=\"'</a>\"/>"];
+        for hidden in hides {
+            let nested =
+                |levels: usize| format!("{}{}", format!("<a>{hidden}").repeat(levels), "</a>".repeat(levels));
+            assert!(read(&nested(3_000)).is_err_and(|why| why.contains("nested")), "{hidden} hides depth");
+            // These readings are not deep, though many of their tags look open.
+            let flat = hidden.replace("</a>", "<a>");
+            let wide = format!("<a>{}</a>", flat.repeat(3_000));
+            assert!(!read(&wide).is_err_and(|why| why.contains("nested")), "{flat} adds depth");
+        }
     }
 }

@@ -217,7 +217,7 @@ fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.splitn(3, '-').collect();
     let number = |part: &str, long: usize| part.len() == long && part.chars().all(|c| c.is_ascii_digit());
     matches!(parts.as_slice(), [year, month, day]
-        if number(year, 4) && number(month, 2) && day.len() >= 2 && number(&day[..2], 2) && day.is_char_boundary(2))
+        if number(year, 4) && number(month, 2) && day.get(..2).is_some_and(|day| number(day, 2)))
 }
 
 #[cfg(test)]
@@ -232,6 +232,15 @@ mod tests {
         let expected = json!({
             "a": true, "b": "yes", "c": 8, "d": 1.5, "e": "1e3", "f": null, "g": [1, 31, 1000],
             "h": {"i": false}, "j": {"i": false}, "k": {"i": false, "l": 90},
+        });
+        assert_eq!(read(text), Ok(expected));
+    }
+
+    #[test]
+    fn a_text_that_begins_like_a_date_is_cut_at_no_half_character() {
+        let text = "a: 2024-01-1é\nb: 2024-01-é\nc: 2024-01-10\nd: 2024-01-10é\n";
+        let expected = json!({
+            "a": "2024-01-1é", "b": "2024-01-é", "c": "\u{0}2024-01-10", "d": "\u{0}2024-01-10é",
         });
         assert_eq!(read(text), Ok(expected));
     }

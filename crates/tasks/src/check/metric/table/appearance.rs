@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, HashSet};
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, show, task_error, upstream_error, value, xml};
+use super::super::score::{MetricError, show, task_error, upstream_error};
+use super::super::{value, xml};
+use super::cell::raw_value;
 use super::cell_ref::{self, CellRef, Range, Ranges};
+use super::comparison::{Difference, SheetRef, TableComparison, names};
 use super::formula::{self, Formula};
 use super::style::{CellAppearance, DifferentialStyle};
 use super::workbook::{Cells, RawCell, Workbook};
-use super::{Difference, SheetRef, TableComparison, names, raw_value};
 
 /// Maximum number of cells that a style rule covers.
 const CELLS: u64 = 300_000;

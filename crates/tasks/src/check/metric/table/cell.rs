@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{MetricError, python, upstream_error};
+use super::super::python;
+use super::super::score::{MetricError, upstream_error};
 use super::cell_ref::{self, CellRef};
 use super::workbook::{RawCell, Workbook};
 

@@ -3,8 +3,9 @@
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, task_error, upstream_error, xml};
-use super::{SheetRef, names};
+use super::super::score::{MetricError, task_error, upstream_error};
+use super::super::xml;
+use super::comparison::{SheetRef, names};
 
 pub(super) fn charts(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, MetricError> {
     let wanted = names(rule, "chart_props")?;

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::super::{MetricError, difflib, python, quote, task_error};
+use super::super::score::{MetricError, quote, task_error};
+use super::super::{difflib, python};
+use super::cell::raw_value;
 use super::cell_ref::{self, Range};
-use super::{Difference, TableComparison, raw_value};
+use super::comparison::{Difference, TableComparison};
 
 /// Maximum number of cells in one range.
 const CELLS: u64 = 500_000;

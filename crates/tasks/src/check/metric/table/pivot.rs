@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use roxmltree::Node;
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, upstream_error, xml};
-use super::workbook::is_on;
-use super::{SheetRef, cell_ref, names};
+use super::super::score::{MetricError, upstream_error};
+use super::super::xml;
+use super::cell_ref;
+use super::comparison::{SheetRef, names};
 
 /// An item of a field: whether it is hidden, and its index.
 type Item = (Option<bool>, i64);
@@ -47,7 +48,7 @@ impl Fields {
     fn read(table: Node<'_, '_>) -> Self {
         let item = |node: Node<'_, '_>| {
             let at = node.attribute("x")?.parse().ok()?;
-            Some((node.attribute("h").map(|flag| is_on(Some(flag))), at))
+            Some((node.attribute("h").map(|flag| xml::is_on(Some(flag))), at))
         };
         let fields =
             xml::child(table, "pivotFields").into_iter().flat_map(|list| xml::children(list, "pivotField"));
@@ -87,7 +88,8 @@ fn source(cache: Node<'_, '_>, fields: &Fields) -> Result<String, MetricError> {
 fn describe(table: Node<'_, '_>, fields: &Fields, wanted: &[&str]) -> Value {
     let asked = |name: &str| wanted.contains(&name);
     let mut about = Map::new();
-    let flag = |name: &str, default: bool| table.attribute(name).map_or(default, |flag| is_on(Some(flag)));
+    let flag =
+        |name: &str, default: bool| table.attribute(name).map_or(default, |flag| xml::is_on(Some(flag)));
     for (name, attribute, default) in [
         ("show_total", "visualTotals", true),
         ("show_empty_row", "showEmptyRow", false),

@@ -3,10 +3,10 @@
 use roxmltree::{Document, Node};
 use serde_json::{Map, Value, json};
 
-use super::super::{MetricError, show, task_error, upstream_error, value, xml};
+use super::super::score::{MetricError, show, task_error, upstream_error};
+use super::super::{value, xml};
 use super::cell_ref;
-use super::workbook::is_on;
-use super::{Difference, SheetRef, TableComparison, names};
+use super::comparison::{Difference, SheetRef, TableComparison, names};
 
 /// Reads from a sheet's XML; `None` if the sheet does not exist.
 fn within<T>(
@@ -99,7 +99,7 @@ pub(super) fn validation(books: &TableComparison<'_, '_>, rule: &Value) -> Resul
 }
 
 fn validator(node: Node<'_, '_>) -> Value {
-    let flag = |name: &str| is_on(node.attribute(name));
+    let flag = |name: &str| xml::is_on(node.attribute(name));
     let formula =
         |name: &str| xml::child(node, name).and_then(|child| child.text()).map_or(Value::Null, Value::from);
     let range = text(node, "sqref");
@@ -120,7 +120,7 @@ pub(super) fn rows(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, Metr
     let wanted = names(rule, "props")?;
     let property = |row: Node<'_, '_>, name: &str| {
         Ok(match name {
-            "hidden" | "collapsed" => is_on(row.attribute(name)).into(),
+            "hidden" | "collapsed" => xml::is_on(row.attribute(name)).into(),
             "height" | "ht" => number(row, "ht"),
             "outlineLevel" | "outline_level" => number(row, "outlineLevel"),
             "customHeight" => row.has_attribute("ht").into(),
@@ -147,8 +147,8 @@ pub(super) fn columns(sheet: &SheetRef<'_, '_>, rule: &Value) -> Result<Value, M
     let wanted = names(rule, "props")?;
     let property = |column: Node<'_, '_>, name: &str| {
         Ok(match name {
-            "hidden" | "collapsed" => is_on(column.attribute(name)).into(),
-            "auto_size" | "bestFit" => is_on(column.attribute("bestFit")).into(),
+            "hidden" | "collapsed" => xml::is_on(column.attribute(name)).into(),
+            "auto_size" | "bestFit" => xml::is_on(column.attribute("bestFit")).into(),
             "width" if !column.has_attribute("width") => 13.0.into(),
             "width" | "min" | "max" => number(column, name),
             other => return Err(task_error(format!("columns have no property {other:?}"))),
@@ -186,13 +186,13 @@ pub(super) fn filter(sheet: &SheetRef<'_, '_>) -> Result<Value, MetricError> {
         if let Some(state) = xml::child(filter, "sortState") {
             let condition = |node: Node<'_, '_>| {
                 json!({
-                    "descending": is_on(node.attribute("descending")), "key": text(node, "sortBy"),
+                    "descending": xml::is_on(node.attribute("descending")), "key": text(node, "sortBy"),
                     "ref": text(node, "ref"), "custom_list": text(node, "customList"), "dxf_id": number(node, "dxfId"),
                     "icon": node.attribute("iconSet").unwrap_or("3Arrows"), "iconid": number(node, "iconId"),
                 })
             };
             all["sort_state"] = json!({
-                "sort": is_on(state.attribute("columnSort")), "case": is_on(state.attribute("caseSensitive")),
+                "sort": xml::is_on(state.attribute("columnSort")), "case": xml::is_on(state.attribute("caseSensitive")),
                 "method": text(state, "sortMethod"), "ref": text(state, "ref"),
                 "condition": xml::children(state, "sortCondition").map(condition).collect::<Vec<_>>(),
             });
@@ -205,8 +205,8 @@ pub(super) fn filter(sheet: &SheetRef<'_, '_>) -> Result<Value, MetricError> {
 fn filter_column(node: Node<'_, '_>) -> Value {
     let mut column = json!({
         "col_id": number(node, "colId"),
-        "hidden_button": is_on(node.attribute("hiddenButton")),
-        "show_button": node.attribute("showButton").is_none_or(|flag| is_on(Some(flag))),
+        "hidden_button": xml::is_on(node.attribute("hiddenButton")),
+        "show_button": node.attribute("showButton").is_none_or(|flag| xml::is_on(Some(flag))),
     });
     // The filters are sets: their order does not matter.
     let sorted = |mut list: Vec<Value>| {
@@ -215,11 +215,11 @@ fn filter_column(node: Node<'_, '_>) -> Value {
         Value::Array(list)
     };
     if let Some(filters) = xml::child(node, "filters") {
-        column["filters_blank"] = is_on(filters.attribute("blank")).into();
+        column["filters_blank"] = xml::is_on(filters.attribute("blank")).into();
         column["filters"] = sorted(xml::children(filters, "filter").map(|one| text(one, "val")).collect());
     }
     if let Some(custom) = xml::child(node, "customFilters") {
-        column["custom_filters_op"] = is_on(custom.attribute("and")).into();
+        column["custom_filters_op"] = xml::is_on(custom.attribute("and")).into();
         let one = |node: Node<'_, '_>| json!([node.attribute("operator"), node.attribute("val")]);
         column["custom_filters"] = sorted(xml::children(custom, "customFilter").map(one).collect());
     }

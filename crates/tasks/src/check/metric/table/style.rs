@@ -7,8 +7,8 @@ use regex::Regex;
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-use super::super::{MetricError, task_error, upstream_error, xml};
-use super::workbook::is_on;
+use super::super::score::{MetricError, task_error, upstream_error};
+use super::super::xml;
 
 /// The value of a theme or indexed colour. openpyxl returns the same object for each, which equals only itself.
 const NO_RGB: &str = "\u{0}theme or indexed colour";
@@ -270,7 +270,8 @@ fn value<'d>(node: Node<'d, '_>, name: &str) -> Option<&'d str> {
 
 fn read_font(node: Node<'_, '_>) -> Font {
     let flag = |name: &str| {
-        xml::child(node, name).is_some_and(|child| child.attribute("val").is_none_or(|on| is_on(Some(on))))
+        xml::child(node, name)
+            .is_some_and(|child| child.attribute("val").is_none_or(|on| xml::is_on(Some(on))))
     };
     let number = |name: &str| value(node, name).and_then(|text| text.parse().ok());
     Font {

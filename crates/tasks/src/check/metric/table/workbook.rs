@@ -6,10 +6,12 @@ use std::rc::Rc;
 
 use roxmltree::Node;
 
+use super::super::compat::CompatProbe;
+use super::super::xml;
 use super::super::zip_reader::Archive;
-use super::super::{CompatProbe, FileRef, xml};
 use super::cell_ref::{self, CellRef};
 use super::style::Styles;
+use crate::check::evidence::FileRef;
 
 const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
@@ -166,7 +168,7 @@ impl<'a> Workbook<'a> {
         let view = xml::child(root, "bookViews").and_then(|views| xml::child(views, "workbookView"));
         self.active = view.and_then(|view| view.attribute("activeTab")?.parse().ok()).unwrap_or(0);
         let properties = xml::child(root, "workbookPr");
-        self.uses_1904_epoch = properties.is_some_and(|node| is_on(node.attribute("date1904")));
+        self.uses_1904_epoch = properties.is_some_and(|node| xml::is_on(node.attribute("date1904")));
         Ok(())
     }
 
@@ -260,11 +262,6 @@ fn rich_text(item: Node<'_, '_>) -> String {
     let plain = xml::children(item, "t").map(|node| node.text().unwrap_or_default());
     let runs = xml::children(item, "r").flat_map(|run| xml::children(run, "t"));
     plain.chain(runs.map(|node| node.text().unwrap_or_default())).collect()
-}
-
-/// Parses a boolean attribute.
-pub(super) fn is_on(value: Option<&str>) -> bool {
-    matches!(value, Some("1" | "true" | "t" | "on"))
 }
 
 /// Resolves a relationship's target to a path in the archive.

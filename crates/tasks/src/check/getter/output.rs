@@ -1,0 +1,42 @@
+//! The output of a getter, and the failures that every getter shares.
+
+use serde_json::Value;
+
+use crate::check::collect_context::CollectError;
+use crate::check::evidence::EvidenceValue;
+
+/// The output of one getter.
+pub(in crate::check) struct GetterOutput {
+    pub(in crate::check) found: EvidenceValue,
+    pub(in crate::check) command: Option<String>,
+    pub(in crate::check) code: Option<i32>,
+}
+
+impl GetterOutput {
+    pub(super) fn value(value: impl Into<Value>) -> Self {
+        Self { found: EvidenceValue::Value { value: value.into() }, command: None, code: None }
+    }
+
+    pub(super) fn absent(why: impl Into<String>) -> Self {
+        Self { found: EvidenceValue::Absent { why: why.into() }, command: None, code: None }
+    }
+
+    pub(super) fn of(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+}
+
+/// Returns a required string of a getter's parameters.
+pub(super) fn required_str<'a>(spec: &'a Value, getter: &str, field: &str) -> Result<&'a str, CollectError> {
+    spec.get(field).and_then(Value::as_str).ok_or_else(|| CollectError::Parameters {
+        getter: getter.to_owned(),
+        problem: format!("the string {field:?} is required"),
+    })
+}
+
+/// Returns the failure of a getter whose machine failed.
+pub(super) fn machine_error(getter: &str) -> impl FnOnce(apprentice_protocol::MachineError) -> CollectError {
+    let getter = getter.to_owned();
+    move |source| CollectError::Machine { getter, source }
+}
