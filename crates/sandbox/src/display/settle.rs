@@ -39,7 +39,7 @@ impl Screen {
     }
 
     /// Processes the display's pending events.
-    pub(super) fn take_events(&mut self) -> Result<(), DisplayError> {
+    fn take_events(&mut self) -> Result<(), DisplayError> {
         while let Some(event) = self.connection.poll_for_event()? {
             match event {
                 Event::DamageNotify(_) => {
