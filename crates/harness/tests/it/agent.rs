@@ -291,7 +291,7 @@ async fn a_full_context_loses_old_pictures_before_old_views_and_says_so() {
     let left = run(1_800).await;
     assert_eq!(left.ended.stop, Ok(StopReason::ContextFull));
     assert!(
-        left.requests.is_empty() && left.ended.detail.contains("the model takes 800"),
+        left.requests.is_empty() && left.ended.detail.contains("the model accepts 800"),
         "{}",
         left.ended.detail
     );

@@ -109,7 +109,7 @@ mod tests {
             let said = read_specs(text).expect_err("is wrong").to_string();
             assert!(said.contains(expected), "{said}");
         };
-        check(r#"{"mcpServers": {"a": {}}}"#, "server \"a\" names neither");
+        check(r#"{"mcpServers": {"a": {}}}"#, "server \"a\" has neither");
         check(r#"{"mcpServers": {"a": {"url": "ftp://a"}}}"#, "\"ftp://a\" is not an HTTP URL");
         check(r#"{"servers": {}}"#, "not a list of servers");
     }
