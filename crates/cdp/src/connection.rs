@@ -1,23 +1,18 @@
-//! The connection: one task owns the socket; the table of pending calls and subscribers is shared with the handles.
+//! The connection: opens the socket, and runs the task that owns it.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde::Serialize;
-use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 
-use crate::event::{Event, EventFilter, Events, Subscriber};
-use crate::message::{ErrorReply, Incoming, Outgoing};
-use crate::session::{Session, SessionId};
+use crate::exchange::Shared;
+use crate::session::Session;
 
 /// Largest message accepted, in bytes. The accessibility tree of a huge page takes about 10 MB.
 const LARGEST_MESSAGE: usize = 256 << 20;
@@ -39,50 +34,6 @@ pub enum OpenError {
     /// The handshake exceeded its deadline.
     #[error("the DevTools handshake took longer than {0:?}")]
     TimedOut(Duration),
-}
-
-/// Why a call failed.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum CallError {
-    /// The connection is closed. Later calls will fail too.
-    #[error("the connection to the browser is closed: {0}")]
-    Closed(Arc<str>),
-    /// The deadline passed. The browser may still execute the call.
-    #[error("{method} was not answered within {after:?}")]
-    TimedOut {
-        /// The call's method.
-        method: String,
-        /// The deadline that passed.
-        after: Duration,
-    },
-    /// The browser answered with an error.
-    #[error("{method} was refused")]
-    Refused {
-        /// The call's method.
-        method: String,
-        /// The browser's error.
-        #[source]
-        refusal: ErrorReply,
-    },
-    /// The reply or the call's parameters do not match the expected type.
-    #[error("{method} has a malformed reply or parameters")]
-    Malformed {
-        /// The call's method.
-        method: String,
-        /// The error of deserializing or serializing.
-        #[source]
-        source: Arc<serde_json::Error>,
-    },
-}
-
-impl CallError {
-    /// The browser's error, if the browser refused the call.
-    pub fn refusal(&self) -> Option<&ErrorReply> {
-        match self {
-            Self::Refused { refusal, .. } => Some(refusal),
-            Self::Closed(_) | Self::TimedOut { .. } | Self::Malformed { .. } => None,
-        }
-    }
 }
 
 /// An open connection, which owns the task that owns the socket. Dropping it closes both, and all calls through its
@@ -109,12 +60,7 @@ impl Connection {
             .map_err(|_| OpenError::TimedOut(deadline))?
             .map_err(|source| OpenError::Handshake { path: path.to_owned(), source: Box::new(source) })?;
         let (outbox, inbox) = mpsc::channel(QUEUE);
-        let shared = Arc::new(Shared {
-            table: Mutex::default(),
-            outbox,
-            last_id: AtomicU64::new(0),
-            ended: watch::Sender::new(None),
-        });
+        let shared = Arc::new(Shared::new(outbox));
         let task = tokio::spawn(run_socket(socket, inbox, FailPendingOnDrop(Arc::clone(&shared))));
         Ok(Self { shared, task })
     }
@@ -128,145 +74,6 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-type Reply = Result<Box<RawValue>, ErrorReply>;
-
-#[derive(Debug, Default)]
-struct Table {
-    pending: HashMap<u64, oneshot::Sender<Reply>>,
-    subscribers: Vec<Subscriber>,
-}
-
-/// State shared by the task and the handles. No lock is held across an await.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    table: Mutex<Table>,
-    outbox: mpsc::Sender<Utf8Bytes>,
-    last_id: AtomicU64,
-    ended: watch::Sender<Option<Arc<str>>>,
-}
-
-impl Shared {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn encode<P: Serialize + ?Sized>(
-        &self,
-        session: Option<&SessionId>,
-        method: &str,
-        params: &P,
-    ) -> Result<(u64, Utf8Bytes), CallError> {
-        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let session_id = session.map(|session| &*session.0);
-        serde_json::to_string(&Outgoing { id, session_id, method, params })
-            .map(|text| (id, text.into()))
-            .map_err(|source| CallError::Malformed { method: method.to_owned(), source: Arc::new(source) })
-    }
-
-    pub(crate) async fn request<P: Serialize + Sync + ?Sized>(
-        self: &Arc<Self>,
-        session: Option<&SessionId>,
-        method: &str,
-        params: &P,
-    ) -> Result<Box<RawValue>, CallError> {
-        let (id, text) = self.encode(session, method, params)?;
-        let (sender, receiver) = oneshot::channel();
-        self.table().pending.insert(id, sender);
-        let _forget = PendingCallGuard { shared: self, id };
-        // If the connection ends after the insertion, the sender is dropped; if it ended before, this check sees it.
-        if let Some(why) = self.ended.borrow().clone() {
-            return Err(CallError::Closed(why));
-        }
-        if self.outbox.send(text).await.is_err() {
-            return Err(CallError::Closed(self.closed().await));
-        }
-        match receiver.await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(refusal)) => Err(CallError::Refused { method: method.to_owned(), refusal }),
-            Err(_) => Err(CallError::Closed(self.closed().await)),
-        }
-    }
-
-    pub(crate) fn post<P: Serialize + ?Sized>(&self, session: Option<&SessionId>, method: &str, params: &P) {
-        if let Ok((_, text)) = self.encode(session, method, params) {
-            let _ = self.outbox.try_send(text);
-        }
-    }
-
-    pub(crate) fn subscribe(&self, filter: EventFilter, capacity: usize) -> Events {
-        let (subscriber, events) = Subscriber::new(filter, capacity);
-        // On a closed connection the sender is dropped at once, which ends the stream.
-        let mut table = self.table();
-        if self.ended.borrow().is_none() {
-            table.subscribers.push(subscriber);
-        }
-        events
-    }
-
-    pub(crate) async fn closed(&self) -> Arc<str> {
-        let mut ended = self.ended.subscribe();
-        match ended.wait_for(Option::is_some).await {
-            Ok(why) => why.clone().unwrap_or_else(|| "dropped".into()),
-            Err(_) => "dropped".into(),
-        }
-    }
-
-    /// Delivers a message to its caller or subscribers. An error ends the connection.
-    fn deliver(&self, text: &str) -> Result<(), String> {
-        let message: Incoming<'_> = serde_json::from_str(text)
-            .map_err(|error| format!("the browser sent an invalid message: {error}"))?;
-        match (message.id, message.method) {
-            (Some(id), _) => {
-                let reply = match (message.error, message.result) {
-                    (Some(refusal), _) => Err(refusal),
-                    (None, Some(result)) => Ok(result.to_owned()),
-                    (None, None) => {
-                        return Err(format!("the reply to call {id} holds neither result nor error"));
-                    }
-                };
-                // A call whose caller has left is no longer in the table.
-                if let Some(caller) = self.table().pending.remove(&id) {
-                    let _ = caller.send(reply);
-                }
-            }
-            (None, Some(method)) => {
-                let params = message.params.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned);
-                let event = Event {
-                    session: message.session_id.map(|id| SessionId(id.as_ref().into())),
-                    method: method.as_ref().into(),
-                    params: params.into(),
-                };
-                self.table().subscribers.retain(|subscriber| subscriber.offer(&event));
-            }
-            (None, None) => return Err("the browser sent a message with neither id nor method".to_owned()),
-        }
-        Ok(())
-    }
-
-    fn end(&self, why: &str) {
-        self.ended.send_if_modified(|ended| {
-            let first = ended.is_none();
-            ended.get_or_insert_with(|| why.into());
-            first
-        });
-        let mut table = self.table();
-        table.pending.clear();
-        table.subscribers.clear();
-    }
-}
-
-/// Removes a call from the table when its future completes or is dropped.
-struct PendingCallGuard<'a> {
-    shared: &'a Arc<Shared>,
-    id: u64,
-}
-
-impl Drop for PendingCallGuard<'_> {
-    fn drop(&mut self) {
-        self.shared.table().pending.remove(&self.id);
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::message::EventPayload;
-use crate::session::SessionId;
+use crate::session_id::SessionId;
 
 /// An event sent by the browser.
 #[derive(Clone, Debug)]

@@ -26,11 +26,15 @@ mod connection;
 mod discovery;
 pub mod domain;
 mod event;
+mod exchange;
 mod message;
 mod session;
+mod session_id;
 
-pub use connection::{CallError, Connection, OpenError};
+pub use connection::{Connection, OpenError};
 pub use discovery::{BrowserVersion, DiscoveryError, discover, parse_endpoint};
 pub use event::{Event, EventFilter, Events, Lagged};
+pub use exchange::CallError;
 pub use message::{Command, ErrorReply, EventPayload};
-pub use session::{Session, SessionId};
+pub use session::Session;
+pub use session_id::SessionId;

@@ -1,35 +1,17 @@
 //! Sessions: handles for calling one target (the browser, a page, an out-of-process frame).
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::connection::{CallError, Shared};
 use crate::domain::target::AttachToTarget;
 use crate::event::{EventFilter, Events};
+use crate::exchange::{CallError, Shared};
 use crate::message::Command;
-
-/// The browser's id of an attached session.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SessionId(pub(crate) Box<str>);
-
-impl SessionId {
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::session_id::SessionId;
 
 /// A cheap handle on one target. Dropping a call's future discards its reply.
 #[derive(Clone, Debug)]

@@ -1,7 +1,5 @@
 //! The ports through which an agent acts in a world and through which worlds are opened.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Action, Machine, Observation, ScreenPoint, Size, VoidCause, Want};
-
-/// The return type of port methods: a boxed `Send` future. Dropping it cancels the operation.
-pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::{Action, Machine, Observation, PortFuture, ScreenPoint, Size, VoidCause, Want};
 
 /// The kind of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

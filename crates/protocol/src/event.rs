@@ -12,72 +12,12 @@ use serde_json::value::RawValue;
 
 use crate::{
     Action, ActionOutcome, BlobHash, Call, CallId, CallResult, Content, EventId, Finish, ImagePoint,
-    Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, TaskBrief, Timing, Usage,
-    Verdict, View, WorldSpec,
+    Isolation, ModelProfile, ResourceUsage, ScreenPoint, SkillEvent, StepId, StopReason, TaskBrief, Timing,
+    Usage, Verdict, View, VoidCause, WorldSpec,
 };
 
 /// The version of the line format.
 pub const EVENT_VERSION: u32 = 1;
-
-/// The reason why an attempt ended regularly. The checks judge such an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// The model declared the task done.
-    Done,
-    /// The model gave an answer.
-    Answered,
-    /// The model declared the task infeasible.
-    GaveUp,
-    /// The cap on world steps or turns was reached.
-    StepLimit,
-    /// The cap on tokens was reached.
-    TokenLimit,
-    /// The cap on cost was reached.
-    TrialCostLimit,
-    /// The cap on working time was reached.
-    WorkingTimeLimit,
-    /// The model repeated the same actions on the same screen.
-    Loop,
-    /// Three unusable replies in a row.
-    InvalidOutput,
-    /// The provider refused the request.
-    Refused,
-    /// A pending safety check was declined.
-    SafetyCheckDeclined,
-    /// The conversation exceeds the model's context.
-    ContextFull,
-}
-
-/// The infrastructure failure that made an attempt void. A void attempt is not judged and does not count as failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum VoidCause {
-    /// The world did not start.
-    WorldStart,
-    /// A setup step failed.
-    Setup,
-    /// The world died during the attempt.
-    WorldLost,
-    /// Input could no longer be delivered.
-    InputLost,
-    /// The model was unavailable after all retries.
-    ModelUnavailable,
-    /// The model's server sent an invalid response.
-    ModelProtocol,
-    /// A check crashed.
-    CheckCrashed,
-    /// Evidence that a check needs is missing.
-    EvidenceMissing,
-    /// A program that the task needs is not installed.
-    MissingProgram,
-    /// The disk is full.
-    DiskFull,
-    /// The process was stopped during the attempt.
-    Interrupted,
-    /// A bug in this program.
-    Internal,
-}
 
 /// The first event of every attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -450,8 +390,8 @@ pub trait EventSink: Send {
 mod tests {
     use jiff::Timestamp;
 
-    use super::{EVENT_VERSION, Event, EventKind, StopReason};
-    use crate::{EventId, ResourceUsage, StepId};
+    use super::{EVENT_VERSION, Event, EventKind};
+    use crate::{EventId, ResourceUsage, StepId, StopReason};
 
     #[test]
     fn a_line_survives_the_way_there_and_back() {

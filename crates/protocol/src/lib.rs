@@ -20,9 +20,11 @@ mod model;
 mod narration;
 mod observation;
 mod outline;
+mod port;
 mod profile;
 mod prompt;
 mod skill_event;
+mod stop;
 mod tool;
 mod trajectory;
 mod tree;
@@ -33,12 +35,12 @@ pub use clock::{Clock, VirtualClock, Why};
 pub use content::{BoundedText, Content, Image, ImageBytes, MediaType, TextBudget};
 pub use embed::{EmbedError, Embedder, Side};
 pub use environment::{
-    ActReport, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, PortFuture, World,
-    WorldError, WorldErrorKind, WorldSpec,
+    ActReport, Delivery, Environment, EnvironmentKind, EnvironmentSource, Isolation, World, WorldError,
+    WorldErrorKind, WorldSpec,
 };
 pub use event::{
     ActionRecord, CheckRecord, EVENT_VERSION, Event, EventError, EventKind, EventSink, Header, Judged,
-    SinkError, StopReason, VoidCause,
+    SinkError,
 };
 pub use geometry::{CoordinateSpace, ImagePoint, OutsideView, Rect, ScreenPoint, Size, View};
 pub use guidance::{Guidance, GuidanceRefresh};
@@ -50,14 +52,16 @@ pub use machine::{
 };
 pub use model::{
     ActionOutcome, Call, CallBody, CallResult, ChatModel, ChatReply, ChatRequest, Message, ModelError,
-    ModelErrorKind, NamedSchema, Purpose, RawContent, ReplyStop, Retry, Timing, Usage, WorldTool,
+    ModelErrorKind, NamedSchema, Purpose, RawContent, ReplyStop, Retry, Timing, ToolSpec, Usage, WorldTool,
 };
 pub use narration::changes;
 pub use observation::{Observation, Tab, Want};
 pub use outline::{OUTLINE_VERSION, Outline, OutlineNode, outline};
+pub use port::PortFuture;
 pub use profile::{ContextRule, HistoryRule, ImageRule, ModelProfile, ToolRule};
 pub use prompt::{Prompt, PromptError, replace_prompts, replaced_prompts};
 pub use skill_event::{SkillEvent, SkillEventKind};
-pub use tool::{StepRef, Tool, ToolOutcome, ToolSpec};
+pub use stop::{StopReason, VoidCause};
+pub use tool::{StepRef, TextMark, Tool, ToolOutcome};
 pub use trajectory::{RetrievedSkill, Seen, StepAction, Trajectory, TrajectoryStep, Verdict, Versions};
 pub use tree::{HiddenNodes, NodeRef, Role, State, TreeBudget, TruncationCause, UiNode, UiTree};

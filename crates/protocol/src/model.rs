@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    Action, CallId, Content, Finish, ImagePoint, ModelProfile, PortFuture, Size, ToolSpec, VoidCause,
-};
+use crate::{Action, CallId, Content, Finish, ImagePoint, ModelProfile, PortFuture, Size, VoidCause};
 
 /// The purpose of a call, for cost accounting. It is not sent to the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +34,17 @@ pub struct WorldTool {
     pub browser: bool,
     /// Size of the pictures for the model, or of the screen if the model gets no pictures.
     pub display: Size,
+}
+
+/// The description of a tool for a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolSpec {
+    /// The name: letters, digits and underscores.
+    pub name: String,
+    /// When and how to use it.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub schema: Value,
 }
 
 /// A named JSON Schema that the reply must follow.

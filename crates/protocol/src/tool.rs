@@ -1,21 +1,8 @@
 //! The port for tools: an object with both a tool's description for the model and its code.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Content, EventKind, PortFuture, StepId};
-
-/// The description of a tool for a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ToolSpec {
-    /// The name: letters, digits and underscores.
-    pub name: String,
-    /// When and how to use it.
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub schema: Value,
-}
+use crate::{Content, EventKind, PortFuture, StepId, ToolSpec};
 
 /// A position in an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,17 +20,36 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// Events for the trace, in order.
     pub events: Vec<EventKind>,
+    /// Marks on texts of the conversation, in order.
+    pub marks: Vec<TextMark>,
+}
+
+/// A mark that a tool sets on its own texts in the conversation, for the time when the model's context is full. The
+/// tool chooses the key that names a text; several results may hold texts with the same key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextMark {
+    /// This result holds a text with this key. The text may be left out as any other may, unless its key is pinned.
+    Holds(String),
+    /// The texts with this key are needed, so they stay in the conversation.
+    Pins(String),
+    /// The texts with this key are no longer needed, so they are left out before anything else.
+    Releases {
+        /// The key of the texts.
+        key: String,
+        /// The words that replace a text that is left out.
+        left_out: &'static str,
+    },
 }
 
 impl ToolOutcome {
     /// Creates a result with a text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: false, events: Vec::new() }
+        Self { content: vec![Content::text(text)], ..Self::default() }
     }
 
     /// Creates an error with a message that the model can act on.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: true, events: Vec::new() }
+        Self { content: vec![Content::text(text)], is_error: true, ..Self::default() }
     }
 }
 

@@ -22,36 +22,6 @@ pub struct Resolved {
 
 command!(ResolveNode, "DOM.resolveNode", Resolved);
 
-/// Describes the node behind a handle.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DescribeNode {
-    /// The handle.
-    pub object_id: String,
-}
-
-/// A described node.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Described {
-    /// The node.
-    pub node: Node,
-}
-
-/// The description of a node, as far as it is read.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Node {
-    /// The node's id, unique within its process.
-    pub backend_node_id: i64,
-    /// The tag name in upper case, for elements.
-    pub node_name: String,
-    /// The frame that the element contains, for frame elements.
-    #[serde(default)]
-    pub frame_id: Option<String>,
-}
-
-command!(DescribeNode, "DOM.describeNode", Described);
-
 /// Finds the element that contains a frame. Called on the session of the frame's parent.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

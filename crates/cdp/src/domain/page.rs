@@ -9,8 +9,6 @@ bare_commands! {
     Enable = "Page.enable";
     /// Reloads the page.
     Reload = "Page.reload";
-    /// Brings the tab to the front.
-    BringToFront = "Page.bringToFront";
     /// Stops all loading.
     StopLoading = "Page.stopLoading";
 }
@@ -232,8 +230,6 @@ frame_events! {
     FrameStartedLoading = "Page.frameStartedLoading";
     /// Event: a frame has loaded or stopped loading.
     FrameStoppedLoading = "Page.frameStoppedLoading";
-    /// Event: a navigation of a frame was requested.
-    FrameRequestedNavigation = "Page.frameRequestedNavigation";
     /// Event: a frame was removed or moved to another process.
     FrameDetached = "Page.frameDetached";
 }

@@ -4,13 +4,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Empty, bare_commands, command};
+use super::{bare_commands, command};
 
 bare_commands! {
     /// Resumes a target that was paused when it appeared.
     RunIfWaitingForDebugger = "Runtime.runIfWaitingForDebugger";
-    /// Terminates the running script.
-    TerminateExecution = "Runtime.terminateExecution";
 }
 
 /// Evaluates an expression in the page.
@@ -106,13 +104,3 @@ impl Evaluated {
         serde_json::from_value(self.result.value).map_err(|error| ScriptError(error.to_string()))
     }
 }
-
-/// Releases a handle.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReleaseObject {
-    /// The handle.
-    pub object_id: String,
-}
-
-command!(ReleaseObject, "Runtime.releaseObject", Empty);

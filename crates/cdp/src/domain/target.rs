@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Empty, command, event_payload};
-use crate::session::SessionId;
+use crate::session_id::SessionId;
 
 /// The browser's description of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -164,13 +164,3 @@ pub struct TargetCrashed {
 }
 
 event_payload!(TargetCrashed, "Target.targetCrashed");
-
-/// Event: a target was destroyed.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TargetDestroyed {
-    /// The target.
-    pub target_id: String,
-}
-
-event_payload!(TargetDestroyed, "Target.targetDestroyed");

@@ -1,48 +1,20 @@
 //! The agent loop of one attempt: observe, ask the model, act, answer its calls, until one `stopped` event is recorded.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::time::Duration;
 
 use apprentice_protocol::{
-    Call, ChatModel, ChatReply, ChatRequest, Clock, Content, Environment, EnvironmentKind, EventKind,
-    EventSink, Finish, Guidance, Header, Message, ResourceUsage, SkillEventKind, SkillId, StepId, StopReason,
-    TaskBrief, Tool, VoidCause, WorldTool,
+    ChatReply, ChatRequest, Content, Environment, EventKind, EventSink, Finish, Message, ResourceUsage,
+    SkillId, StopReason, VoidCause,
 };
 use futures_util::FutureExt as _;
-use tokio_util::sync::CancellationToken;
 
-use super::batch::Turn;
-use super::budget::Budget;
-use super::conversation::Conversation;
+use super::agent_loop::{AgentLoop, AttemptInput};
 use super::model_view::ModelView;
-use super::repeat::RepeatCounter;
+use super::prompt;
 use super::stop::Stop;
-use super::{picture, prompt};
 
 /// The model is warned at this many repeats; [`Limits::repeats`](apprentice_protocol::Limits) ends the attempt.
 const WARN_AT_REPEATS: u32 = 3;
-
-/// The input of one attempt, except the world and the trace.
-pub struct AttemptInput<'a> {
-    /// The task and its limits.
-    pub brief: &'a TaskBrief,
-    /// The model under test.
-    pub model: &'a dyn ChatModel,
-    /// Guidance for the model; may be empty.
-    pub guidance: &'a Guidance,
-    /// Function tools, in addition to those that the guidance provides.
-    pub tools: &'a [Arc<dyn Tool>],
-    /// The clock that measures working time and times out waits.
-    pub clock: &'a dyn Clock,
-    /// The header of the trace. The caller records it as `started` before it opens the world; the loop reads the
-    /// world's kind and screen size from it.
-    pub header: Header,
-    /// Sampling seed, sent to models that accept one.
-    pub seed: Option<u64>,
-    /// Cancelling this token ends the attempt as `interrupted`.
-    pub cancel: CancellationToken,
-}
 
 /// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,48 +56,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// The state of one running attempt.
-pub(super) struct AgentLoop<'a> {
-    pub(super) attempt: AttemptInput<'a>,
-    pub(super) environment: &'a mut dyn Environment,
-    pub(super) sink: &'a mut dyn EventSink,
-    pub(super) budget: Budget<'a>,
-    pub(super) talk: Conversation,
-    repeats: RepeatCounter,
-    pub(super) step: StepId,
-    pub(super) unusable: u32,
-    pub(super) finish: Option<Finish>,
-    pub(super) delivered_chars: u64,
-    skills_viewed: Vec<SkillId>,
-    pub(super) provider_model: Option<String>,
-}
-
-impl<'a> AgentLoop<'a> {
-    fn new(
-        attempt: AttemptInput<'a>,
-        environment: &'a mut dyn Environment,
-        sink: &'a mut dyn EventSink,
-    ) -> Self {
-        let (profile, world) = (attempt.model.profile(), &attempt.header.world);
-        let display = picture::fit(&profile.images, world.screen).unwrap_or(world.screen);
-        let world = WorldTool { browser: world.environment == EnvironmentKind::Browser, display };
-        let lent = attempt.guidance.tools.iter().chain(attempt.tools).map(|tool| tool.spec().clone());
-        Self {
-            talk: Conversation::new(profile, world, lent, attempt.seed),
-            budget: Budget::new(attempt.brief.limits, attempt.clock),
-            attempt,
-            environment,
-            sink,
-            repeats: RepeatCounter::default(),
-            step: StepId(1),
-            unusable: 0,
-            finish: None,
-            delivered_chars: 0,
-            skills_viewed: Vec::new(),
-            provider_model: None,
-        }
-    }
-
+impl AgentLoop<'_> {
     async fn execute(&mut self) -> Stop {
         let mut sight = match self.open().await {
             Ok(sight) => sight,
@@ -210,32 +141,6 @@ impl<'a> AgentLoop<'a> {
         Ok(Some(told))
     }
 
-    /// Records the events that a tool or the guidance reports, and counts the skills viewed.
-    pub(super) fn emit_all(&mut self, events: Vec<EventKind>) -> Result<(), Stop> {
-        for event in events {
-            if let EventKind::Skill(skill) = &event {
-                self.delivered_chars += skill.delivered_chars;
-                let viewed = skill.happening == SkillEventKind::Viewed;
-                if let Some(id) = skill.skill.iter().find(|id| viewed && !self.skills_viewed.contains(*id)) {
-                    self.skills_viewed.push(id.clone());
-                }
-            }
-            self.emit(event)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn emit(&mut self, kind: EventKind) -> Result<(), Stop> {
-        self.sink.emit(Some(self.step), kind)?;
-        Ok(())
-    }
-
-    /// Returns the milliseconds since `begun` on the attempt's clock.
-    pub(super) fn since(&self, begun: Duration) -> u64 {
-        let took = self.attempt.clock.mono().saturating_sub(begun);
-        u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
-    }
-
     fn end(mut self, stop: Stop) -> AttemptResult {
         let Stop { mut how, mut detail } = stop;
         let spent = self.budget.spent();
@@ -257,15 +162,5 @@ impl<'a> AgentLoop<'a> {
             provider_model: self.provider_model,
             conversation: self.talk.into_request(),
         }
-    }
-
-    async fn answer(&mut self, calls: &[Call], sight: &ModelView) -> Result<Turn, Stop> {
-        let mut turn = Turn::default();
-        for call in calls {
-            let result = self.answer_call(call, sight, &mut turn).await?;
-            self.emit(EventKind::CallAnswered(result.clone()))?;
-            turn.results.push(result);
-        }
-        Ok(turn)
     }
 }

@@ -9,7 +9,7 @@ use apprentice_protocol::{
 };
 use serde_json::Value;
 
-use super::attempt::AgentLoop;
+use super::agent_loop::AgentLoop;
 use super::model_view::ModelView;
 use super::picture;
 use super::prompt::FINISH_TOOL;
@@ -40,8 +40,19 @@ pub(super) struct Turn {
 }
 
 impl AgentLoop<'_> {
+    /// Answers the calls of one turn, in order.
+    pub(super) async fn answer(&mut self, calls: &[Call], sight: &ModelView) -> Result<Turn, Stop> {
+        let mut turn = Turn::default();
+        for call in calls {
+            let result = self.answer_call(call, sight, &mut turn).await?;
+            self.emit(EventKind::CallAnswered(result.clone()))?;
+            turn.results.push(result);
+        }
+        Ok(turn)
+    }
+
     /// Answers one call. The only error is a trace that cannot be written; every other failure becomes a result.
-    pub(super) async fn answer_call(
+    async fn answer_call(
         &mut self,
         call: &Call,
         sight: &ModelView,
@@ -246,7 +257,7 @@ impl AgentLoop<'_> {
         });
         let (is_error, took_ms) = (outcome.is_error, self.since(begun));
         self.emit(EventKind::ToolCalled { call: call.id.clone(), name: name.to_owned(), is_error, took_ms })?;
-        self.talk.note(&call.id, &outcome.events);
+        self.talk.note(&call.id, outcome.marks);
         self.emit_all(outcome.events)?;
         let content = outcome.content.into_iter().map(bounded).collect();
         Ok(CallResult { id: call.id.clone(), per_action: Vec::new(), content, is_error })

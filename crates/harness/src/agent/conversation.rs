@@ -4,20 +4,18 @@
 use std::collections::VecDeque;
 
 use apprentice_protocol::{
-    CallId, ChatRequest, Content, EventKind, HistoryRule, Message, ModelProfile, Purpose, SkillId, ToolSpec,
-    Usage, WorldTool,
+    CallId, ChatRequest, Content, HistoryRule, Message, ModelProfile, Purpose, TextMark, ToolSpec, Usage,
+    WorldTool,
 };
 
 use super::context::{TokenMeter, tokens_of};
+use super::pinned_texts::{PinnedTexts, Retention};
 use super::prompt;
-use super::skill_texts::{SkillState, SkillTexts};
 
 /// Replaces an old picture.
 const PICTURE_LEFT_OUT: &str = "[an earlier picture, left out]";
 /// Replaces an old observation or a tool's long answer.
 const TEXT_LEFT_OUT: &str = "[an earlier text, left out]";
-/// Replaces the text of a skill that was put away.
-const SKILL_LEFT_OUT: &str = "[the text of a skill that was put away, left out]";
 /// Texts of up to this many bytes are kept: removing them would save next to no tokens.
 const MIN_TRIMMED_BYTES: usize = 200;
 /// The share of the context that is kept when it is trimmed. Freeing more than the next turn needs avoids an edit on
@@ -33,7 +31,7 @@ pub(super) struct Conversation {
     pictures: VecDeque<Place>,
     /// Positions of texts that may be left out, oldest first.
     texts: VecDeque<Text>,
-    shelf: SkillTexts,
+    pinned: PinnedTexts,
     /// Index of the message with the latest observation, which is never trimmed.
     latest_view: usize,
     /// Index of the message with the latest results, which are never trimmed.
@@ -50,11 +48,12 @@ struct Place {
     part: usize,
 }
 
-/// A text that may be left out, unless it belongs to an active skill.
+/// A text that may be left out, unless a tool has pinned it.
 #[derive(Clone, Debug)]
 struct Text {
     place: Place,
-    skill: Option<SkillId>,
+    /// The key under which a tool may pin or release it.
+    key: Option<String>,
 }
 
 /// Whether the next request fits.
@@ -70,7 +69,7 @@ pub(super) enum ContextFit {
         unit: &'static str,
         needed: u64,
         limit: u64,
-        /// The part of `needed` that texts of active skills take.
+        /// The part of `needed` that pinned texts take.
         held: u64,
     },
 }
@@ -115,14 +114,14 @@ impl Conversation {
         });
         let text_bytes = serialized(&request);
         let (pictures, texts) = (VecDeque::new(), VecDeque::new());
-        let (rule, shelf) = (profile.history, SkillTexts::default());
+        let (rule, pinned) = (profile.history, PinnedTexts::default());
         Self {
             request,
             rule,
             text_bytes,
             pictures,
             texts,
-            shelf,
+            pinned,
             latest_view: 0,
             latest_answers: 0,
             meter,
@@ -150,9 +149,9 @@ impl Conversation {
         self.push_with(Message::User { content }, |part| view.contains(&part));
     }
 
-    /// Stores the skill events of a call's result before the result is added.
-    pub(super) fn note(&mut self, call: &CallId, events: &[EventKind]) {
-        self.shelf.note(call, events);
+    /// Stores the marks of a call's result before the result is added.
+    pub(super) fn note(&mut self, call: &CallId, marks: Vec<TextMark>) {
+        self.pinned.note(call, marks);
     }
 
     /// Adds a message of results that includes a new observation.
@@ -172,7 +171,7 @@ impl Conversation {
 
     fn push_with(&mut self, message: Message, may_go: impl Fn(usize) -> bool) {
         self.text_bytes += serialized(&message) + 1;
-        let mut owners = self.shelf.owners(&message);
+        let mut keys = self.pinned.keys(&message);
         let place = |part| Place { message: self.request.messages.len(), part };
         for (part, content) in contents_of(&message).enumerate() {
             if may_go(part) {
@@ -181,8 +180,8 @@ impl Conversation {
             match content {
                 Content::Image { .. } => self.pictures.push_back(place(part)),
                 Content::Text { text } if may_go(part) && text.len() > MIN_TRIMMED_BYTES => {
-                    let skill = owners.get_mut(part).and_then(Option::take);
-                    self.texts.push_back(Text { place: place(part), skill });
+                    let key = keys.get_mut(part).and_then(Option::take);
+                    self.texts.push_back(Text { place: place(part), key });
                 }
                 Content::Text { .. } => {}
             }
@@ -235,12 +234,12 @@ impl Conversation {
         }
         let mut trimmed = Trimmed { before, limit, ..Trimmed::default() };
         let enough = limit / KEPT_SHARE.1 * KEPT_SHARE.0;
-        for kind in [PartKind::PutAway, PartKind::Picture, PartKind::Text] {
+        for kind in [PartKind::Released, PartKind::Picture, PartKind::Text] {
             while self.tokens() > enough && self.oldest(kind).is_some() {
                 self.leave_out(kind);
                 match kind {
                     PartKind::Picture => trimmed.pictures += 1,
-                    PartKind::PutAway | PartKind::Text => trimmed.texts += 1,
+                    PartKind::Released | PartKind::Text => trimmed.texts += 1,
                 }
             }
         }
@@ -261,10 +260,10 @@ impl Conversation {
         let is_old = |place: &Place| place.message < self.latest_answers && place.message != self.latest_view;
         match kind {
             PartKind::Picture => self.pictures.front().is_some_and(is_old).then_some(0),
-            PartKind::PutAway | PartKind::Text => {
-                let may_go = |text: &Text| match self.shelf.standing(text.skill.as_ref()) {
-                    Some(SkillState::Active) => false,
-                    Some(SkillState::PutAway) => true,
+            PartKind::Released | PartKind::Text => {
+                let may_go = |text: &Text| match self.pinned.retention(text.key.as_deref()) {
+                    Some(Retention::Pinned) => false,
+                    Some(Retention::Released { .. }) => true,
                     None => kind == PartKind::Text,
                 };
                 self.texts.iter().position(|text| is_old(&text.place) && may_go(text))
@@ -276,8 +275,7 @@ impl Conversation {
     fn leave_out(&mut self, kind: PartKind) {
         let (place, mark) = match kind {
             PartKind::Picture => (self.pictures.pop_front(), PICTURE_LEFT_OUT),
-            PartKind::PutAway => (self.take_text(kind), SKILL_LEFT_OUT),
-            PartKind::Text => (self.take_text(kind), TEXT_LEFT_OUT),
+            PartKind::Released | PartKind::Text => self.take_text(kind),
         };
         let Some(place) = place else { return };
         let message = self.request.messages.get_mut(place.message);
@@ -290,18 +288,25 @@ impl Conversation {
         }
     }
 
-    fn take_text(&mut self, kind: PartKind) -> Option<Place> {
-        self.oldest(kind).and_then(|index| self.texts.remove(index)).map(|text| text.place)
+    /// Takes the oldest text of this kind from the list, with the words that replace it.
+    fn take_text(&mut self, kind: PartKind) -> (Option<Place>, &'static str) {
+        let text = self.oldest(kind).and_then(|index| self.texts.remove(index));
+        let retention = text.as_ref().and_then(|text| self.pinned.retention(text.key.as_deref()));
+        let mark = match (kind, retention) {
+            (PartKind::Released, Some(Retention::Released { left_out })) => left_out,
+            _ => TEXT_LEFT_OUT,
+        };
+        (text.map(|text| text.place), mark)
     }
 
-    /// Estimated tokens of texts that stay because their skill is active.
+    /// Estimated tokens of texts that stay because they are pinned.
     fn held(&self) -> u64 {
-        let active = |text: &&Text| self.shelf.standing(text.skill.as_ref()) == Some(SkillState::Active);
+        let pinned = |text: &&Text| self.pinned.retention(text.key.as_deref()) == Some(Retention::Pinned);
         let content = |text: &Text| {
             let message = self.request.messages.get(text.place.message)?;
             contents_of(message).nth(text.place.part)?.as_text()
         };
-        self.texts.iter().filter(active).filter_map(content).map(tokens_of).sum()
+        self.texts.iter().filter(pinned).filter_map(content).map(tokens_of).sum()
     }
 
     /// Bytes of all pictures, encoded as text for the request.
@@ -317,11 +322,12 @@ impl Conversation {
 }
 
 /// The kinds of parts, in the order in which they are left out. Trimming waits until the context is full: removing a
-/// text as soon as its skill is put away would invalidate the provider's cache for everything below it, to be paid for
+/// text as soon as it is released would invalidate the provider's cache for everything below it, to be paid for
 /// at full price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PartKind {
-    PutAway,
+    /// Texts that a tool pinned and then released.
+    Released,
     Picture,
     Text,
 }

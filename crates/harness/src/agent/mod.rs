@@ -3,6 +3,7 @@
 //! The loop depends on ports only. It observes, asks the model, acts and answers every call, until one `stopped` event
 //! records the stop reason.
 
+mod agent_loop;
 mod attempt;
 mod batch;
 mod budget;
@@ -11,13 +12,14 @@ mod conversation;
 mod model_view;
 mod observe;
 mod picture;
+mod pinned_texts;
 mod prompt;
 mod repeat;
 mod reply;
-mod skill_texts;
 mod stop;
 
-pub use attempt::{AttemptInput, AttemptResult, run};
+pub use agent_loop::AttemptInput;
+pub use attempt::{AttemptResult, run};
 pub use model_view::OUTLINE_BUDGET;
 pub use picture::fit as fitted;
 pub(crate) use prompt::PROMPTS;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use apprentice_protocol::{BoundedText, Content, EventKind, StepRef, TreeBudget, View, Want};
 
-use super::attempt::AgentLoop;
+use super::agent_loop::AgentLoop;
 use super::model_view::ModelView;
 use super::stop::{Stop, off_thread, world};
 use super::{picture, prompt};

@@ -2,6 +2,7 @@
 
 use apprentice_pixels::{Area, PixelError, crop, decode_png, encode_png, resize};
 use apprentice_protocol::{BlobHash, Image, ImageBytes, ImageRule, MediaType, Rect, Size};
+use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
 /// Returns the size at which a picture of `size` is sent, or `None` when the model takes no pictures.
@@ -77,7 +78,7 @@ pub(super) fn enlarge(image: &Image, part: Rect, size: Size) -> Result<Image, Pi
 
 fn encode(frame: &apprentice_pixels::Frame, size: Size) -> Result<Image, PixelError> {
     let png = encode_png(frame)?;
-    let hash: String = Sha256::digest(&png).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&Sha256::digest(&png));
     Ok(Image { hash: BlobHash::new(hash), size, media: MediaType::Png, bytes: ImageBytes(png.into()) })
 }
 

@@ -1,6 +1,7 @@
 //! The loop's own prompt texts. They are files, so that a change is visible in review.
 
 use apprentice_protocol::{BoundedText, Content, Prompt, TextBudget, ToolSpec, replaced_prompts};
+use apprentice_trace::hex;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -30,7 +31,7 @@ pub fn prompt_hash() -> String {
         hash.update(format!("{label}:{}:", text.len()));
         hash.update(text);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize())
 }
 
 pub(super) fn system() -> String {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{ChatReply, EventKind, Finish, Message, ReplyStop, StopReason};
 
-use super::attempt::AgentLoop;
+use super::agent_loop::AgentLoop;
 use super::conversation::{ContextFit, Trimmed};
 use super::prompt;
 use super::stop::{Stop, until};
@@ -72,7 +72,7 @@ impl AgentLoop<'_> {
                 let mut detail =
                     format!("the next request needs {needed} {unit}, but the model accepts {limit}");
                 if held > 0 {
-                    let _ = write!(detail, "; {held} of them are the texts of active skills");
+                    let _ = write!(detail, "; {held} of them are texts that tools have pinned");
                 }
                 Err(Stop::judged(StopReason::ContextFull, detail))
             }

@@ -7,6 +7,7 @@ use apprentice_protocol::{
     BlobHash, CallBody, ChatModel, ChatRequest, Content, CoordinateSpace, Image, ImageBytes, ImagePoint,
     ImageRule, MediaType, Message, ModelError, Prompt, Purpose, Rect, ScreenPoint, Size, View, WorldTool,
 };
+use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
 use super::action_format::target_point;
@@ -145,7 +146,7 @@ fn picture(size: Size) -> Result<Image, PixelError> {
         );
     }
     let png = encode_png(&Frame::from_rgb(size.width, size.height, rgb)?)?;
-    let hash: String = Sha256::digest(&png).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&Sha256::digest(&png));
     Ok(Image { hash: BlobHash::new(hash), size, media: MediaType::Png, bytes: ImageBytes(Arc::from(png)) })
 }
 

@@ -8,6 +8,7 @@ use apprentice_protocol::{
     BlobHash, ChatModel, ChatReply, ChatRequest, Content, Image, ImageBytes, ImageRule, MediaType, Message,
     ModelError, ModelErrorKind, NamedSchema, Prompt, Purpose, Size,
 };
+use apprentice_trace::hex;
 use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -116,7 +117,7 @@ fn picture(size: Size) -> Result<Image, PixelError> {
     let pixel = |x: u32| HALVES[usize::from(x >= half)].1;
     let row: Vec<u8> = (0..size.width).flat_map(pixel).collect();
     let png = encode_png(&Frame::from_rgb(size.width, size.height, row.repeat(size.height as usize))?)?;
-    let hash: String = Sha256::digest(&png).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&Sha256::digest(&png));
     Ok(Image { hash: BlobHash::new(hash), size, media: MediaType::Png, bytes: ImageBytes(Arc::from(png)) })
 }
 

@@ -7,7 +7,7 @@ use apprentice_harness::model::scripted::ScriptedReply;
 use apprentice_protocol::{
     ActionOutcome, BoundedText, CallBody, ChatRequest, Content, ContextRule, CoordinateSpace, EventKind,
     Guidance, HistoryRule, ImageRule, Message, ModelProfile, PortFuture, Size, SkillEvent, SkillEventKind,
-    SkillId, StepRef, StopReason, TextBudget, Tool, ToolOutcome, ToolRule, ToolSpec,
+    SkillId, StepRef, StopReason, TextBudget, TextMark, Tool, ToolOutcome, ToolRule, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -291,13 +291,13 @@ async fn a_full_context_loses_old_pictures_before_old_views_and_says_so() {
     let left = run(1_800).await;
     assert_eq!(left.ended.stop, Ok(StopReason::ContextFull));
     assert!(
-        left.requests.is_empty() && left.ended.detail.contains("the model takes 800"),
+        left.requests.is_empty() && left.ended.detail.contains("the model accepts 800"),
         "{}",
         left.ended.detail
     );
 }
 
-/// A tool that opens and closes a skill, as the words of its call say, and shows its text when it opens it.
+/// A tool that opens and closes a guide, as its call asks. It pins the guide's text while the guide is open.
 struct Opener(ToolSpec);
 
 impl Tool for Opener {
@@ -306,37 +306,28 @@ impl Tool for Opener {
     }
 
     fn call<'a>(&'a self, arguments: &'a Value, _at: StepRef) -> PortFuture<'a, ToolOutcome> {
-        let event = |happening| {
-            EventKind::Skill(SkillEvent {
-                happening,
-                skill: SkillId::parse("notes/capitals").ok(),
-                version: Some(1),
-                rank: None,
-                detail: None,
-                text: None,
-                delivered_chars: 0,
-            })
-        };
+        let key = "guide".to_owned();
         let outcome = match arguments["open"].as_bool() {
             Some(true) => ToolOutcome {
-                events: vec![event(SkillEventKind::Viewed), event(SkillEventKind::Activated)],
+                marks: vec![TextMark::Holds(key.clone()), TextMark::Pins(key)],
                 ..ToolOutcome::text(format!("THE GUIDE {}", "in words ".repeat(600)))
             },
-            _ => {
-                ToolOutcome { events: vec![event(SkillEventKind::Offloaded)], ..ToolOutcome::text("closed") }
-            }
+            _ => ToolOutcome {
+                marks: vec![TextMark::Releases { key, left_out: "[a guide, left out]" }],
+                ..ToolOutcome::text("closed")
+            },
         };
         Box::pin(std::future::ready(outcome))
     }
 }
 
 #[tokio::test]
-async fn a_full_context_keeps_an_active_skill_and_loses_one_that_was_put_away() {
-    let run = |put_away: bool| {
+async fn a_full_context_keeps_a_pinned_text_and_loses_a_released_one() {
+    let run = |released: bool| {
         let wait = |ms: u32| acts(json!([{ "do": "wait", "ms": ms }]));
         let open = |open: bool| reply(vec![call("opener", json!({ "open": open }))]);
         let mut replies = vec![wait(1), open(true)];
-        replies.extend(put_away.then(|| open(false)));
+        replies.extend(released.then(|| open(false)));
         replies.extend((2..24).map(wait).chain([done()]));
         let mut bench = Bench::new(editor(), replies);
         let context = Some(ContextRule { tokens: 7_500, patch: 28 });
@@ -355,7 +346,7 @@ async fn a_full_context_keeps_an_active_skill_and_loses_one_that_was_put_away() 
     assert!(text.contains("THE GUIDE") && text.contains("[an earlier text, left out]"));
     let lost = run(true).await;
     let full = lost.requests.iter().map(rendered).find(|text| text.contains("left out]")).expect("it fills");
-    assert!(full.contains("a skill that was put away, left out]") && !full.contains("THE GUIDE"));
+    assert!(full.contains("[a guide, left out]") && !full.contains("THE GUIDE"));
     assert!(!full.contains("[an earlier picture, left out]"), "it goes before any picture");
 }
 

@@ -1,18 +1,16 @@
-//! The keyboard map of a display, changed only here: types any text and presses any chord.
+//! The keyboard of a display, whose map is changed only here: types any text and presses any chord.
 //!
 //! Keysyms in the map are typed with their own key, with Shift where needed. Missing ones are bound to spare keys,
 //! many in one request, because a window manager reads the whole map again after each change. A binding stays until
 //! its key is needed again; before that, programs get time to use it.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use apprentice_protocol::Chord;
-use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ConnectionExt, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, KeyButMask, Keycode};
 use x11rb::protocol::xtest::ConnectionExt as _;
-use x11rb::rust_connection::RustConnection;
 
+use super::keyboard_map::Stroke;
 use super::keysym::{self, Keysym};
 use super::{CancelToken, DisplayError, Screen};
 
@@ -24,102 +22,6 @@ const USED: Duration = Duration::from_millis(150);
 const HOLD: Duration = Duration::from_millis(12);
 /// Characters typed between two round trips to the server.
 const BURST: usize = 32;
-
-/// A key, and whether Shift is needed with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stroke {
-    code: Keycode,
-    shift: bool,
-}
-
-/// Our copy of the display's keyboard map.
-pub(super) struct Keyboard {
-    first: Keycode,
-    width: usize,
-    map: Vec<Keysym>,
-    strokes: HashMap<Keysym, Stroke>,
-    /// Keys available for binding with their current keysyms, the least recently used first.
-    spare: Vec<(Keycode, Option<Keysym>)>,
-}
-
-/// Removes the keysyms of the media keys, which makes those keys spare.
-pub(super) fn clear_spare_keys(connection: &RustConnection) -> Result<(), DisplayError> {
-    let (first, last) = (connection.setup().min_keycode, connection.setup().max_keycode);
-    let count = last - first + 1;
-    let mapping = connection.get_keyboard_mapping(first, count)?.reply()?;
-    let width = mapping.keysyms_per_keycode;
-    let mut map = mapping.keysyms;
-    for key in map.chunks_mut(usize::from(width).max(1)) {
-        if key.iter().all(|keysym| *keysym == 0 || keysym::MEDIA.contains(keysym)) {
-            key.fill(0);
-        }
-    }
-    connection.change_keyboard_mapping(count, first, width, &map)?.check()?;
-    Ok(())
-}
-
-impl Keyboard {
-    pub(super) fn read(connection: &RustConnection) -> Result<Self, DisplayError> {
-        let (first, last) = (connection.setup().min_keycode, connection.setup().max_keycode);
-        let mapping = connection.get_keyboard_mapping(first, last - first + 1)?.reply()?;
-        Ok(Self::new(first, usize::from(mapping.keysyms_per_keycode), mapping.keysyms))
-    }
-
-    fn new(first: Keycode, width: usize, map: Vec<Keysym>) -> Self {
-        let mut keyboard = Self { first, width, map, strokes: HashMap::new(), spare: Vec::new() };
-        for (code, key) in (first..=Keycode::MAX).zip(keyboard.map.chunks(width.max(1))) {
-            if key.iter().all(|keysym| *keysym == 0) {
-                keyboard.spare.push((code, None));
-                continue;
-            }
-            for (level, shift) in [(0, false), (1, true)] {
-                if let Some(keysym) = key.get(level).copied().filter(|keysym| *keysym != 0) {
-                    let known = keyboard.strokes.entry(keysym).or_insert(Stroke { code, shift });
-                    // A stroke without Shift is preferred.
-                    if known.shift && !shift {
-                        *known = Stroke { code, shift };
-                    }
-                }
-            }
-        }
-        keyboard
-    }
-
-    /// Binds the missing ones of these keysyms to spare keys, as far as those suffice. Tells which keys changed and
-    /// whether a key lost an older meaning. Keysyms wanted now keep their keys.
-    fn bind(&mut self, wanted: &[Keysym]) -> Binding {
-        let missing: Vec<Keysym> =
-            wanted.iter().copied().filter(|keysym| !self.strokes.contains_key(keysym)).collect();
-        let mut binding = Binding::default();
-        for keysym in missing {
-            // Keys bound for this text keep their bindings.
-            let at =
-                self.spare.iter().position(|(_, bound)| bound.is_none_or(|bound| !wanted.contains(&bound)));
-            let Some(at) = at else { break };
-            let (code, old) = self.spare.remove(at);
-            if let Some(old) = old {
-                self.strokes.remove(&old);
-                binding.replaces = true;
-            }
-            self.spare.push((code, Some(keysym)));
-            self.strokes.insert(keysym, Stroke { code, shift: false });
-            let start = usize::from(code - self.first) * self.width;
-            if let Some(key) = self.map.get_mut(start..start + self.width) {
-                key.fill(0);
-                key.iter_mut().take(2).for_each(|level| *level = keysym);
-            }
-            binding.codes.push(code);
-        }
-        binding
-    }
-}
-
-/// Keys to bind, and whether an older binding is replaced.
-#[derive(Debug, Default)]
-struct Binding {
-    codes: Vec<Keycode>,
-    replaces: bool,
-}
 
 /// Splits a text into runs, each with no more unknown keysyms than there are spare keys.
 fn runs(keysyms: &[Keysym], spare: usize, known: impl Fn(Keysym) -> bool) -> Vec<&[Keysym]> {
@@ -218,10 +120,7 @@ impl Screen {
         if binding.replaces {
             self.pause(USED, stop)?;
         }
-        let keyboard = &self.keyboard;
-        let place = |code: Keycode| usize::from(code - keyboard.first) * keyboard.width;
-        let changed = keyboard.map.get(place(*first)..place(*last) + keyboard.width).unwrap_or_default();
-        let width = u8::try_from(keyboard.width).unwrap_or(u8::MAX);
+        let (width, changed) = self.keyboard.keysyms_between(*first, *last);
         self.connection.change_keyboard_mapping(last - first + 1, *first, width, changed)?.check()?;
         self.pause(BOUND, stop)
     }
@@ -264,31 +163,7 @@ impl Screen {
 
 #[cfg(test)]
 mod tests {
-    use super::{Keyboard, Stroke, runs};
-
-    /// Two keys with two levels each, then two spare keys.
-    fn keyboard() -> Keyboard {
-        Keyboard::new(8, 2, vec![0x61, 0x41, 0x31, 0x21, 0, 0, 0, 0])
-    }
-
-    #[test]
-    fn known_characters_are_never_bound() {
-        let mut keyboard = keyboard();
-        assert_eq!(keyboard.strokes.get(&0x41), Some(&Stroke { code: 8, shift: true }));
-        assert_eq!(keyboard.strokes.get(&0x31), Some(&Stroke { code: 9, shift: false }));
-        assert!(keyboard.bind(&[0x61, 0x21]).codes.is_empty());
-    }
-
-    #[test]
-    fn the_binding_used_longest_ago_gives_way() {
-        let mut keyboard = keyboard();
-        let first = keyboard.bind(&[0x100_4e2d, 0x100_65e5]);
-        assert_eq!((first.codes.as_slice(), first.replaces), (&[10, 11][..], false));
-        let second = keyboard.bind(&[0x100_65e5, 0x100_672c]);
-        assert_eq!((second.codes.as_slice(), second.replaces), (&[10][..], true));
-        assert!(!keyboard.strokes.contains_key(&0x100_4e2d));
-        assert_eq!(keyboard.map[4..], [0x100_672c, 0x100_672c, 0x100_65e5, 0x100_65e5]);
-    }
+    use super::runs;
 
     #[test]
     fn a_text_is_cut_where_the_spare_keys_end() {

@@ -4,9 +4,11 @@
 //! and buttons that it held.
 
 mod keyboard;
+mod keyboard_map;
 mod keysym;
 mod pointer;
 mod screen;
+mod screen_activity;
 mod settle;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -185,7 +187,7 @@ impl UnmanagedDisplay {
     pub(super) fn open(stream: UnixStream) -> Result<Self, DisplayError> {
         let connection = connect(stream)?;
         let root = connection.setup().roots.first().ok_or(DisplayError::Late("a screen"))?.root;
-        keyboard::clear_spare_keys(&connection)?;
+        keyboard_map::clear_spare_keys(&connection)?;
         let check = connection.intern_atom(false, b"_NET_SUPPORTING_WM_CHECK")?.reply()?.atom;
         let watch = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
         connection.change_window_attributes(root, &watch)?.check()?;

@@ -1,7 +1,6 @@
 //! The display as its thread sees it: screenshots through shared memory, and the list of windows.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use apprentice_pixels::{Frame, Segment};
 use apprentice_protocol::{Clock, Image, Rect, Size, Window};
@@ -13,9 +12,9 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-use super::keyboard::Keyboard;
-use super::settle::ScreenActivity;
-use super::{CancelToken, DisplayError, await_event};
+use super::DisplayError;
+use super::keyboard_map::Keyboard;
+use super::screen_activity::ScreenActivity;
 
 x11rb::atom_manager! {
     /// Atoms of the X properties that are read.
@@ -105,20 +104,6 @@ impl Screen {
     pub fn picture(&mut self) -> Result<Image, DisplayError> {
         let frame = self.frame()?;
         crate::picture(&frame).map_err(|error| DisplayError::Picture(error.to_string()))
-    }
-
-    /// Waits a fixed time, as holds and gestures need. Cancelling the job ends the wait.
-    pub(super) fn pause(&mut self, time: Duration, stop: &CancelToken) -> Result<(), DisplayError> {
-        let end = self.clock.mono() + time;
-        loop {
-            stop.check()?;
-            let left = end.saturating_sub(self.clock.mono());
-            if left.is_zero() {
-                return Ok(());
-            }
-            self.take_events()?;
-            await_event(&self.connection, Some(stop), left)?;
-        }
     }
 
     /// The windows that the window manager lists, front to back.

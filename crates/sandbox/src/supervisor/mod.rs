@@ -3,7 +3,9 @@
 //! It starts display, bus and window manager, serves requests over the socket that is its standard input, reaps all
 //! child processes, and ends everything when that socket closes. It prints nothing.
 
+mod bus;
 mod desktop_session;
+mod element;
 mod enter;
 mod file;
 mod node;
@@ -29,9 +31,9 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, LocalSet};
 
 use super::wire::{self, Frame, Operation, OperationError, Reply, Request, SupervisorMessage};
+use bus::Bus;
 use desktop_session::DesktopSession;
 use process::Processes;
-use tree_walk::Bus;
 
 pub(super) use enter::{Home, SandboxPlan};
 

@@ -4,18 +4,16 @@
 //! once, each with its own deadline. A node that manages its descendants itself (a spreadsheet reports billions) is
 //! never asked for all of them.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use apprentice_protocol::{
-    Capability, HiddenNodes, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree,
-};
+use apprentice_protocol::{HiddenNodes, Rect, State, TreeBudget, TruncationCause, UiNode, UiTree};
 use atspi::zbus::Connection;
 use atspi::zbus::zvariant::{OwnedObjectPath, OwnedValue};
 use atspi::{CacheItem, Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::node::{self, ACCESSIBLE, Address, COMPONENT, NodeError, Refs, TABLE};
+use super::bus::{Bus, Refs};
+use super::node::{self, ACCESSIBLE, Address, COMPONENT, NodeError, TABLE};
 use super::role;
 use crate::wire::OperationError;
 
@@ -33,13 +31,6 @@ const PARTS: usize = 4;
 const NEAR: i32 = 4;
 /// Most descendants that are read one by one of a node that manages them itself.
 const MANAGED_LIMIT: i32 = 400;
-
-/// The cell's accessibility bus, once it is connected.
-#[derive(Default)]
-pub(super) struct Bus {
-    connection: RefCell<Option<Connection>>,
-    pub(super) refs: RefCell<Refs>,
-}
 
 /// A node found by the walk.
 struct FoundNode {
@@ -79,16 +70,6 @@ pub(super) fn registry() -> Address {
 }
 
 impl Bus {
-    /// Uses this connection from now on.
-    pub(super) fn attach(&self, connection: Option<Connection>) {
-        *self.connection.borrow_mut() = connection;
-    }
-
-    /// Returns the connection.
-    pub(super) fn connection(&self) -> Result<Connection, OperationError> {
-        self.connection.borrow().clone().ok_or(OperationError::Unsupported(Capability::Tree))
-    }
-
     /// Reads the interfaces of all programs.
     pub(super) async fn walk(&self, budget: &TreeBudget) -> Result<UiTree, OperationError> {
         let bus = self.connection()?;

@@ -12,8 +12,9 @@ use atspi::zbus::Connection;
 use atspi::{Role as BusRole, State as BusState, StateSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use super::bus::Bus;
 use super::node::{self, ACCESSIBLE, ACTION, Address, COMPONENT, NodeError, OBJECT, VALUE};
-use super::tree_walk::{self, Bus};
+use super::tree_walk;
 use crate::wire::OperationError;
 
 /// Prefixes of attribute names, each with the last part of its namespace.

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{
-    BoundedText, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, Tool,
-    ToolOutcome, ToolSpec,
+    BoundedText, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, TextMark,
+    Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,6 +28,8 @@ pub const SKILL_TOOL: &str = "skill_tool";
 const ACTIVATION_BUDGET: TextBudget = TextBudget(16_000);
 /// Part of that budget reserved for the text after the tools.
 const REST: usize = 600;
+/// Replaces the text of a skill that was put away, once the conversation is full.
+const SKILL_LEFT_OUT: &str = "[the text of a skill that was put away, left out]";
 
 /// How a skill's tool list limits access to tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -197,6 +199,16 @@ impl Tool for ActivationTool {
     }
 }
 
+/// The marks of a result that holds the text of a skill that is active from now on.
+fn pinned(skill: &SkillId) -> Vec<TextMark> {
+    vec![TextMark::Holds(skill.to_string()), TextMark::Pins(skill.to_string())]
+}
+
+/// The mark of a result that closes a skill.
+fn released(skill: &SkillId) -> Vec<TextMark> {
+    vec![TextMark::Releases { key: skill.to_string(), left_out: SKILL_LEFT_OUT }]
+}
+
 impl ActivationState {
     /// Returns the initial activation state.
     pub(super) fn over(book: &Snapshot, contributed: &ContributedTools) -> Self {
@@ -237,6 +249,7 @@ impl ActivationState {
         let text = BoundedText::cut(&text, ACTIVATION_BUDGET).as_str().to_owned();
         ToolOutcome {
             events: vec![EventKind::Skill(view.1), EventKind::Skill(activated)],
+            marks: pinned(&skill.id),
             ..ToolOutcome::text(text)
         }
     }
@@ -249,7 +262,7 @@ impl ActivationState {
         };
         let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillEventKind::Offloaded, "") };
         let text = format!("{id} is closed; its tools can no longer be called. {}", listed(&active));
-        ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
+        ToolOutcome { events: vec![EventKind::Skill(event)], marks: released(&id), ..ToolOutcome::text(text) }
     }
 
     async fn seed_activate(&self, name: &str) -> ToolOutcome {
@@ -286,6 +299,7 @@ impl ActivationState {
         };
         ToolOutcome {
             events: vec![EventKind::Skill(viewed), EventKind::Skill(activated)],
+            marks: pinned(&skill.id),
             ..ToolOutcome::text(text)
         }
     }
@@ -302,7 +316,7 @@ impl ActivationState {
         };
         let event = SkillEvent { skill: Some(id.clone()), ..happened(SkillEventKind::Offloaded, "") };
         let text = format!("skill {id} offloaded, current skills: {}", quoted(&active));
-        ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(text) }
+        ToolOutcome { events: vec![EventKind::Skill(event)], marks: released(&id), ..ToolOutcome::text(text) }
     }
 
     /// Returns a tool that some active skill brings.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    BoundedText, Content, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget,
+    BoundedText, EventKind, PortFuture, SkillEvent, SkillEventKind, SkillId, StepRef, TextBudget, TextMark,
     Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
@@ -125,11 +125,7 @@ pub(super) fn happened(happening: SkillEventKind, delivered: &str) -> SkillEvent
 }
 
 fn answered(text: String, events: Vec<SkillEvent>) -> ToolOutcome {
-    ToolOutcome {
-        content: vec![Content::text(text)],
-        is_error: false,
-        events: events.into_iter().map(EventKind::Skill).collect(),
-    }
+    ToolOutcome { events: events.into_iter().map(EventKind::Skill).collect(), ..ToolOutcome::text(text) }
 }
 
 fn list(book: &Snapshot, arguments: &ListArguments) -> ToolOutcome {
@@ -180,7 +176,7 @@ fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
         return ToolOutcome::error(unknown(book, &arguments.skill));
     };
     let (text, event) = viewed(book, skill);
-    answered(text, vec![event])
+    ToolOutcome { marks: vec![TextMark::Holds(skill.id.to_string())], ..answered(text, vec![event]) }
 }
 
 /// Returns a skill's text as delivered, with its trace event.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    EventKind, Guidance, PortFuture, SkillEventKind, StepId, StepRef, Tool, ToolOutcome, ToolSpec,
+    EventKind, Guidance, PortFuture, SkillEventKind, StepId, StepRef, TextMark, Tool, ToolOutcome, ToolSpec,
 };
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::guidance::{
@@ -84,8 +84,10 @@ pub(crate) fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone(
         .filter_map(|event| if let EventKind::Skill(skill) = event { Some(skill.happening) } else { None })
         .collect();
     assert_eq!(happened, [SkillEventKind::Viewed, SkillEventKind::Activated]);
+    let key = || "crm/triage".to_owned();
+    assert_eq!(activated.marks, [TextMark::Holds(key()), TextMark::Pins(key())]);
     let again = call(&one, "skill_activate", json!({"skill": "crm/triage"}));
-    assert!(said(&again).contains("already active") && again.events.is_empty());
+    assert!(said(&again).contains("already active") && again.events.is_empty() && again.marks.is_empty());
 
     assert!(said(&search(&one, "crm/triage")).contains("os/trash"));
     let beyond = json!({"skill": "crm/triage", "tool": "skill_view", "arguments": {"skill": "os/trash"}});
@@ -96,6 +98,8 @@ pub(crate) fn tools_open_with_their_skill_and_close_with_it_for_one_agent_alone(
 
     let closed = call(&one, "skill_offload", json!({"skill": "crm/triage"}));
     assert!(said(&closed).ends_with("Active: crm/reading."));
+    let left_out = "[the text of a skill that was put away, left out]";
+    assert_eq!(closed.marks, [TextMark::Releases { key: key(), left_out }]);
     assert!(search(&one, "crm/triage").is_error);
     assert!(call(&one, "skill_offload", json!({"skill": "crm/triage"})).is_error);
     assert!(call(&one, "skill_activate", json!({"skill": "crm/nothing"})).is_error);
@@ -161,13 +165,14 @@ pub(crate) fn the_dialect_of_the_seed_speaks_its_names_its_block_and_its_replies
     let beyond = call(&other, "skill_tool", tool("skill_view", json!({"skill": "os/trash"})));
     assert!(beyond.is_error && said(&beyond).contains("their tools: skill_search"), "{}", said(&beyond));
     let again = call(&other, "active_skill", json!({"skill_name": "triage"}));
-    assert!(said(&again).contains("already active") && again.events.is_empty());
+    assert!(said(&again).contains("already active") && again.events.is_empty() && again.marks.is_empty());
 
     // A skill that asks for all of a server opens all of it, but for what is denied.
     assert!(!call(&one, "skill_tool", tool("skill_view", json!({"skill": "os/trash"}))).is_error);
     assert!(call(&one, "skill_tool", tool("skill_list", json!({"domain": "os"}))).is_error, "denied");
     let closed = call(&other, "offload_skill", json!({"skill_name": "crm/triage"}));
     assert_eq!(said(&closed), "skill crm/triage offloaded, current skills: []");
+    assert!(matches!(closed.marks.as_slice(), [TextMark::Releases { key, .. }] if key == "crm/triage"));
     assert!(call(&other, "skill_tool", trash()).is_error);
     let twice = call(&other, "offload_skill", json!({"skill_name": "crm/triage"}));
     assert_eq!(said(&twice), "skill crm/triage not found, current skills: []");

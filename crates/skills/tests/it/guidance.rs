@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apprentice_protocol::{EventKind, Guidance, SkillEventKind, StepId, StepRef, ToolOutcome};
+use apprentice_protocol::{EventKind, Guidance, SkillEventKind, StepId, StepRef, TextMark, ToolOutcome};
 use apprentice_skills::guidance::{
     ArmPolicy, GuidanceError, SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, TaskView, lend,
 };
@@ -64,6 +64,7 @@ fn pull_shows_domains_and_answers_through_tools() {
     let EventKind::Skill(event) = &viewed.events[0] else { panic!("{:?}", viewed.events) };
     assert_eq!((event.happening, event.version), (SkillEventKind::Viewed, Some(1)));
     assert_eq!(event.text.as_deref(), Some(said(&viewed)));
+    assert_eq!(viewed.marks, [TextMark::Holds("gimp/color-to-alpha".into())]);
     assert_eq!(event.delivered_chars, said(&viewed).chars().count() as u64);
     insta::assert_snapshot!(said(&viewed));
     // Tools that write call the same thing an id.

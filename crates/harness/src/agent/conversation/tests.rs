@@ -1,16 +1,13 @@
 //! Trimming a full conversation: the order in which parts are left out, and the parts that stay.
 
 use apprentice_protocol::{
-    BlobHash, CallId, CallResult, Content, ContextRule, CoordinateSpace, EventKind, HistoryRule, Image,
-    ImageBytes, ImageRule, MediaType, Message, ModelProfile, RawContent, Size, SkillEvent, SkillEventKind,
-    SkillId, ToolRule, Usage, WorldTool,
+    BlobHash, CallId, CallResult, Content, ContextRule, CoordinateSpace, HistoryRule, Image, ImageBytes,
+    ImageRule, MediaType, Message, ModelProfile, RawContent, Size, TextMark, ToolRule, Usage, WorldTool,
 };
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use super::super::context::TokenMeter;
-use super::{
-    ContextFit, Conversation, PICTURE_LEFT_OUT, PartKind, SKILL_LEFT_OUT, TEXT_LEFT_OUT, contents_of, weight,
-};
+use super::{ContextFit, Conversation, PICTURE_LEFT_OUT, PartKind, TEXT_LEFT_OUT, contents_of, weight};
 
 fn talk(tokens: u64, images: u32) -> Conversation {
     let profile = ModelProfile {
@@ -50,31 +47,28 @@ fn answers(talk: &mut Conversation, content: Vec<Content>) -> Message {
     Message::Results { results: vec![result], notices: Vec::new() }
 }
 
-/// Adds a turn in which a tool reports skill events.
-fn told(talk: &mut Conversation, name: &str, happenings: &[SkillEventKind], text: &str) {
-    let event = |happening: &SkillEventKind| {
-        EventKind::Skill(SkillEvent {
-            happening: *happening,
-            skill: SkillId::parse(name).ok(),
-            version: Some(1),
-            rank: None,
-            detail: None,
-            text: None,
-            delivered_chars: 0,
-        })
-    };
-    talk.note(&CallId::new("c"), &happenings.iter().map(event).collect::<Vec<_>>());
+/// Replaces the released texts of these tests.
+const GUIDE_LEFT_OUT: &str = "[a guide, left out]";
+
+/// Adds a turn in which a tool sets marks on its texts.
+fn told(talk: &mut Conversation, marks: Vec<TextMark>, text: &str) {
+    talk.note(&CallId::new("c"), marks);
     let answers = answers(talk, vec![Content::text(text)]);
     talk.push(answers);
 }
 
-fn activated(talk: &mut Conversation, name: &str, chars: usize) {
-    let guide = name.repeat(chars / name.len());
-    told(talk, name, &[SkillEventKind::Viewed, SkillEventKind::Activated], &guide);
+/// Adds a turn in which a tool gives a text of this many repetitions of its key.
+fn given(talk: &mut Conversation, key: &str, repetitions: usize) {
+    told(talk, vec![TextMark::Holds(key.into())], &key.repeat(repetitions));
 }
 
-fn put_away(talk: &mut Conversation, name: &str) {
-    told(talk, name, &[SkillEventKind::Offloaded], "closed");
+fn pinned(talk: &mut Conversation, key: &str, chars: usize) {
+    let marks = vec![TextMark::Holds(key.into()), TextMark::Pins(key.into())];
+    told(talk, marks, &key.repeat(chars / key.len()));
+}
+
+fn released(talk: &mut Conversation, key: &str) {
+    told(talk, vec![TextMark::Releases { key: key.into(), left_out: GUIDE_LEFT_OUT }], "closed");
 }
 
 fn holds(talk: &Conversation, name: &str) -> bool {
@@ -115,7 +109,7 @@ fn the_view_to_act_on_stays_however_much_is_asked_of_tools_after_it() {
     talk.open(vec![Content::text("the task")], view(300), None);
     turn(&mut talk, 300);
     for _ in 0..9 {
-        told(&mut talk, "notes/one", &[SkillEventKind::Viewed], &"notes/one".repeat(300));
+        given(&mut talk, "notes/one", 300);
         assert!(!matches!(talk.make_room(), ContextFit::None { .. }));
     }
     assert!(count(&talk, TEXT_LEFT_OUT) > 0 && count(&talk, PICTURE_LEFT_OUT) == 1);
@@ -150,13 +144,13 @@ fn the_servers_count_decides_when_it_is_full() {
 }
 
 #[test]
-fn the_text_of_a_skill_that_was_put_away_goes_first_and_that_of_an_active_one_never() {
+fn a_released_text_goes_first_and_a_pinned_one_never() {
     let mut talk = talk(12_000, 9);
     talk.open(vec![Content::text("the task")], view(300), None);
-    activated(&mut talk, "notes/one", 12_000);
-    activated(&mut talk, "notes/two", 1_500);
+    pinned(&mut talk, "notes/one", 12_000);
+    pinned(&mut talk, "notes/two", 1_500);
     turn(&mut talk, 300);
-    put_away(&mut talk, "notes/one");
+    released(&mut talk, "notes/one");
     assert_eq!(talk.make_room(), ContextFit::Fits);
     let sent = talk.request().clone();
     turn(&mut talk, 300);
@@ -166,45 +160,45 @@ fn the_text_of_a_skill_that_was_put_away_goes_first_and_that_of_an_active_one_ne
     let ContextFit::AfterTrimming(trimmed) = talk.make_room() else { panic!("{:?}", talk.make_room()) };
     assert_eq!((trimmed.pictures, trimmed.texts), (0, 1), "{trimmed:?}");
     assert!(!holds(&talk, "notes/one") && holds(&talk, "notes/two"));
-    assert_eq!((count(&talk, SKILL_LEFT_OUT), count(&talk, TEXT_LEFT_OUT)), (1, 0));
+    assert_eq!((count(&talk, GUIDE_LEFT_OUT), count(&talk, TEXT_LEFT_OUT)), (1, 0));
     for _ in 0..12 {
         turn(&mut talk, 3_000);
         assert!(!matches!(talk.make_room(), ContextFit::None { .. }));
     }
     assert!(holds(&talk, "notes/two") && count(&talk, TEXT_LEFT_OUT) > 1);
-    put_away(&mut talk, "notes/two");
+    released(&mut talk, "notes/two");
     while talk.make_room() == ContextFit::Fits {
         turn(&mut talk, 3_000);
     }
-    assert_eq!((holds(&talk, "notes/two"), count(&talk, SKILL_LEFT_OUT)), (false, 2));
+    assert_eq!((holds(&talk, "notes/two"), count(&talk, GUIDE_LEFT_OUT)), (false, 2));
 }
 
 #[test]
-fn a_skill_that_is_asked_for_again_stays_as_any_other_text_does() {
+fn a_released_text_that_is_given_again_stays_as_any_other_text_does() {
     let mut talk = talk(12_000, 9);
     talk.open(vec![Content::text("the task")], view(300), None);
-    activated(&mut talk, "notes/one", 3_000);
-    put_away(&mut talk, "notes/one");
-    told(&mut talk, "notes/one", &[SkillEventKind::Viewed], &"notes/one".repeat(400));
+    pinned(&mut talk, "notes/one", 3_000);
+    released(&mut talk, "notes/one");
+    given(&mut talk, "notes/one", 400);
     for _ in 0..3 {
         turn(&mut talk, 3_000);
         talk.make_room();
     }
     assert!(holds(&talk, "notes/one") && count(&talk, PICTURE_LEFT_OUT) > 0);
-    activated(&mut talk, "notes/one", 3_000);
+    pinned(&mut talk, "notes/one", 3_000);
     for _ in 0..12 {
         turn(&mut talk, 3_000);
         talk.make_room();
     }
-    assert!(holds(&talk, "notes/one"), "both texts stay while it is active");
-    assert_eq!(count(&talk, SKILL_LEFT_OUT), 0);
+    assert!(holds(&talk, "notes/one"), "both texts stay while they are pinned");
+    assert_eq!(count(&talk, GUIDE_LEFT_OUT), 0);
 }
 
 #[test]
-fn active_skills_that_leave_no_room_are_named() {
+fn pinned_texts_that_leave_no_room_are_counted() {
     let mut talk = talk(6_000, 9);
     talk.open(vec![Content::text("the task")], view(300), None);
-    activated(&mut talk, "notes/one", 12_000);
+    pinned(&mut talk, "notes/one", 12_000);
     turn(&mut talk, 300);
     let ContextFit::None { held: 3_999, limit: 5_000, .. } = talk.make_room() else {
         panic!("{:?}", talk.make_room());
@@ -220,14 +214,14 @@ proptest! {
     ) {
         let mut talk = talk(tokens, images);
         talk.open(vec![Content::text("the task")], view(900), None);
-        let mut active = false;
+        let mut is_pinned = false;
         for (chars, share, deed) in turns {
             match deed {
-                0 => activated(&mut talk, "notes/one", 900),
-                1 => put_away(&mut talk, "notes/one"),
+                0 => pinned(&mut talk, "notes/one", 900),
+                1 => released(&mut talk, "notes/one"),
                 _ => turn(&mut talk, chars),
             }
-            active = deed == 0 || active && deed != 1;
+            is_pinned = deed == 0 || is_pinned && deed != 1;
             let guides = |talk: &Conversation| {
                 let parts = talk.request.messages.iter().flat_map(contents_of).filter_map(Content::as_text);
                 parts.filter(|text| text.starts_with("notes/one")).count()
@@ -237,12 +231,12 @@ proptest! {
                 ContextFit::Fits | ContextFit::AfterTrimming(_) => prop_assert!(talk.tokens() <= tokens - 1000),
                 ContextFit::None { needed, limit, .. } => {
                     prop_assert!(needed > limit);
-                    for kind in [PartKind::PutAway, PartKind::Picture, PartKind::Text] {
+                    for kind in [PartKind::Released, PartKind::Picture, PartKind::Text] {
                         prop_assert_eq!(talk.oldest(kind), None);
                     }
                 }
             }
-            prop_assert!(!active || guides(&talk) == before, "what an active skill says stays");
+            prop_assert!(!is_pinned || guides(&talk) == before, "a pinned text stays");
             let sent = talk.sent;
             // The running count equals a fresh count.
             let mut fresh = TokenMeter::new(ContextRule { tokens, patch: 28 });

@@ -15,8 +15,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::element::Refs;
 use super::event_watcher::EventWatcher;
+use super::node_refs::Refs;
 use super::page_state::{PageDialog, PageTab};
 use super::picture;
 

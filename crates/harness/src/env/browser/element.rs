@@ -1,6 +1,4 @@
-//! Elements by reference: the node of a reference, whether it still exists, and where to point at it.
-
-use std::collections::HashMap;
+//! Elements by reference: whether the node of a reference still exists, and where to point at it.
 
 use apprentice_cdp::domain::dom::{
     GetBoxModel, GetContentQuads, GetFrameOwner, ResolveNode, ScrollIntoViewIfNeeded,
@@ -13,44 +11,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::driver::{ActionError, Browser};
+use super::node_refs::NodeKey;
 
 const AIM: &str = include_str!("page/aim.js");
 const CHOOSE: &str = include_str!("page/choose.js");
 const UNDER: &str = include_str!("page/under.js");
-
-/// Identity of a node. Node ids are unique only within a process, so the id alone could denote another node after the
-/// frame has loaded another document.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct NodeKey {
-    pub(super) session: SessionId,
-    pub(super) frame: String,
-    /// Id of the load that created the document.
-    pub(super) loader: String,
-    pub(super) node: i64,
-}
-
-/// All references given out in this trial. A reference is never reused for another node.
-#[derive(Debug, Default)]
-pub(super) struct Refs {
-    known: HashMap<NodeKey, usize>,
-    keys: Vec<NodeKey>,
-}
-
-impl Refs {
-    /// Returns the node's reference, the same one each time.
-    pub(super) fn name(&mut self, key: NodeKey) -> NodeRef {
-        let index = *self.known.entry(key).or_insert_with_key(|key| {
-            self.keys.push(key.clone());
-            self.keys.len() - 1
-        });
-        NodeRef(format!("n{}", index + 1))
-    }
-
-    fn find(&self, node: &NodeRef) -> Option<&NodeKey> {
-        let number: usize = node.0.strip_prefix('n')?.parse().ok()?;
-        self.keys.get(number.checked_sub(1)?)
-    }
-}
 
 /// A handle on an existing node.
 #[derive(Debug)]
@@ -209,30 +174,4 @@ fn holds(tree: &FrameTree, key: &NodeKey) -> bool {
 
 fn span<'a>(values: impl Iterator<Item = &'a f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)))
-}
-
-#[cfg(test)]
-mod tests {
-    use apprentice_protocol::NodeRef;
-
-    use super::{NodeKey, Refs};
-
-    #[test]
-    fn a_reference_stays_with_its_node_and_its_document() {
-        let key = |loader: &str, node| NodeKey {
-            session: serde_json::from_str("\"S\"").expect("a session"),
-            frame: "F".into(),
-            loader: loader.into(),
-            node,
-        };
-        let mut refs = Refs::default();
-        let first = refs.name(key("a", 7));
-        assert_eq!(first, NodeRef("n1".into()));
-        assert_eq!(refs.name(key("b", 7)), NodeRef("n2".into()), "the same number in another document");
-        assert_eq!(refs.name(key("a", 7)), first);
-        assert_eq!(refs.find(&NodeRef("n2".into())), Some(&key("b", 7)));
-        for unknown in ["n0", "n3", "x1", "", "n"] {
-            assert_eq!(refs.find(&NodeRef(unknown.into())), None, "{unknown}");
-        }
-    }
 }

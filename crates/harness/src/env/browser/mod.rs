@@ -14,11 +14,13 @@ mod input;
 mod keyboard;
 mod launch;
 mod machine;
+mod node_refs;
 mod page_state;
 mod picture;
 mod snapshot;
 mod source;
 mod tabs;
+mod teardown;
 mod world;
 
 pub use launch::BrowserSandbox;

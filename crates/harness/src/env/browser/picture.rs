@@ -1,6 +1,7 @@
 //! Screenshots as the browser sends them.
 
 use apprentice_protocol::{BlobHash, Image, ImageBytes, MediaType, Size};
+use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
 /// Wraps the bytes of a PNG. `None` if they are not one.
@@ -9,7 +10,7 @@ pub(super) fn of_png(bytes: Vec<u8>) -> Option<Image> {
     let head = bytes.get(..24).filter(|head| head.starts_with(b"\x89PNG\r\n\x1a\n"))?;
     let number = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
     let size = Size::new(number(16)?, number(20)?);
-    let hash = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hash = hex(&Sha256::digest(&bytes));
     let bytes = ImageBytes(bytes.into());
     Some(Image { hash: BlobHash::new(hash), size, media: MediaType::Png, bytes })
 }

@@ -11,7 +11,7 @@ use apprentice_protocol::{NodeRef, Rect, Role, State, TreeBudget, TruncationCaus
 use serde_json::Value;
 
 use super::driver::{ActionError, Browser};
-use super::element::{NodeKey, Refs};
+use super::node_refs::{NodeKey, Refs};
 use super::page_state::TabSession;
 
 /// Roles that Chromium names differently from ARIA.

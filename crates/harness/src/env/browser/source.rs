@@ -1,4 +1,4 @@
-//! Opens and ends browser worlds: a cell, Chromium in it, and the connection between them.
+//! Opens browser worlds: a cell, Chromium in it, and the connection between them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,9 @@ use apprentice_protocol::{
 
 use super::driver::Browser;
 use super::input::InputState;
-use super::launch::{BrowserSandbox, Chromium, PORT, launch};
+use super::launch::{BrowserSandbox, PORT, launch};
 use super::machine::BrowserMachine;
+use super::teardown::Teardown;
 use super::world::BrowserEnvironment;
 use apprentice_sandbox::{Cell, CellSpec};
 
@@ -76,20 +77,5 @@ impl BrowserSource {
             ending: Teardown { chromium, cell },
         };
         Ok(World { environment: Box::new(environment), machine, isolation })
-    }
-}
-
-/// The parts of a world that must be ended, in this order.
-pub(super) struct Teardown {
-    chromium: Chromium,
-    cell: Cell,
-}
-
-impl Teardown {
-    /// Ends all parts within the deadline.
-    pub(super) fn end(self, deadline: Duration) -> PortFuture<'static, Result<(), WorldError>> {
-        let Self { chromium, cell } = self;
-        drop(chromium);
-        Box::pin(cell.close(deadline))
     }
 }

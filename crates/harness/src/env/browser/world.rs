@@ -15,7 +15,7 @@ use super::element::PointerTarget;
 use super::input::{Click, InputState, press_chord, type_text};
 use super::page_state::{Download, FileChooser};
 use super::snapshot::dialog_tree;
-use super::source::Teardown;
+use super::teardown::Teardown;
 
 const FOCUS: &str = include_str!("page/focus.js");
 

@@ -9,8 +9,7 @@ use apprentice_protocol::{
 
 use super::definition::{Fault, FaultPlace};
 use super::paint::paint;
-use super::scene_state::SceneState;
-use super::source::STATE_FILE;
+use super::scene_state::{STATE_FILE, SceneState};
 
 /// The stage shared by both handles of a world, with its simulated faults.
 pub(super) struct Shared {

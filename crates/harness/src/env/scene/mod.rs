@@ -9,4 +9,5 @@ mod scene_state;
 mod source;
 
 pub use definition::{Control, Effect, Fault, FaultPlace, Page, Scene};
-pub use source::{STATE_FILE, SceneSource};
+pub use scene_state::STATE_FILE;
+pub use source::SceneSource;

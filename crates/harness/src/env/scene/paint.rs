@@ -2,6 +2,7 @@
 
 use apprentice_pixels::{Frame, PixelError, encode_png};
 use apprentice_protocol::{BlobHash, Image, ImageBytes, MediaType, Rect, Size, State, UiTree};
+use apprentice_trace::hex;
 use sha2::{Digest as _, Sha256};
 
 const INK: [u8; 3] = [24, 24, 27];
@@ -93,7 +94,7 @@ pub(super) fn paint(tree: &UiTree, screen: Size) -> Result<Image, PixelError> {
         canvas.write(bounds, &format!("{mark}{}{value}", node.name));
     }
     let png = encode_png(&Frame::from_rgb(screen.width, screen.height, canvas.rgb)?)?;
-    let hash = Sha256::digest(&png).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hash = hex(&Sha256::digest(&png));
     let bytes = ImageBytes(png.into());
     Ok(Image { hash: BlobHash::new(hash), size: screen, media: MediaType::Png, bytes })
 }

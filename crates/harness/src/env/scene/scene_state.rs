@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::definition::{Control, Effect, Page, Scene};
 use super::layout::{OpenMenus, PlacedControl, holds, lay_out, opens_menu};
 
+/// The file with the current page and state values as JSON, for checks: `{"page":…,"values":{…}}`.
+pub const STATE_FILE: &str = "/state.json";
+
 /// A running scene.
 #[derive(Debug)]
 pub(super) struct SceneState {

@@ -13,9 +13,6 @@ use super::definition::{Effect, FaultPlace, Scene};
 use super::machine::{SceneMachine, Shared};
 use super::scene_state::SceneState;
 
-/// The file with the current page and state values as JSON, for checks: `{"page":…,"values":{…}}`.
-pub const STATE_FILE: &str = "/state.json";
-
 /// Opens in-memory worlds from the `scene` of a [`WorldSpec`].
 #[derive(Debug, Default)]
 pub struct SceneSource {

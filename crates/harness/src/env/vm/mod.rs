@@ -5,10 +5,13 @@
 //! fixed time.
 
 mod address;
+mod config;
 mod machine;
 mod picture;
+mod pool;
 mod pyautogui;
 mod reset;
+mod script;
 mod server;
 mod source;
 mod tree;
@@ -17,4 +20,5 @@ mod windows;
 mod world;
 
 pub use address::{MachineAddress, MachineAddressError};
-pub use source::{VmConfig, VmSource};
+pub use config::VmConfig;
+pub use source::VmSource;

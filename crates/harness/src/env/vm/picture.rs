@@ -3,6 +3,7 @@
 
 use apprentice_pixels::{Frame, Kind, decode, encode_png, resize};
 use apprentice_protocol::{BlobHash, Image, ImageBytes, MediaType, Size};
+use apprentice_trace::hex;
 use sha2::{Digest, Sha256};
 
 /// Characters quoted from an answer that is not a picture.
@@ -70,7 +71,7 @@ pub(super) fn read(bytes: Vec<u8>, fit: ScreenScale) -> Result<Image, String> {
 }
 
 fn image(bytes: Vec<u8>, frame: &Frame) -> Image {
-    let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&Sha256::digest(&bytes));
     Image {
         hash: BlobHash::new(hash),
         size: Size::new(frame.width(), frame.height()),

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use apprentice_protocol::{Action, Button, Chord, Key, NodeRef, ScreenPoint, Size, Target};
 
-use super::typing::{quoted, typed};
+use super::script::{Script, line, quoted};
+use super::typing::typed;
 
 /// Most notches of the wheel in one action.
 const NOTCHES: u32 = 50;
@@ -12,25 +13,6 @@ const NOTCHES: u32 = 50;
 const LONGEST_HOLD: u32 = 30_000;
 /// Most clicks in one action.
 const CLICKS: u8 = 5;
-/// The prefix of each action, the same as in OSWorld's own harness.
-pub(super) const BEGIN: &str = "import pyautogui; import time; pyautogui.FAILSAFE = False; ";
-
-/// The script for an action.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Script {
-    /// No script: the action only observes, or the agent loop does the waiting.
-    Nothing,
-    /// A script to run, and details for the report.
-    Line {
-        /// The Python code.
-        code: String,
-        /// Characters that get temporary key bindings. The code's last line of output names those that were not typed.
-        lent: String,
-        /// Characters that no key types.
-        untyped: String,
-    },
-}
-
 /// Returns the position of the element with this reference.
 pub(super) type Find<'a> = &'a dyn Fn(&NodeRef) -> Result<ScreenPoint, String>;
 
@@ -89,14 +71,6 @@ pub(super) fn script(action: &Action<ScreenPoint>, screen: Size, find: Find<'_>)
         }
     };
     Ok(line(&lines, String::new()))
-}
-
-/// A script without characters that need a temporary key binding.
-pub(super) fn line(lines: &str, untyped: String) -> Script {
-    if lines.is_empty() && untyped.is_empty() {
-        return Script::Nothing;
-    }
-    Script::Line { code: format!("{BEGIN}{}", lines.trim_end_matches("; ")), lent: String::new(), untyped }
 }
 
 /// Returns the point if it lies on the screen.
@@ -176,7 +150,8 @@ fn key_name(key: &Key) -> Option<&str> {
 mod tests {
     use apprentice_protocol::{Action, Button, Chord, NodeRef, ScreenPoint, Size, Target};
 
-    use super::{BEGIN, Script, script};
+    use super::super::script::BEGIN;
+    use super::{Script, script};
 
     fn find(node: &NodeRef) -> Result<ScreenPoint, String> {
         if node.0 == "n1" { Ok(ScreenPoint::new(7, 8)) } else { Err(format!("{node} is gone")) }

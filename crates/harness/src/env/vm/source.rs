@@ -1,18 +1,17 @@
 //! Opens worlds on machines: takes a free machine, resets it, and waits until it answers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use apprentice_protocol::{
     Clock, EnvironmentSource, Image, Isolation, PortFuture, Size, Why, World, WorldError, WorldErrorKind,
     WorldSpec,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::address::MachineAddress;
+use super::config::VmConfig;
 use super::machine::VmMachine;
 use super::picture::ScreenScale;
-use super::reset::{self, ResetContext};
+use super::pool::MachinePool;
 use super::server::Server;
 use super::tree::ElementRefs;
 use super::world::VmEnvironment;
@@ -23,23 +22,6 @@ const POLL_FLOOR: Duration = Duration::from_millis(500);
 const MACHINE_INFO_DEADLINE: Duration = Duration::from_secs(60);
 /// The home folder in OSWorld's images, used when a machine does not report its own.
 const HOME: &str = "/home/user";
-
-/// Configuration shared by all machines.
-#[derive(Clone, Debug)]
-pub struct VmConfig {
-    /// Addresses of the machines. Each serves one attempt at a time. Empty if the reset command prints the address.
-    pub places: Vec<MachineAddress>,
-    /// Shell command line, run on the host before each attempt, that resets a machine.
-    pub reset: Option<String>,
-    /// Shell command line, run on the host after each attempt, that releases a machine.
-    pub release: Option<String>,
-    /// Number of machines, when no addresses are given.
-    pub machines: usize,
-    /// Deadline for a reset.
-    pub reset_within: Duration,
-    /// Deadline for a machine to answer after a reset.
-    pub ready_within: Duration,
-}
 
 /// Python code that prints the fields of [`MachineInfo`].
 const MACHINE_INFO_SCRIPT: &str =
@@ -68,45 +50,19 @@ impl MachineInfo {
 pub struct VmSource {
     config: Arc<VmConfig>,
     clock: Arc<dyn Clock>,
-    free: Arc<FreeSlots>,
-    places: Arc<Semaphore>,
+    pool: MachinePool,
 }
-
-/// Numbers of the free machines.
-type FreeSlots = Mutex<Vec<usize>>;
 
 impl VmSource {
     /// Creates a source of worlds on these machines.
     pub fn new(config: VmConfig, clock: Arc<dyn Clock>) -> Self {
-        let count = if config.places.is_empty() { config.machines.max(1) } else { config.places.len() };
-        Self {
-            config: Arc::new(config),
-            clock,
-            free: Arc::new(Mutex::new((0..count).rev().collect())),
-            places: Arc::new(Semaphore::new(count)),
-        }
-    }
-
-    async fn lease(&self) -> Result<Lease, WorldError> {
-        let gone = || WorldError::new(WorldErrorKind::Start, "no machine is left");
-        let permit = Arc::clone(&self.places).acquire_owned().await.map_err(|_| gone())?;
-        let slot = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().ok_or_else(gone)?;
-        let place = self.config.places.get(slot).cloned();
-        Ok(Lease { slot, place, config: self.config.clone(), free: self.free.clone(), _permit: permit })
+        let config = Arc::new(config);
+        Self { pool: MachinePool::new(Arc::clone(&config)), config, clock }
     }
 
     async fn start(&self) -> Result<World, WorldError> {
-        let mut lease = self.lease().await?;
-        if let Some(line) = &self.config.reset {
-            let told = ResetContext { slot: lease.slot, place: lease.place.as_ref() };
-            let said = reset::run(line, told, self.config.reset_within).await?;
-            lease.place = said.or(lease.place.take());
-        }
-        let place = lease.place.clone().ok_or_else(|| {
-            let story =
-                "no machine is known: set vm.url, or let the last line that vm.reset prints be its address";
-            WorldError::new(WorldErrorKind::Start, story)
-        })?;
+        let mut lease = self.pool.lease().await?;
+        let place = lease.reset().await?;
         let server = Arc::new(Server::new(place, self.clock.clone())?);
         let shown = self.ready(&server).await?.size;
         let MachineInfo { home, screen } = self.machine_info(&server).await?;
@@ -172,30 +128,6 @@ impl EnvironmentSource for VmSource {
             .then(|| "vm.reset: none, attempts follow each other on one machine".to_owned())
             .into_iter()
             .collect()
-    }
-}
-
-/// Exclusive use of one machine. Dropping it frees the machine.
-pub(super) struct Lease {
-    slot: usize,
-    place: Option<MachineAddress>,
-    config: Arc<VmConfig>,
-    free: Arc<FreeSlots>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Lease {
-    /// Releases the machine with the user's own command, if one is configured.
-    pub(super) async fn end(self, deadline: Duration) -> Result<(), WorldError> {
-        let Some(line) = &self.config.release else { return Ok(()) };
-        let told = ResetContext { slot: self.slot, place: self.place.as_ref() };
-        reset::run(line, told, deadline.max(self.config.reset_within)).await.map(|_| ())
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(self.slot);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::pyautogui::{Script, line};
+use super::script::{Script, line, quoted};
 
 /// Most characters typed in one action: a command may take at most two minutes there.
 const CHARACTERS: usize = 4000;
@@ -95,24 +95,10 @@ pub(super) fn untyped_report(untyped: &str, lent: &str, output: &str) -> Option<
     (!all.is_empty()).then(|| format!("characters that no key types were left out: {all:?}"))
 }
 
-/// A Python string literal in ASCII, so that the locale of the machine's server does not matter.
-pub(super) fn quoted(text: &str) -> String {
-    let mut quoted = String::from("'");
-    for c in text.chars() {
-        let _ = match c {
-            '\\' | '\'' => write!(quoted, "\\{c}"),
-            ' '..='~' => write!(quoted, "{c}"),
-            c => write!(quoted, "\\U{:08x}", u32::from(c)),
-        };
-    }
-    quoted.push('\'');
-    quoted
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{KEYS, quoted, typed, untyped_report};
-    use crate::env::vm::pyautogui::{BEGIN, Script};
+    use super::super::script::BEGIN;
+    use super::{KEYS, Script, typed, untyped_report};
 
     #[test]
     fn characters_without_a_key_are_lent_one_in_their_place() {
@@ -129,7 +115,6 @@ mod tests {
         assert!(code.is_ascii());
         let long = typed(&"東".repeat(1001)).expect_err("too many");
         assert_eq!(long, "type at most 1000 characters beyond ASCII at a time");
-        assert_eq!(quoted("a'\\"), "'a\\'\\\\'");
     }
 
     #[test]

@@ -9,9 +9,10 @@ use apprentice_protocol::{
 };
 
 use super::machine::VmMachine;
-use super::pyautogui::{self, Script};
+use super::pool::Lease;
+use super::pyautogui;
+use super::script::Script;
 use super::server::Server;
-use super::source::Lease;
 use super::tree::ElementRefs;
 use super::typing;
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use apprentice_protocol::{EmbedError, Embedder, PortFuture, Side};
+use apprentice_trace::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -47,7 +48,7 @@ impl<E: Embedder> Cached<E> {
     /// different models under one name.
     pub fn new(inner: E, folder: &Path, place: &str) -> Result<Self, StoreError> {
         let digest = Sha256::digest(format!("{}\0{place}", inner.name()));
-        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let name = hex(&digest[..8]);
         let path = folder.join(format!("{name}.vectors"));
         let failed = |source| StoreError { path: path.clone(), source };
         std::fs::create_dir_all(folder).map_err(failed)?;

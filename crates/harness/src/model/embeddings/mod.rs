@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use apprentice_protocol::{Clock, EmbedError, Embedder, ModelError, PortFuture, Purpose, Side};
+use apprentice_trace::hex;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -149,8 +150,7 @@ fn named(config: &EmbeddingsConfig) -> String {
         return model.clone();
     }
     let digest = Sha256::digest(format!("{dimensions:?}{prefix:?}{input_type:?}"));
-    let hash: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    format!("{model} ({hash})")
+    format!("{model} ({})", hex(&digest[..4]))
 }
 
 impl Embedder for Embeddings {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use apprentice_protocol::{ChatReply, ChatRequest, Message, ModelProfile, Purpose, Side};
+use apprentice_trace::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -102,7 +103,7 @@ impl ExchangeCounters {
 }
 
 pub(super) fn text_hash(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text))
 }
 
 /// Reads the lines of a cassette; each is a parsed line or an error that names it.
@@ -130,7 +131,7 @@ fn hash(value: Result<Value, serde_json::Error>) -> String {
     let mut value = value.unwrap_or_default();
     forget_pictures(&mut value);
     let digest = Sha256::digest(value.to_string());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest[..8])
 }
 
 fn forget_pictures(value: &mut Value) {

@@ -1,0 +1,67 @@
+//! The references given out for nodes, and the identity of the node behind each of them.
+
+use std::collections::HashMap;
+
+use apprentice_cdp::SessionId;
+use apprentice_protocol::NodeRef;
+
+/// Identity of a node. Node ids are unique only within a process, so the id alone could denote another node after the
+/// frame has loaded another document.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NodeKey {
+    pub(super) session: SessionId,
+    pub(super) frame: String,
+    /// Id of the load that created the document.
+    pub(super) loader: String,
+    pub(super) node: i64,
+}
+
+/// All references given out in this trial. A reference is never reused for another node.
+#[derive(Debug, Default)]
+pub(super) struct Refs {
+    known: HashMap<NodeKey, usize>,
+    keys: Vec<NodeKey>,
+}
+
+impl Refs {
+    /// Returns the node's reference, the same one each time.
+    pub(super) fn name(&mut self, key: NodeKey) -> NodeRef {
+        let index = *self.known.entry(key).or_insert_with_key(|key| {
+            self.keys.push(key.clone());
+            self.keys.len() - 1
+        });
+        NodeRef(format!("n{}", index + 1))
+    }
+
+    /// Returns the node behind a reference given out earlier.
+    pub(super) fn find(&self, node: &NodeRef) -> Option<&NodeKey> {
+        let number: usize = node.0.strip_prefix('n')?.parse().ok()?;
+        self.keys.get(number.checked_sub(1)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apprentice_protocol::NodeRef;
+
+    use super::{NodeKey, Refs};
+
+    #[test]
+    fn a_reference_stays_with_its_node_and_its_document() {
+        let key = |loader: &str, node| NodeKey {
+            session: serde_json::from_str("\"S\"").expect("a session"),
+            frame: "F".into(),
+            loader: loader.into(),
+            node,
+        };
+        let mut refs = Refs::default();
+        let first = refs.name(key("a", 7));
+        assert_eq!(first, NodeRef("n1".into()));
+        assert_eq!(refs.name(key("b", 7)), NodeRef("n2".into()), "the same number in another document");
+        assert_eq!(refs.name(key("a", 7)), first);
+        assert_eq!(refs.find(&NodeRef("n2".into())), Some(&key("b", 7)));
+        for unknown in ["n0", "n3", "x1", "", "n"] {
+            assert_eq!(refs.find(&NodeRef(unknown.into())), None, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Elements by reference: their current facts, and the actions that the bus offers on them.
+
+use apprentice_protocol::{NodeRef, Rect, State};
+use atspi::State as BusState;
+use atspi::zbus::Connection;
+
+use super::bus::Bus;
+use super::node::{
+    ACTION, Address, COMPONENT, NodeError, SELECTION, bounds, bus_role, bus_states, call, children, name,
+    property, states_on_screen,
+};
+use super::role;
+use crate::wire::{NodeFacts, OperationError};
+
+/// Most nodes searched for an option.
+const OPTION_LIMIT: usize = 500;
+
+fn fault(node: &NodeRef, miss: NodeError) -> OperationError {
+    match miss {
+        NodeError::Gone => gone(node),
+        NodeError::Slow => OperationError::TimedOut(format!("the program of element {node}")),
+        NodeError::Unable(why) => OperationError::refused(format!("element {node}"), &why),
+    }
+}
+
+fn gone(node: &NodeRef) -> OperationError {
+    OperationError::NotFound(format!("element {node}"))
+}
+
+impl Bus {
+    fn address(&self, node: &NodeRef) -> Result<(Connection, Address), OperationError> {
+        let address = self.refs.borrow().find(node).cloned().ok_or_else(|| gone(node))?;
+        Ok((self.connection()?, address))
+    }
+
+    /// Reads the current facts about a node.
+    pub(super) async fn facts(&self, node: &NodeRef) -> Result<NodeFacts, OperationError> {
+        let (bus, at) = self.address(node)?;
+        let asked = async { tokio::try_join!(name(&bus, &at), bus_role(&bus, &at), bus_states(&bus, &at)) };
+        let (name, bus_role, bus_states) = asked.await.map_err(|miss| fault(node, miss))?;
+        if bus_states.contains(BusState::Defunct) {
+            return Err(gone(node));
+        }
+        let bus_states = states_on_screen(&bus, &at, bus_role, bus_states).await;
+        let states = role::states(bus_role, bus_states);
+        let bounds = if states.contains(&State::Hidden) { None } else { bounds(&bus, &at).await };
+        let lower = self.refs.borrow().vertical_correction(&at);
+        let bounds = bounds.map(|bounds| Rect { y: bounds.y.saturating_add(lower), ..bounds });
+        let actions: i32 = property(&bus, &at, ACTION, "NActions").await.unwrap_or(0);
+        Ok(NodeFacts {
+            role: role::role(bus_role, &name, bus_states),
+            name,
+            states: states.into_iter().collect(),
+            bounds,
+            pressable: actions > 0,
+        })
+    }
+
+    /// Performs the node's first action.
+    pub(super) async fn press(&self, node: &NodeRef) -> Result<(), OperationError> {
+        let (bus, at) = self.address(node)?;
+        do_action(&bus, &at).await.map_err(|miss| fault(node, miss))
+    }
+
+    /// Gives the node the keyboard focus.
+    pub(super) async fn focus(&self, node: &NodeRef) -> Result<(), OperationError> {
+        let (bus, at) = self.address(node)?;
+        let focused: bool =
+            call(&bus, &at, COMPONENT, "GrabFocus", &()).await.map_err(|miss| fault(node, miss))?;
+        if focused {
+            Ok(())
+        } else {
+            Err(OperationError::refused(format!("element {node}"), &"it takes no focus"))
+        }
+    }
+
+    /// Chooses the option with this text below the node.
+    pub(super) async fn choose(&self, node: &NodeRef, option: &str) -> Result<(), OperationError> {
+        let (bus, at) = self.address(node)?;
+        let mut names = Vec::new();
+        let mut waiting = std::collections::VecDeque::from([at]);
+        let mut seen = 0;
+        while let Some(parent) = waiting.pop_front() {
+            let below = children(&bus, &parent).await.map_err(|miss| fault(node, miss))?;
+            for (index, child) in below.into_iter().enumerate() {
+                seen += 1;
+                let name = name(&bus, &child).await.unwrap_or_default();
+                if name.trim().eq_ignore_ascii_case(option.trim()) && !name.is_empty() {
+                    return select(&bus, &parent, index, &child).await.map_err(|miss| fault(node, miss));
+                }
+                if !name.is_empty() {
+                    names.push(name);
+                }
+                waiting.push_back(child);
+            }
+            if seen > OPTION_LIMIT {
+                break;
+            }
+        }
+        names.truncate(30);
+        let why = format!("it has no option {option:?}; it has: {}", names.join(", "));
+        Err(OperationError::refused(format!("element {node}"), &why))
+    }
+}
+
+async fn do_action(bus: &Connection, at: &Address) -> Result<(), NodeError> {
+    let done: bool = call(bus, at, ACTION, "DoAction", &(0i32,)).await?;
+    if done { Ok(()) } else { Err(NodeError::Unable("its action was refused".into())) }
+}
+
+async fn select(bus: &Connection, parent: &Address, index: usize, option: &Address) -> Result<(), NodeError> {
+    if do_action(bus, option).await.is_ok() {
+        return Ok(());
+    }
+    let index = i32::try_from(index).map_err(|_| NodeError::Unable("it has too many options".into()))?;
+    let selected: bool = call(bus, parent, SELECTION, "SelectChild", &(index,)).await?;
+    if selected { Ok(()) } else { Err(NodeError::Unable("the option could not be selected".into())) }
+}
