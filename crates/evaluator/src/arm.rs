@@ -6,11 +6,9 @@ use std::sync::Arc;
 use apprentice_harness::tool::mcp::McpServers;
 use apprentice_protocol::{Guidance, SkillId, TaskId};
 use apprentice_skills::book::{At, BookError, Skill, Snapshot};
-use apprentice_skills::domain_name;
-use apprentice_skills::guidance::{
-    ArmPolicy, GuidanceError, KnownVersions, TaskView, build_guidance_with_tools, lend,
-};
+use apprentice_skills::guidance::{ArmPolicy, GuidanceError, TaskView, build_guidance_with_tools, lend};
 use apprentice_skills::verification::{AdmissionPolicy, admit};
+use apprentice_skills::{KnownVersions, domain_name};
 
 use crate::demonstration::{Demonstration, nearest};
 use crate::hidden_skills::HiddenSkills;

@@ -11,6 +11,7 @@ mod external_reflection;
 pub mod foreground;
 pub mod guidance;
 mod handle;
+mod known_versions;
 pub mod leak;
 mod learn_trajectory;
 pub mod manage;
@@ -30,6 +31,7 @@ pub use external_reflection::{
     AppliedReflection, AppliedRow, ExternalReflectionError, Given, apply, trajectory_by_name,
 };
 pub use handle::{HandlerOptions, HandlerResult, Lesson, Refusal, ReviewEffect, handle, row};
+pub use known_versions::KnownVersions;
 pub use learn_trajectory::{
     Digest, LearnError, LearnOptions, LearnerModels, ReflectionRoute, clean as clean_book, digest,
     learn_external_reflection,

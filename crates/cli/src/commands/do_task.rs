@@ -14,10 +14,11 @@ use apprentice_protocol::{
     StopReason, TaskBrief, TaskId, VoidCause, World, WorldError, WorldSpec,
 };
 use apprentice_sandbox::SystemClock;
+use apprentice_skills::KnownVersions;
 use apprentice_skills::book::Snapshot;
 use apprentice_skills::domain_name;
 use apprentice_skills::foreground::AttemptLearning;
-use apprentice_skills::guidance::{ArmPolicy, KnownVersions, TaskView, build_guidance_with_tools};
+use apprentice_skills::guidance::{ArmPolicy, TaskView, build_guidance_with_tools};
 use apprentice_skills::shipped::ShippedPart;
 use apprentice_trace::Recorder;
 use clap::Args;

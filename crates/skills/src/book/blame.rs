@@ -7,9 +7,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use super::operation::{Actor, Change, OpId};
-use super::serialization::Operation;
-use super::state::{Skill, State};
+use super::change::Change;
+use super::model::{Actor, OpId};
+use super::operation::Operation;
+use super::skill::Skill;
+use super::state::State;
 
 /// A section of a skill page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 
 use apprentice_protocol::SkillId;
 
+use super::change::Change;
 use super::file_stamps::{Stamp, Stamps};
-use super::operation::{Change, OpId, Origin, SkillText};
+use super::hash::hash;
+use super::model::{OpId, Origin, SkillText};
+use super::operation::Operation;
 use super::page::Page;
-use super::serialization::Operation;
-use super::state::{State, hash, page_path};
+use super::page::page_path;
+use super::state::State;
 use super::{BookError, Problem};
 use crate::scan::{Finding, scan};
 

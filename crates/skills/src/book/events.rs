@@ -9,8 +9,9 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::blame::steps;
-use super::operation::{Actor, Change, OpId};
-use super::serialization::Operation;
+use super::change::Change;
+use super::model::{Actor, OpId};
+use super::operation::Operation;
 use super::snapshot::Snapshot;
 use super::state::State;
 use crate::verification::proved;

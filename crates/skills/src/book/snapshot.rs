@@ -9,14 +9,16 @@ use jiff::Timestamp;
 
 use super::attachment;
 use super::disk::{self, DiskChanges};
+use super::hash::hash;
 use super::index::{domain_lines, index_file};
 use super::log::{self, Log};
-use super::operation::{Actor, FileChange, OPERATION_VERSION, OpId};
-use super::serialization::Operation;
-use super::state::{Skill, State, hash};
+use super::model::{Actor, FileChange, OpId};
+use super::operation::{OPERATION_VERSION, Operation};
+use super::skill::Skill;
+use super::state::State;
 use super::{BookError, Problem};
 use crate::embedding::{EmbeddingModel, Vector, cosine};
-use crate::guidance::KnownVersions;
+use crate::known_versions::KnownVersions;
 use crate::search::{Hit, Search, Searched, SimilarSkills, embedded_text, similar_skills};
 
 /// A point in a book's history.

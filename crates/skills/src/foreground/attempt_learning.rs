@@ -3,11 +3,10 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use apprentice_protocol::{
-    BoundedText, Clock, Command, EventKind, Guidance, Machine, MachineError, Prompt, SkillEvent,
-    SkillEventKind, SkillId, StepId, TextBudget, ToolOutcome, Why,
+    BoundedText, Clock, Command, EventKind, Machine, MachineError, SkillEvent, SkillEventKind, SkillId,
+    StepId, TextBudget, ToolOutcome,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,23 +16,15 @@ use super::gate::Counters;
 use super::journal::{Journal, JournalEntry, JournalLine, counters};
 use super::publish::{Base, Fault, Published, collect, publish, unreachable};
 use super::receipt::{Language, Receipt, receipt};
-use super::signal::FinalReport;
+use super::signal::{FinalReport, OWN_PREFIX};
 use super::timeline::Timeline;
-use crate::book::{Actor, At, BookError, Gateway, GatewayOptions, OpId, Skill, Snapshot, WriteMode};
+use crate::book::{Actor, At, BookError, Gateway, OpId, Skill, Snapshot, WriteMode, open_unlocked};
 use crate::package::{Package, to_edit};
 use crate::shipped::{ShippedPart, is_shipped};
 
-pub(crate) const LEARN: Prompt = Prompt::new("skills/learn", include_str!("prompts/learn.md"), &[]);
-
 /// Folder for unpublished packages in the environment, below the home folder.
 const STAGING: &str = ".claude/skills";
-/// Prefix of packages that an agent writes on its own.
-const OWN_PREFIX: &str = "rl-";
 const MESSAGE: TextBudget = TextBudget(300);
-const OPENING: TextBudget = TextBudget(6000);
-/// Attempts to open a book that another writer has locked, and the pause between them: five seconds in total.
-const OPEN_TRIES: u32 = 50;
-const OPEN_PAUSE: Duration = Duration::from_millis(100);
 
 /// Settings of an attempt that may learn.
 #[derive(Clone)]
@@ -114,18 +105,6 @@ impl AttemptLearning {
     /// Sets the environment in which packages are written. Only the first call counts.
     pub fn enter(&self, machine: Arc<dyn Machine>) {
         let _ = self.machine.set(machine);
-    }
-
-    /// Returns the guidance extended with the learning tools.
-    pub fn lend(self: &Arc<Self>, guidance: Guidance) -> Guidance {
-        let mut tools = guidance.tools;
-        tools.extend(super::tools::over(self));
-        let opening = format!("{}\n{}", guidance.opening.as_str(), LEARN.text());
-        Guidance {
-            opening: BoundedText::cut(opening.trim_start(), OPENING),
-            tools,
-            refresh: guidance.refresh,
-        }
     }
 
     pub(super) fn shown(&self) -> String {
@@ -336,19 +315,8 @@ impl AttemptLearning {
 
     /// Opens the book for writing. Waits for another writer for a while.
     async fn open_book(&self) -> Result<Gateway, Fault> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let options =
-                GatewayOptions { mode: self.plan.mode, ..GatewayOptions::at(self.plan.clock.now()) };
-            match Gateway::try_open(&self.plan.book, options) {
-                Ok((gateway, _)) => return Ok(gateway),
-                Err(BookError::Locked(_)) if tries < OPEN_TRIES => {
-                    self.plan.clock.pause(OPEN_PAUSE, Why::PollFloor).await;
-                }
-                Err(error) => return Err(("unavailable", error.to_string())),
-            }
-        }
+        let opened = open_unlocked(&self.plan.book, self.plan.clock.as_ref(), self.plan.mode).await;
+        opened.map_err(|error| ("unavailable", error.to_string()))
     }
 
     pub(super) fn say(&self, what: Receipt, name: &str) -> String {

@@ -8,7 +8,7 @@ use apprentice_protocol::{EventId, EventKind, SkillEventKind, SkillId, Versions}
 
 use super::bundle::{Reason, SummarizedEvent};
 use super::event_summary::EventSummarizer;
-use crate::guidance::KnownVersions;
+use crate::known_versions::KnownVersions;
 
 /// Number of events in one answer; below, the characters of each.
 const SHOWN: usize = 80;

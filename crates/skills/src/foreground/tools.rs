@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use apprentice_protocol::{
-    EventKind, PortFuture, Prompt, SkillEvent, SkillEventKind, StepRef, Tool, ToolOutcome, ToolSpec,
+    BoundedText, EventKind, Guidance, PortFuture, Prompt, SkillEvent, SkillEventKind, StepRef, TextBudget,
+    Tool, ToolOutcome, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,6 +17,9 @@ use super::publish::Fault;
 use super::signal::FinalReport;
 
 pub(crate) const REPORT: Prompt = Prompt::new("skills/report", include_str!("prompts/report.md"), &[]);
+pub(crate) const LEARN: Prompt = Prompt::new("skills/learn", include_str!("prompts/learn.md"), &[]);
+/// Size cap of the opening text with the learning prompt, in characters.
+const OPENING: TextBudget = TextBudget(6000);
 
 /// `skill_learning_start { action, skill_name, reason, event_refs, message }`
 pub const SKILL_LEARNING_START: &str = "skill_learning_start";
@@ -50,8 +54,22 @@ struct LearningTool {
     workshop: Arc<AttemptLearning>,
 }
 
+impl AttemptLearning {
+    /// Returns the guidance extended with the learning tools.
+    pub fn lend(self: &Arc<Self>, guidance: Guidance) -> Guidance {
+        let mut tools = guidance.tools;
+        tools.extend(over(self));
+        let opening = format!("{}\n{}", guidance.opening.as_str(), LEARN.text());
+        Guidance {
+            opening: BoundedText::cut(opening.trim_start(), OPENING),
+            tools,
+            refresh: guidance.refresh,
+        }
+    }
+}
+
 /// Returns the learning tools of one attempt.
-pub(super) fn over(workshop: &Arc<AttemptLearning>) -> Vec<Arc<dyn Tool>> {
+fn over(workshop: &Arc<AttemptLearning>) -> Vec<Arc<dyn Tool>> {
     let tool = |deed, spec| -> Arc<dyn Tool> {
         Arc::new(LearningTool { deed, spec, workshop: Arc::clone(workshop) })
     };

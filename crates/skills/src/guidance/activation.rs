@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::source_format::{CallArguments, NameArguments};
 use super::tools::{find, happened, read, spec, unknown, viewed};
 use crate::book::{Skill, Snapshot};
 
@@ -96,6 +95,25 @@ struct ToolArguments {
     /// The active note that brings the tool.
     skill: String,
     /// The tool's name.
+    tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    arguments: Value,
+}
+
+/// Arguments of the activation tools in the source design's format.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NameArguments {
+    /// The skill's id, as listed.
+    skill_name: String,
+}
+
+/// Arguments of a tool call in the source design's format.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CallArguments {
+    /// The tool's name, as the guide of an active skill gives it.
     tool: String,
     /// Its arguments.
     #[serde(default)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use apprentice_protocol::SkillId;
 
-use super::{GuidanceError, TaskView};
+use super::model::{GuidanceError, TaskView};
 use crate::book::{Skill, Snapshot};
 
 /// Skills that score at least this share of the best hit also count as relevant to the task.

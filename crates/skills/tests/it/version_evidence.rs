@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use apprentice_protocol::{EventKind, StepId, StepRef, Trajectory, Verdict, Versions};
+use apprentice_skills::KnownVersions;
 use apprentice_skills::book::{
     Actor, Change, Gateway, Operation, Snapshot, VersionEvidence, WriteRequest, is_same_release, version_of,
 };
-use apprentice_skills::guidance::{ArmPolicy, KnownVersions, SKILL_VIEW, TaskView, lend};
+use apprentice_skills::guidance::{ArmPolicy, SKILL_VIEW, TaskView, lend};
 use apprentice_skills::reflect::{ReflectOptions, material, outcome};
 use apprentice_skills::{Given, LearnOptions, apply};
 use jiff::Timestamp;
