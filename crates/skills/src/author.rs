@@ -81,7 +81,7 @@ enum AuthorAction {
 }
 
 struct AuthorTool {
-    deed: AuthorAction,
+    action: AuthorAction,
     spec: ToolSpec,
     folder: PathBuf,
     clock: Arc<dyn Clock>,
@@ -91,8 +91,8 @@ struct AuthorTool {
 /// Returns the authoring tools for the book in `folder`. Each call opens the book again, so that other writers get
 /// their turn.
 pub fn author_tools(folder: &Path, clock: &Arc<dyn Clock>, mode: WriteMode) -> Vec<Arc<dyn Tool>> {
-    let tool = |deed, spec| -> Arc<dyn Tool> {
-        Arc::new(AuthorTool { deed, spec, folder: folder.to_owned(), clock: Arc::clone(clock), mode })
+    let tool = |action, spec| -> Arc<dyn Tool> {
+        Arc::new(AuthorTool { action, spec, folder: folder.to_owned(), clock: Arc::clone(clock), mode })
     };
     vec![
         tool(AuthorAction::Create, spec::<CreateArguments>(SKILL_CREATE, CREATE.text())),
@@ -158,7 +158,7 @@ fn parse(id: &str) -> Result<SkillId, Fault> {
 
 impl AuthorTool {
     async fn answer(&self, arguments: &Value) -> Result<ToolOutcome, Fault> {
-        match self.deed {
+        match self.action {
             AuthorAction::Create => {
                 let arguments: CreateArguments = read(arguments)?;
                 let skill = parse(&arguments.id)?;
@@ -278,7 +278,7 @@ fn validate(skill: &SkillId, gateway: &Gateway) -> Result<ToolOutcome, Fault> {
     let text = &known.text;
     let mut remarks = Vec::new();
     for part in [&text.description, &text.situation, &text.guidance] {
-        remarks.extend(gateway.objection(part).map(|(code, why)| format!("error, {code}: {why}")));
+        remarks.extend(gateway.check_text(part).map(|(code, why)| format!("error, {code}: {why}")));
     }
     if !text.guidance.contains(['>', '\n', '+', '"', '`']) {
         remarks.push("warning: the guidance names no menu path, key or label".to_owned());

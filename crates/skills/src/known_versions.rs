@@ -11,7 +11,7 @@ pub struct KnownVersions(Arc<Mutex<Versions>>);
 
 impl KnownVersions {
     /// Records the versions that a trial event reports.
-    pub fn hear(&self, event: &EventKind) {
+    pub fn record(&self, event: &EventKind) {
         if let EventKind::VersionsSeen { versions } = event {
             let known = versions.iter().filter_map(|(app, version)| Some((app.clone(), version.clone()?)));
             self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(known);

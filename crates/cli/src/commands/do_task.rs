@@ -274,7 +274,7 @@ impl DoSession<'_> {
             told = roll.call(machine, &programs) => told,
         };
         if let Some(told) = told {
-            self.present.hear(&told);
+            self.present.record(&told);
             if let Err(error) = sink.emit(None, told) {
                 tracing::warn!(%error, "the versions of the programs could not be recorded");
             }
@@ -340,7 +340,7 @@ fn guidance_for(
     );
     let lent = lent.kind(Kind::NothingMatched)?;
     Ok(match workshop {
-        Some(workshop) => workshop.lend(lent),
+        Some(workshop) => workshop.extend_guidance(lent),
         None => lent,
     })
 }

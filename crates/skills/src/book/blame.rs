@@ -61,7 +61,7 @@ struct LineSources {
 impl LineSources {
     /// Applies one operation. Unchanged lines keep their source. A line that comes from another skill, or that returns,
     /// brings its own source.
-    fn take(&mut self, operation: &Operation, state: &State) {
+    fn apply(&mut self, operation: &Operation, state: &State) {
         let touched = operation.change.skills();
         let known: BTreeMap<String, OpId> = touched
             .iter()
@@ -111,7 +111,7 @@ pub fn blame(operations: &[Operation], skill: &SkillId) -> Option<Vec<BlameLine>
         {
             ledger.texts.insert(to.clone(), lines);
         }
-        ledger.take(operation, &state);
+        ledger.apply(operation, &state);
     }
     let known = state.resolve(skill)?.clone();
     let sections = ledger.texts.get(&known.id)?;

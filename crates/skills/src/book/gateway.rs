@@ -136,11 +136,11 @@ impl Gateway {
     /// Returns a snapshot of the current book.
     pub fn snapshot(&self) -> Snapshot {
         let book = Snapshot::of(self.state.clone(), self.bytes.clone()).within(&self.folder);
-        book.understood(self.meaning.clone())
+        book.with_embedding(self.meaning.clone())
     }
 
     /// Sets the embedder that the manager and the cleaner use to compare skills by meaning.
-    pub fn understand(&mut self, meaning: Option<Arc<EmbeddingModel>>) {
+    pub fn set_embedding(&mut self, meaning: Option<Arc<EmbeddingModel>>) {
         self.meaning = meaning;
     }
 
@@ -278,7 +278,7 @@ impl Gateway {
     }
 
     /// Returns the reason why a learned text is not allowed in this book: a secret, an injection, or sealed material.
-    pub fn objection(&self, text: &str) -> Option<(&'static str, String)> {
+    pub fn check_text(&self, text: &str) -> Option<(&'static str, String)> {
         let unsafe_text = scan(text).map(|finding| ("unsafe_text", finding.why().to_owned()));
         unsafe_text.or_else(|| self.leak(text))
     }
@@ -296,7 +296,7 @@ impl Gateway {
     fn check_text_of(&self, actor: Actor, text: &str) -> Option<(&'static str, String)> {
         match actor == Actor::Human && scan(text) == Some(Finding::Address) {
             true => self.leak(text),
-            false => self.objection(text),
+            false => self.check_text(text),
         }
     }
 

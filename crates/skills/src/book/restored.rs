@@ -32,8 +32,8 @@ pub struct Content {
     /// The most recent review remarks.
     pub remarks: Vec<ReviewRemark>,
     /// Evidence for program versions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sightings: Vec<VersionEvidence>,
+    #[serde(rename = "sightings", default, skip_serializing_if = "Vec::is_empty")]
+    pub version_evidence: Vec<VersionEvidence>,
     /// Origin of the text.
     pub origin: Origin,
 }

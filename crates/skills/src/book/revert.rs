@@ -29,7 +29,7 @@ fn content_of(skill: &Skill) -> Content {
         hidden_notes: skill.hidden_notes,
         counters: counters.collect(),
         remarks: skill.remarks.clone(),
-        sightings: skill.sightings.clone(),
+        version_evidence: skill.version_evidence.clone(),
         origin: skill.origin,
     }
 }
@@ -137,9 +137,14 @@ fn merge_reversal(was: &Skill, became: &Skill, now: &Skill) -> Option<Content> {
     let said = |remark: &&ReviewRemark| !became.remarks.contains(remark) || was.remarks.contains(remark);
     let remarks = now.remarks.iter().filter(said).cloned().collect();
     let next = (text != now.text).then_some(now.version + 1);
-    let sightings = evidence_without(now, (was, became), next);
-    let bare =
-        Skill { sightings, text, hidden_notes: now.hidden_notes.min(notes.len()), notes, ..now.clone() };
+    let version_evidence = evidence_without(now, (was, became), next);
+    let bare = Skill {
+        version_evidence,
+        text,
+        hidden_notes: now.hidden_notes.min(notes.len()),
+        notes,
+        ..now.clone()
+    };
     Some(Content { remarks, ..content_of(&Skill { counters, ..bare }) })
 }
 
@@ -168,11 +173,11 @@ fn evidence_without(now: &Skill, (was, became): (&Skill, &Skill), next: Option<u
         (one.version, &one.app, &one.app_version) == (other.version, &other.app, &other.app_version)
     };
     let told = |skill: &Skill, wanted: &VersionEvidence| {
-        let found = skill.sightings.iter().find(|one| same(one, wanted));
+        let found = skill.version_evidence.iter().find(|one| same(one, wanted));
         found.map_or((false, 0, 0), |one| (one.written, one.confirmed, one.outdated))
     };
     let mut left = Vec::new();
-    for one in &now.sightings {
+    for one in &now.version_evidence {
         let (before, after) = (told(was, one), told(became, one));
         let kept = VersionEvidence {
             written: one.written && (before.0 || !after.0),
@@ -184,7 +189,7 @@ fn evidence_without(now: &Skill, (was, became): (&Skill, &Skill), next: Option<u
             left.push(kept);
         }
     }
-    let again = was.sightings.iter().filter(|one| one.version == was.version);
+    let again = was.version_evidence.iter().filter(|one| one.version == was.version);
     let again = next
         .into_iter()
         .flat_map(|version| again.clone().map(move |one| VersionEvidence { version, ..one.clone() }));

@@ -40,8 +40,8 @@ pub struct Skill {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<Trial>,
     /// Evidence for program versions: where the text was written, helped, or was outdated.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sightings: Vec<VersionEvidence>,
+    #[serde(rename = "sightings", skip_serializing_if = "Vec::is_empty")]
+    pub version_evidence: Vec<VersionEvidence>,
     /// Origin of the text.
     pub origin: Origin,
     /// Operations that produced the current text, oldest first.
@@ -79,7 +79,7 @@ impl Skill {
             counters: BTreeMap::new(),
             remarks: Vec::new(),
             trials: Vec::new(),
-            sightings: Vec::new(),
+            version_evidence: Vec::new(),
             origin,
             history: vec![by],
             package: None,
@@ -112,7 +112,7 @@ impl Skill {
     }
 
     /// Returns the counters of all versions, for all consumers.
-    pub fn lifetime(&self) -> Counts {
+    pub fn lifetime_counts(&self) -> Counts {
         self.counters.values().fold(Counts::default(), |mut sum, counts| {
             sum += *counts;
             sum
@@ -126,10 +126,10 @@ impl Skill {
     }
 
     /// Returns the program versions on which the current text was written or has helped, oldest first.
-    pub fn seen_on(&self) -> Vec<&VersionEvidence> {
+    pub fn confirmed_versions(&self) -> Vec<&VersionEvidence> {
         let holds =
             |one: &&VersionEvidence| one.version == self.version && (one.written || one.confirmed > 0);
-        self.sightings.iter().filter(holds).collect()
+        self.version_evidence.iter().filter(holds).collect()
     }
 }
 

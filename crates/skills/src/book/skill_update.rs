@@ -76,7 +76,7 @@ impl Skill {
         if actor == Actor::Cleaner && seen.is_empty() {
             let before = self.version.saturating_sub(1);
             let earlier: Vec<VersionEvidence> =
-                self.sightings.iter().filter(|one| one.version == before).cloned().collect();
+                self.version_evidence.iter().filter(|one| one.version == before).cloned().collect();
             self.inherit(&earlier);
         }
     }
@@ -84,7 +84,7 @@ impl Skill {
     /// Records that the current text also contains another skill's text.
     pub(super) fn inherit_evidence(&mut self, source: Option<&Self>, actor: Actor) {
         if let Some(source) = source.filter(|_| actor == Actor::Cleaner) {
-            let of_source: Vec<VersionEvidence> = source.seen_on().into_iter().cloned().collect();
+            let of_source: Vec<VersionEvidence> = source.confirmed_versions().into_iter().cloned().collect();
             self.inherit(&of_source);
         }
     }
@@ -118,13 +118,13 @@ impl Skill {
         let known = |one: &VersionEvidence| {
             one.version == version && one.app == app && one.app_version == app_version
         };
-        let place = self.sightings.iter().position(known).unwrap_or_else(|| {
+        let place = self.version_evidence.iter().position(known).unwrap_or_else(|| {
             let (app, app_version) = (app.to_owned(), app_version.to_owned());
             let new =
                 VersionEvidence { version, app, app_version, written: false, confirmed: 0, outdated: 0 };
-            self.sightings.push(new);
-            self.sightings.len() - 1
+            self.version_evidence.push(new);
+            self.version_evidence.len() - 1
         });
-        &mut self.sightings[place]
+        &mut self.version_evidence[place]
     }
 }

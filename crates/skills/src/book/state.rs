@@ -243,7 +243,7 @@ impl State {
         if let Some(tomb) = self.tombstones.remove(&skill.id) {
             let version = tomb.skill.version + 1;
             skill.version = version;
-            skill.sightings.iter_mut().for_each(|one| one.version = version);
+            skill.version_evidence.iter_mut().for_each(|one| one.version = version);
         }
         self.skills.insert(skill.id.clone(), Arc::new(skill));
     }
@@ -287,7 +287,7 @@ impl State {
             skill.remarks.clone_from(&content.remarks);
             skill.notes.clone_from(&content.notes);
             skill.hidden_notes = content.hidden_notes;
-            skill.sightings.clone_from(&content.sightings);
+            skill.version_evidence.clone_from(&content.version_evidence);
             if skill.text != content.text {
                 skill.text.clone_from(&content.text);
                 skill.renew(by);

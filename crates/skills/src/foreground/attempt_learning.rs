@@ -46,7 +46,7 @@ pub struct AttemptLearning {
     plan: AttemptLearningOptions,
     pub(super) timeline: Timeline,
     machine: OnceLock<Arc<dyn Machine>>,
-    bench: Mutex<AttemptState>,
+    state: Mutex<AttemptState>,
 }
 
 #[derive(Default)]
@@ -93,8 +93,8 @@ pub struct FinalOutput {
 impl AttemptLearning {
     /// Prepares learning for one attempt. The environment is connected with [`Self::enter`] once it is open.
     pub fn new(plan: AttemptLearningOptions) -> Arc<Self> {
-        let (timeline, machine, bench) = (Timeline::default(), OnceLock::new(), Mutex::default());
-        Arc::new(Self { plan, timeline, machine, bench })
+        let (timeline, machine, state) = (Timeline::default(), OnceLock::new(), Mutex::default());
+        Arc::new(Self { plan, timeline, machine, state })
     }
 
     /// Returns the timeline to which the owner of the trace forwards each event.
@@ -112,7 +112,7 @@ impl AttemptLearning {
     }
 
     pub(super) async fn start(&self, call: StartCall, step: StepId) -> Result<ToolOutcome, Fault> {
-        if let Some(open) = &self.bench().open {
+        if let Some(open) = &self.state().open {
             return Err(("already_started", format!("{} is open; finish it first", open.call.skill_name)));
         }
         self.check_refs(&call.event_refs)?;
@@ -134,7 +134,7 @@ impl AttemptLearning {
             text: Some(format!("{} ({told})", self.say(Receipt::Writing, &open.package))),
             ..happened(SkillEventKind::LearningStarted)
         };
-        self.bench().open = Some(open);
+        self.state().open = Some(open);
         Ok(ToolOutcome { events: vec![EventKind::Skill(event)], ..ToolOutcome::text(answer) })
     }
 
@@ -156,7 +156,7 @@ impl AttemptLearning {
     }
 
     pub(super) async fn finish(&self, call: FinishCall, step: StepId) -> Result<ToolOutcome, Fault> {
-        let open = self.bench().open.clone();
+        let open = self.state().open.clone();
         let Some(open) = open.filter(|open| same(open, &call)) else {
             let name = &call.skill_name;
             return Err(("not_started", format!("no {} of {name} was started", word(&call.action))));
@@ -205,9 +205,9 @@ impl AttemptLearning {
         });
         let unwritten = self.journal(lines.to_vec()).err();
         {
-            let mut bench = self.bench();
-            bench.open = None;
-            bench.finished = true;
+            let mut state = self.state();
+            state.open = None;
+            state.finished = true;
         }
         let receipt = self.say(said, &open.package);
         let mut answer = match proposed {
@@ -238,7 +238,7 @@ impl AttemptLearning {
         let last = self.read_book()?.last();
         let line = self.line(step, SkillEventKind::LearningFinished, (last, last));
         self.journal(vec![JournalLine { skill: skill_of(open), data: json!(call), ..line }])?;
-        self.bench().open = None;
+        self.state().open = None;
         self.clear(open).await;
         let detail = format!("{} {}: {}", word(&call.status), call.skill_name, bounded(&call.summary));
         let event = SkillEvent { detail: Some(detail), ..happened(SkillEventKind::LearningFinished) };
@@ -262,10 +262,10 @@ impl AttemptLearning {
             Err(error) => return Err(error),
         };
         let (report, open) = {
-            let mut bench = self.bench();
-            (bench.report.clone(), bench.open.take())
+            let mut state = self.state();
+            (state.report.clone(), state.open.take())
         };
-        let turn = JournalEntry::Turn { tool_iters: self.timeline.deeds(), usd: 0.0 };
+        let turn = JournalEntry::Turn { tool_iters: self.timeline.action_count(), usd: 0.0 };
         let blank = self.blank(None, turn, (last, last));
         let left = open.map(|open| JournalLine {
             told: JournalEntry::Event { event: SkillEventKind::LearningFinished },
@@ -358,8 +358,8 @@ impl AttemptLearning {
     }
 
     /// Locks the mutable state. The guard must not be held across an await.
-    pub(super) fn bench(&self) -> MutexGuard<'_, AttemptState> {
-        self.bench.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, AttemptState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -49,14 +49,14 @@ enum LearningAction {
 }
 
 struct LearningTool {
-    deed: LearningAction,
+    action: LearningAction,
     spec: ToolSpec,
-    workshop: Arc<AttemptLearning>,
+    learning: Arc<AttemptLearning>,
 }
 
 impl AttemptLearning {
     /// Returns the guidance extended with the learning tools.
-    pub fn lend(self: &Arc<Self>, guidance: Guidance) -> Guidance {
+    pub fn extend_guidance(self: &Arc<Self>, guidance: Guidance) -> Guidance {
         let mut tools = guidance.tools;
         tools.extend(over(self));
         let opening = format!("{}\n{}", guidance.opening.as_str(), LEARN.text());
@@ -69,9 +69,9 @@ impl AttemptLearning {
 }
 
 /// Returns the learning tools of one attempt.
-fn over(workshop: &Arc<AttemptLearning>) -> Vec<Arc<dyn Tool>> {
-    let tool = |deed, spec| -> Arc<dyn Tool> {
-        Arc::new(LearningTool { deed, spec, workshop: Arc::clone(workshop) })
+fn over(learning: &Arc<AttemptLearning>) -> Vec<Arc<dyn Tool>> {
+    let tool = |action, spec| -> Arc<dyn Tool> {
+        Arc::new(LearningTool { action, spec, learning: Arc::clone(learning) })
     };
     vec![
         tool(LearningAction::Timeline, spec::<NoArguments>(SKILL_TIMELINE, TIMELINE)),
@@ -100,19 +100,19 @@ impl Tool for LearningTool {
 
     fn call<'a>(&'a self, arguments: &'a Value, at: StepRef) -> PortFuture<'a, ToolOutcome> {
         Box::pin(async move {
-            let outcome = match self.deed {
+            let outcome = match self.action {
                 LearningAction::Start => match read(arguments) {
-                    Ok(call) => self.workshop.start(call, at.step).await,
+                    Ok(call) => self.learning.start(call, at.step).await,
                     Err(fault) => Err(fault),
                 },
                 LearningAction::Finish => match read(arguments) {
-                    Ok(call) => self.workshop.finish(call, at.step).await,
+                    Ok(call) => self.learning.finish(call, at.step).await,
                     Err(fault) => Err(fault),
                 },
                 LearningAction::Timeline => {
-                    read::<NoArguments>(arguments).map(|_| ToolOutcome::text(self.workshop.shown()))
+                    read::<NoArguments>(arguments).map(|_| ToolOutcome::text(self.learning.shown()))
                 }
-                LearningAction::Report => self.workshop.report(arguments, at.step),
+                LearningAction::Report => self.learning.report(arguments, at.step),
             };
             outcome.unwrap_or_else(|(code, why)| self.refused(code, &why))
         })
@@ -121,7 +121,7 @@ impl Tool for LearningTool {
 
 impl LearningTool {
     fn refused(&self, code: &str, why: &str) -> ToolOutcome {
-        let happening = match self.deed {
+        let happening = match self.action {
             LearningAction::Report => SkillEventKind::LearningSignalRejected,
             LearningAction::Start | LearningAction::Finish | LearningAction::Timeline => {
                 SkillEventKind::WriteRefused

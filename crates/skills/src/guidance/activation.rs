@@ -140,7 +140,7 @@ pub(super) struct ActivationState {
 pub(super) struct ActivationTool {
     pub(super) kind: Kind,
     pub(super) spec: ToolSpec,
-    pub(super) bench: Arc<ActivationState>,
+    pub(super) state: Arc<ActivationState>,
 }
 
 /// Returns the skills that bring tools.
@@ -153,9 +153,9 @@ pub(super) fn over(book: &Snapshot, contributed: &ContributedTools) -> Vec<Arc<d
     if skills_with_tools(book).next().is_none() {
         return Vec::new();
     }
-    let bench = Arc::new(ActivationState::over(book, contributed));
+    let state = Arc::new(ActivationState::over(book, contributed));
     let tool =
-        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, bench: Arc::clone(&bench) }) };
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, state: Arc::clone(&state) }) };
     vec![
         tool(
             Kind::Activate,
@@ -177,16 +177,16 @@ impl Tool for ActivationTool {
         };
         match self.kind {
             Kind::Activate => match read::<SkillArguments>(arguments) {
-                Ok(one) => Box::pin(async move { self.bench.activate(&one.skill).await }),
+                Ok(one) => Box::pin(async move { self.state.activate(&one.skill).await }),
                 Err(why) => Box::pin(std::future::ready(wrong(why))),
             },
             Kind::Offload => {
-                let outcome = read::<SkillArguments>(arguments).map(|one| self.bench.offload(&one.skill));
+                let outcome = read::<SkillArguments>(arguments).map(|one| self.state.offload(&one.skill));
                 Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
             }
             Kind::Call => match read::<ToolArguments>(arguments) {
                 Ok(call) => Box::pin(async move {
-                    match self.bench.open(&call).await {
+                    match self.state.open(&call).await {
                         Ok(tool) => tool.call(&call.arguments, at).await,
                         Err(why) => ToolOutcome::error(why),
                     }
@@ -194,17 +194,17 @@ impl Tool for ActivationTool {
                 Err(why) => Box::pin(std::future::ready(wrong(why))),
             },
             Kind::SeedActivate => match read::<NameArguments>(arguments) {
-                Ok(one) => Box::pin(async move { self.bench.seed_activate(&one.skill_name).await }),
+                Ok(one) => Box::pin(async move { self.state.seed_activate(&one.skill_name).await }),
                 Err(why) => Box::pin(std::future::ready(wrong(why))),
             },
             Kind::SeedOffload => {
                 let outcome =
-                    read(arguments).map(|one: NameArguments| self.bench.seed_offload(&one.skill_name));
+                    read(arguments).map(|one: NameArguments| self.state.seed_offload(&one.skill_name));
                 Box::pin(std::future::ready(outcome.unwrap_or_else(wrong)))
             }
             Kind::SeedCall => match read::<CallArguments>(arguments) {
                 Ok(call) => Box::pin(async move {
-                    match self.bench.open_any(&call.tool).await {
+                    match self.state.open_any(&call.tool).await {
                         Ok(tool) => tool.call(&call.arguments, at).await,
                         Err(why) => ToolOutcome::error(why),
                     }

@@ -18,7 +18,7 @@ pub use activation::{
 pub use model::{ArmPolicy, GuidanceError, TaskView};
 pub(crate) use other_version::OTHER_VERSION;
 pub(crate) use policy::{GIVEN, PULL, TOOLS};
-pub use policy::{build_guidance_with_tools, lend};
+pub use policy::{build_guidance, build_guidance_with_tools};
 pub(crate) use source_format::SEED;
 pub use source_format::{ACTIVE_SKILL, OFFLOAD_SKILL};
 pub use tools::{SKILL_LIST, SKILL_SEARCH, SKILL_VIEW, over as reading_tools};

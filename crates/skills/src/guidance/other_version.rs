@@ -16,7 +16,7 @@ pub(super) fn other_version_remark(known: &KnownVersions, skill: &Skill) -> Opti
     let versions = known.versions();
     let (app, now) = version_of(&versions, skill.id.domain())?;
     let seen: Vec<&str> = skill
-        .seen_on()
+        .confirmed_versions()
         .into_iter()
         .filter(|one| one.app == app)
         .map(|one| one.app_version.as_str())

@@ -18,7 +18,11 @@ const SHIPPED: &str = "Notes that came with the program, for any of them:";
 /// Size cap of the opening text, in characters.
 const OPENING_BUDGET: TextBudget = TextBudget(4000);
 /// Prepares a book for one trial.
-pub fn lend(book: &Snapshot, policy: &ArmPolicy, task: &TaskView) -> Result<Guidance, GuidanceError> {
+pub fn build_guidance(
+    book: &Snapshot,
+    policy: &ArmPolicy,
+    task: &TaskView,
+) -> Result<Guidance, GuidanceError> {
     build_guidance_with_tools(book, policy, task, &ContributedTools::default())
 }
 
@@ -32,7 +36,7 @@ pub fn build_guidance_with_tools(
     let pull = |book: &Snapshot| {
         let book = &book.with_app_versions(&task.present);
         if contributed.dialect == ToolFormat::Seed {
-            return source_format::lend(book, contributed);
+            return source_format::build_guidance(book, contributed);
         }
         let mut tools = tools::over(book);
         tools.extend(activation::over(book, contributed));
@@ -44,7 +48,7 @@ pub fn build_guidance_with_tools(
         ArmPolicy::Pull => pull(book),
         ArmPolicy::Index => {
             let lines: String = book.domains().into_iter().map(|domain| book.index(domain) + "\n").collect();
-            given(&lines)
+            included_texts(&lines)
         }
         ArmPolicy::Push { count } => {
             let hits = book.search(&query(task), *count);
@@ -59,8 +63,8 @@ pub fn build_guidance_with_tools(
         ArmPolicy::Inline { text } if text.trim().is_empty() => {
             return Err(GuidanceError::NoEligibleSkill("there is no text to put in".to_owned()));
         }
-        ArmPolicy::Inline { text } => given(text),
-        ArmPolicy::PlaceboInert => pull(&placebo::inert(book, task)?),
+        ArmPolicy::Inline { text } => included_texts(text),
+        ArmPolicy::PlaceboInert => pull(&placebo::inert_placebo(book, task)?),
         ArmPolicy::PlaceboWrong => pull(&placebo::wrong_placebo(book)?),
     })
 }
@@ -89,7 +93,7 @@ fn pull_opening(book: &Snapshot) -> BoundedText {
     BoundedText::cut(&format!("{}\n{lines}{shipped}{tools}", PULL.text()), OPENING_BUDGET)
 }
 
-fn given(text: &str) -> Guidance {
+fn included_texts(text: &str) -> Guidance {
     let opening = BoundedText::cut(&format!("{}\n{text}", GIVEN.text()), INCLUDED_BUDGET);
     Guidance { opening, ..Guidance::default() }
 }
@@ -102,5 +106,5 @@ fn texts(skills: &[&Skill], otherwise: &str) -> Result<Guidance, GuidanceError> 
     for skill in skills {
         let _ = writeln!(text, "{}", skill.view());
     }
-    Ok(given(&text))
+    Ok(included_texts(&text))
 }

@@ -26,11 +26,11 @@ const LINE: usize = 400;
 const END: &str = "  </skills_info>\n</skills_guide>\n";
 
 /// Prepares a book in this format. A server's tools are available only if an active skill names them.
-pub(super) fn lend(book: &Snapshot, contributed: &ContributedTools) -> Guidance {
+pub(super) fn build_guidance(book: &Snapshot, contributed: &ContributedTools) -> Guidance {
     let strict = ContributedTools { gating: Gating::Strict, ..contributed.clone() };
-    let bench = Arc::new(ActivationState::over(book, &strict));
+    let state = Arc::new(ActivationState::over(book, &strict));
     let tool =
-        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, bench: Arc::clone(&bench) }) };
+        |kind, spec| -> Arc<dyn Tool> { Arc::new(ActivationTool { kind, spec, state: Arc::clone(&state) }) };
     let tools = vec![
         tool(
             Kind::SeedActivate,

@@ -186,8 +186,9 @@ fn view(book: &Snapshot, arguments: &ViewArguments) -> ToolOutcome {
 
 /// Returns a skill's text as delivered, with its trace event.
 pub(super) fn viewed(book: &Snapshot, skill: &Skill) -> (String, SkillEvent) {
-    let remark =
-        other_version_remark(book.present(), skill).map(|remark| format!("\n{remark}\n")).unwrap_or_default();
+    let remark = other_version_remark(book.app_versions(), skill)
+        .map(|remark| format!("\n{remark}\n"))
+        .unwrap_or_default();
     let room = TextBudget(VIEW_BUDGET.0 - remark.chars().count());
     let text = BoundedText::cut(&skill.view(), room).as_str().to_owned() + &remark;
     let event = SkillEvent {

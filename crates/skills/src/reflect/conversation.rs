@@ -6,7 +6,7 @@ use apprentice_protocol::{
     Prompt, Purpose, ReplyStop, TextBudget, Trajectory,
 };
 
-use super::check::contradictions;
+use super::check::trace_problems;
 use super::{MaterialBudget, REFLECTION_SCHEMA, ReflectMode, TrajectoryReflection, material};
 
 pub(crate) const PROMPT: Prompt = Prompt::new("skills/reflect", include_str!("../prompts/reflect.md"), &[]);
@@ -129,7 +129,7 @@ fn read(reply: &ChatReply, trajectory: &Trajectory) -> Result<TrajectoryReflecti
     let object = json_of(&text).ok_or(none)?;
     let reflection: TrajectoryReflection = serde_json::from_str(object)
         .map_err(|error| format!("the answer does not fit the schema: {error}"))?;
-    let wrong = contradictions(&reflection, trajectory);
+    let wrong = trace_problems(&reflection, trajectory);
     if wrong.is_empty() { Ok(reflection) } else { Err(wrong.join("; ")) }
 }
 

@@ -147,7 +147,7 @@ pub fn continued_request(
 
 /// Asks the acting model in its own conversation. If that is not possible, returns the reason for using a separate
 /// reader instead of an error. Dropping the future cancels it.
-pub async fn reflect_here(
+pub async fn reflect_in_context(
     model: &dyn ChatModel,
     conversation: Option<&Conversation>,
     trajectory: &Trajectory,
